@@ -1,0 +1,84 @@
+"""Reading and writing the instance file format ``kvopt.instance/1``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from instances.jsonfile import FileError, describe, read_object, write_text
+from instances.model import InfeasibleInstanceError, Instance
+
+SCHEMA = "kvopt.instance/1"
+SCHEMA_FILE = Path(__file__).with_name("instance.schema.json")
+
+_ADAPTER = TypeAdapter(Instance)
+
+
+class InstanceFileError(FileError):
+    """An instance file cannot be read; the message is one line with file, request and field."""
+
+
+def read_instance(path: str | Path) -> Instance:
+    """Read an instance file.
+
+    Raises
+    ------
+    InstanceFileError
+        If the file cannot be read, is not JSON, or is not a valid ``kvopt.instance/1``.
+    InfeasibleInstanceError
+        If a request can never run because its peak exceeds the memory.
+    """
+    try:
+        return parse_instance(read_object(path, SCHEMA))
+    except InfeasibleInstanceError:
+        raise
+    except FileError as error:
+        raise InstanceFileError(f"{path}: {error}") from None
+
+
+def parse_instance(document: dict[str, Any]) -> Instance:
+    """Build an instance from the JSON object of an instance file (with its ``schema`` key)."""
+    fields = {key: value for key, value in document.items() if key != "schema"}
+    try:
+        return _ADAPTER.validate_python(fields)
+    except ValidationError as error:
+        raise InstanceFileError(describe(error, document)) from None
+
+
+def instance_document(instance: Instance) -> dict[str, Any]:
+    """Return the JSON object of an instance file, optional keys only where they are set."""
+    document: dict[str, Any] = {"schema": SCHEMA, "name": instance.name}
+    for key in ("family", "source", "seed", "known_optimum", "known_optimum_reason"):
+        value = getattr(instance, key)
+        if value is not None:
+            document[key] = value
+    if instance.time_unit != "round":
+        document["time_unit"] = instance.time_unit
+    return document | instance.memory_and_requests()
+
+
+def format_instance(instance: Instance) -> str:
+    """Return the text of an instance file: one key a line, one request a line."""
+    document = instance_document(instance)
+    requests = document.pop("requests")
+    lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in document.items()]
+    rows = ",\n".join("  " + json.dumps(request) for request in requests)
+    return "{\n" + "\n".join(lines) + '\n "requests": [\n' + rows + "\n ]\n}\n"
+
+
+def write_instance(instance: Instance, path: str | Path) -> None:
+    """Write an instance file; a crash leaves either the old file or the new one, never half."""
+    write_text(path, format_instance(instance))
+
+
+def instance_schema() -> dict[str, Any]:
+    """Return the JSON Schema of ``kvopt.instance/1``, derived from the validated classes."""
+    schema = _ADAPTER.json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = SCHEMA
+    schema["properties"] = {"schema": {"const": SCHEMA}} | schema["properties"]
+    schema["required"] = ["schema", *schema["required"]]
+    return schema

@@ -1,0 +1,168 @@
+"""What the two file formats share: strict JSON, one-line errors, writes that cannot tear."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+
+class FileError(ValueError):
+    """A file is not what its format asks for; the message is one line."""
+
+
+def read_object(path: str | Path, schema: str) -> dict[str, Any]:
+    """Read one JSON object and check its ``schema`` key.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read, is not strict JSON (duplicate keys, NaN and Infinity are
+        refused), is not an object, or names another schema.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FileError(f"cannot be read: {_one_line(reason)}") from None
+    try:
+        document = json.loads(
+            data.decode("utf-8-sig"),
+            object_pairs_hook=_object_without_duplicates,
+            parse_constant=_refuse_constant,
+        )
+    except UnicodeDecodeError as error:
+        raise FileError(f"expected JSON in UTF-8, found byte 0x{data[error.start]:02x}") from None
+    except RecursionError:
+        raise FileError("expected JSON of the format, found too deep a nesting") from None
+    except json.JSONDecodeError as error:
+        found = "an empty file" if not data.strip() else _one_line(str(error))
+        raise FileError(f"expected JSON, found {found}") from None
+    except ValueError as error:
+        raise FileError(_one_line(str(error))) from None
+    if not isinstance(document, dict):
+        raise FileError(f"expected a JSON object, found {_shown(document)}")
+    if "schema" not in document:
+        raise FileError(f'expected "schema": "{schema}", found no schema key')
+    if document["schema"] != schema:
+        raise FileError(f'expected "schema": "{schema}", found {_shown(document["schema"])}')
+    return document
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file through a temporary one beside it, then rename.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written (no such folder, no permission, disk full); what stood at
+        ``path`` before is then unharmed.
+    """
+    target = Path(path)
+    if target.exists() and not target.is_file():
+        # A rename would replace a device or pipe such as /dev/stdout instead of writing to it.
+        target.write_text(text, encoding="utf-8")
+        return
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def describe(error: ValidationError, document: dict[str, Any]) -> str:
+    """Return one line for the first thing that is wrong: request, field, expected, found."""
+    errors = error.errors(include_url=False, include_context=False)
+    # An arrival may be an integer or a number: of a value's complaints the last is the widest.
+    value = _steps(errors[0]["loc"])
+    first = [each for each in errors if _steps(each["loc"]) == value][-1]
+    where = _place(value, document)
+    kind = first["type"]
+    if kind == "missing":
+        return f"{where}: expected this key, found none"
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
+        return f"{where}: unknown key"
+    if kind == "value_error":
+        message = _one_line(first["msg"].removeprefix("Value error, "))
+        return f"{where}: {message}" if where else message
+    expected = _EXPECTED.get(kind) or _one_line(first["msg"].removeprefix("Input should be "))
+    return f"{where}: expected {expected}, found {_shown(first['input'])}"
+
+
+_EXPECTED = {
+    "int_type": "an integer",
+    "float_type": "a number",
+    "tuple_type": "a list",
+    "dataclass_type": "an object",
+    "string_type": "text",
+    "string_unicode": "text without lone surrogates",
+    "string_pattern_mismatch": "text of the right form without control characters",
+    "too_short": "a list with at least one entry",
+}
+
+
+def _steps(location: tuple[int | str, ...]) -> list[int | str]:
+    return [step for step in location if step not in ("int", "float")]
+
+
+def _place(steps: list[int | str], document: dict[str, Any]) -> str:
+    parts: list[str] = []
+    if len(steps) >= 2 and steps[0] == "requests" and isinstance(steps[1], int):
+        position = steps[1]
+        parts.append(f"request {position}")
+        with contextlib.suppress(Exception):
+            identity = document["requests"][position]["id"]
+            if isinstance(identity, int) and not isinstance(identity, bool):
+                parts[-1] += f" (id {identity})"
+        steps = steps[2:]
+    if steps:
+        parts.append("field " + ".".join(_one_line(str(step)) for step in steps))
+    return ", ".join(parts)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    if isinstance(value, str):
+        return _one_line(json.dumps(value))
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return _one_line(repr(value))
+
+
+def _one_line(text: str) -> str:
+    flat = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return flat if len(flat) <= 160 else flat[:157] + "..."
+
+
+def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"expected each key once, found {_shown(twice)} twice in one object")
+    return record
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"expected a JSON number, found {name}")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

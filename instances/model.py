@@ -1,0 +1,177 @@
+"""What is to be scheduled: requests that share the KV memory of one worker."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.dataclasses import dataclass
+
+#: Largest number of tokens in a prompt, an output or the memory.  Volumes (about tokens squared)
+#: then stay below 2**61, so that 64-bit integer arithmetic never overflows on one request.
+MAX_TOKENS = 10**9
+#: Largest arrival, in rounds or seconds.
+MAX_ARRIVAL = 10**12
+
+#: Text that is printed in one-line messages and tables: no control characters, so no line breaks.
+Line = Annotated[str, Field(strict=True, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$", max_length=400)]
+Tokens = Annotated[int, Field(strict=True, ge=0, le=MAX_TOKENS)]
+PositiveTokens = Annotated[int, Field(strict=True, ge=1, le=MAX_TOKENS)]
+Arrival = Annotated[
+    Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)],
+    Field(ge=0, le=MAX_ARRIVAL),
+]
+
+# Strictness stands at the fields, since a strict class would refuse to be built from JSON objects.
+_CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class InfeasibleInstanceError(Exception):
+    """A request needs more memory at its peak (prompt + output) than the worker has."""
+
+    def __init__(self, name: str, memory: int, requests: list[Request]) -> None:
+        first = requests[0]
+        others = f" (and {len(requests) - 1} more requests)" if len(requests) > 1 else ""
+        super().__init__(
+            f"instance {name!r} is infeasible: request id {first.id} needs "
+            f"{first.prompt} + {first.output} = {first.peak} tokens, memory is {memory}{others}"
+        )
+        self.request_ids = tuple(request.id for request in requests)
+
+
+@dataclass(frozen=True, slots=True, config=_CONFIG)
+class Request:
+    """One request: an arrival (rounds or seconds), a prompt and an output (tokens).
+
+    ``output_lower`` and ``output_upper`` (tokens) are the prediction interval that a policy
+    which is not clairvoyant may use; both are given or neither.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If a field is missing, of a wrong type (booleans and floats are not integers) or out of
+        range, or if the prediction interval does not contain the output.
+    """
+
+    id: Annotated[int, Field(strict=True, ge=0, le=MAX_ARRIVAL)]
+    arrival: Arrival
+    prompt: Tokens
+    output: PositiveTokens
+    output_lower: PositiveTokens | None = None
+    output_upper: PositiveTokens | None = None
+
+    @model_validator(mode="after")
+    def _interval_contains_output(self) -> Request:
+        if (self.output_lower is None) != (self.output_upper is None):
+            raise ValueError("expected both output_lower and output_upper, found only one")
+        if self.output_lower is not None and self.output_upper is not None:
+            if not self.output_lower <= self.output <= self.output_upper:
+                raise ValueError(
+                    f"expected output_lower <= output <= output_upper, found "
+                    f"{self.output_lower}, {self.output}, {self.output_upper}"
+                )
+        return self
+
+    @property
+    def peak(self) -> int:
+        """Tokens held while the last output token is made, s + o."""
+        return self.prompt + self.output
+
+    @property
+    def volume(self) -> int:
+        """Token-rounds held over the whole run, s·o + o(o+1)/2."""
+        return self.prompt * self.output + self.output * (self.output + 1) // 2
+
+
+@dataclass(frozen=True, config=_CONFIG)
+class Instance:
+    """A memory of M tokens and the requests that share it.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If a field is missing, of a wrong type or out of range, an id stands twice, there is no
+        request, or an arrival in rounds is not an integer.
+    InfeasibleInstanceError
+        If the peak of a request exceeds the memory.
+    """
+
+    name: Annotated[Line, Field(min_length=1)]
+    memory: PositiveTokens
+    requests: Annotated[tuple[Request, ...], Field(min_length=1)]
+    family: Line | None = None
+    source: Line | None = None
+    seed: Annotated[int, Field(strict=True)] | None = None
+    time_unit: Literal["round", "second"] = "round"
+    known_optimum: Annotated[int, Field(strict=True, ge=1)] | None = None
+    known_optimum_reason: Line | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Instance:
+        seen: set[int] = set()
+        for request in self.requests:
+            if request.id in seen:
+                raise ValueError(f"request id {request.id} stands twice, expected unique ids")
+            seen.add(request.id)
+        if self.time_unit == "round":
+            for request in self.requests:
+                if not isinstance(request.arrival, int):
+                    raise ValueError(
+                        f"request id {request.id}, field arrival: expected an integer round, "
+                        f"found {request.arrival!r}"
+                    )
+        if (self.known_optimum is None) != (self.known_optimum_reason is None):
+            raise ValueError("expected known_optimum and known_optimum_reason together")
+        too_large = [request for request in self.requests if request.peak > self.memory]
+        if too_large:
+            raise InfeasibleInstanceError(self.name, self.memory, too_large)
+        return self
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+    @cached_property
+    def arrivals(self) -> NDArray[np.int64]:
+        """Arrival round of each request, shape (n,); for instances in rounds only."""
+        if self.time_unit != "round":
+            raise ValueError(f"instance {self.name!r} has arrivals in seconds, not in rounds")
+        return np.array([request.arrival for request in self.requests], dtype=np.int64)
+
+    @cached_property
+    def prompts(self) -> NDArray[np.int64]:
+        """Prompt tokens of each request, shape (n,)."""
+        return np.array([request.prompt for request in self.requests], dtype=np.int64)
+
+    @cached_property
+    def outputs(self) -> NDArray[np.int64]:
+        """Output tokens of each request, shape (n,)."""
+        return np.array([request.output for request in self.requests], dtype=np.int64)
+
+    def memory_and_requests(self) -> dict[str, Any]:
+        """Return the part of the instance file that determines its optimum."""
+        return {"memory": self.memory, "requests": [as_record(r) for r in self.requests]}
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of memory and requests in canonical JSON (sorted keys, no spaces)."""
+        text = json.dumps(self.memory_and_requests(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def as_record(request: Request) -> dict[str, Any]:
+    """Return the JSON object of one request, optional keys only where they are set."""
+    record: dict[str, Any] = {
+        "id": request.id,
+        "arrival": request.arrival,
+        "prompt": request.prompt,
+        "output": request.output,
+    }
+    if request.output_lower is not None:
+        record["output_lower"] = request.output_lower
+        record["output_upper"] = request.output_upper
+    return record

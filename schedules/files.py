@@ -1,0 +1,62 @@
+"""Reading and writing the schedule file format ``kvopt.schedule/1``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from instances.jsonfile import FileError, describe, read_object, write_text
+from schedules.model import Schedule
+
+SCHEMA = "kvopt.schedule/1"
+SCHEMA_FILE = Path(__file__).with_name("schedule.schema.json")
+
+_ADAPTER = TypeAdapter(Schedule)
+
+
+class ScheduleFileError(FileError):
+    """A schedule file cannot be read; the message is one line with file and field."""
+
+
+def read_schedule(path: str | Path) -> Schedule:
+    """Read a schedule file.
+
+    Raises
+    ------
+    ScheduleFileError
+        If the file cannot be read, is not JSON, or is not a valid ``kvopt.schedule/1``.
+    """
+    try:
+        document = read_object(path, SCHEMA)
+        fields = {key: value for key, value in document.items() if key != "schema"}
+        return _ADAPTER.validate_python(fields)
+    except ValidationError as error:
+        raise ScheduleFileError(f"{path}: {describe(error, document)}") from None
+    except FileError as error:
+        raise ScheduleFileError(f"{path}: {error}") from None
+
+
+def schedule_document(schedule: Schedule) -> dict[str, Any]:
+    """Return the JSON object of a schedule file; ``attempts`` only where it is set."""
+    document = {"schema": SCHEMA} | _ADAPTER.dump_python(schedule, mode="json")
+    if document["attempts"] is None:
+        del document["attempts"]
+    return document
+
+
+def write_schedule(schedule: Schedule, path: str | Path) -> None:
+    """Write a schedule file; a crash leaves either the old file or the new one, never half."""
+    write_text(path, json.dumps(schedule_document(schedule)) + "\n")
+
+
+def schedule_schema() -> dict[str, Any]:
+    """Return the JSON Schema of ``kvopt.schedule/1``, derived from the validated class."""
+    schema = _ADAPTER.json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = SCHEMA
+    schema["properties"] = {"schema": {"const": SCHEMA}} | schema["properties"]
+    schema["required"] = ["schema", *schema["required"]]
+    return schema

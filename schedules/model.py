@@ -1,0 +1,94 @@
+"""What an answer is: a start round for every request, with its provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+from instances.model import Instance, Line
+
+#: The closed list of outcomes of a run (DESIGN section 6).
+Status = Literal[
+    "optimal",
+    "feasible",
+    "infeasible",
+    "no_solution",
+    "time_limit",
+    "memory_limit",
+    "crashed",
+    "refused",
+    "error",
+]
+Round = Annotated[int, Field(strict=True, ge=0)]
+#: A cancelled attempt: the round in which it started and the tokens it made.
+Attempt = tuple[Round, Annotated[int, Field(strict=True, ge=1)]]]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
+class Schedule:
+    """Start rounds of all requests, in the instance's order, and what is claimed of them.
+
+    ``tel`` and ``lower_bound`` are in rounds.  ``attempts`` lists, per request, the cancelled
+    attempts (start, tokens) that came before the one that counts.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If a field is missing, of a wrong type or out of range.
+    """
+
+    instance: Line
+    instance_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    method: Line
+    starts: Annotated[tuple[Round, ...], Field(min_length=1)]
+    tel: Annotated[int, Field(strict=True, ge=0)]
+    lower_bound: Annotated[int, Field(strict=True, ge=0)] | None
+    status: Status
+    attempts: tuple[tuple[Attempt, ...], ...] | None = None
+    provenance: dict[str, Any] = Field(default_factory=dict)
+
+
+def make_schedule(
+    instance: Instance,
+    starts: Sequence[int],
+    method: str,
+    *,
+    lower_bound: int | None = None,
+    status: Status = "feasible",
+    attempts: Sequence[Sequence[tuple[int, int]]] | None = None,
+    provenance: dict[str, Any] | None = None,
+) -> Schedule:
+    """Build the schedule of an instance from its start rounds and compute its TEL.
+
+    Parameters
+    ----------
+    starts
+        Start round of each request, shape (n,), in the instance's order.
+    attempts
+        Cancelled attempts (start, tokens) per request; left out where there are none.
+    """
+    plain = tuple(int(start) for start in starts)
+    tel = sum(
+        start + request.output - int(request.arrival)
+        for start, request in zip(plain, instance.requests, strict=True)
+    )
+    cancelled = None
+    if attempts is not None and any(attempts):
+        cancelled = tuple(
+            tuple((int(start), int(tokens)) for start, tokens in of_request)
+            for of_request in attempts
+        )
+    return Schedule(
+        instance=instance.name,
+        instance_sha256=instance.sha256,
+        method=method,
+        starts=plain,
+        tel=tel,
+        lower_bound=lower_bound,
+        status=status,
+        attempts=cancelled,
+        provenance=provenance or {},
+    )
