@@ -19,7 +19,9 @@ MAX_TOKENS = 10**9
 MAX_ARRIVAL = 10**12
 
 #: Text that is printed in one-line messages and tables: no control characters, so no line breaks.
-Line = Annotated[str, Field(strict=True, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$", max_length=400)]
+Line = Annotated[
+    str, Field(strict=True, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$", max_length=400)
+]
 Tokens = Annotated[int, Field(strict=True, ge=0, le=MAX_TOKENS)]
 PositiveTokens = Annotated[int, Field(strict=True, ge=1, le=MAX_TOKENS)]
 Arrival = Annotated[
@@ -69,12 +71,13 @@ class Request:
     def _interval_contains_output(self) -> Request:
         if (self.output_lower is None) != (self.output_upper is None):
             raise ValueError("expected both output_lower and output_upper, found only one")
-        if self.output_lower is not None and self.output_upper is not None:
-            if not self.output_lower <= self.output <= self.output_upper:
-                raise ValueError(
-                    f"expected output_lower <= output <= output_upper, found "
-                    f"{self.output_lower}, {self.output}, {self.output_upper}"
-                )
+        lower = self.output if self.output_lower is None else self.output_lower
+        upper = self.output if self.output_upper is None else self.output_upper
+        if not lower <= self.output <= upper:
+            raise ValueError(
+                f"expected output_lower <= output <= output_upper, found "
+                f"{lower}, {self.output}, {upper}"
+            )
         return self
 
     @property

@@ -24,7 +24,7 @@ Status = Literal[
 ]
 Round = Annotated[int, Field(strict=True, ge=0)]
 #: A cancelled attempt: the round in which it started and the tokens it made.
-Attempt = tuple[Round, Annotated[int, Field(strict=True, ge=1)]]]
+Attempt = tuple[Round, Annotated[int, Field(strict=True, ge=1)]]
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
