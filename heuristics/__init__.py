@@ -1,0 +1,1 @@
+"""Published policies, one a file, and the simulator that runs them."""

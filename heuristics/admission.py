@@ -1,0 +1,171 @@
+"""Look-ahead admission: when may a request start so that memory is never exceeded later.
+
+The active requests are kept in three parallel sequences sorted by the completion that the policy
+expects: ``ends`` (round of completion), ``bases`` (prompt − start, so that the tokens held at
+round t are base + t) and ``ids``.  Only plain loops over indexable sequences are used, so that the
+same source runs interpreted on lists and compiled on arrays.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+#: Later than every round that can occur: arrivals and outputs are bounded in ``instances.model``.
+NEVER = 1 << 61
+
+
+def first_feasible_start(ends, bases, active, prompt, length, memory, now, limit):  # type: ignore[no-untyped-def]
+    """Return the first round in [now, limit) at which a request fits, or ``limit``.
+
+    The active requests are taken to run until ``ends``; none is taken to join.
+
+    Between two completions the tokens held grow, so the memory row is tight only at completions
+    and it is enough to look at the ``ends`` inside the run of the candidate and at its own end.
+    If the row fails at an end τ of an active request, then starting d rounds later lowers the
+    candidate's share at τ by d and keeps τ inside its run, so no start before now + excess can
+    do (unless that is past τ, which is a later round anyway).  If the row fails at the candidate's
+    own end e, the active requests that run at e hold more at every later round until the first of
+    them ends, at τ ≥ e, so no start with an end in [e, τ] can do.  Each step skips only rounds
+    that are infeasible: the result is the first feasible one.
+
+    Parameters
+    ----------
+    ends, bases : sequences of int, shape (active,)
+        Completion round and prompt − start (tokens − rounds) of each active request, by ``ends``.
+    prompt, length : int
+        Tokens of the candidate: prompt, and the output that the policy believes.
+    memory : int
+        M, tokens.
+    now, limit : int
+        Rounds.
+    """
+    start = now
+    total = 0
+    for position in range(active):
+        total += bases[position]
+    while start < limit:
+        end = start + length
+        base_sum = total
+        count = active
+        position = 0
+        earliest = start
+        while position < active and ends[position] < end:
+            when = ends[position]
+            if when > start:
+                excess = base_sum + count * when + prompt + when - start - memory
+                if excess > 0:
+                    earliest = min(start + excess, when)
+                    break
+            base_sum -= bases[position]
+            count -= 1
+            position += 1
+        if earliest == start:
+            if count == 0 or base_sum + count * end + prompt + length <= memory:
+                return start
+            earliest = ends[position] + 1 - length
+        start = earliest
+    return limit
+
+
+def insert_active(ends, bases, ids, active, end, base, request):  # type: ignore[no-untyped-def]
+    """Insert a request into the sequences of active requests, which stay sorted by ``ends``."""
+    position = active
+    while position > 0 and ends[position - 1] > end:
+        ends[position] = ends[position - 1]
+        bases[position] = bases[position - 1]
+        ids[position] = ids[position - 1]
+        position -= 1
+    ends[position] = end
+    bases[position] = base
+    ids[position] = request
+
+
+def remove_active(ends, bases, ids, active, request):  # type: ignore[no-untyped-def]
+    """Remove a request from the sequences of active requests, which stay sorted by ``ends``."""
+    position = 0
+    while ids[position] != request:
+        position += 1
+    while position < active - 1:
+        ends[position] = ends[position + 1]
+        bases[position] = bases[position + 1]
+        ids[position] = ids[position + 1]
+        position += 1
+
+
+def run_in_order(arrivals, prompts, beliefs, outputs, by_rank, ranks, memory, work, starts):  # type: ignore[no-untyped-def]
+    """Start arrived requests in rank order, stopping at the first that does not fit; fill starts.
+
+    At every round the waiting requests that have arrived are taken in rank order; each starts if
+    no round until the last believed completion would hold more than M tokens, and the first that
+    would exceed it ends the round's admission (the common Phase 2 of wang2025 Alg. 1, 6 and 7 and
+    of jaillet2025_v2 Alg. 1 and 2).  Rounds in which nothing can change are skipped.
+
+    Parameters
+    ----------
+    arrivals, prompts, beliefs, outputs : sequences of int, shape (n,)
+        Arrival round, prompt, believed output (≥ true output) and true output (tokens).
+    by_rank, ranks : sequences of int, shape (n,)
+        Requests by rank, and the inverse.
+    memory : int
+        M, tokens.
+    work : tuple of four sequences of int, shape (n,)
+        Requests by arrival, and scratch space for ends, bases and ids of active requests.
+    starts : sequence of int, shape (n,)
+        Filled with the start rounds.
+    """
+    by_arrival, ends, bases, ids = work
+    n = len(starts)
+    waiting = [0]  # a heap of ranks; the first entry only tells a compiler the type
+    waiting.pop()
+    completions = [(0, 0)]  # a heap of (round, request)
+    completions.pop()
+    active = 0
+    arrived = 0
+    started = 0
+    now = 0
+    while started < n:
+        if active == 0 and len(waiting) == 0:
+            now = max(now, arrivals[by_arrival[arrived]])
+        while arrived < n and arrivals[by_arrival[arrived]] <= now:
+            heappush(waiting, ranks[by_arrival[arrived]])
+            arrived += 1
+        while len(completions) > 0 and completions[0][0] <= now:
+            request = heappop(completions)[1]
+            remove_active(ends, bases, ids, active, request)
+            active -= 1
+        next_event = NEVER
+        if arrived < n:
+            next_event = arrivals[by_arrival[arrived]]
+        if len(completions) > 0:
+            next_event = min(next_event, completions[0][0])
+        while len(waiting) > 0:
+            request = by_rank[waiting[0]]
+            begin = first_feasible_start(
+                ends,
+                bases,
+                active,
+                prompts[request],
+                beliefs[request],
+                memory,
+                now,
+                next_event,
+            )
+            if begin >= next_event:
+                break
+            now = begin
+            heappop(waiting)
+            starts[request] = now
+            started += 1
+            insert_active(
+                ends,
+                bases,
+                ids,
+                active,
+                now + beliefs[request],
+                prompts[request] - now,
+                request,
+            )
+            active += 1
+            heappush(completions, (now + outputs[request], request))
+            next_event = min(next_event, completions[0][0])
+        now = next_event

@@ -1,0 +1,1 @@
+"""One policy a file; ``POLICY`` is what the registry takes."""

@@ -1,0 +1,15 @@
+"""First come, first served: arrival order, look-ahead, stop at the first misfit (W sec. 7).
+
+wang2025 shuffles its requests and serves them in that order; here the order of equal arrivals is
+the order of the instance file.  No worst-case guarantee is claimed.
+"""
+
+from heuristics.policy import Keys, Known, Policy
+
+
+def rank(known: Known) -> Keys:
+    """Earlier arrivals first."""
+    return (known.arrivals,)
+
+
+POLICY = Policy("fcfs", rank)

@@ -1,0 +1,16 @@
+"""Smallest volume s·o + o(o+1)/2 first, largest feasible prefix (arXiv 2606.22327, SVF).
+
+Its source states a ratio of at most 1 + 2/(1 − α) when all requests arrive at 0, where α is the
+largest peak divided by M.
+"""
+
+from heuristics.policy import Keys, Known, Policy
+
+
+def rank(known: Known) -> Keys:
+    """Smaller s·o + o(o+1)/2 first."""
+    s, o = known.prompts, known.outputs
+    return (s * o + o * (o + 1) // 2,)
+
+
+POLICY = Policy("svf", rank)
