@@ -1,4 +1,334 @@
-class Verdict: ...
+"""The independent checker: is this schedule possible, and is what it claims of itself true?
+
+It shares no code with anything that makes schedules and computes in Python integers only, so
+neither a rounding error nor an overflow can hide a violation.
+
+A request started at round p holds s + j tokens at time p + j for j = 1..o and completes at p + o;
+a cancelled attempt (start q, g tokens) holds s + j at q + j for j = 1..g.  At every integer time
+the tokens held sum to at most M.
+
+As a command, ``python -m schedules.check INSTANCE SCHEDULE`` prints the verdict on one line and
+exits with 0 (valid), 10 (malformed, or a file that cannot be read) or 21 (infeasible); 2 is bad
+usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import itertools
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from instances.files import read_instance
+from instances.jsonfile import FileError
+from instances.model import InfeasibleInstanceError, Instance
+from schedules.files import read_schedule
+from schedules.model import Schedule
+
+Kind = Literal["valid", "malformed", "infeasible"]
+
+_EXIT_CODES: dict[Kind, int] = {"valid": 0, "malformed": 10, "infeasible": 21}
+_IDS_SHOWN = 10
 
 
-def check_schedule(*a): ...
+@dataclass(frozen=True)
+class Verdict:
+    """What the checker found; of several faults the one it reports is described below.
+
+    Attributes
+    ----------
+    kind
+        ``valid``; ``malformed`` where the schedule is not one of this instance or claims what is
+        not so (hash, counts, TEL, bound, optimality); ``infeasible`` where it cannot be run
+        (start before arrival, overlapping attempts, more tokens than the memory).
+    reason
+        One line for a person.
+    time
+        The first violating time (rounds) of an infeasible schedule, else None.
+    tokens
+        Tokens held at that time, where the memory is exceeded, else None.
+    request_ids
+        Ids of the requests concerned, sorted: for the memory all that hold tokens at that time.
+    """
+
+    kind: Kind
+    reason: str
+    time: int | None = None
+    tokens: int | None = None
+    request_ids: tuple[int, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        """Whether the schedule can be run and all its claims hold."""
+        return self.kind == "valid"
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of the command: 0 valid, 10 malformed, 21 infeasible."""
+        return _EXIT_CODES[self.kind]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.reason}"
+
+
+def check_schedule(instance: Instance, schedule: Schedule) -> Verdict:
+    """Check a schedule against its instance, in O(n log n) for n requests and attempts.
+
+    The structure is checked first, then whether it can be run, then TEL and the claims.  Of
+    several violations the earliest in time is reported; at the same time a start before its
+    arrival comes before an overlap, and that before the memory.
+
+    The instance is recognised by its hash alone: a schedule that names it otherwise is valid,
+    since a renamed file is still the same problem, and the line says so.
+
+    Two claims can only be checked against something else: a TEL below, or a lower bound above,
+    the instance's known optimum is refused, since one of the two numbers must be wrong; and so
+    is the status ``infeasible`` or ``no_solution`` on a schedule that can be run.
+    """
+    return (
+        _wrong_structure(instance, schedule)
+        or _first_violation(instance, schedule)
+        or _false_claim(instance, schedule)
+        or Verdict("valid", _summary(instance, schedule))
+    )
+
+
+def _wrong_structure(instance: Instance, schedule: Schedule) -> Verdict | None:
+    if instance.time_unit != "round":
+        return _malformed(
+            f"instance {instance.name!r} has arrivals in seconds, which cannot be compared with "
+            "start rounds; only instances in rounds are supported"
+        )
+    if schedule.instance_sha256 != instance.sha256:
+        return _malformed(
+            f"schedule is of another instance ({schedule.instance!r}, sha256 "
+            f"{schedule.instance_sha256[:12]}...), expected {instance.name!r}, sha256 "
+            f"{instance.sha256[:12]}..."
+        )
+    n = len(instance.requests)
+    if len(schedule.starts) != n:
+        return _malformed(f"expected {n} starts, one per request, found {len(schedule.starts)}")
+    if schedule.attempts is None:
+        return None
+    if len(schedule.attempts) != n:
+        return _malformed(
+            f"expected {n} lists of attempts, one per request, found {len(schedule.attempts)}"
+        )
+    for request, attempts in zip(instance.requests, schedule.attempts, strict=True):
+        for start, tokens in attempts:
+            # An attempt of all o tokens would have completed.
+            if not 1 <= tokens < request.output:
+                return _malformed(
+                    f"request id {request.id}: cancelled attempt at round {_shown(start)} has "
+                    f"{_shown(tokens)} tokens, expected at least 1 and fewer than its output of "
+                    f"{request.output}",
+                    request.id,
+                )
+    return None
+
+
+def _first_violation(instance: Instance, schedule: Schedule) -> Verdict | None:
+    found = [
+        verdict
+        for verdict in (
+            _start_before_arrival(instance, schedule),
+            _overlapping_attempts(instance, schedule),
+            _memory_exceeded(instance, schedule),
+        )
+        if verdict is not None
+    ]
+    # `min` keeps the first of equals, hence the order above decides at the same time.
+    return min(found, key=lambda verdict: verdict.time or 0, default=None)
+
+
+def _start_before_arrival(instance: Instance, schedule: Schedule) -> Verdict | None:
+    first: tuple[int, int, int] | None = None
+    for position, start, _ in _runs(instance, schedule):
+        request = instance.requests[position]
+        if start < request.arrival:
+            found = (start, request.id, int(request.arrival))
+            first = found if first is None else min(first, found)
+    if first is None:
+        return None
+    start, identity, arrival = first
+    return Verdict(
+        "infeasible",
+        f"request id {identity} starts at round {start}, before its arrival at round {arrival}",
+        time=start,
+        request_ids=(identity,),
+    )
+
+
+def _overlapping_attempts(instance: Instance, schedule: Schedule) -> Verdict | None:
+    if schedule.attempts is None:
+        return None
+    first: tuple[int, int, int] | None = None
+    for request, attempts, last in zip(
+        instance.requests, schedule.attempts, schedule.starts, strict=True
+    ):
+        end = 0
+        for start, tokens in (*attempts, (last, request.output)):
+            if start < end:
+                found = (start, request.id, end)
+                first = found if first is None else min(first, found)
+            end = start + tokens
+    if first is None:
+        return None
+    time, identity, end = first
+    return Verdict(
+        "infeasible",
+        f"request id {identity} starts at round {_shown(time)}, before its previous "
+        f"attempt ends at time {_shown(end)}",
+        time=time,
+        request_ids=(identity,),
+    )
+
+
+def _memory_exceeded(instance: Instance, schedule: Schedule) -> Verdict | None:
+    """Sweep the times at which the set of running requests changes, and the pieces between.
+
+    A run from p holding s + (t - p) at time t adds (s - p) to a constant and 1 to a slope, from
+    p + 1 up to and including p + g.  Between two changes the tokens held are therefore exactly
+    constant + slope·t, where the slope is the number of running requests and so never negative;
+    the first t at which they exceed M follows by division.
+    """
+    constants: dict[int, int] = {}
+    slopes: dict[int, int] = {}
+    for position, start, tokens in _runs(instance, schedule):
+        offset = instance.requests[position].prompt - start
+        begin, end = start + 1, start + tokens + 1
+        constants[begin] = constants.get(begin, 0) + offset
+        slopes[begin] = slopes.get(begin, 0) + 1
+        constants[end] = constants.get(end, 0) - offset
+        slopes[end] = slopes.get(end, 0) - 1
+    times = sorted(slopes)
+    constant = slope = 0
+    for begin, end in itertools.pairwise(times):
+        constant += constants[begin]
+        slope += slopes[begin]
+        if constant + slope * (end - 1) <= instance.memory:
+            continue
+        time = begin
+        if constant + slope * begin <= instance.memory:
+            # The slope is positive here: the tokens exceed M at the end but not at the beginning.
+            time = (instance.memory - constant) // slope + 1
+        return _memory_verdict(instance, schedule, time, constant + slope * time)
+    return None
+
+
+def _memory_verdict(instance: Instance, schedule: Schedule, time: int, tokens: int) -> Verdict:
+    active = {
+        instance.requests[position].id
+        for position, start, made in _runs(instance, schedule)
+        if start < time <= start + made
+    }
+    ids = tuple(sorted(active))
+    more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
+    listed = ", ".join(str(identity) for identity in ids[:_IDS_SHOWN])
+    return Verdict(
+        "infeasible",
+        f"at time {_shown(time)} {tokens} tokens are held, memory is {instance.memory}; "
+        f"active request ids: {listed}{more}",
+        time=time,
+        tokens=tokens,
+        request_ids=ids,
+    )
+
+
+def _false_claim(instance: Instance, schedule: Schedule) -> Verdict | None:
+    tel = _tel(instance, schedule)
+    bound, optimum = schedule.lower_bound, instance.known_optimum
+    if schedule.tel != tel:
+        return _malformed(f"TEL is {_shown(tel)}, the schedule claims {_shown(schedule.tel)}")
+    if bound is not None and bound > tel:
+        return _malformed(f"lower bound {_shown(bound)} exceeds the TEL of {_shown(tel)}")
+    if schedule.status == "optimal" and bound is None:
+        return _malformed(f"status is optimal without a lower bound, TEL is {_shown(tel)}")
+    if schedule.status == "optimal" and bound is not None and bound != tel:
+        return _malformed(
+            f"status is optimal, but the lower bound {_shown(bound)} is not the TEL {_shown(tel)}"
+        )
+    if schedule.status in ("infeasible", "no_solution"):
+        return _malformed(f"status is {schedule.status}, but the schedule can be run")
+    if optimum is not None and tel < optimum:
+        return _malformed(
+            f"TEL {_shown(tel)} is below the instance's known optimum {_shown(optimum)}: "
+            "the known optimum is wrong, or this checker is"
+        )
+    if optimum is not None and bound is not None and bound > optimum:
+        return _malformed(
+            f"lower bound {_shown(bound)} exceeds the instance's known optimum {_shown(optimum)}: "
+            "one of the two is wrong"
+        )
+    return None
+
+
+def _runs(instance: Instance, schedule: Schedule) -> Iterator[tuple[int, int, int]]:
+    """Yield (position of the request, start, tokens made) of every run, attempts included."""
+    for position, start in enumerate(schedule.starts):
+        yield position, start, instance.requests[position].output
+    for position, attempts in enumerate(schedule.attempts or ()):
+        for start, tokens in attempts:
+            yield position, start, tokens
+
+
+def _tel(instance: Instance, schedule: Schedule) -> int:
+    return sum(
+        start + request.output - int(request.arrival)
+        for start, request in zip(schedule.starts, instance.requests, strict=True)
+    )
+
+
+def _summary(instance: Instance, schedule: Schedule) -> str:
+    renamed = f" (in the schedule {schedule.instance!r})"
+    return (
+        f"instance {instance.name!r}{renamed if schedule.instance != instance.name else ''}, "
+        f"n={len(instance.requests)}, TEL {_shown(schedule.tel)}"
+    )
+
+
+def _malformed(reason: str, *request_ids: int) -> Verdict:
+    return Verdict("malformed", reason, request_ids=request_ids)
+
+
+def _shown(number: int) -> str:
+    # A file may hold integers of thousands of digits, which neither fit on a line nor, beyond
+    # Python's limit, can be written in decimals at all.
+    return str(number) if number.bit_length() < 200 else f"about 2**{number.bit_length() - 1}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m schedules.check",
+        description="Check a schedule file against its instance file in integer arithmetic.",
+        epilog="exit code: 0 valid, 2 bad usage, 10 malformed or unreadable, 21 infeasible",
+    )
+    parser.add_argument("instance", metavar="INSTANCE", help="instance file (kvopt.instance/1)")
+    parser.add_argument("schedule", metavar="SCHEDULE", help="schedule file (kvopt.schedule/1)")
+    options = parser.parse_args(arguments)
+    try:
+        instance = read_instance(options.instance)
+        schedule = read_schedule(options.schedule)
+    except InfeasibleInstanceError as error:
+        return _refuse(f"{options.instance}: {error}")
+    except FileError as error:
+        return _refuse(str(error))
+    verdict = check_schedule(instance, schedule)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name may hold letters which the terminal's encoding lacks.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    print(verdict)
+    return verdict.exit_code
+
+
+def _refuse(message: str) -> int:
+    print(" ".join(message.splitlines()), file=sys.stderr)
+    return _EXIT_CODES["malformed"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

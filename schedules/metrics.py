@@ -1,0 +1,198 @@
+"""Numbers that describe a schedule: latency, makespan, memory use, cancelled work.
+
+All times are in rounds and all memory in tokens.  The metrics describe any schedule of the right
+shape, also one that the checker refuses; they say nothing on whether it can be run.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from instances.model import Instance
+from schedules.model import Schedule
+
+
+class Run(NamedTuple):
+    """One occupation of the memory: the run that counts, or a cancelled attempt.
+
+    It holds ``prompt`` + j tokens at time ``start`` + j for j = 1..``tokens``.
+    """
+
+    position: int
+    start: int
+    prompt: int
+    tokens: int
+    cancelled: bool
+
+
+class MemoryProfile(NamedTuple):
+    """Tokens held over time as breakpoints: times (rounds, increasing) and tokens.
+
+    At every integer time from the first breakpoint to the last, linear interpolation between the
+    neighbouring breakpoints gives the tokens held exactly; outside of them nothing is held.
+    """
+
+    times: tuple[int, ...]
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The metrics of one schedule.
+
+    Attributes
+    ----------
+    tel
+        Total end-to-end latency (rounds), the sum of p + o - a: the objective of jaillet2025_v2
+        and wang2025.
+    ael
+        Average end-to-end latency (rounds), TEL / n.
+    makespan
+        Time of the last completion (rounds, counted from time 0).
+    peak_memory
+        Most tokens held at one time, cancelled attempts included.
+    peak_time
+        The first time at which they are held (rounds).
+    mean_memory
+        Tokens held at times 1 to makespan, averaged, cancelled attempts included.  Nothing is
+        ever held at time 0.
+    mean_memory_share
+        The same as a share of M, from 0 to 1.
+    cancelled_attempts
+        Number of attempts that were cancelled.
+    tokens_lost
+        Output tokens which they had made.
+    """
+
+    tel: int
+    ael: float
+    makespan: int
+    peak_memory: int
+    peak_time: int
+    mean_memory: float
+    mean_memory_share: float
+    cancelled_attempts: int
+    tokens_lost: int
+
+
+def measure(instance: Instance, schedule: Schedule) -> Metrics:
+    """Compute all metrics of a schedule.
+
+    Raises
+    ------
+    ValueError
+        If the schedule has not one start (and list of attempts) per request, or if the
+        instance's arrivals are in seconds.
+    """
+    total = tel(instance, schedule)
+    end = makespan(instance, schedule)
+    profile = memory_profile(instance, schedule)
+    peak = max(profile.tokens)
+    mean = mean_memory(instance, schedule)
+    attempts = [attempt for of_request in schedule.attempts or () for attempt in of_request]
+    return Metrics(
+        tel=total,
+        ael=total / len(instance.requests),
+        makespan=end,
+        peak_memory=peak,
+        peak_time=profile.times[profile.tokens.index(peak)],
+        mean_memory=mean,
+        mean_memory_share=mean / instance.memory,
+        cancelled_attempts=len(attempts),
+        tokens_lost=sum(tokens for _, tokens in attempts),
+    )
+
+
+def tel(instance: Instance, schedule: Schedule) -> int:
+    """Return the total end-to-end latency (rounds), the sum of p + o - a over all requests.
+
+    It is recomputed from the starts; ``schedule.tel`` is not looked at.
+    """
+    _same_shape(instance, schedule)
+    if instance.time_unit != "round":
+        raise ValueError(f"instance {instance.name!r} has arrivals in seconds, not in rounds")
+    return sum(
+        start + request.output - int(request.arrival)
+        for start, request in zip(schedule.starts, instance.requests, strict=True)
+    )
+
+
+def ael(instance: Instance, schedule: Schedule) -> float:
+    """Return the average end-to-end latency (rounds), TEL / n."""
+    return tel(instance, schedule) / len(instance.requests)
+
+
+def makespan(instance: Instance, schedule: Schedule) -> int:
+    """Return the time of the last completion (rounds, counted from time 0)."""
+    _same_shape(instance, schedule)
+    return max(
+        start + request.output
+        for start, request in zip(schedule.starts, instance.requests, strict=True)
+    )
+
+
+def memory_profile(instance: Instance, schedule: Schedule) -> MemoryProfile:
+    """Return the tokens held over time as breakpoints, from time 0 to the end of the last run.
+
+    Their number depends on the requests and attempts, at most 4 for each, and not on the
+    horizon.  Between two times at which a run begins or ends every running request gains one
+    token a round, so the two ends of each such piece describe it (DESIGN section 1).
+    """
+    changes: dict[int, tuple[int, int]] = {}
+    for run in runs(instance, schedule):
+        offset = run.prompt - run.start
+        for time, sign in ((run.start + 1, 1), (run.start + run.tokens + 1, -1)):
+            constant, slope = changes.get(time, (0, 0))
+            changes[time] = (constant + sign * offset, slope + sign)
+    times, tokens = [0], [0]
+    constant = slope = 0
+    events = sorted(changes)
+    if events[0] > 1:
+        times.append(events[0] - 1)
+        tokens.append(0)
+    for begin, end in itertools.pairwise(events):
+        constant += changes[begin][0]
+        slope += changes[begin][1]
+        times.append(begin)
+        tokens.append(constant + slope * begin)
+        if end - 1 > begin:
+            times.append(end - 1)
+            tokens.append(constant + slope * (end - 1))
+    return MemoryProfile(tuple(times), tuple(tokens))
+
+
+def mean_memory(instance: Instance, schedule: Schedule) -> float:
+    """Return the tokens held at times 1 to makespan, averaged; attempts included.
+
+    A run of g tokens holds s·g + g(g+1)/2 token-rounds, which is its volume (DESIGN section 6).
+    """
+    volume = sum(
+        run.prompt * run.tokens + run.tokens * (run.tokens + 1) // 2
+        for run in runs(instance, schedule)
+    )
+    return volume / makespan(instance, schedule)
+
+
+def runs(instance: Instance, schedule: Schedule) -> Iterator[Run]:
+    """Yield every occupation of the memory: first the runs that count, then the attempts."""
+    _same_shape(instance, schedule)
+    for position, (start, request) in enumerate(
+        zip(schedule.starts, instance.requests, strict=True)
+    ):
+        yield Run(position, start, request.prompt, request.output, cancelled=False)
+    for position, attempts in enumerate(schedule.attempts or ()):
+        for start, tokens in attempts:
+            yield Run(position, start, instance.requests[position].prompt, tokens, cancelled=True)
+
+
+def _same_shape(instance: Instance, schedule: Schedule) -> None:
+    n = len(instance.requests)
+    if len(schedule.starts) != n:
+        raise ValueError(f"expected {n} starts, one per request, found {len(schedule.starts)}")
+    if schedule.attempts is not None and len(schedule.attempts) != n:
+        raise ValueError(
+            f"expected {n} lists of attempts, one per request, found {len(schedule.attempts)}"
+        )
