@@ -1,0 +1,379 @@
+"""The picture of one schedule: memory over time, stacked by request, under a line at M."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import os
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import seaborn as sns
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
+
+from instances.model import Instance
+from schedules.metrics import MemoryProfile, Run, ael, memory_profile, runs
+from schedules.model import Schedule
+
+#: Up to this many requests each has a colour of its own; above, the colour is a quantity.
+FEW_REQUESTS = 12
+#: Most columns that are drawn; longer horizons are resampled.  The axes are about as wide.
+COLUMNS = 1300
+
+#: Above this many corners the areas of an SVG become an embedded image.
+_VECTOR_CORNERS = 12_000
+#: Beyond this, matplotlib's floating-point numbers no longer tell rounds apart.
+_LAST_ROUND = 2**53
+_SIZE = (10.0, 5.2)
+_DPI = 150
+_INK = "0.15"
+_HATCH = "////"
+_LIMIT = "crimson"
+
+_STYLE: dict[str, Any] = {
+    # Names may hold dollar signs, which are not mathematics.
+    "text.parse_math": False,
+    # The same schedule gives the same SVG file.
+    "svg.hashsalt": "kvopt",
+    "hatch.linewidth": 0.7,
+    # An opaque ground, so that dark ink is readable on a dark page too.
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "savefig.facecolor": "white",
+    "savefig.transparent": False,
+}
+
+
+def draw_schedule(instance: Instance, schedule: Schedule, path: str | Path) -> None:
+    """Draw the tokens held over time, stacked by request, as PNG or SVG by the path's suffix.
+
+    Memory is counted at integer times.  What is held at time t is drawn as a step over
+    (t - 1, t], the round that ends then: a request started at p covers exactly [p, p + o], the
+    next may begin where it ends, and no slanted edge shows an amount that is never held.
+
+    Requests are stacked by start, the earliest at the bottom.  Cancelled attempts are hatched.
+    A horizon of more rounds than the picture has columns is resampled: each column shows the
+    time in it at which most is held, so peaks are kept and every column is a true moment, but a
+    request that runs only beside these moments is not seen.
+
+    Parameters
+    ----------
+    path
+        The file to write, ending in ``.png`` or ``.svg``; a file there is replaced at once.
+
+    Raises
+    ------
+    ValueError
+        If the suffix is another one, the schedule has not one start per request, the arrivals
+        are in seconds, or the rounds are too large to draw.
+    OSError
+        If the file cannot be written.
+    """
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in ("png", "svg"):
+        raise ValueError(f"picture {str(path)!r}: expected a name ending in .png or .svg")
+    stack = _stacked(instance, schedule)
+    picture = io.BytesIO()
+    style = sns.axes_style("ticks") | sns.plotting_context("notebook") | _STYLE
+    with matplotlib.rc_context(style), warnings.catch_warnings():
+        # A letter of a name which the font lacks becomes a box; that is no news to the user.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure = Figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        _add_titles(figure, axes, instance, schedule)
+        _add_frame(axes, instance, stack)
+        if len(instance.requests) <= FEW_REQUESTS:
+            _draw_few(figure, axes, instance, stack)
+        else:
+            _draw_many(figure, axes, instance, stack)
+        # Without dates and versions the same schedule gives the same file.
+        metadata = {"Date": None} if kind == "svg" else {"Software": None}
+        figure.savefig(picture, format=kind, dpi=_DPI, metadata=metadata)
+    _write_bytes(Path(path), picture.getvalue())
+
+
+@dataclass(frozen=True)
+class _Area:
+    """One run as steps: from column ``first`` on, between ``bottom`` and ``top`` (tokens)."""
+
+    run: Run
+    first: int
+    bottom: NDArray[np.float64]
+    top: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Stack:
+    """The areas from the bottom up; ``edges`` (rounds, shape (columns + 1,)) bound the columns."""
+
+    edges: NDArray[np.float64]
+    areas: list[_Area]
+    peak: int
+
+
+def _stacked(instance: Instance, schedule: Schedule) -> _Stack:
+    begin = min(*schedule.starts, *(int(request.arrival) for request in instance.requests))
+    profile = memory_profile(instance, schedule)
+    end = profile.times[-1]
+    if end > _LAST_ROUND:
+        raise ValueError(f"schedule ends after round {_LAST_ROUND}, too late to draw")
+    edges, moments = _columns(profile, begin, end)
+    level = np.zeros(len(moments))
+    areas = []
+    for run in sorted(runs(instance, schedule), key=lambda run: (run.start, run.position)):
+        first, last = np.searchsorted(moments, (run.start, run.start + run.tokens), side="right")
+        if first == last:
+            continue
+        bottom = level[first:last].copy()
+        level[first:last] += run.prompt + (moments[first:last] - run.start)
+        areas.append(_Area(run, int(first), bottom, level[first:last].copy()))
+    return _Stack(edges.astype(float), areas, max(profile.tokens))
+
+
+def _columns(
+    profile: MemoryProfile, begin: int, end: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the columns' edges and the integer time that each of them shows."""
+    horizon = end - begin
+    columns = min(horizon, COLUMNS)
+    edges = np.array([begin + horizon * k // columns for k in range(columns + 1)], dtype=np.int64)
+    if columns == horizon:
+        return edges, edges[1:]
+    # Within a piece the tokens never fall, so a column's peak is at a breakpoint or at its end.
+    times = np.union1d(np.array(profile.times, dtype=np.int64), edges[1:])
+    times = times[(times > begin) & (times <= end)]
+    tokens = np.interp(times, profile.times, profile.tokens)
+    column = np.searchsorted(edges[1:], times, side="left")
+    order = np.lexsort((times, -tokens, column))
+    first_of_column = np.searchsorted(column[order], np.arange(columns))
+    return edges, times[order][first_of_column]
+
+
+def _add_titles(figure: Any, axes: Any, instance: Instance, schedule: Schedule) -> None:
+    axes.set_title(_subtitle(instance, schedule), loc="left", fontsize=10, color="0.3")
+    text = f"{_shortened(instance.name)}: {_shortened(schedule.method)}"
+    title = figure.suptitle(text, x=0.012, ha="left", fontsize=13, fontweight="bold", color=_INK)
+    renderer = figure.canvas.get_renderer()
+    room = 0.975 * figure.bbox.width
+    if any(schedule.attempts or ()):
+        key = Patch(facecolor="0.9", edgecolor=_INK, hatch=_HATCH, label="cancelled attempt")
+        legend = figure.legend(handles=[key], loc="upper right", fontsize=9, frameon=False)
+        room -= legend.get_window_extent(renderer).width
+    width = title.get_window_extent(renderer).width
+    if width > room:
+        title.set_fontsize(13 * room / width)
+
+
+def _subtitle(instance: Instance, schedule: Schedule) -> str:
+    parts = [
+        f"n = {len(instance.requests):,}",
+        f"TEL {schedule.tel:,} rounds",
+        f"AEL {ael(instance, schedule):,.1f}",
+    ]
+    bound = schedule.lower_bound
+    if schedule.status == "optimal":
+        parts.append("optimal")
+    elif bound is not None and schedule.tel > 0:
+        gap = 100 * (schedule.tel - bound) / schedule.tel
+        parts.append(f"lower bound {bound:,} (gap {gap:.2f} %)")
+    return "   ".join(parts)
+
+
+def _add_frame(axes: Any, instance: Instance, stack: _Stack) -> None:
+    memory, peak = instance.memory, stack.peak
+    axes.set_xlim(stack.edges[0], stack.edges[-1])
+    axes.set_xlabel("time (rounds)")
+    axes.set_ylabel("KV memory held (tokens)")
+    # Rounds are written out in full, so large ones leave room for fewer of them.
+    for axis, most in ((axes.xaxis, 8 if stack.edges[-1] < 10**7 else 4), (axes.yaxis, 8)):
+        axis.set_major_locator(_whole_numbers(most))
+        axis.set_major_formatter(FuncFormatter(_with_commas))
+    axes.spines[["top", "right"]].set_visible(False)
+    if 10 * peak >= memory:
+        axes.set_ylim(0, 1.1 * max(memory, peak))
+        axes.axhline(memory, color=_LIMIT, linewidth=1.4, linestyle=(0, (6, 3)), zorder=5)
+        height, text = float(memory), f"M = {memory:,} tokens"
+    else:
+        # Under a line at M, which is ten times higher, the areas would be a smear on the ground.
+        axes.set_ylim(0, 1.2 * peak)
+        height, text = 1.1 * peak, f"M = {memory:,} tokens, above this axis; peak {peak:,}"
+    axes.annotate(
+        text,
+        (1.0, height),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        color=_LIMIT,
+        fontsize=9.5,
+        zorder=6,
+    )
+
+
+def _draw_few(figure: Any, axes: Any, instance: Instance, stack: _Stack) -> None:
+    """Draw each request in a colour of its own, with its id inside or else in a legend."""
+    palette = sns.color_palette("Set3", FEW_REQUESTS)
+    colours: dict[int, Any] = {}
+    for area in stack.areas:
+        colours.setdefault(area.run.position, palette[len(colours)])
+    _add_areas(axes, stack, [colours[area.run.position] for area in stack.areas], 0.7, _INK)
+    figure.draw_without_rendering()  # Settles the layout, which decides what fits.
+    labelled = set()
+    for area in stack.areas:
+        text = f"id {instance.requests[area.run.position].id}"
+        if _add_label(axes, stack, area, text):
+            labelled.add(area.run.position)
+    handles = [
+        Patch(facecolor=colour, edgecolor=_INK, label=f"id {instance.requests[position].id}")
+        for position, colour in colours.items()
+        if position not in labelled
+    ]
+    if handles:
+        figure.legend(
+            handles=handles[::-1],
+            loc="outside right center",
+            title="no room inside",
+            fontsize=9,
+            title_fontsize=9,
+            frameon=False,
+        )
+
+
+def _add_label(axes: Any, stack: _Stack, area: _Area, text: str) -> bool:
+    """Write a text amid the places where the area is high enough for it; False if there is none."""
+    box = axes.get_window_extent()
+    edges = stack.edges
+    column_pixels = box.width / (len(edges) - 1)
+    token_pixels = box.height / axes.get_ylim()[1]
+    for size in (10.0, 8.0, 6.5):
+        pixels = size * _DPI / 72
+        columns = math.ceil(0.75 * pixels * len(text) / column_pixels)
+        if columns > len(area.top):
+            continue
+        roof = np.lib.stride_tricks.sliding_window_view(area.top, columns).min(axis=1)
+        floor = np.lib.stride_tricks.sliding_window_view(area.bottom, columns).max(axis=1)
+        room = roof - floor
+        if room.max() * token_pixels < 1.25 * pixels:
+            continue
+        best = np.flatnonzero(room >= min(0.9 * room.max(), 2.5 * pixels / token_pixels))
+        place = int(best[len(best) // 2])
+        left, right = edges[area.first + place], edges[area.first + place + columns]
+        axes.text(
+            (left + right) / 2,
+            (floor[place] + roof[place]) / 2,
+            text,
+            ha="center",
+            va="center_baseline",
+            fontsize=size,
+            color=_INK,
+            bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+            if area.run.cancelled
+            else None,
+        )
+        return True
+    return False
+
+
+def _draw_many(figure: Any, axes: Any, instance: Instance, stack: _Stack) -> None:
+    """Colour the requests by output length, or by start where all outputs are equal."""
+    outputs = [request.output for request in instance.requests]
+    low, high = min(outputs), max(outputs)
+    if low < high:
+        values = [instance.requests[area.run.position].output for area in stack.areas]
+        label = "output length o (tokens)"
+    else:
+        values = [area.run.start for area in stack.areas]
+        low, high = min(values), max(values)
+        label = "start p (round)"
+    # A few long outputs would leave all others in one shade of a linear scale.
+    skewed = low > 0 and high > 5 * float(np.median(values))
+    scale = (LogNorm if skewed else Normalize)(low, max(high, low + 1))
+    shades = ScalarMappable(scale, sns.color_palette("viridis", as_cmap=True))
+    width = 0.4 if len(stack.areas) <= 200 else 0.0
+    _add_areas(axes, stack, list(shades.to_rgba(np.array(values))), width, "white")
+    bar = figure.colorbar(shades, ax=axes, pad=0.015, fraction=0.05, aspect=28)
+    bar.set_label(label, fontsize=10)
+    bar.outline.set_visible(False)
+    bar.ax.minorticks_off()
+    bar.set_ticks(_round_numbers(low, high) if skewed else _whole_numbers(6))
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(_with_commas))
+    bar.ax.tick_params(labelsize=9)
+
+
+def _add_areas(axes: Any, stack: _Stack, colours: list[Any], width: float, edge: str) -> None:
+    corners = [_corners(stack, area) for area in stack.areas]
+    image = sum(len(each) for each in corners) > _VECTOR_CORNERS
+    for cancelled in (False, True):
+        chosen = [k for k, area in enumerate(stack.areas) if area.run.cancelled == cancelled]
+        if not chosen:
+            continue
+        axes.add_collection(
+            PolyCollection(
+                [corners[k] for k in chosen],
+                facecolors=[colours[k] for k in chosen],
+                edgecolors=_INK if cancelled else edge,
+                linewidths=min(width, 0.4) if cancelled else width,
+                hatch=_HATCH if cancelled else None,
+                # Without edges, smoothing would let the ground shine through between two areas.
+                antialiaseds=width > 0,
+                rasterized=image,
+            ),
+            autolim=False,
+        )
+
+
+def _corners(stack: _Stack, area: _Area) -> NDArray[np.float64]:
+    """Return the outline of an area as steps, shape (4 · columns, 2): rounds and tokens."""
+    edges = stack.edges[area.first : area.first + len(area.top) + 1]
+    x = np.repeat(edges, 2)[1:-1]
+    y = np.concatenate((area.bottom.repeat(2), area.top[::-1].repeat(2)))
+    return np.column_stack((np.concatenate((x, x[::-1])), y))
+
+
+def _whole_numbers(most: int) -> MaxNLocator:
+    return MaxNLocator(nbins=most, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1)
+
+
+def _round_numbers(low: int, high: int) -> list[int]:
+    """Return 1, 2, 5, 10, 20, ... from low to high for a logarithmic axis, or its two ends."""
+    steps = [k * 10**e for e in range(len(str(high))) for k in (1, 2, 5)]
+    return [step for step in steps if low <= step <= high] or [low, high]
+
+
+def _with_commas(value: float, _: object) -> str:
+    return f"{value:,.0f}"
+
+
+def _shortened(name: str, length: int = 48) -> str:
+    return name if len(name) <= length else name[: length - 1] + "…"
+
+
+def _write_bytes(target: Path, content: bytes) -> None:
+    """Write through a temporary file beside the target, so that no half picture is left."""
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
