@@ -101,7 +101,7 @@ def draw_schedule(instance: Instance, schedule: Schedule, path: str | Path) -> N
         else:
             _draw_many(figure, axes, instance, stack)
         # Without dates and versions the same schedule gives the same file.
-        metadata = {"Date": None} if kind == "svg" else {"Software": None}
+        metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
         figure.savefig(picture, format=kind, dpi=_DPI, metadata=metadata)
     _write_bytes(Path(path), picture.getvalue())
 
@@ -172,7 +172,7 @@ def _add_titles(figure: Any, axes: Any, instance: Instance, schedule: Schedule) 
     if any(schedule.attempts or ()):
         key = Patch(facecolor="0.9", edgecolor=_INK, hatch=_HATCH, label="cancelled attempt")
         legend = figure.legend(handles=[key], loc="upper right", fontsize=9, frameon=False)
-        room -= legend.get_window_extent(renderer).width
+        room -= 1.2 * legend.get_window_extent(renderer).width
     width = title.get_window_extent(renderer).width
     if width > room:
         title.set_fontsize(13 * room / width)
@@ -228,9 +228,8 @@ def _add_frame(axes: Any, instance: Instance, stack: _Stack) -> None:
 def _draw_few(figure: Any, axes: Any, instance: Instance, stack: _Stack) -> None:
     """Draw each request in a colour of its own, with its id inside or else in a legend."""
     palette = sns.color_palette("Set3", FEW_REQUESTS)
-    colours: dict[int, Any] = {}
-    for area in stack.areas:
-        colours.setdefault(area.run.position, palette[len(colours)])
+    positions = dict.fromkeys(area.run.position for area in stack.areas)
+    colours = dict(zip(positions, palette, strict=False))
     _add_areas(axes, stack, [colours[area.run.position] for area in stack.areas], 0.7, _INK)
     figure.draw_without_rendering()  # Settles the layout, which decides what fits.
     labelled = set()
@@ -365,7 +364,7 @@ def _shortened(name: str, length: int = 48) -> str:
 
 def _write_bytes(target: Path, content: bytes) -> None:
     """Write through a temporary file beside the target, so that no half picture is left."""
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".picture.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

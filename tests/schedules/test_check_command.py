@@ -1,0 +1,129 @@
+"""The checker as a command: exit codes, one line, no traceback."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from instances import Instance, Request, write_instance
+from schedules import Schedule, make_schedule, write_schedule
+from schedules.check import main
+
+ROOT = Path(__file__).parents[2]
+# Request 0 holds 3, 4, 5 at times 1, 2, 3; request 1, started at 1, holds 2, 3 at times 2, 3.
+PAIR = Instance(name="pair", memory=8, requests=(Request(0, 0, 2, 3), Request(1, 0, 1, 2)))
+GOOD = make_schedule(PAIR, [0, 1], "test")
+
+
+def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user does, with every warning of the interpreter shown."""
+    return subprocess.run(
+        [sys.executable, "-W", "always::RuntimeWarning", "-m", "schedules.check"]
+        + [str(argument) for argument in arguments],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def files(folder: Path, instance: Instance, schedule: Schedule) -> tuple[Path, Path]:
+    """Write both files and return their paths."""
+    paths = folder / "instance.json", folder / "schedule.json"
+    write_instance(instance, paths[0])
+    write_schedule(schedule, paths[1])
+    return paths
+
+
+def test_a_valid_schedule_exits_with_0(tmp_path: Path) -> None:
+    """One line on stdout, nothing on stderr (so no warning of runpy either), exit code 0."""
+    done = run(*files(tmp_path, PAIR, GOOD))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "valid: instance 'pair', n=2, TEL 6\n"
+
+
+def test_a_malformed_schedule_exits_with_10(tmp_path: Path) -> None:
+    """A wrong TEL is said on stdout and exits with 10."""
+    done = run(*files(tmp_path, PAIR, dataclasses.replace(GOOD, tel=5)))
+    assert (done.returncode, done.stderr) == (10, "")
+    assert done.stdout == "malformed: TEL is 6, the schedule claims 5\n"
+
+
+def test_an_infeasible_schedule_exits_with_21(tmp_path: Path) -> None:
+    """An overflow is said on stdout and exits with 21."""
+    tight = dataclasses.replace(PAIR, memory=7)
+    # At time 3 the requests hold 5 + 3 = 8 > 7.
+    done = run(*files(tmp_path, tight, make_schedule(tight, [0, 1], "test")))
+    assert (done.returncode, done.stderr) == (21, "")
+    assert done.stdout.startswith("infeasible: at time 3 8 tokens are held, memory is 7;")
+
+
+@pytest.mark.parametrize("arguments", [[], ["one"], ["one", "two", "three"], ["--unknown"]])
+def test_bad_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Too few, too many or unknown arguments exit with 2."""
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_bad_usage_of_the_process_exits_with_2() -> None:
+    """The process hands the exit code of bad usage on."""
+    assert run().returncode == 2
+
+
+@pytest.mark.parametrize("broken", ["instance", "schedule"])
+@pytest.mark.parametrize(
+    "content", [None, b"", b"{", b"[]", b"\xff\xfe", b'{"schema": "other"}', b"[" * 100_000]
+)
+def test_an_unreadable_file_exits_with_10(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], broken: str, content: bytes | None
+) -> None:
+    """A file that is missing or not of its format gives one line on stderr and exit code 10."""
+    instance, schedule = files(tmp_path, PAIR, GOOD)
+    target = instance if broken == "instance" else schedule
+    if content is None:
+        target.unlink()
+    else:
+        target.write_bytes(content)
+    assert main([str(instance), str(schedule)]) == 10
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert str(target) in err
+
+
+def test_an_unreadable_file_ends_the_process_without_a_traceback(tmp_path: Path) -> None:
+    """A folder given for a file, through the process: one line, exit code 10."""
+    done = run(tmp_path, tmp_path)
+    assert (done.returncode, done.stdout) == (10, "")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_instance_that_can_never_run_exits_with_10(tmp_path: Path) -> None:
+    """A request larger than the memory is named, with the file, before any schedule is read."""
+    instance, schedule = files(tmp_path, PAIR, GOOD)
+    document = json.loads(instance.read_text())
+    instance.write_text(json.dumps(document | {"memory": 4}))
+    done = run(instance, schedule)
+    assert (done.returncode, done.stdout) == (10, "")
+    # Request 0 needs 2 + 3 = 5 > 4.
+    assert done.stderr == (
+        f"{instance}: instance 'pair' is infeasible: request id 0 needs 2 + 3 = 5 tokens, "
+        "memory is 4\n"
+    )
+
+
+def test_a_name_that_the_terminal_cannot_show_is_escaped(tmp_path: Path) -> None:
+    """Letters outside of the terminal's encoding do not end the command in a traceback."""
+    named = dataclasses.replace(PAIR, name="größe 日本")
+    done = run(*files(tmp_path, named, make_schedule(named, [0, 1], "t")), PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "gr\\xf6" in done.stdout

@@ -1,0 +1,185 @@
+"""Schedule files: what is written is read again, and what is wrong is said in one line."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from instances import Instance, Request
+from schedules import Schedule, ScheduleFileError, make_schedule, read_schedule, write_schedule
+from schedules.check import check_schedule
+from schedules.files import schedule_document, schedule_schema
+
+PAIR = Instance(name="pair", memory=8, requests=(Request(0, 0, 2, 3), Request(1, 0, 1, 2)))
+FULL = make_schedule(
+    PAIR,
+    [0, 5],
+    "test",
+    lower_bound=6,
+    attempts=[[], [(0, 1), (3, 1)]],
+    provenance={"seed": 0, "nested": {"list": [1, 2.5, None]}},
+)
+
+line = st.text(
+    st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="\u2028\u2029"), max_size=40
+)
+rounds = st.integers(0, 10**15)
+attempts_of_one = st.lists(st.tuples(rounds, st.integers(1, 10**9)), max_size=3).map(tuple)
+schedules = st.builds(
+    Schedule,
+    instance=line,
+    instance_sha256=st.text("0123456789abcdef", min_size=64, max_size=64),
+    method=line,
+    starts=st.lists(rounds, min_size=1, max_size=5).map(tuple),
+    tel=rounds,
+    lower_bound=st.none() | rounds,
+    status=st.sampled_from(["optimal", "feasible", "time_limit"]),
+    attempts=st.none() | st.lists(attempts_of_one, max_size=5).map(tuple),
+    provenance=st.dictionaries(line, st.none() | st.booleans() | st.integers() | line, max_size=3),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(schedule=schedules)
+def test_what_is_written_is_read_again(tmp_path: Path, schedule: Schedule) -> None:
+    """Reading what was written gives the same schedule, and its JSON Schema accepts the file."""
+    path = tmp_path / "schedule.json"
+    write_schedule(schedule, path)
+    assert read_schedule(path) == schedule
+    jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schedule_schema())
+
+
+def test_attempts_stand_in_the_file_only_where_there_are_some() -> None:
+    """A schedule without cancelled attempts has no such key."""
+    assert "attempts" in schedule_document(FULL)
+    assert "attempts" not in schedule_document(make_schedule(PAIR, [0, 5], "test"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"schema": "kvopt.schedule/2"}, '"kvopt.schedule/1"'),
+        ({"starts": None}, "starts"),
+        ({"starts": []}, "starts"),
+        ({"starts": [0, -1]}, "starts.1"),
+        ({"starts": [0, 1.0]}, "starts.1"),
+        ({"starts": [0, True]}, "starts.1"),
+        ({"starts": [0, "1"]}, "starts.1"),
+        ({"tel": 6.5}, "tel"),
+        ({"tel": True}, "tel"),
+        ({"tel": -1}, "tel"),
+        ({"lower_bound": "6"}, "lower_bound"),
+        ({"status": "best"}, "status"),
+        ({"instance_sha256": "abc"}, "instance_sha256"),
+        ({"method": "two\nlines"}, "method"),
+        ({"attempts": [[[0]], []]}, "attempts"),
+        ({"attempts": [[[0, 0]], []]}, "attempts"),
+        ({"attempts": [[[0, 1, 2]], []]}, "attempts"),
+        ({"provenance": []}, "provenance"),
+        ({"unknown": 1}, "unknown"),
+    ],
+)
+def test_a_bad_field_is_named_in_one_line(
+    tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    """Wrong types, ranges, keys and versions are refused with file and field."""
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(schedule_document(FULL) | changes))
+    with pytest.raises(ScheduleFileError) as error:
+        read_schedule(path)
+    message = str(error.value)
+    assert message.startswith(f"{path}: ")
+    assert words in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("key", ["schema", "instance", "starts", "tel", "lower_bound", "status"])
+def test_a_missing_key_is_named(tmp_path: Path, key: str) -> None:
+    """Every required key is asked for by name."""
+    document = schedule_document(FULL)
+    del document[key]
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(ScheduleFileError, match=key):
+        read_schedule(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        "[]",
+        "{",
+        '{"schema": "kvopt.schedule/1", "schema": "kvopt.schedule/1"}',
+        '{"schema": "kvopt.schedule/1", "tel": NaN}',
+        '{"schema": "kvopt.schedule/1", "tel": ' + "9" * 5000 + "}",
+        "[" * 50_000,
+    ],
+)
+def test_text_that_is_no_schedule_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    """Empty, cut, doubled, too long and too deep JSON gives one line, never a traceback."""
+    path = tmp_path / "bad.json"
+    path.write_text(text)
+    with pytest.raises(ScheduleFileError) as error:
+        read_schedule(path)
+    assert "\n" not in str(error.value)
+
+
+anything: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(10**40, 10**41)
+    | st.floats()
+    | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """List the paths to everything inside a JSON value."""
+    found = []
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        found.append((*path, key))
+        if isinstance(inner, dict | list):
+            found += places(inner, (*path, key))
+    return found
+
+
+@settings(
+    max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+@given(data=st.data())
+def test_any_mutation_is_read_and_judged_or_refused_in_one_line(
+    tmp_path: Path, data: st.DataObject
+) -> None:
+    """A file with anything replaced, removed or cut off never ends in another exception."""
+    document = json.loads(json.dumps(schedule_document(FULL)))
+    mutated = copy.deepcopy(document)
+    *way, last = data.draw(st.sampled_from(places(document)))
+    inner = mutated
+    for key in way:
+        inner = inner[key]
+    if data.draw(st.booleans()):
+        inner[last] = data.draw(anything)
+    else:
+        del inner[last]
+    text = json.dumps(mutated)
+    if data.draw(st.integers(0, 4)) == 0:
+        text = text[: data.draw(st.integers(0, len(text)))]
+    path = tmp_path / "mutated.json"
+    path.write_text(text)
+    try:
+        outcome = str(check_schedule(PAIR, read_schedule(path)))
+    except ScheduleFileError as error:
+        outcome = str(error)
+    assert "\n" not in outcome

@@ -1,0 +1,100 @@
+"""The metrics of a schedule against hand computation and against adding up every token."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances import Instance, Request
+from schedules import Schedule, make_schedule
+from schedules.metrics import ael, makespan, mean_memory, measure, memory_profile, tel
+
+# Request 0 holds 3, 4, 5 at times 1, 2, 3; request 1, started at 4, holds 2, 3 at times 5, 6; its
+# attempt (1, 1) holds 2 at time 2.
+PAIR = Instance(name="pair", memory=8, requests=(Request(0, 0, 2, 3), Request(1, 1, 1, 2)))
+SCHEDULE = make_schedule(PAIR, [0, 4], "test", attempts=[[], [(1, 1)]])
+
+
+def test_all_metrics_by_hand() -> None:
+    """Each number of a two-request schedule with one cancelled attempt."""
+    metrics = measure(PAIR, SCHEDULE)
+    assert metrics.tel == tel(PAIR, SCHEDULE) == 3 + (6 - 1)
+    assert metrics.ael == ael(PAIR, SCHEDULE) == 4.0
+    assert metrics.makespan == makespan(PAIR, SCHEDULE) == 6
+    # Held at times 1..6: 3, 4 + 2, 5, 0, 2, 3.
+    assert (metrics.peak_memory, metrics.peak_time) == (6, 2)
+    assert metrics.mean_memory == mean_memory(PAIR, SCHEDULE) == pytest.approx(19 / 6)
+    assert metrics.mean_memory_share == pytest.approx(19 / 6 / 8)
+    assert (metrics.cancelled_attempts, metrics.tokens_lost) == (1, 1)
+
+
+def test_the_breakpoints_by_hand() -> None:
+    """The profile lists both ends of each piece in which no run begins or ends."""
+    profile = memory_profile(PAIR, SCHEDULE)
+    assert profile.times == (0, 1, 2, 3, 4, 5, 6)
+    assert profile.tokens == (0, 3, 6, 5, 0, 2, 3)
+
+
+def test_breakpoints_do_not_grow_with_the_horizon() -> None:
+    """A request of a billion tokens has four breakpoints, idle time before it included."""
+    instance = Instance(name="long", memory=10**9, requests=(Request(0, 10**6, 7, 10**8),))
+    profile = memory_profile(instance, make_schedule(instance, [10**12], "test"))
+    assert profile.times == (0, 10**12, 10**12 + 1, 10**12 + 10**8)
+    assert profile.tokens == (0, 0, 8, 7 + 10**8)
+
+
+def test_the_smallest_schedule() -> None:
+    """One request of one token holds s + 1 at time 1 and nothing at time 0."""
+    instance = Instance(name="one", memory=3, requests=(Request(0, 0, 2, 1),))
+    metrics = measure(instance, make_schedule(instance, [0], "test"))
+    assert (metrics.tel, metrics.makespan, metrics.peak_memory, metrics.mean_memory) == (1, 1, 3, 3)
+    assert metrics.mean_memory_share == 1.0
+
+
+def test_a_schedule_of_another_shape_is_refused() -> None:
+    """A count that differs, or arrivals in seconds, raises ValueError instead of a number."""
+    single = Instance(name="one", memory=8, requests=PAIR.requests[:1])
+    with pytest.raises(ValueError, match="expected 1 starts, one per request, found 2"):
+        measure(single, SCHEDULE)
+    seconds = Instance(name="real", memory=8, requests=(Request(0, 0.5, 1, 1),), time_unit="second")
+    with pytest.raises(ValueError, match="seconds"):
+        measure(seconds, make_schedule(seconds, [1], "test"))
+
+
+@st.composite
+def schedules(draw: st.DrawFn) -> tuple[Instance, Schedule]:
+    """Draw requests with random starts and attempts; whether they fit does not matter."""
+    requests, starts, attempts = [], [], []
+    for k in range(draw(st.integers(1, 6))):
+        output = draw(st.integers(1, 9))
+        requests.append(Request(k, 0, draw(st.integers(0, 5)), output))
+        tried = st.tuples(st.integers(0, 5), st.integers(1, output))
+        mine = draw(st.lists(tried, max_size=2)) if output > 1 else []
+        attempts.append(mine)
+        starts.append(max([b + g for b, g in mine], default=0) + draw(st.integers(0, 20)))
+    instance = Instance(name="drawn", memory=100, requests=tuple(requests))
+    return instance, make_schedule(instance, starts, "random", attempts=attempts)
+
+
+@settings(max_examples=200, deadline=None)
+@given(schedules())
+def test_profile_peak_and_mean_equal_brute_force(drawn: tuple[Instance, Schedule]) -> None:
+    """Interpolation between the breakpoints gives the tokens held at every integer time."""
+    instance, schedule = drawn
+    end = makespan(instance, schedule)
+    held = [0] * (end + 1)
+    for k, request in enumerate(instance.requests):
+        tried = schedule.attempts[k] if schedule.attempts else ()
+        for start, tokens in (*tried, (schedule.starts[k], request.output)):
+            for j in range(1, tokens + 1):
+                held[start + j] += request.prompt + j
+    profile = memory_profile(instance, schedule)
+    assert list(profile.times) == sorted(set(profile.times))
+    assert profile.times[-1] == end
+    assert np.interp(range(end + 1), profile.times, profile.tokens).tolist() == held
+    metrics = measure(instance, schedule)
+    assert metrics.peak_memory == max(held)
+    assert metrics.peak_time == held.index(max(held))
+    assert metrics.mean_memory == pytest.approx(sum(held) / end)

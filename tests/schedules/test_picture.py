@@ -1,0 +1,148 @@
+"""The picture of a schedule: a file of the right kind, for every size and every name."""
+
+from __future__ import annotations
+
+import random
+import time
+import warnings
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+
+from instances import Instance, Request
+from schedules import Schedule, make_schedule
+from schedules.picture import COLUMNS, _columns, _stacked, draw_schedule
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def a_schedule(n: int, *, name: str = "picture", seed: int = 0) -> tuple[Instance, Schedule]:
+    """Draw chat-like requests that start in waves; the last of every four was cancelled once."""
+    draw = random.Random(seed)
+    requests = tuple(
+        Request(
+            id=k,
+            arrival=0,
+            prompt=draw.randint(1, 60),
+            output=max(2, min(1000, int(draw.lognormvariate(3.9, 1)))),
+        )
+        for k in range(n)
+    )
+    instance = Instance(name=name, memory=16_492, requests=requests)
+    starts = [20 + k for k in range(n)]
+    attempts = [[(k, 1)] if k % 4 == 3 else [] for k in range(n)]
+    return instance, make_schedule(instance, starts, "waves", attempts=attempts, lower_bound=n)
+
+
+@pytest.mark.parametrize("n", [1, 5, 12, 13, 100, 2000])
+@pytest.mark.parametrize("suffix", ["png", "SVG"])
+def test_a_picture_is_written_in_every_size(tmp_path: Path, n: int, suffix: str) -> None:
+    """From 1 to 2,000 requests a PNG or a well-formed SVG is written, fast and not too large."""
+    path = tmp_path / f"picture.{suffix}"
+    began = time.perf_counter()
+    draw_schedule(*a_schedule(n), path)
+    # Measured well under a second: the limit leaves room for a slow or busy machine.
+    assert time.perf_counter() - began < 6
+    content = path.read_bytes()
+    assert 5_000 < len(content) < 3_000_000
+    if suffix == "png":
+        assert content.startswith(PNG)
+    else:
+        assert ElementTree.fromstring(content).tag == "{http://www.w3.org/2000/svg}svg"
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        '<script>alert("x")</script> & co',
+        "a, b; 'c'",
+        "$\\frac{1}{$ and $x$ and a lone $",
+        "日本 \\alpha _^{} %s {0}",
+        "W" * 400,
+    ],
+)
+def test_odd_names_are_drawn_as_they_are(tmp_path: Path, name: str) -> None:
+    """Markup, mathematics, missing letters and long names neither raise nor warn nor inject."""
+    path = tmp_path / "odd.svg"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draw_schedule(*a_schedule(5, name=name), path)
+    tags = {element.tag for element in ElementTree.fromstring(path.read_bytes()).iter()}
+    assert "{http://www.w3.org/2000/svg}script" not in tags
+
+
+@pytest.mark.parametrize("name", ["picture.pdf", "picture", "picture.png.txt", ".png"])
+def test_another_suffix_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
+    """Only .png and .svg are written; the message is one line and no file is left."""
+    with pytest.raises(ValueError, match=r"expected a name ending in \.png or \.svg") as error:
+        draw_schedule(*a_schedule(5), tmp_path / name)
+    assert "\n" not in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_folder_is_an_os_error(tmp_path: Path) -> None:
+    """The caller hears of a path that cannot be written."""
+    with pytest.raises(OSError, match="No such file"):
+        draw_schedule(*a_schedule(5), tmp_path / "missing" / "picture.png")
+
+
+def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
+    """Arrivals in seconds, another instance's schedule and astronomic rounds raise ValueError."""
+    instance, schedule = a_schedule(5)
+    path = tmp_path / "picture.png"
+    with pytest.raises(ValueError, match="expected 6 starts"):
+        draw_schedule(a_schedule(6)[0], schedule, path)
+    with pytest.raises(ValueError, match="too late to draw"):
+        draw_schedule(instance, make_schedule(instance, [10**30] * 5, "late"), path)
+    seconds = Instance(name="real", memory=8, requests=(Request(0, 0.5, 1, 1),), time_unit="second")
+    with pytest.raises(ValueError, match="seconds"):
+        draw_schedule(seconds, make_schedule(seconds, [1], "real"), path)
+    assert not path.exists()
+
+
+def test_the_same_schedule_gives_the_same_file(tmp_path: Path) -> None:
+    """No date, random id or version enters the file, so a report can be compared with another."""
+    for suffix in ("png", "svg"):
+        first, second = tmp_path / f"first.{suffix}", tmp_path / f"second.{suffix}"
+        draw_schedule(*a_schedule(12), first)
+        draw_schedule(*a_schedule(12), second)
+        assert first.read_bytes() == second.read_bytes()
+
+
+def test_drawing_leaves_the_settings_of_matplotlib_alone(tmp_path: Path) -> None:
+    """The caller's own plots look the same before and after."""
+    before = dict(matplotlib.rcParams)
+    draw_schedule(*a_schedule(5), tmp_path / "picture.png")
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_the_areas_are_the_tokens_held() -> None:
+    """Without resampling the stack's top at every round is what the convention says."""
+    requests = (Request(0, 0, 2, 3), Request(1, 0, 1, 2))
+    instance = Instance(name="pair", memory=8, requests=requests)
+    stack = _stacked(instance, make_schedule(instance, [0, 1], "test"))
+    # Request 0 holds 3, 4, 5 at times 1, 2, 3; on it request 1 adds 2, 3 at times 2, 3.
+    assert stack.edges.tolist() == [0, 1, 2, 3]
+    assert [area.first for area in stack.areas] == [0, 1]
+    assert stack.areas[0].top.tolist() == [3, 4, 5]
+    assert stack.areas[1].bottom.tolist() == [4, 5]
+    assert stack.areas[1].top.tolist() == [6, 8]
+
+
+def test_resampling_keeps_the_peak_of_every_column() -> None:
+    """Over a long horizon each column shows the time in it at which most tokens are held."""
+    from schedules.metrics import memory_profile
+
+    instance, schedule = a_schedule(2 * COLUMNS)
+    profile = memory_profile(instance, schedule)
+    end = profile.times[-1]
+    edges, moments = _columns(profile, 0, end)
+    held = np.interp(np.arange(end + 1), profile.times, profile.tokens)
+    assert len(moments) == COLUMNS < end
+    for left, right, moment in zip(edges, edges[1:], moments, strict=False):
+        assert left < moment <= right
+        assert held[moment] == held[left + 1 : right + 1].max()
