@@ -1,0 +1,1 @@
+"""Lower bounds that need no solver, evaluated in integers."""

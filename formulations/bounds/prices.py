@@ -1,0 +1,130 @@
+"""Any prices λ ≥ 0 on memory certify a lower bound; here they are evaluated in integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances import Instance
+
+#: Integers of this size leave room for one addition in 64 bits.
+_SAFE = 1 << 61
+
+
+@dataclass(frozen=True)
+class PriceBound:
+    """A certified bound and its certificate.
+
+    ``numerators[t]`` / ``denominator`` is the price of a token at time t (rounds per token);
+    times beyond the last one have price 0.
+    """
+
+    value: int
+    numerators: NDArray[np.int64]
+    denominator: int
+
+
+def certify_prices(instance: Instance, prices: Sequence[float]) -> PriceBound:
+    """Return the lower bound on the TEL (rounds) that prices certify, evaluated exactly.
+
+    Proof.  Take any schedule with starts p_i ≥ a_i and any λ ≥ 0.  At every time t the tokens
+    held are at most M, so Σ_t λ_t (held_t − M) ≤ 0.  Adding this to the TEL and sorting by
+    request, TEL ≥ Σ_i [p_i + o_i − a_i + Σ_{j=1..o_i} (s_i + j) λ_{p_i + j}] − M Σ_t λ_t, and each
+    bracket is at least its minimum over all starts from a_i on.  Beyond the last priced time a
+    bracket only grows with the start, so the minimum is over finitely many rounds and no horizon
+    is assumed.  This holds for every λ ≥ 0, so the given prices are rounded to fractions with one
+    denominator, negative ones to 0, and everything after is integer arithmetic; the sum is
+    rounded up at the end, since the TEL is an integer.
+
+    Parameters
+    ----------
+    prices
+        λ_t for t = 0, 1, ..., shape (T + 1,), in rounds per token; for instance the duals of the
+        memory rows of an LP relaxation.
+
+    Raises
+    ------
+    ValueError
+        If a price is not finite.
+    """
+    floats = np.maximum(np.asarray(prices, dtype=np.float64), 0.0)
+    if not np.all(np.isfinite(floats)):
+        raise ValueError("expected finite prices")
+    denominator = _largest_denominator(instance, floats)
+    numerators = np.rint(floats * denominator).astype(np.int64)
+    return PriceBound(evaluate_prices(instance, numerators, denominator), numerators, denominator)
+
+
+def evaluate_prices(instance: Instance, numerators: NDArray[np.int64], denominator: int) -> int:
+    """Return the bound of prices ``numerators[t] / denominator``; see :func:`certify_prices`.
+
+    Time linear in the horizon for each distinct request.
+
+    Raises
+    ------
+    ValueError
+        If a price is negative.
+    OverflowError
+        If the numbers are too large for exact 64-bit arithmetic.
+    """
+    if numerators.size and int(numerators.min()) < 0:
+        raise ValueError("expected prices of at least 0")
+    _refuse_overflow(instance, numerators, denominator)
+    last = len(numerators) - 1
+    times = np.arange(len(numerators), dtype=np.int64)
+    sums = np.cumsum(numerators)
+    moments = np.cumsum(times * numerators)
+    best: dict[tuple[int, int, int], int] = {}
+    total = 0
+    for request in instance.requests:
+        key = (int(request.arrival), request.prompt, request.output)
+        if key not in best:
+            best[key] = _least_cost(*key, sums, moments, last, denominator)
+        total += best[key] + denominator * (request.output - int(request.arrival))
+    total -= instance.memory * int(numerators.sum())
+    return -(-total // denominator)
+
+
+def _least_cost(
+    arrival: int,
+    prompt: int,
+    output: int,
+    sums: NDArray[np.int64],
+    moments: NDArray[np.int64],
+    last: int,
+    denominator: int,
+) -> int:
+    """Return the least of denominator·start + the priced tokens, over all starts ≥ arrival."""
+    if arrival >= last:
+        return denominator * arrival
+    starts = np.arange(arrival, last + 1, dtype=np.int64)
+    ends = np.minimum(starts + output, last)
+    # A token-round at time t costs λ_t, and the request holds prompt + t − start tokens then.
+    paid = (prompt - starts) * (sums[ends] - sums[starts]) + (moments[ends] - moments[starts])
+    return int((denominator * starts + paid).min())
+
+
+def _largest_denominator(instance: Instance, prices: NDArray[np.float64]) -> int:
+    denominator = 1 << 40
+    while denominator > 1:
+        numerators = np.rint(prices * denominator)
+        if _magnitude(instance, float(numerators.sum()), len(prices), denominator) < _SAFE / 4:
+            return denominator
+        denominator >>= 1
+    return denominator
+
+
+def _refuse_overflow(instance: Instance, numerators: NDArray[np.int64], denominator: int) -> None:
+    price_sum = sum(numerators.tolist())
+    if _magnitude(instance, price_sum, len(numerators), denominator) >= _SAFE:
+        raise OverflowError("prices are too large for exact 64-bit arithmetic")
+
+
+def _magnitude(instance: Instance, price_sum: float, length: int, denominator: int) -> float:
+    """Bound every intermediate number of the evaluation."""
+    horizon = length + max(int(request.arrival) for request in instance.requests)
+    prompt = max(request.prompt for request in instance.requests)
+    return denominator * horizon + price_sum * (prompt + 3 * horizon)

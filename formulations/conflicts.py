@@ -1,0 +1,65 @@
+"""Groups of requests of which at most one may be in its window at any time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from formulations.separation import separation
+from instances import Instance
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """A member of a group: when it starts at p its window is [p − before, p + after), in rounds."""
+
+    request: int
+    before: int
+    after: int
+
+
+def window_cliques(instance: Instance) -> list[list[Windowed]]:
+    """Return groups of pairwise exclusive requests with windows that never overlap.
+
+    Requests are positions in the instance.  Each request seeds one greedy group, largest
+    s + 2·o first; groups that repeat are left out.
+
+    Proof.  Let d_ij > 0 be the separation of i and j: every start of j that is 0..d_ij − 1 rounds
+    after one of i overflows memory, for every pair of the group both ways.  The windows satisfy
+    after_i + before_j ≤ d_ij.  If i starts at u, j at v and both windows hold some round, then
+    v − before_j < u + after_i and u − before_i < v + after_j, so v − u < d_ij and u − v < d_ji,
+    and the pair overflows.  So in a feasible schedule no round is in two windows of a group.
+
+    With before_i = s_i − min s the separations s_i + s_j + 2·o_i − M split without loss into a
+    part of i and a part of j; only the cap d_ij ≤ o_i costs something.
+    """
+    requests = instance.requests
+    largest_first = sorted(
+        range(len(requests)), key=lambda i: (-(requests[i].prompt + 2 * requests[i].output), i)
+    )
+    apart = {
+        (i, j): separation(requests[i], requests[j], instance.memory)
+        for i in largest_first
+        for j in largest_first
+        if i != j
+    }
+    groups: dict[tuple[int, ...], list[Windowed]] = {}
+    for seed in largest_first:
+        members = [seed]
+        for j in largest_first:
+            if j != seed and all(apart[i, j] > 0 for i in members):
+                members.append(j)
+        key = tuple(sorted(members))
+        if len(members) > 1 and key not in groups:
+            groups[key] = _windows(instance, members, apart)
+    return list(groups.values())
+
+
+def _windows(
+    instance: Instance, members: list[int], apart: dict[tuple[int, int], int]
+) -> list[Windowed]:
+    least = min(instance.requests[i].prompt for i in members)
+    before = {i: instance.requests[i].prompt - least for i in members}
+    return [
+        Windowed(i, before[i], min(apart[i, j] - before[j] for j in members if j != i))
+        for i in members
+    ]

@@ -1,0 +1,67 @@
+"""Start windows: rounds outside which no request of some optimal schedule starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from formulations.bounds.volume import completion_bounds
+from instances import Instance
+
+#: Up to this many requests the windows are tightened with an upper bound, in O(n²) time.
+TIGHTEN_UP_TO = 1000
+
+
+@dataclass(frozen=True)
+class Windows:
+    """First and last start round of each request, shape (n,), and the horizon.
+
+    ``horizon`` is the last round in which a request can complete.
+    """
+
+    earliest: tuple[int, ...]
+    latest: tuple[int, ...]
+    horizon: int
+
+    @property
+    def starts(self) -> int:
+        """Number of (request, start round) pairs."""
+        return sum(last - first + 1 for first, last in zip(self.earliest, self.latest, strict=True))
+
+
+def start_windows(instance: Instance, upper_bound: int | None = None) -> Windows:
+    """Return start windows that keep at least one optimal schedule.
+
+    Parameters
+    ----------
+    upper_bound
+        TEL (rounds) of a schedule known to be feasible; a smaller one gives narrower windows.
+        The windows keep every optimal schedule that completes by the horizon, also when the
+        known schedule is itself optimal.
+
+    Proof.  *Horizon.*  Let A be the last arrival and take an optimal schedule.  If at some round
+    t ≥ A no request is active while one has not started yet, all starts after t can move one
+    round earlier: every request has arrived and the tokens held are the same one round earlier.
+    That lowers the TEL, so from A on some request is active until all are complete.  Each request
+    is active for o_i rounds, so the last completion is at most A + Σ o_i, and request i starts at
+    most at A + Σ o_j − o_i.
+
+    *Upper bound.*  Let U be the TEL of a feasible schedule.  In an optimal schedule the latencies
+    of all requests but i sum to at least the volume bound L_i of the instance without i, since
+    leaving i out keeps the schedule feasible.  So p_i + o_i − a_i ≤ U − L_i.
+
+    Cutting the horizon at the makespan of a good schedule is *not* valid: an optimal schedule may
+    end later (RESEARCH, traps).
+    """
+    requests = instance.requests
+    arrivals = [int(request.arrival) for request in requests]
+    horizon = max(arrivals) + sum(request.output for request in requests)
+    latest = [horizon - request.output for request in requests]
+    if upper_bound is not None and len(requests) <= TIGHTEN_UP_TO:
+        total = sum(arrivals)
+        for i, request in enumerate(requests):
+            others = requests[:i] + requests[i + 1 :]
+            least = sum(completion_bounds(others, instance.memory)) - (total - arrivals[i])
+            slack = upper_bound - least - request.output + arrivals[i]
+            latest[i] = max(arrivals[i], min(latest[i], slack))
+        horizon = max(last + request.output for last, request in zip(latest, requests, strict=True))
+    return Windows(tuple(arrivals), tuple(latest), horizon)

@@ -1,0 +1,101 @@
+"""What a parent asks of an engine's process, and what it is told back, one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass, field
+from typing import IO, Any
+
+from instances import Instance
+from instances.files import instance_document, parse_instance
+
+
+@dataclass(frozen=True)
+class Job:
+    """One engine run.
+
+    Attributes
+    ----------
+    solver
+        ``highs``, ``cpsat`` or a name that Pyomo's ``SolverFactory`` knows.
+    module
+        The formulation's module.
+    relaxation
+        Whether the formulation yields a bound only.
+    seconds
+        Wall-clock budget for building and solving together, from the start of the process.
+    warm_start
+        Start rounds of a feasible schedule, in the instance's order.
+    upper_bound
+        TEL (rounds) of that schedule.
+    """
+
+    instance: Instance
+    solver: str
+    module: str
+    relaxation: bool
+    seconds: float
+    threads: int
+    seed: int
+    warm_start: list[int]
+    upper_bound: int
+    memory_limit: float | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def to_line(self) -> str:
+        """Return the job as one line of JSON."""
+        record = {
+            key: value for key, value in asdict_shallow(self).items() if key != "instance"
+        }
+        return json.dumps(record | {"instance": instance_document(self.instance)}) + "\n"
+
+    @staticmethod
+    def from_line(line: str) -> Job:
+        """Return the job that :meth:`to_line` wrote."""
+        record = json.loads(line)
+        return Job(**(record | {"instance": parse_instance(record["instance"])}))
+
+
+def asdict_shallow(job: Job) -> dict[str, Any]:
+    """Return the fields of a job without copying the instance."""
+    return {name: getattr(job, name) for name in job.__dataclass_fields__}
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something an engine's process reports.
+
+    Attributes
+    ----------
+    kind
+        ``ready`` (imports done), ``built`` (the model stands; columns, rows, entries, seconds),
+        ``schedule`` (``starts``), ``bound`` (``value``: an integer that no TEL is below;
+        ``source``), ``relaxation`` (``value``: the LP objective as the solver states it),
+        ``note`` (``text``), ``too_large`` (``text``), ``unavailable`` (``text``),
+        ``error`` (``text``) or ``done`` (``solver``: name and version; ``nodes``; ``outcome``).
+    seconds
+        Since the start of the engine's process.
+    """
+
+    kind: str
+    seconds: float
+    data: dict[str, Any]
+
+
+class Report:
+    """Writes events to the parent; every event is flushed, so that a kill loses none."""
+
+    def __init__(self, stream: IO[str], started: float) -> None:
+        self._stream = stream
+        self._started = started
+
+    def elapsed(self) -> float:
+        """Return the seconds since the start of this process."""
+        return time.monotonic() - self._started
+
+    def __call__(self, kind: str, **data: Any) -> None:
+        """Send one event."""
+        event = asdict(Event(kind, self.elapsed(), data))
+        self._stream.write(json.dumps(event) + "\n")
+        self._stream.flush()

@@ -1,0 +1,192 @@
+"""HiGHS on a Pyomo model: the LP relaxation with certified prices, then the MIP."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+
+from formulations.bounds.prices import certify_prices
+from formulations.windows import start_windows
+from runs.job import Job, Report
+from runs.solvers.size import too_large
+
+#: From this many columns on, the relaxation is solved on its own first, by interior point: the
+#: root node's simplex would take minutes before there was any bound.
+RELAXATION_FIRST_FROM = 20_000
+#: The objective is an integer, so a smaller absolute gap closes it.
+ABSOLUTE_GAP = 0.9
+#: A bound that HiGHS states in floating point is lowered by this share before it is rounded up.
+BOUND_MARGIN = 1e-5
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A Pyomo model as HiGHS takes it, with the columns' variables and the memory rows."""
+
+    lp: Any
+    integer: NDArray[np.bool_]
+    columns: list[Any]
+    memory_rows: dict[int, int]
+
+    def values(self) -> NDArray[np.float64]:
+        """Return the values that the variables carry now, shape (columns,)."""
+        return np.array([variable.value for variable in self.columns], dtype=np.float64)
+
+
+def solve(job: Job, report: Report) -> None:
+    """Build the model of a MIP formulation and solve it within the job's limits."""
+    formulation = importlib.import_module(job.module)
+    windows = start_windows(job.instance, job.upper_bound)
+    if reason := too_large(formulation.model_size(job.instance, windows), job.memory_limit):
+        report("too_large", text=reason)
+        return
+    model = formulation.build_model(job.instance, windows)
+    formulation.set_starts(model, job.instance, job.warm_start)
+    compiled = compile_model(model)
+    lp = compiled.lp
+    report(
+        "built",
+        columns=lp.num_col_,
+        rows=lp.num_row_,
+        entries=len(lp.a_matrix_.value_),
+    )
+    outcome, nodes = "", 0
+    if job.relaxation or lp.num_col_ >= RELAXATION_FIRST_FROM:
+        outcome = _solve_relaxation(job, report, compiled)
+    if not job.relaxation:
+        outcome, nodes = _solve_mip(job, report, compiled)
+    version = highspy.Highs().version()
+    report("done", solver=f"HiGHS {version}", nodes=nodes, outcome=outcome)
+
+
+def compile_model(model: Any) -> Compiled:
+    """Translate a linear Pyomo model into HiGHS' own form."""
+    form = LinearStandardFormCompiler().write(model, mixed_form=True)
+    matrix = form.A.tocsc()
+    infinity = highspy.kHighsInf
+    lp = highspy.HighsLp()
+    lp.num_row_, lp.num_col_ = matrix.shape
+    lp.col_cost_ = np.asarray(form.c.todense(), dtype=np.float64).ravel()
+    lp.offset_ = float(form.c_offset[0])
+    bounds = [variable.bounds for variable in form.columns]
+    lp.col_lower_ = np.array([-infinity if low is None else low for low, _ in bounds], dtype=float)
+    lp.col_upper_ = np.array([infinity if high is None else high for _, high in bounds], dtype=float)
+    # Mixed form: bound type 1 is row ≤ rhs, −1 is row ≥ rhs, 0 is row = rhs.
+    kinds = np.array([row.bound_type for row in form.rows])
+    lp.row_lower_ = np.where(kinds <= 0, form.rhs, -infinity)
+    lp.row_upper_ = np.where(kinds >= 0, form.rhs, infinity)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_ = matrix.indptr
+    lp.a_matrix_.index_ = matrix.indices
+    lp.a_matrix_.value_ = matrix.data
+    memory_rows = {
+        row.constraint.index(): position
+        for position, row in enumerate(form.rows)
+        if row.constraint.parent_component() is model.memory
+    }
+    integer = np.array([not variable.is_continuous() for variable in form.columns])
+    return Compiled(lp, integer, list(form.columns), memory_rows)
+
+
+def _engine(job: Job, report: Report) -> Any:
+    engine = highspy.Highs()
+    engine.setOptionValue("output_flag", False)
+    engine.setOptionValue("threads", job.threads)
+    engine.setOptionValue("random_seed", job.seed)
+    # HiGHS counts its time over all runs of one object, so each run has an object of its own.
+    engine.setOptionValue("time_limit", max(job.seconds - report.elapsed(), 0.01))
+    return engine
+
+
+def _solve_relaxation(job: Job, report: Report, compiled: Compiled) -> str:
+    """Send the LP's value and the integer bound that its memory prices certify."""
+    engine = _engine(job, report)
+    if compiled.lp.num_col_ >= RELAXATION_FIRST_FROM:
+        engine.setOptionValue("solver", "ipm")
+        engine.setOptionValue("run_crossover", "off")
+    engine.passModel(compiled.lp)
+    engine.run()
+    outcome = engine.modelStatusToString(engine.getModelStatus()).lower()
+    solution = engine.getSolution()
+    if engine.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+        report("relaxation", value=engine.getInfo().objective_function_value)
+    if solution.dual_valid:
+        duals = np.asarray(solution.row_dual)
+        prices = np.zeros(max(compiled.memory_rows, default=0) + 1)
+        for time, row in compiled.memory_rows.items():
+            prices[time] = -duals[row]
+        if np.all(np.isfinite(prices)):
+            bound = certify_prices(job.instance, prices.tolist())
+            report("bound", value=bound.value, source="prices of the LP relaxation")
+    return str(outcome)
+
+
+def _solve_mip(job: Job, report: Report, compiled: Compiled) -> tuple[str, int]:
+    """Solve the MIP from the warm start; send incumbents and bounds as they come."""
+    engine = _engine(job, report)
+    engine.setOptionValue("mip_rel_gap", 0.0)
+    engine.setOptionValue("mip_abs_gap", ABSOLUTE_GAP)
+    engine.passModel(compiled.lp)
+    positions = np.flatnonzero(compiled.integer).astype(np.int32)
+    kinds = np.full(len(positions), int(highspy.HighsVarType.kInteger), dtype=np.uint8)
+    engine.changeColsIntegrality(len(positions), positions, kinds)
+    start = highspy.HighsSolution()
+    start.col_value = compiled.values().tolist()
+    engine.setSolution(start)
+
+    starts_of = _StartReader(compiled)
+    best_bound = -math.inf
+
+    def send_bound(bound: float) -> None:
+        nonlocal best_bound
+        if math.isfinite(bound) and bound > best_bound:
+            best_bound = bound
+            report("bound", value=rounded_bound(bound), source="HiGHS")
+
+    def on_improvement(event: Any) -> None:
+        report("schedule", starts=starts_of(np.asarray(event.data_out.mip_solution)))
+
+    engine.cbMipImprovingSolution.subscribe(on_improvement)
+    engine.cbMipLogging.subscribe(lambda event: send_bound(event.data_out.mip_dual_bound))
+    engine.run()
+    info = engine.getInfo()
+    send_bound(info.mip_dual_bound)
+    status = engine.getModelStatus()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        report("error", text="HiGHS says infeasible of a feasible instance")
+    elif info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible):
+        report("schedule", starts=starts_of(np.asarray(engine.getSolution().col_value)))
+    return str(engine.modelStatusToString(status).lower()), int(info.mip_node_count)
+
+
+def rounded_bound(bound: float) -> int:
+    """Return an integer bound from a floating-point one: lowered by the margin, then rounded up."""
+    return math.ceil(bound - BOUND_MARGIN * max(1.0, abs(bound)))
+
+
+class _StartReader:
+    """Reads start rounds from column values: of each request the start with the largest x."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self._columns: dict[int, list[tuple[int, int]]] = {}
+        for position, variable in enumerate(compiled.columns):
+            if variable.parent_component().local_name == "x":
+                request, start = variable.index()
+                self._columns.setdefault(request, []).append((position, start))
+        self._positions = {
+            request: np.array([position for position, _ in pairs])
+            for request, pairs in self._columns.items()
+        }
+
+    def __call__(self, values: NDArray[np.float64]) -> list[int]:
+        return [
+            self._columns[request][int(np.argmax(values[self._positions[request]]))][1]
+            for request in sorted(self._columns)
+        ]

@@ -1,0 +1,49 @@
+"""The engine's process: reads one job from standard input, writes events to standard output."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import threading
+import time
+
+from runs.job import Job, Report
+
+#: Solvers with a file of their own; every other name goes through Pyomo.
+_OWN = {"highs": "runs.solvers.highs", "cpsat": "runs.solvers.cpsat"}
+
+
+def main() -> int:
+    """Run one job; the exit code is 0 whenever the last event tells how it ended."""
+    started = time.monotonic()
+    # Engines print to file descriptor 1; the event stream must hold nothing but events.
+    events = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    # The parent stops this process itself, after it has taken the last event.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    job = Job.from_line(sys.stdin.readline())
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    report = Report(events, started)
+    try:
+        module = importlib.import_module(_OWN.get(job.solver, "runs.solvers.pyomo_solver"))
+        report("ready")
+        module.solve(job, report)
+    except MemoryError:
+        report("error", text="out of memory")
+    except Exception as error:
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        report("error", text=text[:500])
+    return 0
+
+
+def _exit_with_parent() -> None:
+    """End this process when the parent is gone: its end of standard input is then closed."""
+    while os.read(0, 1024):
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
