@@ -8,7 +8,7 @@ from formulations.bounds.volume import completion_bounds
 from instances import Instance
 
 #: Up to this many requests the windows are tightened with an upper bound, in O(n²) time.
-TIGHTEN_UP_TO = 1000
+TIGHTEN_UP_TO = 300
 
 
 @dataclass(frozen=True)

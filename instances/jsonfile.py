@@ -55,7 +55,12 @@ def read_object(path: str | Path, schema: str) -> dict[str, Any]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file through a temporary one beside it, then rename.
+    """Write a text file in UTF-8; see :func:`write_bytes`."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write a file through a temporary one beside it, then rename.
 
     Raises
     ------
@@ -66,12 +71,12 @@ def write_text(path: str | Path, text: str) -> None:
     target = Path(path)
     if target.exists() and not target.is_file():
         # A rename would replace a device or pipe such as /dev/stdout instead of writing to it.
-        target.write_text(text, encoding="utf-8")
+        target.write_bytes(data)
         return
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".kvopt-")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())

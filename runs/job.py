@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, fields
 from typing import IO, Any
 
 from instances import Instance
@@ -18,7 +18,8 @@ class Job:
     Attributes
     ----------
     solver
-        ``highs``, ``cpsat`` or a name that Pyomo's ``SolverFactory`` knows.
+        ``highs``, ``cpsat``, ``export`` (write the model, solve nothing) or a name that Pyomo's
+        ``SolverFactory`` knows.
     module
         The formulation's module.
     relaxation
@@ -29,6 +30,10 @@ class Job:
         Start rounds of a feasible schedule, in the instance's order.
     upper_bound
         TEL (rounds) of that schedule.
+    memory_limit
+        Gigabytes of resident memory.
+    path
+        Where ``export`` writes the model.
     """
 
     instance: Instance
@@ -41,13 +46,11 @@ class Job:
     warm_start: list[int]
     upper_bound: int
     memory_limit: float | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    path: str | None = None
 
     def to_line(self) -> str:
         """Return the job as one line of JSON."""
-        record = {
-            key: value for key, value in asdict_shallow(self).items() if key != "instance"
-        }
+        record = {field.name: getattr(self, field.name) for field in fields(self)}
         return json.dumps(record | {"instance": instance_document(self.instance)}) + "\n"
 
     @staticmethod
@@ -55,11 +58,6 @@ class Job:
         """Return the job that :meth:`to_line` wrote."""
         record = json.loads(line)
         return Job(**(record | {"instance": parse_instance(record["instance"])}))
-
-
-def asdict_shallow(job: Job) -> dict[str, Any]:
-    """Return the fields of a job without copying the instance."""
-    return {name: getattr(job, name) for name in job.__dataclass_fields__}
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,10 @@ class Outcome:
 
 
 def run_job(
-    job: Job, on_event: Callable[[Event], None], grace: float = 0.5, idle: Callable[[], None] = lambda: None
+    job: Job,
+    on_event: Callable[[Event], None],
+    grace: float = 0.5,
+    idle: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Run a job in its own process and hand every event to ``on_event`` as it comes.
 

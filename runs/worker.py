@@ -12,7 +12,11 @@ import time
 from runs.job import Job, Report
 
 #: Solvers with a file of their own; every other name goes through Pyomo.
-_OWN = {"highs": "runs.solvers.highs", "cpsat": "runs.solvers.cpsat"}
+_OWN = {
+    "highs": "runs.solvers.highs",
+    "cpsat": "runs.solvers.cpsat",
+    "export": "runs.solvers.export",
+}
 
 
 def main() -> int:

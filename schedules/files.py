@@ -41,7 +41,7 @@ def read_schedule(path: str | Path) -> Schedule:
 
 def schedule_document(schedule: Schedule) -> dict[str, Any]:
     """Return the JSON object of a schedule file; ``attempts`` only where it is set."""
-    document = {"schema": SCHEMA} | _ADAPTER.dump_python(schedule, mode="json")
+    document: dict[str, Any] = {"schema": SCHEMA} | _ADAPTER.dump_python(schedule, mode="json")
     if document["attempts"] is None:
         del document["attempts"]
     return document

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import math
-import os
-import tempfile
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +21,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
+from instances.jsonfile import write_bytes
 from instances.model import Instance
 from schedules.metrics import MemoryProfile, Run, ael, memory_profile, runs
 from schedules.model import Schedule
@@ -103,7 +101,7 @@ def draw_schedule(instance: Instance, schedule: Schedule, path: str | Path) -> N
         # Without dates and versions the same schedule gives the same file.
         metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
         figure.savefig(picture, format=kind, dpi=_DPI, metadata=metadata)
-    _write_bytes(Path(path), picture.getvalue())
+    write_bytes(path, picture.getvalue())
 
 
 @dataclass(frozen=True)
@@ -360,19 +358,3 @@ def _with_commas(value: float, _: object) -> str:
 
 def _shortened(name: str, length: int = 48) -> str:
     return name if len(name) <= length else name[: length - 1] + "…"
-
-
-def _write_bytes(target: Path, content: bytes) -> None:
-    """Write through a temporary file beside the target, so that no half picture is left."""
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".picture.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise

@@ -16,7 +16,7 @@ PAIRS_UP_TO = 50_000
 
 
 def model_size(instance: Instance, windows: Windows) -> int:
-    """Return the number of entries that the model will have: one interval a token, and the pairs."""
+    """Return the number of entries of the model: one interval a token, and the pairs."""
     del windows
     n = len(instance)
     return int(instance.outputs.sum()) + min(3 * n * (n - 1) // 2, 3 * PAIRS_UP_TO)

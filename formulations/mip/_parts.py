@@ -25,7 +25,7 @@ def linear(coefficients: Sequence[float], variables: Sequence[Any], constant: fl
 def entries_per_start(
     instance: Instance, windows: Windows, entries: Callable[[Request], int]
 ) -> int:
-    """Return the number of matrix entries if a start column of a request has ``entries`` of them."""
+    """Return the number of matrix entries if each start column of a request has ``entries``."""
     return sum(
         (last - first + 1) * entries(request)
         for first, last, request in zip(

@@ -16,9 +16,7 @@ RELAXATION = False
 
 def model_size(instance: Instance, windows: Windows) -> int:
     """Return the number of matrix entries: five for each start, six for each time."""
-    return (
-        _parts.entries_per_start(instance, windows, lambda _: 5) + 6 * windows.horizon
-    )
+    return _parts.entries_per_start(instance, windows, lambda _: 5) + 6 * windows.horizon
 
 
 def build_model(instance: Instance, windows: Windows) -> _parts.Model:
@@ -58,9 +56,7 @@ def build_model(instance: Instance, windows: Windows) -> _parts.Model:
         if t == 0:
             return pyo.Constraint.Skip
         return (
-            _parts.linear(
-                [*running_by[t], 1, -1], [*changes[t], m.running[t - 1], m.running[t]]
-            ),
+            _parts.linear([*running_by[t], 1, -1], [*changes[t], m.running[t - 1], m.running[t]]),
             0,
         )
 

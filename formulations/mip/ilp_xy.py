@@ -15,10 +15,8 @@ RELAXATION = False
 
 
 def model_size(instance: Instance, windows: Windows) -> int:
-    """Return the number of matrix entries: o_i + 2 for each start, seven for each running variable."""
-    return _parts.entries_per_start(
-        instance, windows, lambda request: request.output + 9
-    )
+    """Return the number of matrix entries: o_i + 9 for each start at most."""
+    return _parts.entries_per_start(instance, windows, lambda request: request.output + 9)
 
 
 def build_model(instance: Instance, windows: Windows) -> _parts.Model:

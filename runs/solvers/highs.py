@@ -77,7 +77,9 @@ def compile_model(model: Any) -> Compiled:
     lp.offset_ = float(form.c_offset[0])
     bounds = [variable.bounds for variable in form.columns]
     lp.col_lower_ = np.array([-infinity if low is None else low for low, _ in bounds], dtype=float)
-    lp.col_upper_ = np.array([infinity if high is None else high for _, high in bounds], dtype=float)
+    lp.col_upper_ = np.array(
+        [infinity if high is None else high for _, high in bounds], dtype=float
+    )
     # Mixed form: bound type 1 is row ≤ rhs, −1 is row ≥ rhs, 0 is row = rhs.
     kinds = np.array([row.bound_type for row in form.rows])
     lp.row_lower_ = np.where(kinds <= 0, form.rhs, -infinity)

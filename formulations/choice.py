@@ -1,0 +1,23 @@
+"""Which formulation an engine gets when the user names none."""
+
+from __future__ import annotations
+
+from formulations.windows import Windows
+from instances import Instance
+
+#: Up to this many entries the dense rows pay: HiGHS finds knapsack cuts in them, and the window
+#: cliques tighten the relaxation.  Beyond, only the sparse balances can be solved in useful time.
+DENSE_UP_TO = 1_500_000
+
+
+def default_formulation(solver: str, instance: Instance, windows: Windows) -> str:
+    """Return ``cpsat`` for CP-SAT, else ``ilp-strong``, or ``ilp-sparse`` for large instances."""
+    if solver == "cpsat":
+        return "cpsat"
+    dense_entries = sum(
+        (last - first + 1) * (request.output + 1)
+        for first, last, request in zip(
+            windows.earliest, windows.latest, instance.requests, strict=True
+        )
+    )
+    return "ilp-strong" if dense_entries <= DENSE_UP_TO else "ilp-sparse"

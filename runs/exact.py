@@ -1,0 +1,201 @@
+"""One instance, one exact engine: warm start, engine process, best schedule and bound so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from formulations.bounds.volume import volume_bound
+from formulations.registry import Formulation
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+from instances import Instance
+from runs.job import Event, Job
+from runs.process import Outcome, run_job
+from schedules import Schedule, Status, check_schedule, make_schedule
+
+#: Share of the time limit after which no further policy is tried as a warm start.
+WARM_START_SHARE = 0.2
+
+
+class UnavailableSolverError(Exception):
+    """The named solver is not one that this machine has."""
+
+
+@dataclass
+class Progress:
+    """The best schedule and bound so far, and how they came about.
+
+    Attributes
+    ----------
+    schedule
+        The best checked schedule; None until the first one.
+    lower_bound
+        An integer that no TEL is below (rounds), with its source.
+    refused
+        One line for every schedule of a method that the checker refused.
+    notes
+        One line for everything that a reader of the result should know.
+    """
+
+    instance: Instance
+    schedule: Schedule | None = None
+    found_by: str = ""
+    lower_bound: int = 0
+    bound_source: str = ""
+    relaxation: float | None = None
+    refused: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    model: dict[str, Any] = field(default_factory=dict)
+    engine: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float | None:
+        """Return (UB − LB) / UB, None before the first schedule."""
+        if self.schedule is None:
+            return None
+        tel = self.schedule.tel
+        return (tel - self.lower_bound) / tel if tel else 0.0
+
+    @property
+    def closed(self) -> bool:
+        """Whether the bound meets the schedule, in integers."""
+        return self.schedule is not None and self.lower_bound >= self.schedule.tel
+
+    def offer(self, schedule: Schedule, found_by: str) -> bool:
+        """Take a schedule if the checker accepts it and it is better; tell whether it was."""
+        if self.schedule is not None and schedule.tel >= self.schedule.tel:
+            return False
+        verdict = check_schedule(self.instance, schedule)
+        if not verdict.valid:
+            self.refused.append(f"{found_by}: {verdict.reason}")
+            return False
+        self.schedule = schedule
+        self.found_by = found_by
+        return True
+
+    def raise_bound(self, value: int, source: str) -> bool:
+        """Take a lower bound if it is better; tell whether it was."""
+        if value <= self.lower_bound:
+            return False
+        self.lower_bound = value
+        self.bound_source = source
+        return True
+
+
+#: Called with the progress and whether it just improved.
+Listener = Callable[[Progress, bool], None]
+
+
+def solve_exactly(
+    instance: Instance,
+    solver: str,
+    formulation: Formulation,
+    *,
+    deadline: float,
+    threads: int,
+    seed: int,
+    memory_limit: float | None,
+    on_progress: Listener,
+) -> tuple[Progress, Outcome | None]:
+    """Solve an instance with one engine and formulation; always returns the best so far.
+
+    Parameters
+    ----------
+    solver
+        ``highs``, ``cpsat`` or a name of Pyomo's ``SolverFactory``.
+    deadline
+        On the clock of ``time.monotonic``, seconds.
+    memory_limit
+        Resident memory of the engine's process tree, gigabytes.
+
+    Raises
+    ------
+    UnavailableSolverError
+        If the solver is not installed.
+    """
+    progress = Progress(instance)
+    progress.raise_bound(volume_bound(instance), "volumes")
+    started = time.monotonic()
+    outcome: Outcome | None = None
+    try:
+        for policy in policies().values():
+            schedule = run_policy(policy, instance)
+            if progress.offer(schedule, f"policy {policy.name}"):
+                on_progress(progress, True)
+            if time.monotonic() - started > WARM_START_SHARE * (deadline - started):
+                break
+    except KeyboardInterrupt:
+        progress.notes.append("interrupted while looking for a warm start")
+        return progress, None
+    if progress.schedule is None or progress.closed:
+        return progress, None
+
+    def on_event(event: Event) -> None:
+        on_progress(progress, _take(progress, event, solver, formulation.name))
+
+    job = Job(
+        instance=instance,
+        solver=solver,
+        module=formulation.module,
+        relaxation=formulation.relaxation,
+        seconds=max(deadline - time.monotonic(), 0.0),
+        threads=threads,
+        seed=seed,
+        warm_start=list(progress.schedule.starts),
+        upper_bound=progress.schedule.tel,
+        memory_limit=memory_limit,
+    )
+    outcome = run_job(job, on_event, idle=lambda: on_progress(progress, False))
+    if outcome.ending != "finished":
+        progress.notes.append(_ENDINGS[outcome.ending].format(detail=outcome.detail))
+    return progress, outcome
+
+
+_ENDINGS = {
+    "time_limit": "the engine was stopped at the time limit",
+    "memory_limit": "the engine was stopped at the memory limit",
+    "crashed": "the engine's process died ({detail})",
+    "interrupted": "interrupted by the user",
+}
+
+
+def _take(progress: Progress, event: Event, solver: str, formulation: str) -> bool:
+    """Take one event of the engine; tell whether schedule or bound improved."""
+    data = event.data
+    if event.kind == "schedule":
+        method = f"{solver} {formulation}"
+        try:
+            schedule = make_schedule(progress.instance, data["starts"], method)
+        except ValueError as error:
+            progress.refused.append(f"{method}: {' '.join(str(error).split())[:200]}")
+            return False
+        return progress.offer(schedule, method)
+    if event.kind == "bound":
+        return progress.raise_bound(data["value"], data["source"])
+    if event.kind == "relaxation":
+        progress.relaxation = data["value"]
+    elif event.kind == "built":
+        progress.model = data | {"seconds": event.seconds}
+    elif event.kind == "done":
+        progress.engine = data
+    elif event.kind == "unavailable":
+        raise UnavailableSolverError(data["text"])
+    elif event.kind in ("too_large", "note", "error"):
+        progress.notes.append(data["text"])
+    return False
+
+
+def final_status(progress: Progress, outcome: Outcome | None) -> Status:
+    """Return the status of a run from DESIGN section 6's closed list."""
+    if progress.schedule is not None:
+        if progress.lower_bound > progress.schedule.tel:
+            return "error"
+        return "optimal" if progress.closed else "feasible"
+    if progress.refused:
+        return "refused"
+    if outcome is None or outcome.ending in ("finished", "interrupted"):
+        return "no_solution"
+    return outcome.ending
