@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 NEVER = 1 << 61
 
 
-def first_feasible_start(ends, bases, active, prompt, length, memory, now, limit):  # type: ignore[no-untyped-def]
+def first_feasible_start(ends, bases, active, prompt, length, memory, now, limit):
     """Return the first round in [now, limit) at which a request fits, or ``limit``.
 
     The active requests are taken to run until ``ends``; none is taken to join.
@@ -67,7 +67,7 @@ def first_feasible_start(ends, bases, active, prompt, length, memory, now, limit
     return limit
 
 
-def insert_active(ends, bases, ids, active, end, base, request):  # type: ignore[no-untyped-def]
+def insert_active(ends, bases, ids, active, end, base, request):
     """Insert a request into the sequences of active requests, which stay sorted by ``ends``."""
     position = active
     while position > 0 and ends[position - 1] > end:
@@ -80,7 +80,7 @@ def insert_active(ends, bases, ids, active, end, base, request):  # type: ignore
     ids[position] = request
 
 
-def remove_active(ends, bases, ids, active, request):  # type: ignore[no-untyped-def]
+def remove_active(ends, bases, ids, active, request):
     """Remove a request from the sequences of active requests, which stay sorted by ``ends``."""
     position = 0
     while ids[position] != request:
@@ -92,7 +92,7 @@ def remove_active(ends, bases, ids, active, request):  # type: ignore[no-untyped
         position += 1
 
 
-def run_in_order(arrivals, prompts, beliefs, outputs, by_rank, ranks, memory, work, starts):  # type: ignore[no-untyped-def]
+def run_in_order(arrivals, prompts, beliefs, outputs, by_rank, ranks, memory, work, starts):
     """Start arrived requests in rank order, stopping at the first that does not fit; fill starts.
 
     At every round the waiting requests that have arrived are taken in rank order; each starts if

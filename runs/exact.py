@@ -196,6 +196,6 @@ def final_status(progress: Progress, outcome: Outcome | None) -> Status:
         return "optimal" if progress.closed else "feasible"
     if progress.refused:
         return "refused"
-    if outcome is None or outcome.ending in ("finished", "interrupted"):
+    if outcome is None or outcome.ending == "finished" or outcome.ending == "interrupted":
         return "no_solution"
     return outcome.ending

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+import psutil
+
 from formulations.bounds.volume import volume_bound
 from formulations.choice import default_formulation
 from formulations.registry import Formulation, formulations
@@ -57,14 +59,14 @@ class _BadInputError(Exception):
     """Bad usage or bad input; the message is one line."""
 
 
-def main(arguments: Sequence[str], started: float | None = None) -> int:
-    """Run the command and return its exit code; ``started`` is on the monotonic clock."""
+def main(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         # File names and request names may hold what the terminal cannot show.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        return _run(arguments, time.monotonic() if started is None else started)
+        return _run(arguments, _process_start())
     except (_BadInputError, InstanceFileError, UnavailableSolverError) as error:
         print(f"solve.py: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
@@ -78,6 +80,16 @@ def main(arguments: Sequence[str], started: float | None = None) -> int:
         # The reader of the output has gone; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
+
+
+def _process_start() -> float:
+    """Return when this process began, on the clock of ``time.monotonic``.
+
+    The time limit counts from there, so that importing is part of it.
+    """
+    age = time.time() - psutil.Process().create_time()
+    # A clock that was set back or forth since then tells nothing.
+    return time.monotonic() - (age if 0 <= age < 10 else 0.0)
 
 
 def _interrupt(signum: int, frame: object) -> NoReturn:
@@ -215,9 +227,8 @@ def _refuse_unwritable(path: str | None) -> None:
 
 def _refuse_unknown_suffix(path: str | None, option: str, suffixes: Sequence[str]) -> None:
     if path is not None and Path(path).suffix.lower() not in suffixes:
-        raise _BadInputError(
-            f"{option}: expected a name with {' or '.join(suffixes)}, found {path}"
-        )
+        expected = " or ".join(suffixes)
+        raise _BadInputError(f"{option}: expected a name with {expected}, found {path}")
 
 
 def _named_policy(name: str) -> Policy:
@@ -250,9 +261,8 @@ def _listing() -> str:
     ]
     width = max(len(name) for name in [*formulations(), *policies()])
     for formulation in formulations().values():
-        sections.append(
-            f"  {formulation.name:<{width}}  [{formulation.kind}] {formulation.summary}"
-        )
+        kind = f"[{formulation.kind}]"
+        sections.append(f"  {formulation.name:<{width}}  {kind:<5} {formulation.summary}")
     sections += ["", "policies"]
     for policy in policies().values():
         sections.append(f"  {policy.name:<{width}}  {policy.summary}")

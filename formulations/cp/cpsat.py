@@ -1,4 +1,4 @@
-"""CP-SAT with one cumulative resource of growing demands and pairwise separation."""
+"""CP-SAT: one cumulative resource with growing demands, and pairwise separation."""
 
 from __future__ import annotations
 

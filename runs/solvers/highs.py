@@ -148,15 +148,16 @@ def _solve_mip(job: Job, report: Report, compiled: Compiled) -> tuple[str, int]:
 
     def send_bound(bound: float) -> None:
         nonlocal best_bound
-        if math.isfinite(bound) and bound > best_bound:
-            best_bound = bound
-            report("bound", value=rounded_bound(bound), source="HiGHS")
+        if math.isfinite(bound) and (value := rounded_bound(bound)) > best_bound:
+            best_bound = value
+            report("bound", value=value, source="HiGHS")
 
     def on_improvement(event: Any) -> None:
         report("schedule", starts=starts_of(np.asarray(event.data_out.mip_solution)))
 
     engine.cbMipImprovingSolution.subscribe(on_improvement)
-    engine.cbMipLogging.subscribe(lambda event: send_bound(event.data_out.mip_dual_bound))
+    # HiGHS logs only where it prints; this callback comes between nodes and cut rounds as well.
+    engine.cbMipInterrupt.subscribe(lambda event: send_bound(event.data_out.mip_dual_bound))
     engine.run()
     info = engine.getInfo()
     send_bound(info.mip_dual_bound)
