@@ -1,0 +1,114 @@
+"""Runs many jobs of one engine in one process, so that a test does not pay an import per job."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from formulations.registry import formulations
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+from instances import Instance
+from runs.job import Job, Report
+from schedules import check_schedule, make_schedule
+
+_ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one formulation says of one instance: best TEL, integer bound, LP objective."""
+
+    tel: int
+    bound: int
+    relaxation: float | None
+
+
+def solve_batch(
+    pairs: list[tuple[Instance, str]], seconds: float = 60.0, threads: int = 1, seed: int = 0
+) -> list[Answer]:
+    """Solve (instance, formulation) pairs in one process per engine, in the pairs' order."""
+    answers: dict[int, Answer] = {}
+    for solver in ("highs", "cpsat"):
+        chosen = [
+            (position, instance, name)
+            for position, (instance, name) in enumerate(pairs)
+            if (formulations()[name].kind == "cp") == (solver == "cpsat")
+        ]
+        jobs = [
+            _job(instance, name, solver, seconds, threads, seed) for _, instance, name in chosen
+        ]
+        for (position, instance, _), job, events in zip(chosen, jobs, _run(jobs), strict=True):
+            answers[position] = _answer(instance, job, events)
+    return [answers[position] for position in range(len(pairs))]
+
+
+def _job(
+    instance: Instance, name: str, solver: str, seconds: float, threads: int, seed: int
+) -> Job:
+    best = min(
+        (run_policy(policy, instance) for policy in policies().values()), key=lambda s: s.tel
+    )
+    formulation = formulations()[name]
+    return Job(
+        instance=instance,
+        solver=solver,
+        module=formulation.module,
+        relaxation=formulation.relaxation,
+        seconds=seconds,
+        threads=threads,
+        seed=seed,
+        warm_start=list(best.starts),
+        upper_bound=best.tel,
+    )
+
+
+def _answer(instance: Instance, job: Job, events: list[dict]) -> Answer:  # type: ignore[type-arg]
+    tel, bound, relaxation = job.upper_bound, 0, None
+    for event in events:
+        data = event["data"]
+        assert event["kind"] != "error", (job.module, instance, data)
+        if event["kind"] == "schedule":
+            schedule = make_schedule(instance, data["starts"], job.module)
+            verdict = check_schedule(instance, schedule)
+            assert verdict.valid, (job.module, verdict.reason)
+            tel = min(tel, schedule.tel)
+        elif event["kind"] == "bound":
+            bound = max(bound, data["value"])
+        elif event["kind"] == "relaxation":
+            relaxation = data["value"]
+    return Answer(tel, bound, relaxation)
+
+
+def _run(jobs: list[Job]) -> list[list[dict]]:  # type: ignore[type-arg]
+    if not jobs:
+        return []
+    result = subprocess.run(
+        [sys.executable, "-m", "tests.engine_batch"],
+        input="".join(job.to_line() for job in jobs),
+        capture_output=True,
+        text=True,
+        cwd=_ROOT,
+        check=True,
+    )
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def _main() -> None:
+    """Read jobs from standard input, one a line; write the events of each as one line."""
+    for line in sys.stdin:
+        job = Job.from_line(line)
+        module = importlib.import_module(f"runs.solvers.{job.solver}")
+        stream = io.StringIO()
+        module.solve(job, Report(stream, time.monotonic()))
+        print(json.dumps([json.loads(each) for each in stream.getvalue().splitlines()]), flush=True)
+
+
+if __name__ == "__main__":
+    _main()

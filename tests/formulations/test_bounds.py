@@ -1,0 +1,172 @@
+"""Bounds and windows: valid against brute force, exact in integers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.bounds.prices import certify_prices, evaluate_prices
+from formulations.bounds.volume import volume_bound
+from formulations.conflicts import window_cliques
+from formulations.separation import overflows, separation
+from formulations.windows import start_windows
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+from instances import Instance, Request
+from schedules import check_schedule, make_schedule
+from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instances
+
+SMALL = instances(max_requests=4, max_memory=12, max_arrival=6, max_output=6)
+
+
+@given(instance=SMALL)
+@settings(max_examples=300, deadline=None)
+def test_volume_bound_is_valid(instance: Instance) -> None:
+    """The volume bound never exceeds the brute-force optimum, arrivals included."""
+    assert volume_bound(instance) <= brute_force_optimum(instance)
+
+
+def test_volume_bound_by_hand() -> None:
+    """Two requests (2, 2) with M = 6: volumes 7 and 14, so completions ≥ max(2, 2) and 3."""
+    instance = Instance("two", 6, (Request(0, 0, 2, 2), Request(1, 0, 2, 2)))
+    assert volume_bound(instance) == 2 + 3
+
+
+@given(
+    instance=SMALL,
+    prices=st.lists(st.floats(-0.5, 3.0, allow_nan=False), min_size=1, max_size=30),
+)
+@settings(max_examples=300, deadline=None)
+def test_any_prices_certify(instance: Instance, prices: list[float]) -> None:
+    """Whatever the prices, the certified bound never exceeds the optimum."""
+    assert certify_prices(instance, prices).value <= brute_force_optimum(instance)
+
+
+@given(
+    instance=SMALL,
+    numerators=st.lists(st.integers(0, 40), min_size=1, max_size=25),
+    denominator=st.integers(1, 50),
+)
+@settings(max_examples=200, deadline=None)
+def test_price_evaluation_is_exact(
+    instance: Instance, numerators: list[int], denominator: int
+) -> None:
+    """Prefix sums give the same rational number as adding the priced tokens one by one."""
+    prices = [Fraction(numerator, denominator) for numerator in numerators]
+
+    def price(time: int) -> Fraction:
+        return prices[time] if time < len(prices) else Fraction(0)
+
+    total = -instance.memory * sum(prices, Fraction(0))
+    for request in instance.requests:
+        arrival = int(request.arrival)
+        total += min(
+            start
+            + request.output
+            - arrival
+            + sum((request.prompt + j) * price(start + j) for j in range(1, request.output + 1))
+            for start in range(arrival, max(arrival, len(prices)) + 1)
+        )
+    expected = -(-total.numerator // total.denominator)
+    assert evaluate_prices(instance, np.array(numerators), denominator) == expected
+
+
+def test_bad_prices_are_refused() -> None:
+    """Prices that are not numbers, negative numerators and overflow are named."""
+    instance = Instance("one", 5, (Request(0, 0, 1, 2),))
+    with pytest.raises(ValueError, match="finite"):
+        certify_prices(instance, [float("nan")])
+    with pytest.raises(ValueError, match="at least 0"):
+        evaluate_prices(instance, np.array([-1]), 1)
+    with pytest.raises(OverflowError):
+        evaluate_prices(instance, np.array([1 << 60, 1 << 60]), 1)
+
+
+@given(instance=instances(max_requests=2, max_memory=16, max_arrival=0))
+@settings(max_examples=300, deadline=None)
+def test_separation_equals_adding_tokens(instance: Instance) -> None:
+    """Overflow of a pair, and its separation, against tokens added up at every time."""
+    first, second = instance.requests[0], instance.requests[-1]
+
+    def overflow_at(distance: int) -> bool:
+        times = range(1, first.output + distance + second.output + 1)
+        return any(
+            (first.prompt + t if t <= first.output else 0)
+            + (second.prompt + t - distance if distance < t <= distance + second.output else 0)
+            > instance.memory
+            for t in times
+        )
+
+    bad = [d for d in range(first.output + 2) if overflow_at(d)]
+    assert bad == [
+        d for d in range(first.output + 2) if overflows(first, second, d, instance.memory)
+    ]
+    expected = max(bad) + 1 if 0 in bad else 0
+    assert separation(first, second, instance.memory) == expected
+    if 0 in bad:
+        assert bad == list(range(expected))
+
+
+@given(instance=SMALL, data=st.data())
+@settings(max_examples=400, deadline=None)
+def test_no_feasible_schedule_violates_a_window_clique(
+    instance: Instance, data: st.DataObject
+) -> None:
+    """In every feasible schedule, optimal or not, each round is in at most one window a group."""
+    starts = [data.draw(st.integers(int(r.arrival), 25)) for r in instance.requests]
+    if not check_schedule(instance, make_schedule(instance, starts, "drawn")).valid:
+        return
+    for group in window_cliques(instance):
+        rounds = [
+            time
+            for member in group
+            for time in range(
+                starts[member.request] - member.before, starts[member.request] + member.after
+            )
+        ]
+        assert len(rounds) == len(set(rounds))
+
+
+@given(instance=SMALL)
+@settings(max_examples=300, deadline=None)
+def test_windows_keep_an_optimum(instance: Instance) -> None:
+    """Forbidding starts outside the windows leaves the optimum reachable, with any known UB."""
+    optimum = brute_force_optimum(instance)
+    known = min(run_policy(policy, instance).tel for policy in policies().values())
+    for upper_bound in (None, known, optimum):
+        windows = start_windows(instance, upper_bound)
+        assert _optimum_within(instance, windows.earliest, windows.latest) == optimum
+
+
+def _optimum_within(
+    instance: Instance, earliest: tuple[int, ...], latest: tuple[int, ...]
+) -> int | None:
+    """Return the least TEL with every start inside its window, by trying all of them."""
+    best: int | None = None
+    requests = instance.requests
+    held: dict[int, int] = {}
+
+    def place(position: int, latency: int) -> None:
+        nonlocal best
+        if best is not None and latency >= best:
+            return
+        if position == len(requests):
+            best = latency
+            return
+        request = requests[position]
+        for start in range(earliest[position], latest[position] + 1):
+            times = range(1, request.output + 1)
+            if all(held.get(start + j, 0) + request.prompt + j <= instance.memory for j in times):
+                for j in times:
+                    held[start + j] = held.get(start + j, 0) + request.prompt + j
+                place(position + 1, latency + start + request.output - int(request.arrival))
+                for j in times:
+                    held[start + j] -= request.prompt + j
+
+    place(0, 0)
+    return best

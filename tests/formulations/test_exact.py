@@ -1,0 +1,117 @@
+"""Every formulation against a brute force over start times, on the tiny instances."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from formulations.registry import formulations
+from instances import Instance, Request, read_instance
+from tests.engine_batch import Answer, solve_batch
+from tests.oracles.brute_force import brute_force_optimum
+
+TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
+EXACT = [name for name, each in formulations().items() if not each.relaxation]
+RELAXED = [name for name, each in formulations().items() if each.relaxation]
+
+
+@pytest.fixture(scope="module")
+def tiny() -> dict[str, Instance]:
+    """The committed tiny instances by name."""
+    assert TINY
+    return {path.stem: read_instance(path) for path in TINY}
+
+
+@pytest.fixture(scope="module")
+def optima(tiny: dict[str, Instance]) -> dict[str, int]:
+    """The brute-force optimum of each tiny instance."""
+    return {name: brute_force_optimum(instance) for name, instance in tiny.items()}
+
+
+@pytest.fixture(scope="module")
+def answers(tiny: dict[str, Instance]) -> dict[tuple[str, str], Answer]:
+    """What every formulation says of every tiny instance."""
+    keys = [(name, formulation) for name in tiny for formulation in formulations()]
+    solved = solve_batch([(tiny[name], formulation) for name, formulation in keys])
+    return dict(zip(keys, solved, strict=True))
+
+
+@pytest.mark.parametrize("formulation", EXACT)
+def test_exact_formulations_equal_brute_force(
+    formulation: str,
+    tiny: dict[str, Instance],
+    optima: dict[str, int],
+    answers: dict[tuple[str, str], Answer],
+) -> None:
+    """Schedule and bound both meet the brute-force optimum."""
+    for name in tiny:
+        answer = answers[name, formulation]
+        assert (name, answer.tel, answer.bound) == (name, optima[name], optima[name])
+
+
+@pytest.mark.parametrize("formulation", RELAXED)
+def test_relaxations_never_exceed_the_optimum(
+    formulation: str,
+    tiny: dict[str, Instance],
+    optima: dict[str, int],
+    answers: dict[tuple[str, str], Answer],
+) -> None:
+    """The LP objective stays below OPT, and the certified bound is the LP rounded up."""
+    for name in tiny:
+        answer = answers[name, formulation]
+        assert answer.relaxation is not None
+        assert answer.relaxation <= optima[name] + 1e-6, name
+        assert answer.bound <= optima[name], name
+        # Prices that are exact LP duals certify the LP value; rounding may cost the last unit.
+        assert answer.bound >= math.ceil(answer.relaxation - 1e-4), name
+
+
+def test_both_relaxations_agree(
+    tiny: dict[str, Instance], answers: dict[tuple[str, str], Answer]
+) -> None:
+    """``lp`` and ``lp-sparse`` are the same relaxation, to 1e-6."""
+    for name in tiny:
+        assert answers[name, "lp"].relaxation == pytest.approx(
+            answers[name, "lp-sparse"].relaxation, abs=1e-6
+        )
+
+
+def test_seeds_change_no_optimum(tiny: dict[str, Instance], optima: dict[str, int]) -> None:
+    """Both engines prove the same optimum under other seeds."""
+    names = sorted(tiny)[::5]
+    for seed in (1, 2):
+        for formulation in ("ilp", "cpsat"):
+            found = solve_batch([(tiny[name], formulation) for name in names], seed=seed)
+            assert [answer.tel for answer in found] == [optima[name] for name in names]
+            assert [answer.bound for answer in found] == [optima[name] for name in names]
+
+
+def test_more_memory_never_hurts(tiny: dict[str, Instance], optima: dict[str, int]) -> None:
+    """A larger M keeps every schedule, so the optimum does not rise."""
+    names = sorted(tiny)[::3]
+    larger = [Instance("larger", tiny[n].memory + 2, tiny[n].requests) for n in names]
+    for name, answer in zip(names, solve_batch([(i, "cpsat") for i in larger]), strict=True):
+        assert answer.tel == answer.bound <= optima[name]
+
+
+def test_order_of_requests_changes_no_optimum(
+    tiny: dict[str, Instance], optima: dict[str, int]
+) -> None:
+    """The optimum does not depend on how the file lists the requests."""
+    names = sorted(tiny)[::3]
+    turned = [Instance("turned", tiny[n].memory, tiny[n].requests[::-1]) for n in names]
+    for name, answer in zip(names, solve_batch([(i, "ilp-strong") for i in turned]), strict=True):
+        assert answer.tel == answer.bound == optima[name]
+
+
+def test_the_horizon_trap() -> None:
+    """Cutting at the best heuristic makespan would lose this optimum (17, makespan 10)."""
+    requests = tuple(
+        Request(i, 0, s, o) for i, (s, o) in enumerate([(3, 4), (3, 1), (3, 2), (2, 9)])
+    )
+    instance = Instance("horizon", 13, requests)
+    assert brute_force_optimum(instance) == 17
+    for answer in solve_batch([(instance, name) for name in EXACT]):
+        assert (answer.tel, answer.bound) == (17, 17)

@@ -1,0 +1,28 @@
+"""The registry of formulations reads files without importing a solver."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from formulations.registry import formulations
+
+
+def test_all_formulations_are_listed() -> None:
+    """The formulations that the papers and the suite name are there, with a line to print."""
+    expected = {"ilp", "lp", "ilp-sparse", "lp-sparse", "ilp-xy", "cpsat", "cpsat-time"}
+    assert expected <= set(formulations())
+    assert all(each.summary for each in formulations().values())
+    assert {name for name, each in formulations().items() if each.relaxation} == {"lp", "lp-sparse"}
+
+
+def test_listing_imports_no_solver() -> None:
+    """Neither the registry nor solve.py's own modules load an engine or Pyomo."""
+    code = (
+        "import sys, runs.solve_command; from formulations.registry import formulations; "
+        "formulations(); print([m for m in ('ortools', 'highspy', 'pyomo') if m in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
