@@ -8,12 +8,28 @@ same source runs interpreted on lists and compiled on arrays.
 
 from __future__ import annotations
 
+import os
 from heapq import heappop, heappush
+
+#: Set while ``heuristics.compiled`` loads this file a second time, to be compiled.
+COMPILE_FLAG = "KVOPT_COMPILE_ADMISSION"
+
+if COMPILE_FLAG in os.environ:
+    from numba import njit
+
+    kernel = njit(cache=True, nogil=True)
+else:
+
+    def kernel(function):
+        """Leave a function as it is."""
+        return function
+
 
 #: Later than every round that can occur: arrivals and outputs are bounded in ``instances.model``.
 NEVER = 1 << 61
 
 
+@kernel
 def first_feasible_start(ends, bases, active, prompt, length, memory, now, limit):
     """Return the first round in [now, limit) at which a request fits, or ``limit``.
 
@@ -67,6 +83,7 @@ def first_feasible_start(ends, bases, active, prompt, length, memory, now, limit
     return limit
 
 
+@kernel
 def insert_active(ends, bases, ids, active, end, base, request):
     """Insert a request into the sequences of active requests, which stay sorted by ``ends``."""
     position = active
@@ -80,6 +97,7 @@ def insert_active(ends, bases, ids, active, end, base, request):
     ids[position] = request
 
 
+@kernel
 def remove_active(ends, bases, ids, active, request):
     """Remove a request from the sequences of active requests, which stay sorted by ``ends``."""
     position = 0
@@ -92,33 +110,48 @@ def remove_active(ends, bases, ids, active, request):
         position += 1
 
 
-def run_in_order(arrivals, prompts, beliefs, outputs, by_rank, ranks, memory, work, starts):
-    """Start arrived requests in rank order, stopping at the first that does not fit; fill starts.
+@kernel
+def run_in_order(
+    arrivals,
+    prompts,
+    beliefs,
+    outputs,
+    by_rank,
+    ranks,
+    by_arrival,
+    memory,
+    first_fit,
+    ends,
+    bases,
+    ids,
+    starts,
+):
+    """Start arrived requests in rank order where the look-ahead allows it; fill ``starts``.
 
     At every round the waiting requests that have arrived are taken in rank order; each starts if
-    no round until the last believed completion would hold more than M tokens, and the first that
+    no round until the last believed completion would hold more than M tokens.  The first that
     would exceed it ends the round's admission (the common Phase 2 of wang2025 Alg. 1, 6 and 7 and
-    of jaillet2025_v2 Alg. 1 and 2).  Rounds in which nothing can change are skipped.
+    of jaillet2025_v2 Alg. 1 and 2), unless ``first_fit``, which passes over it.  Rounds in which
+    nothing can change are skipped.
 
     Parameters
     ----------
     arrivals, prompts, beliefs, outputs : sequences of int, shape (n,)
         Arrival round, prompt, believed output (≥ true output) and true output (tokens).
-    by_rank, ranks : sequences of int, shape (n,)
-        Requests by rank, and the inverse.
+    by_rank, ranks, by_arrival : sequences of int, shape (n,)
+        Requests by rank, its inverse, and requests by arrival.
     memory : int
         M, tokens.
-    work : tuple of four sequences of int, shape (n,)
-        Requests by arrival, and scratch space for ends, bases and ids of active requests.
-    starts : sequence of int, shape (n,)
-        Filled with the start rounds.
+    ends, bases, ids, starts : sequences of int, shape (n,)
+        Scratch space for the active requests, and the start rounds to be filled.
     """
-    by_arrival, ends, bases, ids = work
     n = len(starts)
     waiting = [0]  # a heap of ranks; the first entry only tells a compiler the type
     waiting.pop()
     completions = [(0, 0)]  # a heap of (round, request)
     completions.pop()
+    passed = [0]
+    passed.pop()
     active = 0
     arrived = 0
     started = 0
@@ -138,34 +171,33 @@ def run_in_order(arrivals, prompts, beliefs, outputs, by_rank, ranks, memory, wo
             next_event = arrivals[by_arrival[arrived]]
         if len(completions) > 0:
             next_event = min(next_event, completions[0][0])
+        held_next = 0
+        for position in range(active):
+            held_next += bases[position] + now + 1
+        next_try = next_event
         while len(waiting) > 0:
             request = by_rank[waiting[0]]
-            begin = first_feasible_start(
-                ends,
-                bases,
-                active,
-                prompts[request],
-                beliefs[request],
-                memory,
-                now,
-                next_event,
-            )
-            if begin >= next_event:
-                break
-            now = begin
+            prompt = prompts[request]
+            begin = next_event
+            # Until the next event the tokens held only grow: what does not fit now will not then.
+            if held_next + prompt + 1 <= memory:
+                begin = first_feasible_start(
+                    ends, bases, active, prompt, beliefs[request], memory, now, next_event
+                )
+            if begin > now:
+                next_try = min(next_try, begin)
+                if not first_fit:
+                    break
+                passed.append(heappop(waiting))
+                continue
             heappop(waiting)
             starts[request] = now
             started += 1
-            insert_active(
-                ends,
-                bases,
-                ids,
-                active,
-                now + beliefs[request],
-                prompts[request] - now,
-                request,
-            )
+            held_next += prompt + 1
+            insert_active(ends, bases, ids, active, now + beliefs[request], prompt - now, request)
             active += 1
             heappush(completions, (now + outputs[request], request))
             next_event = min(next_event, completions[0][0])
-        now = next_event
+        while len(passed) > 0:
+            heappush(waiting, passed.pop())
+        now = min(next_try, next_event)

@@ -1,46 +1,254 @@
-"""What a policy is: a rule that ranks waiting requests, and what it may know of them."""
+"""What a policy is, what it may know, and its parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+Ints = NDArray[np.int64]
+
 
 @dataclass(frozen=True)
 class Known:
-    """What a clairvoyant policy knows of the requests, as arrays of shape (n,).
+    """What a policy knows of the requests it is asked about, as arrays of shape (n,).
 
-    Arrivals are in rounds, prompts and outputs in tokens, memory is M in tokens.
+    A clairvoyant policy finds the true outputs in ``lower`` and ``upper`` alike; every other
+    finds its prediction interval there, and nothing here leads to the true length.
+
+    Attributes
+    ----------
+    memory
+        M, tokens.
+    arrivals
+        Rounds (or seconds, where the clock counts seconds).
+    prompts, lower, upper
+        Tokens.
     """
 
     memory: int
-    arrivals: NDArray[np.int64]
-    prompts: NDArray[np.int64]
-    outputs: NDArray[np.int64]
+    arrivals: NDArray[Any]
+    prompts: Ints
+    lower: Ints
+    upper: Ints
+
+    @property
+    def outputs(self) -> Ints:
+        """True outputs (tokens), for a clairvoyant policy.
+
+        Raises
+        ------
+        AttributeError
+            If the outputs are only predicted.
+        """
+        if not np.array_equal(self.lower, self.upper):
+            raise AttributeError("the outputs are not known, only their prediction intervals")
+        return self.lower
+
+    def __len__(self) -> int:
+        return len(self.prompts)
+
+    def take(self, positions: Sequence[int] | Ints) -> Known:
+        """Return what is known of some of the requests."""
+        chosen = np.asarray(positions, dtype=np.int64)
+        return Known(
+            self.memory,
+            self.arrivals[chosen],
+            self.prompts[chosen],
+            self.lower[chosen],
+            self.upper[chosen],
+        )
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """A number that a policy takes on the command line, with its range (ends included)."""
+
+    name: str
+    default: float
+    low: float
+    high: float
+    meaning: str
+    integer: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A word that a policy takes on the command line; the first option is the default."""
+
+    name: str
+    options: tuple[str, ...]
+    meaning: str
+
+    @property
+    def default(self) -> str:
+        """The first option."""
+        return self.options[0]
+
+
+#: Values of the parameters by name.
+Values = dict[str, Any]
 #: Sort keys of the requests, smallest first; each array has shape (n,), the first counts most.
-Keys = tuple[NDArray[np.int64], ...]
+Keys = tuple[NDArray[Any], ...]
+
+
+class State(Protocol):
+    """What a round-by-round policy sees of the worker; the simulator owns it.
+
+    Attributes
+    ----------
+    now
+        The round that is being decided.
+    memory
+        M, tokens.
+    starts
+        Start round of each active request, in the order of admission.
+    tokens_next
+        Tokens that the active requests will hold at time now + 1.
+    prompts
+        Prompt of each request (tokens), by position.
+    """
+
+    now: int
+    memory: int
+    starts: dict[int, int]
+    tokens_next: int
+    prompts: Sequence[int]
+
+    def made(self, request: int) -> int:
+        """Return the output tokens that an active request has made so far, kept ones included."""
+
+    def kept(self, request: int) -> int:
+        """Return the output tokens that a waiting request kept when it was preempted."""
+
+
+class Rules(Protocol):
+    """The decisions of a round-by-round policy; requests are named by position.
+
+    In every round the simulator calls, in this order: ``finish`` for each request that has just
+    completed, ``arrive`` for each that has become visible, ``evict`` if the active requests would
+    hold more than M tokens at the next time, and ``admit``.
+    """
+
+    def arrive(self, request: int) -> None:
+        """Take note that a request has arrived."""
+
+    def finish(self, request: int, output: int) -> None:
+        """Take note that a request has completed, which reveals its output (tokens)."""
+
+    def evict(self, state: State) -> list[int]:
+        """Return the active requests to cancel now; called again while memory is exceeded."""
+
+    def admit(self, state: State) -> list[int]:
+        """Return the waiting requests to start now, in order; the simulator starts them."""
+
+    def quiet(self) -> bool:
+        """Return whether ``admit`` returns nothing until a completion, arrival or eviction."""
+
+    def fingerprint(self) -> object:
+        """Return all that later decisions depend on, or None if they are random.
+
+        A state that repeats after the last arrival proves an endless loop.
+        """
 
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy that ranks requests once and admits them in that order with look-ahead.
+    """What all policies declare.
 
     Attributes
     ----------
     name
         Name on the command line.
-    rank
-        Returns the sort keys; ties go by arrival, then by position in the instance.  A request's
-        keys may depend only on that request, so that a rank never reveals the future.
+    clairvoyant
+        Whether it may use the true outputs; else it sees prediction intervals only.
+    offline
+        Whether it knows all requests from the start, those that have not arrived too.
+    randomised
+        Whether the seed changes its schedule.
+    parameters
+        What it takes on the command line.
+    guarantee
+        The worst-case guarantee that is claimed for it, with source; empty if none is.
     summary
         One line for ``--list``, with the source (filled from the module's docstring).
     """
 
     name: str
-    rank: Callable[[Known], Keys]
-    summary: str = ""
+    clairvoyant: bool = field(default=True, kw_only=True)
+    offline: bool = field(default=False, kw_only=True)
+    randomised: bool = field(default=False, kw_only=True)
+    parameters: tuple[Parameter | Choice, ...] = field(default=(), kw_only=True)
+    guarantee: str = field(default="", kw_only=True)
+    summary: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True)
+class ListPolicy(Policy):
+    """A policy that ranks requests and admits them in that order with look-ahead.
+
+    Attributes
+    ----------
+    rank
+        Returns the sort keys; ties go by arrival, then by position in the instance.  Unless the
+        policy is offline, a request's keys may depend only on that request (and the seed), so
+        that a rank never reveals the future.
+    belief
+        What the look-ahead takes for the output: the upper end of what is known, which for a
+        clairvoyant policy is the output itself.
+    first_fit
+        Whether admission goes on after a request that does not fit (True) or stops there.
+    """
+
+    rank: Callable[[Known, np.random.Generator, Values], Keys] = field(kw_only=True)
+    first_fit: bool = field(default=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class PlanPolicy(Policy):
+    """A policy that orders the waiting requests as a set, anew whenever one arrives.
+
+    Attributes
+    ----------
+    plan
+        Returns the positions of the requests in the order in which they are to be admitted.
+    """
+
+    plan: Callable[[Known, np.random.Generator, Values], Ints] = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class RoundPolicy(Policy):
+    """A policy that decides round by round and may evict.
+
+    Attributes
+    ----------
+    rules
+        Returns the rules for one run; ``Known`` holds intervals, or outputs if clairvoyant.
+    keeps_tokens
+        Whether an evicted request keeps its output tokens and makes them again with its prompt
+        in the first round of its next run (recomputation in one prefill).
+    """
+
+    rules: Callable[[Known, np.random.Generator, Values], Rules] = field(kw_only=True)
+    keeps_tokens: bool = field(default=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class AdvisedPolicy(Policy):
+    """A policy that orders requests by the solution of a relaxation, which someone must solve.
+
+    Attributes
+    ----------
+    advice
+        What it needs: ``lp``, the expected start of each request in the LP relaxation (rounds).
+    order
+        Returns the positions of the requests in order, given what is known and the advice of
+        shape (n,).
+    """
+
+    advice: Literal["lp"] = field(default="lp", kw_only=True)
+    order: Callable[[Known, NDArray[np.float64], Values], Ints] = field(kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from formulations.bounds.volume import volume_bound
 from formulations.registry import Formulation
+from heuristics.policy import AdvisedPolicy, Policy
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance
@@ -85,6 +86,15 @@ class Progress:
         return True
 
 
+def warm_start_policies() -> list[Policy]:
+    """Return the policies that know the outputs and need neither draws nor a solver."""
+    return [
+        policy
+        for policy in policies().values()
+        if policy.clairvoyant and not policy.randomised and not isinstance(policy, AdvisedPolicy)
+    ]
+
+
 #: Called with the progress and whether it just improved.
 Listener = Callable[[Progress, bool], None]
 
@@ -121,7 +131,7 @@ def solve_exactly(
     started = time.monotonic()
     outcome: Outcome | None = None
     try:
-        for policy in policies().values():
+        for policy in warm_start_policies():
             schedule = run_policy(policy, instance)
             if progress.offer(schedule, f"policy {policy.name}"):
                 on_progress(progress, True)

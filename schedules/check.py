@@ -4,8 +4,9 @@ It shares no code with anything that makes schedules and computes in Python inte
 neither a rounding error nor an overflow can hide a violation.
 
 A request started at round p holds s + j tokens at time p + j for j = 1..o and completes at p + o;
-a cancelled attempt (start q, g tokens) holds s + j at q + j for j = 1..g.  At every integer time
-the tokens held sum to at most M.
+a cancelled attempt (start q, g tokens) holds s + j at q + j for j = 1..g.  Where ``kept`` says
+that a run kept k tokens of the attempt before, j begins at k + 1.  At every integer time the
+tokens held sum to at most M.
 
 As a command, ``python -m schedules.check INSTANCE SCHEDULE`` prints the verdict on one line and
 exits with 0 (valid), 10 (malformed, or a file that cannot be read) or 21 (infeasible); 2 is bad
@@ -127,6 +128,30 @@ def _wrong_structure(instance: Instance, schedule: Schedule) -> Verdict | None:
                     f"{request.output}",
                     request.id,
                 )
+    return _wrong_kept(instance, schedule) if schedule.kept is not None else None
+
+
+def _wrong_kept(instance: Instance, schedule: Schedule) -> Verdict | None:
+    kept, attempts = schedule.kept or (), schedule.attempts or ((),) * len(schedule.starts)
+    if len(kept) != len(attempts):
+        return _malformed(f"expected {len(attempts)} lists of kept tokens, found {len(kept)}")
+    for request, of_request, tried in zip(instance.requests, kept, attempts, strict=True):
+        made = (0, *(tokens for _, tokens in tried), request.output)
+        if len(of_request) != len(tried) + 1:
+            return _malformed(
+                f"request id {request.id}: expected {len(tried) + 1} counts of kept tokens, one "
+                f"for each attempt and one for the run that counts, found {len(of_request)}",
+                request.id,
+            )
+        for count, before, after in zip(of_request, made, made[1:], strict=True):
+            # Nothing can be kept that the attempt before has not made.
+            if not 0 <= count <= min(before, after - 1):
+                return _malformed(
+                    f"request id {request.id}: a run of {_shown(after)} tokens kept "
+                    f"{_shown(count)}, expected fewer, and at most the {_shown(before)} made "
+                    "before",
+                    request.id,
+                )
     return None
 
 
@@ -146,7 +171,7 @@ def _first_violation(instance: Instance, schedule: Schedule) -> Verdict | None:
 
 def _start_before_arrival(instance: Instance, schedule: Schedule) -> Verdict | None:
     first: tuple[int, int, int] | None = None
-    for position, start, _ in _runs(instance, schedule):
+    for position, start, _, _ in _runs(instance, schedule):
         request = instance.requests[position]
         if start < request.arrival:
             found = (start, request.id, int(request.arrival))
@@ -166,13 +191,14 @@ def _overlapping_attempts(instance: Instance, schedule: Schedule) -> Verdict | N
     if schedule.attempts is None:
         return None
     first: tuple[int, int, int] | None = None
-    for request, attempts, last in zip(
-        instance.requests, schedule.attempts, schedule.starts, strict=True
+    kept = schedule.kept or [(0,) * (len(attempts) + 1) for attempts in schedule.attempts]
+    for request, attempts, last, counts in zip(
+        instance.requests, schedule.attempts, schedule.starts, kept, strict=True
     ):
         end = 0
-        for start, tokens in (*attempts, (last, request.output)):
-            if start < end:
-                found = (start, request.id, end)
+        for (start, tokens), count in zip((*attempts, (last, request.output)), counts, strict=True):
+            if start + count < end:
+                found = (start + count, request.id, end)
                 first = found if first is None else min(first, found)
             end = start + tokens
     if first is None:
@@ -190,15 +216,15 @@ def _overlapping_attempts(instance: Instance, schedule: Schedule) -> Verdict | N
 def _memory_exceeded(instance: Instance, schedule: Schedule) -> Verdict | None:
     """Sweep the times at which the set of running requests changes, and the pieces between.
 
-    A run from p holding s + (t - p) at time t adds (s - p) to a constant and 1 to a slope, from
-    p + 1 up to and including p + g.  Between two changes the tokens held are therefore exactly
+    A run that begins at p with k tokens kept, holding s + k + (t - p) at time t, adds s + k - p to
+    a constant and 1 to a slope, from p + 1 on as long as it makes tokens.  Between two changes the tokens held are therefore exactly
     constant + slope·t, where the slope is the number of running requests and so never negative;
     the first t at which they exceed M follows by division.
     """
     constants: dict[int, int] = {}
     slopes: dict[int, int] = {}
-    for position, start, tokens in _runs(instance, schedule):
-        offset = instance.requests[position].prompt - start
+    for position, start, kept, tokens in _runs(instance, schedule):
+        offset = instance.requests[position].prompt + kept - start
         begin, end = start + 1, start + tokens + 1
         constants[begin] = constants.get(begin, 0) + offset
         slopes[begin] = slopes.get(begin, 0) + 1
@@ -222,7 +248,7 @@ def _memory_exceeded(instance: Instance, schedule: Schedule) -> Verdict | None:
 def _memory_verdict(instance: Instance, schedule: Schedule, time: int, tokens: int) -> Verdict:
     active = {
         instance.requests[position].id
-        for position, start, made in _runs(instance, schedule)
+        for position, start, _, made in _runs(instance, schedule)
         if start < time <= start + made
     }
     ids = tuple(sorted(active))
@@ -266,13 +292,18 @@ def _false_claim(instance: Instance, schedule: Schedule) -> Verdict | None:
     return None
 
 
-def _runs(instance: Instance, schedule: Schedule) -> Iterator[tuple[int, int, int]]:
-    """Yield (position of the request, start, tokens made) of every run, attempts included."""
+def _runs(instance: Instance, schedule: Schedule) -> Iterator[tuple[int, int, int, int]]:
+    """Yield (position of the request, round in which it begins, tokens kept, tokens it makes).
+
+    Attempts are included; what a run kept it does not make.
+    """
     for position, start in enumerate(schedule.starts):
-        yield position, start, instance.requests[position].output
+        kept = schedule.kept[position][-1] if schedule.kept else 0
+        yield position, start + kept, kept, instance.requests[position].output - kept
     for position, attempts in enumerate(schedule.attempts or ()):
-        for start, tokens in attempts:
-            yield position, start, tokens
+        for number, (start, tokens) in enumerate(attempts):
+            kept = schedule.kept[position][number] if schedule.kept else 0
+            yield position, start + kept, kept, tokens - kept
 
 
 def _tel(instance: Instance, schedule: Schedule) -> int:

@@ -40,10 +40,11 @@ def read_schedule(path: str | Path) -> Schedule:
 
 
 def schedule_document(schedule: Schedule) -> dict[str, Any]:
-    """Return the JSON object of a schedule file; ``attempts`` only where it is set."""
+    """Return the JSON object of a schedule file; ``attempts`` and ``kept`` only where set."""
     document: dict[str, Any] = {"schema": SCHEMA} | _ADAPTER.dump_python(schedule, mode="json")
-    if document["attempts"] is None:
-        del document["attempts"]
+    for key in ("attempts", "kept"):
+        if document[key] is None:
+            del document[key]
     return document
 
 

@@ -18,7 +18,8 @@ from schedules.model import Schedule
 class Run(NamedTuple):
     """One occupation of the memory: the run that counts, or a cancelled attempt.
 
-    It holds ``prompt`` + j tokens at time ``start`` + j for j = 1..``tokens``.
+    It holds ``prompt`` + j tokens at time ``start`` + j for j = 1..``tokens``.  What a run kept of
+    the attempt before counts as prompt, and ``start`` is the round in which it really begins.
     """
 
     position: int
@@ -64,7 +65,7 @@ class Metrics:
     cancelled_attempts
         Number of attempts that were cancelled.
     tokens_lost
-        Output tokens which they had made.
+        Output tokens which they had made and which had to be made again.
     """
 
     tel: int
@@ -102,7 +103,8 @@ def measure(instance: Instance, schedule: Schedule) -> Metrics:
         mean_memory=mean,
         mean_memory_share=mean / instance.memory,
         cancelled_attempts=len(attempts),
-        tokens_lost=sum(tokens for _, tokens in attempts),
+        tokens_lost=sum(run.tokens for run in runs(instance, schedule))
+        - sum(request.output for request in instance.requests),
     )
 
 
@@ -182,10 +184,15 @@ def runs(instance: Instance, schedule: Schedule) -> Iterator[Run]:
     for position, (start, request) in enumerate(
         zip(schedule.starts, instance.requests, strict=True)
     ):
-        yield Run(position, start, request.prompt, request.output, cancelled=False)
+        kept = schedule.kept[position][-1] if schedule.kept else 0
+        yield Run(
+            position, start + kept, request.prompt + kept, request.output - kept, cancelled=False
+        )
     for position, attempts in enumerate(schedule.attempts or ()):
-        for start, tokens in attempts:
-            yield Run(position, start, instance.requests[position].prompt, tokens, cancelled=True)
+        prompt = instance.requests[position].prompt
+        for number, (start, tokens) in enumerate(attempts):
+            kept = schedule.kept[position][number] if schedule.kept else 0
+            yield Run(position, start + kept, prompt + kept, tokens - kept, cancelled=True)
 
 
 def _same_shape(instance: Instance, schedule: Schedule) -> None:

@@ -34,6 +34,12 @@ class Schedule:
     ``tel`` and ``lower_bound`` are in rounds.  ``attempts`` lists, per request, the cancelled
     attempts (start, tokens) that came before the one that counts.
 
+    ``kept``, where set, lists per request for each attempt and then for the run that counts how
+    many output tokens it kept from the attempt before (they are prefilled again with the prompt).
+    A run (start p, kept k, tokens g) holds s + j tokens at p + j for j = k + 1..g only, so its
+    start is the round in which it would have begun without what it kept, and p + o is still the
+    completion.  Without ``kept`` every k is 0.
+
     Raises
     ------
     pydantic.ValidationError
@@ -48,6 +54,7 @@ class Schedule:
     lower_bound: Annotated[int, Field(strict=True, ge=0)] | None
     status: Status
     attempts: tuple[tuple[Attempt, ...], ...] | None = None
+    kept: tuple[tuple[Round, ...], ...] | None = None
     provenance: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -59,6 +66,7 @@ def make_schedule(
     lower_bound: int | None = None,
     status: Status = "feasible",
     attempts: Sequence[Sequence[tuple[int, int]]] | None = None,
+    kept: Sequence[Sequence[int]] | None = None,
     provenance: dict[str, Any] | None = None,
 ) -> Schedule:
     """Build the schedule of an instance from its start rounds and compute its TEL.
@@ -69,6 +77,9 @@ def make_schedule(
         Start round of each request, shape (n,), in the instance's order.
     attempts
         Cancelled attempts (start, tokens) per request; left out where there are none.
+    kept
+        Output tokens kept by each attempt and by the run that counts, per request; left out where
+        nothing was kept.
     """
     plain = tuple(int(start) for start in starts)
     tel = sum(
@@ -90,5 +101,6 @@ def make_schedule(
         lower_bound=lower_bound,
         status=status,
         attempts=cancelled,
+        kept=tuple(tuple(each) for each in kept) if kept and any(map(any, kept)) else None,
         provenance=provenance or {},
     )

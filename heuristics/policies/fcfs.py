@@ -4,12 +4,15 @@ wang2025 shuffles its requests and serves them in that order; here the order of 
 the order of the instance file.  No worst-case guarantee is claimed.
 """
 
-from heuristics.policy import Keys, Known, Policy
+import numpy as np
+
+from heuristics.policy import Keys, Known, ListPolicy, Values
 
 
-def rank(known: Known) -> Keys:
+def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
     """Earlier arrivals first."""
+    del rng, values
     return (known.arrivals,)
 
 
-POLICY = Policy("fcfs", rank)
+POLICY = ListPolicy("fcfs", rank=rank)

@@ -4,12 +4,15 @@ jaillet2025_v2 defines it for arrivals over time; with the tie rule of this suit
 schedule as ``fcfs`` and stands here under the name of its experiments.  No guarantee is claimed.
 """
 
-from heuristics.policy import Keys, Known, Policy
+import numpy as np
+
+from heuristics.policy import Keys, Known, ListPolicy, Values
 
 
-def rank(known: Known) -> Keys:
+def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
     """Earlier arrivals first."""
+    del rng, values
     return (known.arrivals,)
 
 
-POLICY = Policy("mc-benchmark", rank)
+POLICY = ListPolicy("mc-benchmark", rank=rank)

@@ -4,12 +4,15 @@ For equal prompts that all arrive at 0, jaillet2025_v2 Theorem 4.3 states a cons
 ratio; wang2025 Theorem 2.1 shows that none exists for unequal prompts.
 """
 
-from heuristics.policy import Keys, Known, Policy
+import numpy as np
+
+from heuristics.policy import Keys, Known, ListPolicy, Values
 
 
-def rank(known: Known) -> Keys:
+def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
     """Smaller o first."""
+    del rng, values
     return (known.outputs,)
 
 
-POLICY = Policy("mc-sf", rank)
+POLICY = ListPolicy("mc-sf", rank=rank)

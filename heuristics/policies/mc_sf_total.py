@@ -3,12 +3,15 @@
 wang2025 Theorem 8.2 shows that its competitive ratio is unbounded.
 """
 
-from heuristics.policy import Keys, Known, Policy
+import numpy as np
+
+from heuristics.policy import Keys, Known, ListPolicy, Values
 
 
-def rank(known: Known) -> Keys:
+def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
     """Smaller s + o first."""
+    del rng, values
     return (known.prompts + known.outputs,)
 
 
-POLICY = Policy("mc-sf-total", rank)
+POLICY = ListPolicy("mc-sf-total", rank=rank)

@@ -4,13 +4,16 @@ Its source states a ratio of at most 1 + 2/(1 − α) when all requests arrive a
 largest peak divided by M.
 """
 
-from heuristics.policy import Keys, Known, Policy
+import numpy as np
+
+from heuristics.policy import Keys, Known, ListPolicy, Values
 
 
-def rank(known: Known) -> Keys:
+def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
     """Smaller s·o + o(o+1)/2 first."""
+    del rng, values
     s, o = known.prompts, known.outputs
     return (s * o + o * (o + 1) // 2,)
 
 
-POLICY = Policy("svf", rank)
+POLICY = ListPolicy("svf", rank=rank)

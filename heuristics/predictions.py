@@ -1,0 +1,120 @@
+"""Prediction models: the interval [lower, upper] that a policy is told instead of the output."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from heuristics.policy import Ints, Parameter, Values
+from instances import Instance
+
+#: Keeps the draws of a prediction apart from those of a policy with the same seed.
+_STREAM = 0x70726564
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A prediction model.
+
+    Attributes
+    ----------
+    name
+        Name on the command line.
+    predict
+        Returns lower and upper ends (tokens, shape (n,)), given outputs, a generator and values.
+    """
+
+    name: str
+    summary: str
+    predict: Callable[[Ints, np.random.Generator, Values], tuple[Ints, Ints]]
+    parameters: tuple[Parameter, ...] = ()
+
+
+def _exact(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
+    del rng, values
+    return outputs, outputs
+
+
+def _interval(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
+    del rng
+    low, high = int(values["low"]), int(values["high"])
+    return np.minimum(outputs, low), np.maximum(outputs, high)
+
+
+def _bins(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
+    del rng
+    width = int(values["width"])
+    first = (outputs - 1) // width * width
+    return first + 1, first + width
+
+
+def _relative(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
+    del rng
+    x = values["x"]
+    lower = np.array([max(1, math.floor((1 - x) * o)) for o in outputs.tolist()], dtype=np.int64)
+    upper = np.array([math.ceil((1 + x) * o) for o in outputs.tolist()], dtype=np.int64)
+    return np.minimum(lower, outputs), np.maximum(upper, outputs)
+
+
+def _noise(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
+    sigma = values["sigma"]
+    below, above = np.abs(rng.normal(0.0, sigma, (2, len(outputs))))
+    lower = np.maximum(1, np.floor(outputs * np.exp(-below))).astype(np.int64)
+    upper = np.ceil(outputs * np.exp(above)).astype(np.int64)
+    return np.minimum(lower, outputs), np.maximum(upper, outputs)
+
+
+PREDICTIONS = {
+    prediction.name: prediction
+    for prediction in (
+        Prediction("exact", "the true output", _exact),
+        Prediction(
+            "interval",
+            "one interval for all (C sec. 6, experiment 1); widened where an output lies outside",
+            _interval,
+            (
+                Parameter("low", 1, 1, 1e9, "lower end, tokens", integer=True),
+                Parameter("high", 1000, 1, 1e9, "upper end, tokens", integer=True),
+            ),
+        ),
+        Prediction(
+            "bins",
+            "bins of equal width, [1, w], [w+1, 2w], ... (C sec. 6, experiment 2)",
+            _bins,
+            (Parameter("width", 100, 1, 1e9, "tokens", integer=True),),
+        ),
+        Prediction(
+            "relative",
+            "[(1-x)o, (1+x)o], rounded outwards, at least 1 (C sec. 6, experiment 3)",
+            _relative,
+            (Parameter("x", 0.5, 0.0, 1.0, "half width as a share of the output"),),
+        ),
+        Prediction(
+            "noise",
+            "[o·exp(-|a|), o·exp(|b|)] with a, b normal of deviation sigma, by seed",
+            _noise,
+            (Parameter("sigma", 0.3, 0.0, 5.0, "deviation of the logarithm"),),
+        ),
+    )
+}
+
+
+def predict(
+    instance: Instance, prediction: Prediction | None, values: Values, seed: int
+) -> tuple[Ints, Ints]:
+    """Return lower and upper ends of the predictions (tokens, shape (n,)).
+
+    Without a prediction model the instance's own intervals are taken, and where it has none the
+    true output.  No upper end exceeds M − s: a request that fits the memory makes no more.
+    """
+    outputs = instance.outputs
+    if prediction is None:
+        lower = np.array([r.output_lower or r.output for r in instance.requests], dtype=np.int64)
+        upper = np.array([r.output_upper or r.output for r in instance.requests], dtype=np.int64)
+    else:
+        rng = np.random.default_rng([_STREAM, seed])
+        lower, upper = prediction.predict(outputs, rng, values)
+    return lower, np.minimum(upper, instance.memory - instance.prompts)
