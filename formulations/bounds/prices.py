@@ -27,7 +27,9 @@ class PriceBound:
     denominator: int
 
 
-def certify_prices(instance: Instance, prices: Sequence[float]) -> PriceBound:
+def certify_prices(
+    instance: Instance, prices: Sequence[float], latest: Sequence[int] | None = None
+) -> PriceBound:
     """Return the lower bound on the TEL (rounds) that prices certify, evaluated exactly.
 
     Proof.  Take any schedule with starts p_i ≥ a_i and any λ ≥ 0.  At every time t the tokens
@@ -39,11 +41,17 @@ def certify_prices(instance: Instance, prices: Sequence[float]) -> PriceBound:
     denominator, negative ones to 0, and everything after is integer arithmetic; the sum is
     rounded up at the end, since the TEL is an integer.
 
+    With ``latest`` the minimum of request i is over starts up to latest_i only.  That is valid if
+    some optimal schedule keeps to these starts (``formulations.windows``), by the same steps for
+    that schedule.
+
     Parameters
     ----------
     prices
         λ_t for t = 0, 1, ..., shape (T + 1,), in rounds per token; for instance the duals of the
         memory rows of an LP relaxation.
+    latest
+        Last start round of each request, shape (n,); None for no limit.
 
     Raises
     ------
@@ -55,10 +63,16 @@ def certify_prices(instance: Instance, prices: Sequence[float]) -> PriceBound:
         raise ValueError("expected finite prices")
     denominator = _largest_denominator(instance, floats)
     numerators = np.rint(floats * denominator).astype(np.int64)
-    return PriceBound(evaluate_prices(instance, numerators, denominator), numerators, denominator)
+    value = evaluate_prices(instance, numerators, denominator, latest)
+    return PriceBound(value, numerators, denominator)
 
 
-def evaluate_prices(instance: Instance, numerators: NDArray[np.int64], denominator: int) -> int:
+def evaluate_prices(
+    instance: Instance,
+    numerators: NDArray[np.int64],
+    denominator: int,
+    latest: Sequence[int] | None = None,
+) -> int:
     """Return the bound of prices ``numerators[t] / denominator``; see :func:`certify_prices`.
 
     Time linear in the horizon for each distinct request.
@@ -77,10 +91,13 @@ def evaluate_prices(instance: Instance, numerators: NDArray[np.int64], denominat
     times = np.arange(len(numerators), dtype=np.int64)
     sums = np.cumsum(numerators)
     moments = np.cumsum(times * numerators)
-    best: dict[tuple[int, int, int], int] = {}
+    best: dict[tuple[int, int, int, int], int] = {}
     total = 0
-    for request in instance.requests:
-        key = (int(request.arrival), request.prompt, request.output)
+    for position, request in enumerate(instance.requests):
+        arrival = int(request.arrival)
+        # Past the last price a later start only costs more.
+        end = max(arrival, last) if latest is None else min(latest[position], max(arrival, last))
+        key = (arrival, end, request.prompt, request.output)
         if key not in best:
             best[key] = _least_cost(*key, sums, moments, last, denominator)
         total += best[key] + denominator * (request.output - int(request.arrival))
@@ -89,7 +106,8 @@ def evaluate_prices(instance: Instance, numerators: NDArray[np.int64], denominat
 
 
 def _least_cost(
-    arrival: int,
+    first: int,
+    end: int,
     prompt: int,
     output: int,
     sums: NDArray[np.int64],
@@ -97,13 +115,11 @@ def _least_cost(
     last: int,
     denominator: int,
 ) -> int:
-    """Return the least of denominator·start + the priced tokens, over all starts ≥ arrival."""
-    if arrival >= last:
-        return denominator * arrival
-    starts = np.arange(arrival, last + 1, dtype=np.int64)
-    ends = np.minimum(starts + output, last)
+    """Return the least of denominator·start + the priced tokens, over starts first..end."""
+    starts = np.arange(first, end + 1, dtype=np.int64)
+    before, after = np.minimum(starts, last), np.minimum(starts + output, last)
     # A token-round at time t costs λ_t, and the request holds prompt + t − start tokens then.
-    paid = (prompt - starts) * (sums[ends] - sums[starts]) + (moments[ends] - moments[starts])
+    paid = (prompt - starts) * (sums[after] - sums[before]) + (moments[after] - moments[before])
     return int((denominator * starts + paid).min())
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from formulations.bounds.prices import certify_prices
-from formulations.windows import start_windows
+from formulations.windows import Windows, start_windows
 from runs.job import Job, Report
 from runs.solvers.size import too_large
 
@@ -59,7 +59,7 @@ def solve(job: Job, report: Report) -> None:
     )
     outcome, nodes = "", 0
     if job.relaxation or lp.num_col_ >= RELAXATION_FIRST_FROM:
-        outcome = _solve_relaxation(job, report, compiled)
+        outcome = _solve_relaxation(job, report, compiled, windows)
     if not job.relaxation:
         outcome, nodes = _solve_mip(job, report, compiled)
     version = highspy.Highs().version()
@@ -107,7 +107,7 @@ def _engine(job: Job, report: Report) -> Any:
     return engine
 
 
-def _solve_relaxation(job: Job, report: Report, compiled: Compiled) -> str:
+def _solve_relaxation(job: Job, report: Report, compiled: Compiled, windows: Windows) -> str:
     """Send the LP's value and the integer bound that its memory prices certify."""
     engine = _engine(job, report)
     if compiled.lp.num_col_ >= RELAXATION_FIRST_FROM:
@@ -125,7 +125,7 @@ def _solve_relaxation(job: Job, report: Report, compiled: Compiled) -> str:
         for time, row in compiled.memory_rows.items():
             prices[time] = -duals[row]
         if np.all(np.isfinite(prices)):
-            bound = certify_prices(job.instance, prices.tolist())
+            bound = certify_prices(job.instance, prices.tolist(), windows.latest)
             report("bound", value=bound.value, source="prices of the LP relaxation")
     return str(outcome)
 

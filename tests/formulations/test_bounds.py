@@ -43,8 +43,11 @@ def test_volume_bound_by_hand() -> None:
 )
 @settings(max_examples=300, deadline=None)
 def test_any_prices_certify(instance: Instance, prices: list[float]) -> None:
-    """Whatever the prices, the certified bound never exceeds the optimum."""
-    assert certify_prices(instance, prices).value <= brute_force_optimum(instance)
+    """Whatever the prices, the certified bound never exceeds the optimum, windows or not."""
+    optimum = brute_force_optimum(instance)
+    latest = start_windows(instance, optimum).latest
+    assert certify_prices(instance, prices).value <= optimum
+    assert certify_prices(instance, prices, latest).value <= optimum
 
 
 @given(
