@@ -1,0 +1,56 @@
+"""Small memories, all requests at round 0, outputs up to the whole memory.
+
+Source: jaillet2025_v2 section 5.1, arrival model 1 (200 trials there): M uniform on 30..50, n
+uniform on 40..60, s uniform on 1..5, o uniform on 1..M-s, every draw independent.
+"""
+
+from __future__ import annotations
+
+from instances.families.build import at_least, numbered
+from instances.families.draws import Draws
+from instances.model import Instance
+
+_LONGEST_PROMPT = 5
+
+
+def generate(seed: int = 0, n: int | None = None, memory: int | None = None) -> Instance:
+    """Draw an instance of arrival model 1.
+
+    What is given is drawn all the same and then replaced, so the first requests of
+    ``generate(seed, n=8)`` are those of ``generate(seed)``.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of all draws, 0 or more.
+    n : int, optional
+        Number of requests; by default drawn from 40..60.
+    memory : int, optional
+        M, tokens, 2 or more; by default drawn from 30..50.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    at_least(1, n=n)
+    at_least(2, memory=memory)
+    draws = Draws(seed)
+    drawn_memory, drawn_n = draws.integer(30, 50), draws.integer(40, 60)
+    memory = drawn_memory if memory is None else memory
+    n = drawn_n if n is None else n
+    rows = [(0, *draw_sizes(draws, memory)) for _ in range(n)]
+    return Instance(
+        name=f"am1_n{n}_seed{seed}",
+        family="am1",
+        source="jaillet2025_v2 section 5.1, arrival model 1",
+        seed=seed,
+        memory=memory,
+        requests=numbered(rows),
+    )
+
+
+def draw_sizes(draws: Draws, memory: int) -> tuple[int, int]:
+    """Draw prompt and output (tokens) of one request, as both arrival models do."""
+    prompt = draws.integer(1, min(_LONGEST_PROMPT, memory - 1))
+    return prompt, draws.integer(1, memory - prompt)

@@ -1,0 +1,81 @@
+"""Small memories, Poisson arrivals over a few dozen rounds, outputs up to the whole memory.
+
+Source: jaillet2025_v2 section 5.1, arrival model 2 (200 trials there): T uniform on 40..60, a rate
+λ uniform on [0.5, 1.5], stationary Poisson arrivals on rounds 1..T; memory and sizes as in
+``am1``.  We draw the gaps of the Poisson process on (0, T]; a request belongs to the round at the
+end of its unit interval, which makes the counts per round independent Poisson(λ) draws.  Should
+nobody arrive, the arrivals are drawn again.
+"""
+
+from __future__ import annotations
+
+import math
+
+from instances.families.am1 import draw_sizes
+from instances.families.build import at_least, numbered, positive
+from instances.families.draws import Draws
+from instances.model import Instance
+
+
+def generate(
+    seed: int = 0,
+    n: int | None = None,
+    memory: int | None = None,
+    rounds: int | None = None,
+    rate: float | None = None,
+) -> Instance:
+    """Draw an instance of arrival model 2.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of all draws, 0 or more.
+    n : int, optional
+        Number of requests.  By default it follows from the arrivals; if given, the arrivals are
+        independent and uniform on 1..T, which is the Poisson process given its count.
+    memory : int, optional
+        M, tokens, 2 or more; by default drawn from 30..50.
+    rounds : int, optional
+        T, the last round with arrivals; by default drawn from 40..60.
+    rate : float, optional
+        λ, mean arrivals per round; by default drawn from [0.5, 1.5].  Without effect if ``n`` is
+        given.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or about no request can be expected (λ·T below 0.01).
+    """
+    at_least(1, n=n, rounds=rounds)
+    at_least(2, memory=memory)
+    positive(rate=rate)
+    draws = Draws(seed)
+    drawn = draws.integer(30, 50), draws.integer(40, 60), draws.between(0.5, 1.5)
+    memory = drawn[0] if memory is None else memory
+    rounds = drawn[1] if rounds is None else rounds
+    rate = drawn[2] if rate is None else rate
+    if n is None:
+        arrivals = _poisson_arrivals(draws, rounds, rate)
+    else:
+        arrivals = sorted(draws.integer(1, rounds) for _ in range(n))
+    rows = [(arrival, *draw_sizes(draws, memory)) for arrival in arrivals]
+    return Instance(
+        name=f"am2_n{len(rows)}_seed{seed}",
+        family="am2",
+        source="jaillet2025_v2 section 5.1, arrival model 2",
+        seed=seed,
+        memory=memory,
+        requests=numbered(rows),
+    )
+
+
+def _poisson_arrivals(draws: Draws, rounds: int, rate: float) -> list[int]:
+    if rate * rounds < 0.01:
+        raise ValueError(f"rate: expected at least 0.01 / rounds, found {rate}")
+    arrivals: list[int] = []
+    while not arrivals:
+        time = draws.exponential(1 / rate)
+        while time <= rounds:
+            arrivals.append(max(math.ceil(time), 1))
+            time += draws.exponential(1 / rate)
+    return arrivals

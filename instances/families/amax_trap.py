@@ -1,0 +1,48 @@
+"""Short and long outputs behind one wide prediction: reserving the upper end wastes the memory.
+
+Source: chen2025 Theorem 2 (proof): s = 0, M = ℓu, N_ℓ = a·u requests with o = ℓ and N_u = b·ℓ with
+o = u, a/b about √(ℓ/u), both large, every request with the prediction [ℓ, u].  Here a is given and
+b = √(a²u/ℓ), rounded down.  The order is random, since the policy of the theorem chooses at random.
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+
+from instances.families.build import at_least, numbered
+from instances.families.draws import Draws
+from instances.model import Instance
+
+
+def generate(seed: int = 0, lower: int = 2, upper: int = 8, short_batches: int = 10) -> Instance:
+    """Build the trap; only the order of the requests is drawn.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the order, 0 or more.
+    lower, upper : int
+        ℓ and u, tokens; M = ℓu.
+    short_batches : int
+        a: the short requests fill the memory a times.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    at_least(1, lower=lower, short_batches=short_batches)
+    at_least(lower, upper=upper)
+    long_batches = isqrt(short_batches**2 * upper // lower)
+    outputs = [lower] * (short_batches * upper) + [upper] * (long_batches * lower)
+    return Instance(
+        name=f"amax_trap_l{lower}_u{upper}_a{short_batches}_seed{seed}",
+        family="amax-trap",
+        source="chen2025 Theorem 2",
+        seed=seed,
+        memory=lower * upper,
+        requests=numbered(
+            ((0, 0, output) for output in Draws(seed).shuffled(outputs)),
+            prediction=(lower, upper),
+        ),
+    )

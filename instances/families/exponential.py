@@ -1,0 +1,52 @@
+"""Prompts and outputs exponential with mean 5 within 1..50, memory 100.
+
+Source: wang2025 Appendix 11.2: rate 0.2, clipped to [1, 50].  The paper leaves open how lengths
+become integers; we round to the nearest and then clip.
+"""
+
+from __future__ import annotations
+
+from instances.families.build import at_least, longest_fits, numbered, positive
+from instances.families.draws import Draws, rounded_and_clipped
+from instances.model import Instance
+
+
+def generate(
+    seed: int = 0, n: int = 100, memory: int = 100, longest: int = 50, mean: float = 5.0
+) -> Instance:
+    """Draw an instance with exponential lengths, all requests at round 0.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of all draws, 0 or more.
+    n : int
+        Number of requests.
+    memory : int
+        M, tokens, at least twice ``longest``.
+    longest : int
+        Longest prompt and longest output (tokens).
+    mean : float
+        Of prompts and of outputs before rounding and clipping (tokens), above 0.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    at_least(1, n=n, longest=longest)
+    longest_fits(longest, memory)
+    positive(mean=mean)
+    draws = Draws(seed)
+
+    def length() -> int:
+        return rounded_and_clipped(draws.exponential(mean), 1, longest)
+
+    return Instance(
+        name=f"exponential_n{n}_seed{seed}",
+        family="exponential",
+        source="wang2025 Appendix 11.2",
+        seed=seed,
+        memory=memory,
+        requests=numbered((0, length(), length()) for _ in range(n)),
+    )

@@ -1,0 +1,76 @@
+"""Outputs with geometric decay, all with the prediction [1, u].
+
+Source: chen2025 section 5.2, G(p): P(o = k) in proportion to p·q^(k-1), q = 1 - p, on 1..u.  The
+paper does not say what becomes of the mass above u; we draw from the distribution given o <= u.
+It leaves the sizes open too; its proofs take s = 0, our default.
+"""
+
+from __future__ import annotations
+
+from instances.families.build import at_least, numbered
+from instances.families.draws import Draws, Weighted
+from instances.model import Instance
+
+
+def generate(
+    seed: int = 0,
+    n: int = 200,
+    memory: int = 1000,
+    p: float = 0.1,
+    upper: int = 100,
+    prompt: int = 0,
+) -> Instance:
+    """Draw an instance with geometric outputs, all requests at round 0.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of all draws, 0 or more.
+    n : int
+        Number of requests.
+    memory : int
+        M, tokens, at least prompt + upper.
+    p : float
+        Parameter of the distribution, above 0 and at most 1.
+    upper : int
+        u, the longest output and the upper end of the prediction (tokens).
+    prompt : int
+        s, tokens, the same for all.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    weights = geometric_weights(p, upper)
+    at_least(1, n=n)
+    at_least(0, prompt=prompt)
+    at_least(prompt + upper, memory=memory)
+    draws, lengths = Draws(seed), Weighted(weights)
+    return Instance(
+        name=f"geometric_n{n}_seed{seed}",
+        family="geometric",
+        source="chen2025 section 5.2",
+        seed=seed,
+        memory=memory,
+        requests=numbered(
+            ((0, prompt, 1 + lengths.draw(draws)) for _ in range(n)), prediction=(1, upper)
+        ),
+    )
+
+
+def geometric_weights(p: float, upper: int) -> list[float]:
+    """Return q^0, q^1, ..., q^(upper-1) by repeated products, which every platform rounds alike.
+
+    Raises
+    ------
+    ValueError
+        If p is not in (0, 1] or upper is below 1.
+    """
+    if not 0 < p <= 1:
+        raise ValueError(f"p: expected above 0 and at most 1, found {p}")
+    at_least(1, upper=upper)
+    weights = [1.0]
+    while len(weights) < upper:
+        weights.append(weights[-1] * (1 - p))
+    return weights

@@ -1,0 +1,134 @@
+"""A responding adversary: a burst of short requests just before the long one would be over.
+
+Three constructions, each with one long request at round 0 that needs the whole memory at its end:
+
+- ``theorem-4.1`` (jaillet2025_v2, Appendix B.1): s = 1, o = M - 1; the policy starts it at round
+  b; then M/2 requests with s = 1, o = 1 arrive at b + M - √M/2.  M/2 and √M/2 are rounded down to
+  ``M // 2`` and ``isqrt(M) // 2``.
+- ``theorem-6.2`` (jaillet2025_v1): prompts of εM tokens, o = M - εM; the policy starts it at b;
+  then εM requests with o = 1 arrive at b + M - 2εM.  The integer εM is the parameter ``prompt``.
+- ``theorem-6.4`` (jaillet2025_v1), against randomised policies: the same two kinds of requests,
+  but the burst does not respond; it arrives at (1 - 2ε)M + jεM, with j drawn uniformly from
+  0..c/ε (rounded down), where c is the parameter ``patience``.
+
+:func:`respond` asks a policy for its start b; :func:`generate` is the response to a policy that
+starts the long request at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isqrt
+from typing import Literal
+
+from instances.families.build import at_least, numbered
+from instances.families.draws import Draws
+from instances.model import Instance
+
+Responding = Literal["theorem-4.1", "theorem-6.2"]
+Variant = Literal[Responding, "theorem-6.4"]
+
+
+def generate(
+    seed: int = 0,
+    memory: int = 256,
+    variant: Variant = "theorem-4.1",
+    prompt: int | None = None,
+    patience: int = 1,
+) -> Instance:
+    """Return the answer to a policy that starts the long request at round 0.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the release in ``theorem-6.4``, 0 or more; without effect in the others.
+    memory : int
+        M, tokens, 4 or more.
+    variant : {"theorem-4.1", "theorem-6.2", "theorem-6.4"}
+        The construction.
+    prompt : int, optional
+        Tokens of every prompt, and the number of short requests, in ``theorem-6.2`` and
+        ``theorem-6.4`` (εM, at most M/2); by default M/8, at least 1.
+    patience : int
+        c in ``theorem-6.4``: the burst comes (1 - 2ε)M to (c + 1 - 2ε)M rounds after the long
+        request.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range or not one of the variant.
+    """
+    if variant != "theorem-6.4":
+        return respond(lambda _: 0, memory, variant, prompt)
+    prompt = _checked_prompt(memory, variant, prompt)
+    at_least(1, patience=patience)
+    release = memory - 2 * prompt + prompt * Draws(seed).integer(0, patience * memory // prompt)
+    rows = [(0, prompt, memory - prompt)] + [(release, prompt, 1)] * prompt
+    return _instance(rows, memory, variant, seed)
+
+
+def respond(
+    start_of: Callable[[Instance], int],
+    memory: int = 256,
+    variant: Responding = "theorem-4.1",
+    prompt: int | None = None,
+) -> Instance:
+    """Ask a policy when it starts the long request alone, and return the instance against it.
+
+    A deterministic online policy cannot tell the two instances apart before the burst arrives, so
+    it starts the long request of the returned instance at the same round (if it starts it before
+    the burst arrives).
+
+    Parameters
+    ----------
+    start_of : callable
+        Maps the instance with only the long request (arrival 0) to the round at which the policy
+        starts it.
+    memory : int
+        M, tokens, 4 or more.
+    variant : {"theorem-4.1", "theorem-6.2"}
+        The construction.
+    prompt : int, optional
+        Tokens of every prompt in ``theorem-6.2`` (εM, at most M/2); by default M/8, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range or not one of the variant, or the start is negative.
+    """
+    prompt = _checked_prompt(memory, variant, prompt)
+    long = (0, prompt, memory - prompt)
+    begin = int(start_of(_instance([long], memory, variant)))
+    at_least(0, start=begin)
+    if variant == "theorem-4.1":
+        release, burst = begin + memory - isqrt(memory) // 2, memory // 2
+    else:
+        release, burst = begin + memory - 2 * prompt, prompt
+    return _instance([long] + [(release, prompt, 1)] * burst, memory, variant)
+
+
+def _checked_prompt(memory: int, variant: Variant, prompt: int | None) -> int:
+    at_least(4, memory=memory)
+    if variant == "theorem-4.1":
+        if prompt not in (None, 1):
+            raise ValueError(f"prompt: expected 1 (or none) in theorem-4.1, found {prompt}")
+        return 1
+    prompt = max(memory // 8, 1) if prompt is None else prompt
+    if not 1 <= prompt <= memory // 2:
+        raise ValueError(f"prompt: expected 1 to M/2 = {memory // 2}, found {prompt}")
+    return prompt
+
+
+def _instance(
+    rows: list[tuple[int, int, int]], memory: int, variant: Variant, seed: int | None = None
+) -> Instance:
+    paper = "jaillet2025_v2" if variant == "theorem-4.1" else "jaillet2025_v1"
+    label = variant.replace("-", "_").replace(".", "_")
+    return Instance(
+        name=f"late_burst_{label}_{memory}" + ("" if seed is None else f"_seed{seed}"),
+        family="late-burst",
+        source=f"{paper} {variant.replace('theorem-', 'Theorem ')}",
+        seed=seed,
+        memory=memory,
+        requests=numbered(rows),
+    )

@@ -1,0 +1,60 @@
+"""Outputs that first rise and then decay, all with the prediction [1, u].
+
+Source: chen2025 section 5.3, LG(p): P(o = k) = k·p²·q^(k-1), q = 1 - p.  The paper lets u grow
+without bound; we draw from the distribution given o <= u.  It leaves the sizes open; its proofs
+take s = 0, our default.
+"""
+
+from __future__ import annotations
+
+from instances.families.build import at_least, numbered
+from instances.families.draws import Draws, Weighted
+from instances.families.geometric import geometric_weights
+from instances.model import Instance
+
+
+def generate(
+    seed: int = 0,
+    n: int = 200,
+    memory: int = 1000,
+    p: float = 0.1,
+    upper: int = 100,
+    prompt: int = 0,
+) -> Instance:
+    """Draw an instance with linearly weighted geometric outputs, all requests at round 0.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of all draws, 0 or more.
+    n : int
+        Number of requests.
+    memory : int
+        M, tokens, at least prompt + upper.
+    p : float
+        Parameter of the distribution, above 0 and at most 1.
+    upper : int
+        u, the longest output and the upper end of the prediction (tokens).
+    prompt : int
+        s, tokens, the same for all.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    weights = [k * weight for k, weight in enumerate(geometric_weights(p, upper), start=1)]
+    at_least(1, n=n)
+    at_least(0, prompt=prompt)
+    at_least(prompt + upper, memory=memory)
+    draws, lengths = Draws(seed), Weighted(weights)
+    return Instance(
+        name=f"linearly_weighted_geometric_n{n}_seed{seed}",
+        family="linearly-weighted-geometric",
+        source="chen2025 section 5.3",
+        seed=seed,
+        memory=memory,
+        requests=numbered(
+            ((0, prompt, 1 + lengths.draw(draws)) for _ in range(n)), prediction=(1, upper)
+        ),
+    )

@@ -1,0 +1,41 @@
+"""Short outputs with long prompts first: shortest-output-first pays more and more as M grows.
+
+Source: wang2025 Theorem 2.1 (Appendix 8): M requests with s = √M - 1, o = 1, and M^1.25 requests
+with s = 1, o = 2, all at round 0.  For M that is no fourth power, roots are rounded down:
+√M = isqrt(M) and M^1.25 = M·isqrt(√M).
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+
+from instances.families.build import at_least, numbered
+from instances.model import Instance
+
+
+def generate(seed: int = 0, memory: int = 256) -> Instance:
+    """Build the trap for one memory; nothing is drawn.
+
+    Parameters
+    ----------
+    seed : int
+        Without effect.
+    memory : int
+        M, tokens, 4 or more.  There are M + M^1.25 requests: 48 for 16, 1,280 for 256.
+
+    Raises
+    ------
+    ValueError
+        If the memory is too small.
+    """
+    del seed
+    at_least(4, memory=memory)
+    root = isqrt(memory)
+    rows = [(0, root - 1, 1)] * memory + [(0, 1, 2)] * (memory * isqrt(root))
+    return Instance(
+        name=f"mcsf_trap_{memory}",
+        family="mcsf-trap",
+        source="wang2025 Theorem 2.1",
+        memory=memory,
+        requests=numbered(rows),
+    )

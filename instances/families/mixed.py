@@ -1,0 +1,64 @@
+"""Mostly short prompts and a fifth of long ones, outputs exponential, memory 100, n = 200.
+
+Source: wang2025 Appendix 11.2: a prompt is exponential with mean 10 (80 %) or lognormal with
+μ = ln 40, σ = 0.25 (20 %), and one above 50 is replaced by a uniform draw from 40 to 50; an output
+is exponential with mean 5, clipped to [1, 50].  Read here as: each request belongs to the 20 %
+independently with probability 0.2; the replacement is an integer from 40..50, both included;
+other lengths are rounded to the nearest integer, then clipped.
+"""
+
+from __future__ import annotations
+
+import math
+
+from instances.families.build import at_least, longest_fits, numbered, share
+from instances.families.draws import Draws, rounded_and_clipped
+from instances.model import Instance
+
+_LONGEST = 50
+
+
+def generate(seed: int = 0, n: int = 200, memory: int = 100, long_share: float = 0.2) -> Instance:
+    """Draw an instance of the mixed workload, all requests at round 0.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of all draws, 0 or more.
+    n : int
+        Number of requests.
+    memory : int
+        M, tokens, at least 100: prompts and outputs reach 50 each.
+    long_share : float
+        Probability of a prompt from the lognormal part.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    at_least(1, n=n)
+    longest_fits(_LONGEST, memory)
+    share(long_share=long_share)
+    draws = Draws(seed)
+
+    def prompt() -> int:
+        if draws.happens(long_share):
+            length = draws.lognormal(math.log(40), 0.25)
+        else:
+            length = draws.exponential(10.0)
+        if length > _LONGEST:
+            return draws.integer(40, _LONGEST)
+        return rounded_and_clipped(length, 1, _LONGEST)
+
+    def output() -> int:
+        return rounded_and_clipped(draws.exponential(5.0), 1, _LONGEST)
+
+    return Instance(
+        name=f"mixed_n{n}_seed{seed}",
+        family="mixed",
+        source="wang2025 Appendix 11.2",
+        seed=seed,
+        memory=memory,
+        requests=numbered((0, prompt(), output()) for _ in range(n)),
+    )

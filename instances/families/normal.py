@@ -1,0 +1,57 @@
+"""Prompts and outputs normal (25, 8.33) within 1..50, memory 100.
+
+Source: wang2025 Appendix 11.2: mean 25, standard deviation 8.33, clipped to [1, 50].  The paper
+leaves open how lengths become integers; we round to the nearest and then clip.
+"""
+
+from __future__ import annotations
+
+from instances.families.build import at_least, longest_fits, numbered, positive
+from instances.families.draws import Draws, rounded_and_clipped
+from instances.model import Instance
+
+
+def generate(
+    seed: int = 0,
+    n: int = 100,
+    memory: int = 100,
+    longest: int = 50,
+    mean: float = 25.0,
+    deviation: float = 8.33,
+) -> Instance:
+    """Draw an instance with normal lengths, all requests at round 0.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of all draws, 0 or more.
+    n : int
+        Number of requests.
+    memory : int
+        M, tokens, at least twice ``longest``.
+    longest : int
+        Longest prompt and longest output (tokens).
+    mean, deviation : float
+        Of prompts and of outputs before rounding and clipping (tokens), above 0.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    at_least(1, n=n, longest=longest)
+    longest_fits(longest, memory)
+    positive(mean=mean, deviation=deviation)
+    draws = Draws(seed)
+
+    def length() -> int:
+        return rounded_and_clipped(draws.normal(mean, deviation), 1, longest)
+
+    return Instance(
+        name=f"normal_n{n}_seed{seed}",
+        family="normal",
+        source="wang2025 Appendix 11.2",
+        seed=seed,
+        memory=memory,
+        requests=numbered((0, length(), length()) for _ in range(n)),
+    )

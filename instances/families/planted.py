@@ -1,0 +1,102 @@
+"""Waves of requests that fill the memory exactly; the optimum is known at any size.
+
+Ours; the idea of 3-Partition, with outputs longer than one token and waves of any width.
+
+*Construction.*  Let k be the width, and q = M // (k+1).  Wave w = 1..m consists of k requests with
+one common output o_w and prompts of at least q tokens that sum to M - k·o_w.  Waves are numbered
+so that o_1 <= o_2 <= ... <= o_m.  With S_w = o_1 + ... + o_w, a request of wave w arrives at round
+0 or, in the online form, at a random round from 0..S_(w-1).  The requests are listed by arrival,
+otherwise in random order.
+
+*Upper bound.*  Start all of wave w at round S_(w-1).  Nobody has arrived later, the waves follow
+each other, and wave w holds its most at S_w: the prompts and k·o_w tokens, which is M.  Every
+request of wave w completes at S_w, so TEL = k·(S_1 + ... + S_m) - (sum of the arrivals).
+
+*Lower bound.*  At any integer time at which k + 1 requests were active they would hold at least
+(k+1)(q+1) > M tokens, as each holds its prompt and one token or more.  So at most k are active at
+any time, and the runs of any schedule can be laid on k lanes, where the runs of a lane do not
+overlap.  In a lane, the completion of a run is at least the sum of its own output and those of all
+runs before it in that lane; so the completions of a lane sum to at least 1 × its last output
++ 2 × the last but one + and so on.  Over all lanes each factor 1, 2, 3, ... is used at most k
+times, so the sum is least when the k longest outputs have factor 1, the next k factor 2, and so
+on: at least the sum over w of k·(m - w + 1)·o_w = k·(S_1 + ... + S_m).  Arrivals leave this bound
+on the completions as it is: they only rule schedules out.  Their sum is what TEL subtracts.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from instances.families.build import at_least, numbered
+from instances.families.draws import Draws
+from instances.model import Instance
+
+
+def generate(
+    seed: int = 0,
+    waves: int = 10,
+    width: int = 3,
+    memory: int = 240,
+    longest: int | None = None,
+    online: bool = False,
+) -> Instance:
+    """Draw an instance of width × waves requests with a planted optimal schedule.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of all draws, 0 or more.
+    waves : int
+        m, the number of waves (n = width × waves).
+    width : int
+        k, the requests of a wave.
+    memory : int
+        M, tokens; at least k(k+1), so that an output of one token exists.
+    longest : int, optional
+        Longest output (tokens), at most M // k - M // (k+1).  By default half of that, rounded up:
+        the longer the outputs, the less the prompts of a wave can differ.
+    online : bool
+        Whether requests arrive at random rounds up to their planted start, instead of all at 0.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    at_least(1, waves=waves, width=width, longest=longest)
+    at_least(width * (width + 1), memory=memory)
+    least_prompt = memory // (width + 1)
+    most = memory // width - least_prompt
+    longest = (most + 1) // 2 if longest is None else longest
+    if longest > most:
+        raise ValueError(f"longest: expected at most M // k - M // (k+1) = {most}, found {longest}")
+    draws = Draws(seed)
+    outputs = sorted(draws.integer(1, longest) for _ in range(waves))
+    ends = list(accumulate(outputs))
+    rows = []
+    for output, end in zip(outputs, ends, strict=True):
+        spare = memory - width * (output + least_prompt)
+        for part in _parts(draws, spare, width):
+            arrival = draws.integer(0, end - output) if online else 0
+            rows.append((arrival, least_prompt + part, output))
+    rows = sorted(draws.shuffled(rows), key=lambda row: row[0])
+    form = "_online" if online else ""
+    return Instance(
+        name=f"planted{form}_n{len(rows)}_k{width}_seed{seed}",
+        family="planted",
+        source="kvopt, instances/families/planted.py",
+        seed=seed,
+        memory=memory,
+        requests=numbered(rows),
+        known_optimum=width * sum(ends) - sum(arrival for arrival, _, _ in rows),
+        known_optimum_reason=(
+            f"never more than {width} requests fit together, and planted waves of {width} equal "
+            "outputs, shortest first, fill the memory exactly"
+        ),
+    )
+
+
+def _parts(draws: Draws, total: int, count: int) -> list[int]:
+    """Split a total at random places into integers of 0 or more."""
+    cuts = sorted(draws.integer(0, total) for _ in range(count - 1))
+    return [high - low for low, high in zip([0, *cuts], [*cuts, total], strict=True)]

@@ -1,0 +1,59 @@
+"""Outputs of only two lengths, which no prediction tells apart.
+
+Source: chen2025 section 5.1: o is ℓ or u, and every request carries the prediction [ℓ, u].  The
+paper leaves the sizes open; its proofs take s = 0, our default.
+"""
+
+from __future__ import annotations
+
+from instances.families.build import at_least, numbered, share
+from instances.families.draws import Draws
+from instances.model import Instance
+
+
+def generate(
+    seed: int = 0,
+    n: int = 200,
+    memory: int = 1000,
+    lower: int = 10,
+    upper: int = 50,
+    long_share: float = 0.5,
+    prompt: int = 0,
+) -> Instance:
+    """Draw an instance with two output lengths, all requests at round 0.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of all draws, 0 or more.
+    n : int
+        Number of requests.
+    memory : int
+        M, tokens, at least prompt + upper.
+    lower, upper : int
+        ℓ and u, tokens.
+    long_share : float
+        Probability of u, independent for each request.
+    prompt : int
+        s, tokens, the same for all.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    at_least(1, n=n, lower=lower)
+    at_least(lower, upper=upper)
+    at_least(0, prompt=prompt)
+    at_least(prompt + upper, memory=memory)
+    share(long_share=long_share)
+    draws = Draws(seed)
+    rows = [(0, prompt, upper if draws.happens(long_share) else lower) for _ in range(n)]
+    return Instance(
+        name=f"two_point_n{n}_seed{seed}",
+        family="two-point",
+        source="chen2025 section 5.1",
+        seed=seed,
+        memory=memory,
+        requests=numbered(rows, prediction=(lower, upper)),
+    )

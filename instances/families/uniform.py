@@ -1,0 +1,44 @@
+"""Prompts and outputs uniform on 1..50, memory 100.
+
+Source: wang2025 Appendix 11.2.  The paper writes U(1, 51) and bounds both lengths by 50; with the
+upper end excluded, as numpy draws integers, that is 1..50, and s + o <= 100 = M always holds.
+"""
+
+from __future__ import annotations
+
+from instances.families.build import at_least, longest_fits, numbered
+from instances.families.draws import Draws
+from instances.model import Instance
+
+
+def generate(seed: int = 0, n: int = 100, memory: int = 100, longest: int = 50) -> Instance:
+    """Draw an instance with uniform lengths, all requests at round 0.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of all draws, 0 or more.
+    n : int
+        Number of requests.
+    memory : int
+        M, tokens, at least twice ``longest``.
+    longest : int
+        Longest prompt and longest output (tokens).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    at_least(1, n=n, longest=longest)
+    longest_fits(longest, memory)
+    draws = Draws(seed)
+    rows = [(0, draws.integer(1, longest), draws.integer(1, longest)) for _ in range(n)]
+    return Instance(
+        name=f"uniform_n{n}_seed{seed}",
+        family="uniform",
+        source="wang2025 Appendix 11.2",
+        seed=seed,
+        memory=memory,
+        requests=numbered(rows),
+    )

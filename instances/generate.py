@@ -1,0 +1,134 @@
+"""Command: write one instance of a family, ``python -m instances.generate FAMILY``."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from instances.families import families
+from instances.files import format_instance
+from instances.jsonfile import write_text
+from instances.model import InfeasibleInstanceError, Instance
+
+
+class _UsageError(Exception):
+    """Bad usage; the message is one line."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(message)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0, or 2 for bad usage (one line on stderr)."""
+    parser = _Parser(
+        prog="python -m instances.generate",
+        description="Write one instance of a family.",
+        epilog="exit code: 0 written, 2 bad usage",
+    )
+    parser.add_argument("family", metavar="FAMILY", nargs="?", help="name from --list")
+    parser.add_argument("--seed", metavar="K", type=int, default=0, help="default 0")
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a parameter of the family, such as n=8; may stand several times",
+    )
+    parser.add_argument("--out", metavar="FILE", help="file to write (default: stdout)")
+    parser.add_argument(
+        "--list", action="store_true", help="name the families and their parameters, then stop"
+    )
+    try:
+        options = parser.parse_args(arguments)
+        if options.list:
+            return _print(_listing())
+        if options.family is None:
+            raise _UsageError("expected a FAMILY; --list names them")
+        instance = _generate(options.family, options.seed, options.set)
+        if options.out is None:
+            return _print(format_instance(instance))
+        _write(options.out, format_instance(instance))
+    except _UsageError as error:
+        print(f"{parser.prog}: {' '.join(str(error).splitlines())}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _listing() -> str:
+    width = max(len(name) for name in families())
+    return "".join(
+        f"{name:<{width}}  {family.summary}\n{'':<{width}}  {_shown(family.generate)}\n"
+        for name, family in families().items()
+    )
+
+
+def _generate(name: str, seed: int, assignments: Sequence[str]) -> Instance:
+    family = families().get(name.replace("_", "-"))
+    if family is None:
+        raise _UsageError(f"expected a family, found {name!r}; --list names them")
+    types = get_type_hints(family.generate)
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        key, sign, text = assignment.partition("=")
+        if not sign or key not in _parameters(family.generate) or key in values:
+            raise _UsageError(
+                f"--set {assignment!r}: expected KEY=VALUE, each key once, from "
+                f"{_shown(family.generate)}"
+            )
+        try:
+            values[key] = TypeAdapter(types[key]).validate_strings(text)
+        except ValidationError as error:
+            # Where a value may be absent (None) the complaint about the value itself comes first.
+            raise _UsageError(f"--set {assignment!r}: {error.errors()[0]['msg']}") from None
+    try:
+        return family.generate(seed=seed, **values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(step) for step in first["loc"])
+        raise _UsageError(f"{family.name}: {place}: {first['msg']}") from None
+    except (ValueError, InfeasibleInstanceError) as error:
+        raise _UsageError(f"{family.name}: {error}") from None
+
+
+def _parameters(generate: Callable[..., Instance]) -> dict[str, Any]:
+    """Return the parameters that --set takes, with their defaults."""
+    parameters = inspect.signature(generate).parameters.values()
+    return {each.name: each.default for each in parameters if each.name != "seed"}
+
+
+def _shown(generate: Callable[..., Instance]) -> str:
+    shown = [
+        key if default is None else f"{key}={str(default).lower()}"
+        for key, default in _parameters(generate).items()
+    ]
+    return ", ".join(shown) or "(no parameters)"
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        write_text(path, text)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _UsageError(f"--out {path!r}: {reason}") from None
+
+
+def _print(text: str) -> int:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (head, say) has seen enough; without this the interpreter would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
