@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 
+class NotApplicableError(ValueError):
+    """A policy cannot serve this instance; the message says why in one line."""
+
+
 @dataclass(frozen=True)
 class Known:
     """What a policy knows of the requests it is asked about, as arrays of shape (n,).
