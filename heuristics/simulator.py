@@ -88,6 +88,12 @@ def run_policy(
     return _schedule_of(trace, instance, method or policy.name)
 
 
+def run_in_order(instance: Instance, order: Ints, method: str) -> Schedule:
+    """Return the schedule of look-ahead admission in a given order (positions, shape (n,))."""
+    starts = _fast_starts(instance, order, instance.outputs, first_fit=False)
+    return make_schedule(instance, starts, method)
+
+
 def run_on_clock(
     policy: Policy, instance: Instance, clock: Clock, setting: Setting = DEFAULT_SETTING
 ) -> Trace:

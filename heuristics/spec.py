@@ -70,6 +70,17 @@ def format_spec(name: str, values: Values, parameters: Sequence[Parameter | Choi
     return f"{name}({','.join(changed)})" if changed else name
 
 
+def describe_parameter(parameter: Parameter | Choice) -> str:
+    """Return one line: name, default, range or options, and meaning."""
+    if isinstance(parameter, Choice):
+        allowed = " | ".join(parameter.options)
+        return f"{parameter.name}={parameter.default}  ({allowed}) {parameter.meaning}"
+    return (
+        f"{parameter.name}={parameter.default:g}  ({parameter.low:g}..{parameter.high:g}) "
+        f"{parameter.meaning}"
+    )
+
+
 def _read(name: str, parameter: Parameter | Choice, text: str) -> float | int | str:
     if isinstance(parameter, Choice):
         if text not in parameter.options:

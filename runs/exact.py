@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from formulations.bounds.volume import volume_bound
 from formulations.registry import Formulation
 from heuristics.policy import AdvisedPolicy, Policy
 from heuristics.registry import policies
-from heuristics.simulator import run_policy
+from heuristics.simulator import run_in_order, run_policy
 from instances import Instance
 from runs.job import Event, Job
 from runs.process import Outcome, run_job
@@ -187,7 +189,10 @@ def _take(progress: Progress, event: Event, solver: str, formulation: str) -> bo
         return progress.raise_bound(data["value"], data["source"])
     if event.kind == "relaxation":
         progress.relaxation = data["value"]
-    elif event.kind == "built":
+        order = np.argsort(np.array(data["expected_starts"]), kind="stable")
+        schedule = run_in_order(progress.instance, order, "order of the LP relaxation")
+        return progress.offer(schedule, "order of the LP relaxation")
+    if event.kind == "built":
         progress.model = data | {"seconds": event.seconds}
     elif event.kind == "done":
         progress.engine = data

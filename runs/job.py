@@ -69,7 +69,8 @@ class Event:
     kind
         ``ready`` (imports done), ``built`` (the model stands; columns, rows, entries, seconds),
         ``schedule`` (``starts``), ``bound`` (``value``: an integer that no TEL is below;
-        ``source``), ``relaxation`` (``value``: the LP objective as the solver states it),
+        ``source``), ``relaxation`` (``value``: the LP objective as the solver states it;
+        ``expected_starts``: Σ t·x of each request, rounds),
         ``note`` (``text``), ``too_large`` (``text``), ``unavailable`` (``text``),
         ``error`` (``text``) or ``done`` (``solver``: name and version; ``nodes``; ``outcome``).
     seconds

@@ -18,13 +18,23 @@ from formulations.bounds.volume import volume_bound
 from formulations.choice import default_formulation
 from formulations.registry import Formulation, formulations
 from formulations.windows import start_windows
-from heuristics.policy import Policy
+from heuristics.policy import NotApplicableError
+from heuristics.predictions import PREDICTIONS
 from heuristics.registry import policies
-from heuristics.simulator import run_policy
+from heuristics.rounds import EndlessLoopError
+from heuristics.simulator import AdviceError, run_policy
+from heuristics.spec import SpecError, describe_parameter
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, read_instance
-from runs.exact import Progress, UnavailableSolverError, final_status, solve_exactly
+from runs.exact import (
+    Progress,
+    UnavailableSolverError,
+    final_status,
+    solve_exactly,
+    warm_start_policies,
+)
 from runs.job import Event, Job
 from runs.policies_table import policies_table
+from runs.policy import read_policy_call, run_policy_call
 from runs.process import Outcome, run_job
 from runs.provenance import provenance, usable_cores
 from runs.terminal import ProgressLines, summary
@@ -67,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         return _run(arguments, _process_start())
-    except (_BadInputError, InstanceFileError, UnavailableSolverError) as error:
+    except (_BadInputError, SpecError, InstanceFileError, UnavailableSolverError) as error:
         print(f"solve.py: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except InfeasibleInstanceError as error:
@@ -108,6 +118,8 @@ def _run(arguments: Sequence[str], started: float) -> int:
         _refuse_unwritable(path)
     _refuse_unknown_suffix(options.plot, "--plot", (".png", ".svg"))
     _refuse_unknown_suffix(options.write_model, "--write-model", (".mps", ".lp"))
+    if options.policy not in (None, "all"):
+        read_policy_call(options.policy, options.predict)
     if options.policy == "all" and (options.out or options.plot):
         raise _BadInputError("--policy all prints a table, it has no single schedule to write")
     instance = read_instance(options.instance)
@@ -119,10 +131,17 @@ def _run(arguments: Sequence[str], started: float) -> int:
     if not options.quiet:
         print(f"{instance.name}: {len(instance)} requests, {instance.memory} tokens", flush=True)
     if options.policy == "all":
-        print(policies_table(instance))
-        return EXIT_OK
+        table, accepted = policies_table(
+            instance,
+            prediction=options.predict,
+            seed=options.seed,
+            deadline=started + options.time_limit,
+            threads=options.threads or usable_cores(),
+        )
+        print(table)
+        return EXIT_OK if accepted else EXIT_REFUSED
     if options.policy is not None:
-        return _solve_with_policy(instance, _named_policy(options.policy), options, started)
+        return _solve_with_policy(instance, options, started)
     solver = options.solver or DEFAULT_SOLVER
     formulation = _named_formulation(options.formulation, solver, instance)
     if options.write_model is not None:
@@ -149,7 +168,16 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         f"(default: {DEFAULT_SOLVER})",
     )
     method.add_argument(
-        "--policy", metavar="NAME", help="a policy of --list, or all for a table of all of them"
+        "--policy",
+        metavar="SPEC",
+        help='a policy of --list with parameters, as in "alpha-beta(alpha=0.2,beta=0.1)", or '
+        "all for a table of all of them",
+    )
+    parser.add_argument(
+        "--predict",
+        metavar="SPEC",
+        help='what policies that are not clairvoyant are told, as in "interval(1,1000)" '
+        "(default: the instance's own intervals, exact where it has none)",
     )
     parser.add_argument(
         "--formulation", metavar="NAME", help="a formulation of --list (default: by size)"
@@ -171,7 +199,11 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         "--threads", type=_count, metavar="N", help="threads of the engine (default: all cores)"
     )
     parser.add_argument(
-        "--seed", type=_seed, default=0, metavar="K", help="seed of the engine (default: 0)"
+        "--seed",
+        type=_seed,
+        default=0,
+        metavar="K",
+        help="seed of the engine, the policy and the prediction (default: 0)",
     )
     parser.add_argument("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)")
     parser.add_argument("--plot", metavar="FILE", help="draw the schedule (.png or .svg)")
@@ -231,12 +263,6 @@ def _refuse_unknown_suffix(path: str | None, option: str, suffixes: Sequence[str
         raise _BadInputError(f"{option}: expected a name with {expected}, found {path}")
 
 
-def _named_policy(name: str) -> Policy:
-    if name not in policies():
-        raise _BadInputError(f"unknown policy {name!r}, expected one of {', '.join(policies())}")
-    return policies()[name]
-
-
 def _named_formulation(name: str | None, solver: str, instance: Instance) -> Formulation:
     known = formulations()
     if name is None:
@@ -266,16 +292,34 @@ def _listing() -> str:
     sections += ["", "policies"]
     for policy in policies().values():
         sections.append(f"  {policy.name:<{width}}  {policy.summary}")
+        for parameter in policy.parameters:
+            sections.append(f"  {'':<{width}}    {describe_parameter(parameter)}")
+    sections += ["", "predictions (for policies that are not clairvoyant)"]
+    for prediction in PREDICTIONS.values():
+        sections.append(f"  {prediction.name:<{width}}  {prediction.summary}")
+        for parameter in prediction.parameters:
+            sections.append(f"  {'':<{width}}    {describe_parameter(parameter)}")
     return "\n".join(sections)
 
 
-def _solve_with_policy(
-    instance: Instance, policy: Policy, options: argparse.Namespace, started: float
-) -> int:
+def _solve_with_policy(instance: Instance, options: argparse.Namespace, started: float) -> int:
+    call = read_policy_call(options.policy, options.predict)
     progress = Progress(instance)
     progress.raise_bound(volume_bound(instance), "volumes")
-    progress.offer(run_policy(policy, instance), f"policy {policy.name}")
-    return _finish(progress, None, policy.name, options, started)
+    try:
+        schedule = run_policy_call(
+            call,
+            instance,
+            seed=options.seed,
+            deadline=started + options.time_limit - RESERVE_SECONDS,
+            threads=options.threads or usable_cores(),
+            memory_limit=options.memory_limit,
+        )
+    except (EndlessLoopError, NotApplicableError, AdviceError) as error:
+        progress.notes.append(str(error))
+    else:
+        progress.offer(schedule, f"policy {call.policy.name}")
+    return _finish(progress, None, call.method, options, started)
 
 
 def _solve_with_engine(
@@ -302,7 +346,7 @@ def _solve_with_engine(
 def _write_model(instance: Instance, formulation: Formulation, options: argparse.Namespace) -> int:
     if formulation.kind != "mip":
         raise _BadInputError(f"--write-model: {formulation.name!r} is not a MIP formulation")
-    best = min((run_policy(policy, instance) for policy in policies().values()), key=_tel)
+    best = min((run_policy(policy, instance) for policy in warm_start_policies()), key=_tel)
     events: list[Event] = []
     job = Job(
         instance=instance,

@@ -28,12 +28,17 @@ BOUND_MARGIN = 1e-5
 
 @dataclass(frozen=True)
 class Compiled:
-    """A Pyomo model as HiGHS takes it, with the columns' variables and the memory rows."""
+    """A Pyomo model as HiGHS takes it, with the columns' variables and the memory rows.
+
+    ``priced`` lists the position of each memory row and the times whose price its dual is, for
+    ``price_unit`` tokens.
+    """
 
     lp: Any
     integer: NDArray[np.bool_]
     columns: list[Any]
-    memory_rows: dict[int, int]
+    priced: list[tuple[int, range]]
+    price_unit: int
 
     def values(self) -> NDArray[np.float64]:
         """Return the values that the variables carry now, shape (columns,)."""
@@ -88,13 +93,14 @@ def compile_model(model: Any) -> Compiled:
     lp.a_matrix_.start_ = matrix.indptr
     lp.a_matrix_.index_ = matrix.indices
     lp.a_matrix_.value_ = matrix.data
-    memory_rows = {
-        row.constraint.index(): position
-        for position, row in enumerate(form.rows)
-        if row.constraint.parent_component() is model.memory
-    }
+    times = getattr(model, "priced_times", None)
+    priced = []
+    for position, row in enumerate(form.rows):
+        if row.constraint.parent_component() is model.memory:
+            index = row.constraint.index()
+            priced.append((position, times[index] if times else range(index, index + 1)))
     integer = np.array([not variable.is_continuous() for variable in form.columns])
-    return Compiled(lp, integer, list(form.columns), memory_rows)
+    return Compiled(lp, integer, list(form.columns), priced, getattr(model, "price_unit", 1))
 
 
 def _engine(job: Job, report: Report) -> Any:
@@ -118,16 +124,31 @@ def _solve_relaxation(job: Job, report: Report, compiled: Compiled, windows: Win
     outcome = engine.modelStatusToString(engine.getModelStatus()).lower()
     solution = engine.getSolution()
     if engine.getModelStatus() == highspy.HighsModelStatus.kOptimal:
-        report("relaxation", value=engine.getInfo().objective_function_value)
+        values = np.asarray(solution.col_value)
+        report(
+            "relaxation",
+            value=engine.getInfo().objective_function_value,
+            expected_starts=_expected_starts(compiled, values, len(job.instance)),
+        )
     if solution.dual_valid:
         duals = np.asarray(solution.row_dual)
-        prices = np.zeros(max(compiled.memory_rows, default=0) + 1)
-        for time, row in compiled.memory_rows.items():
-            prices[time] = -duals[row]
+        prices = np.zeros(max((times.stop for _, times in compiled.priced), default=1))
+        for row, times in compiled.priced:
+            prices[times.start : times.stop] = -duals[row] / compiled.price_unit
         if np.all(np.isfinite(prices)):
             bound = certify_prices(job.instance, prices.tolist(), windows.latest)
             report("bound", value=bound.value, source="prices of the LP relaxation")
     return str(outcome)
+
+
+def _expected_starts(compiled: Compiled, values: NDArray[np.float64], n: int) -> list[float]:
+    """Return Σ t·x of each request, rounds (the y_i of wang2025 Alg. 6)."""
+    expected = [0.0] * n
+    for value, variable in zip(values.tolist(), compiled.columns, strict=True):
+        if value > 0 and variable.parent_component().local_name == "x":
+            request, start = variable.index()
+            expected[request] += value * start
+    return expected
 
 
 def _solve_mip(job: Job, report: Report, compiled: Compiled) -> tuple[str, int]:

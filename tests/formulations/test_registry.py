@@ -13,7 +13,11 @@ def test_all_formulations_are_listed() -> None:
     expected = {"ilp", "lp", "ilp-sparse", "lp-sparse", "ilp-xy", "cpsat", "cpsat-time"}
     assert expected <= set(formulations())
     assert all(each.summary for each in formulations().values())
-    assert {name for name, each in formulations().items() if each.relaxation} == {"lp", "lp-sparse"}
+    assert {name for name, each in formulations().items() if each.relaxation} == {
+        "lp",
+        "lp-bucketed",
+        "lp-sparse",
+    }
 
 
 def test_listing_imports_no_solver() -> None:
