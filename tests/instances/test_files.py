@@ -1,0 +1,499 @@
+"""Instance files: what is written is read again, and what is wrong is said in one line."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from instances import (
+    InfeasibleInstanceError,
+    Instance,
+    InstanceFileError,
+    Request,
+    read_instance,
+    write_instance,
+)
+from instances.files import SCHEMA_FILE, format_instance, instance_schema, parse_instance
+from instances.library import library
+
+GOOD: dict[str, Any] = {
+    "schema": "kvopt.instance/1",
+    "name": "pair",
+    "family": "hand",
+    "source": "here",
+    "seed": 0,
+    "known_optimum": 8,
+    "known_optimum_reason": "both start at once",
+    "memory": 12,
+    "requests": [
+        {"id": 7, "arrival": 0, "prompt": 2, "output": 3, "output_lower": 1, "output_upper": 4},
+        {"id": 3, "arrival": 2, "prompt": 0, "output": 5},
+    ],
+}
+
+line = st.text(
+    st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="\u2028\u2029"), max_size=40
+)
+
+
+@st.composite
+def any_instance(draw: st.DrawFn) -> Instance:
+    """Draw an instance with every optional key sometimes there."""
+    unit = draw(st.sampled_from(["round", "second"]))
+    arrivals = st.integers(0, 10**12)
+    if unit == "second":
+        arrivals |= st.floats(0, 1e12, allow_nan=False)
+    requests = []
+    for identity in draw(st.lists(st.integers(0, 10**12), min_size=1, max_size=5, unique=True)):
+        output = draw(st.integers(1, 10**8))
+        interval: tuple[int | None, int | None] = (None, None)
+        if draw(st.booleans()):
+            interval = draw(st.integers(1, output)), draw(st.integers(output, 10**9))
+        prompt = draw(st.integers(0, 10**9 - output))
+        requests.append(Request(identity, draw(arrivals), prompt, output, *interval))
+    optimum = draw(st.none() | st.integers(1, 10**15))
+    return Instance(
+        name=draw(line.filter(bool)),
+        memory=draw(st.integers(max(request.peak for request in requests), 10**9)),
+        requests=tuple(requests),
+        family=draw(st.none() | line),
+        source=draw(st.none() | line),
+        seed=draw(st.none() | st.integers(-(10**30), 10**30)),
+        time_unit=unit,
+        known_optimum=optimum,
+        known_optimum_reason=None if optimum is None else draw(line),
+    )
+
+
+_IN_TMP = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+@_IN_TMP
+@given(instance=any_instance())
+def test_what_is_written_is_read_again(tmp_path: Path, instance: Instance) -> None:
+    """Reading what was written gives the same instance, and the JSON Schema accepts the file."""
+    path = tmp_path / "instance.json"
+    write_instance(instance, path)
+    assert read_instance(path) == instance
+    assert read_instance(path).sha256 == instance.sha256
+    jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), instance_schema())
+
+
+def test_the_file_is_one_request_a_line() -> None:
+    """The text is the documented form: optional keys only where set, a line for each request."""
+    text = format_instance(Instance("pair", 8, (Request(0, 0, 2, 3), Request(1, 4, 1, 2, 1, 2))))
+    assert text == (
+        '{\n "schema": "kvopt.instance/1",\n "name": "pair",\n "memory": 8,\n "requests": [\n'
+        '  {"id": 0, "arrival": 0, "prompt": 2, "output": 3},\n'
+        '  {"id": 1, "arrival": 4, "prompt": 1, "output": 2,'
+        ' "output_lower": 1, "output_upper": 2}\n ]\n}\n'
+    )
+
+
+def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:
+    """Some editors put one before UTF-8 text; the instance is the same."""
+    path = tmp_path / "marked.json"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode())
+    assert read_instance(path) == parse_instance(GOOD)
+
+
+def test_the_hash_is_over_canonical_memory_and_requests() -> None:
+    """Sorted keys, no spaces, memory and requests only: name, seed and the like do not count."""
+    records = GOOD["requests"]
+    text = json.dumps(
+        {"requests": records, "memory": 12}, sort_keys=True, separators=(",", ":"), indent=None
+    )
+    expected = hashlib.sha256(text.encode()).hexdigest()
+    assert parse_instance(GOOD).sha256 == expected
+    # Pinned as well, since stored schedules refer to it.
+    assert expected == "4a4e6032b0f9b357f71c1c4f7ae3326e3ca273bd10f5d0297163e9c394e3e79c"
+    renamed = GOOD | {"name": "other", "seed": 5, "family": "another"}
+    assert parse_instance(renamed).sha256 == expected
+    assert parse_instance(GOOD | {"memory": 13}).sha256 != expected
+
+
+def _changed(change: Callable[[dict[str, Any]], object]) -> str:
+    document = copy.deepcopy(GOOD)
+    change(document)
+    return json.dumps(document)
+
+
+def _with(key: str, value: object) -> str:
+    return _changed(lambda document: document.__setitem__(key, value))
+
+
+def _without(key: str) -> str:
+    return _changed(lambda document: document.__delitem__(key))
+
+
+def _request(key: str, value: object) -> str:
+    """Change one key of the second request, which stands at position 1 and has the id 3."""
+    return _changed(lambda document: document["requests"][1].__setitem__(key, value))
+
+
+def _request_without(key: str) -> str:
+    return _changed(lambda document: document["requests"][1].__delitem__(key))
+
+
+def _replaced(old: str, new: str) -> str:
+    text = json.dumps(GOOD)
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+_SECOND = "request 1 (id 3), field "
+
+#: What the file holds (text or bytes), and how the message goes on after the path.
+BAD: dict[str, tuple[str | bytes, str]] = {
+    "empty": ("", "expected JSON, found an empty file"),
+    "blank": (" \n", "expected JSON, found an empty file"),
+    "not JSON": ("memory: 5", "expected JSON, found Expecting value: line 1"),
+    "cut off": (json.dumps(GOOD)[:-3], "expected JSON, found "),
+    "text after it": (json.dumps(GOOD) + "{}", "expected JSON, found Extra data"),
+    "binary": (b"\x89PNG\r\n\x1a\n\x00\xff", "expected JSON in UTF-8, found byte 0x89"),
+    "UTF-16": (json.dumps(GOOD).encode("utf-16"), "expected JSON in UTF-8, found byte 0xff"),
+    "null bytes": (b"\0" * 40, "expected JSON, found "),
+    "a list": ("[1]", "expected a JSON object, found a list"),
+    "a number": ("5", "expected a JSON object, found 5"),
+    "null": ("null", "expected a JSON object, found null"),
+    "deep list": ("[" * 100_000, "expected JSON of the format, found too deep a nesting"),
+    "deep object": ('{"a":' * 100_000, "expected JSON of the format, found too deep a nesting"),
+    "no schema": (_without("schema"), 'expected "schema": "kvopt.instance/1", found no schema key'),
+    "wrong schema": (_with("schema", "kvopt.schedule/1"), 'expected "schema": "kvopt.instance/1"'),
+    "wrong version": (_with("schema", "kvopt.instance/2"), 'expected "schema": "kvopt.instance/1"'),
+    "schema no text": (_with("schema", 1), 'expected "schema": "kvopt.instance/1", found 1'),
+    "no name": (_without("name"), "field name: expected this key, found none"),
+    "no memory": (_without("memory"), "field memory: expected this key, found none"),
+    "no requests": (_without("requests"), "field requests: expected this key, found none"),
+    "unknown key": (_with("memmory", 5), "field memmory: unknown key"),
+    "odd key": (_with("a\nb", 5), "field a\\x0ab: unknown key"),
+    "duplicate key": (_replaced('"memory": 12', '"memory": 12, "memory": 13'), "expected each key"),
+    "duplicate key in a request": (
+        _replaced('"output": 5', '"output": 5, "output": 6'),
+        'expected each key once, found "output" twice in one object',
+    ),
+    "memory true": (_with("memory", True), "field memory: expected an integer, found true"),
+    "memory 12.0": (_with("memory", 12.0), "field memory: expected an integer, found 12.0"),
+    "memory text": (_with("memory", "12"), 'field memory: expected an integer, found "12"'),
+    "memory null": (_with("memory", None), "field memory: expected an integer, found null"),
+    "memory list": (_with("memory", [12]), "field memory: expected an integer, found a list"),
+    "memory 0": (_with("memory", 0), "field memory: expected greater than or equal to 1, found 0"),
+    "memory -5": (_with("memory", -5), "field memory: expected greater than or equal to 1, found"),
+    "memory 10^10": (_with("memory", 10**10), "field memory: expected less than or equal to 1000"),
+    "memory NaN": (_replaced('"memory": 12', '"memory": NaN'), "expected a JSON number, found NaN"),
+    "memory Infinity": (
+        _replaced('"memory": 12', '"memory": -Infinity'),
+        "expected a JSON number, found -Infinity",
+    ),
+    "memory 1e400": (
+        _replaced('"memory": 12', '"memory": 1e400'),
+        "field memory: expected an integer, found inf",
+    ),
+    "memory of 4,000 digits": (
+        _replaced('"memory": 12', '"memory": ' + "9" * 4000),
+        "field memory: expected ",
+    ),
+    "memory of 10,000 digits": (_replaced('"memory": 12', '"memory": ' + "9" * 10_000), "Exceeds"),
+    "name empty": (_with("name", ""), "field name: expected"),
+    "name 5": (_with("name", 5), "field name: expected text, found 5"),
+    "name of two lines": (_with("name", "a\nb"), "field name: expected text of the right form"),
+    "lone surrogate": (
+        _replaced('"name": "pair"', '"name": "\\ud800"'),
+        "field name: expected text without lone surrogates",
+    ),
+    "lone surrogate as key": (
+        _replaced('"name": "pair"', '"name": "pair", "\\ud800": 1'),
+        # Such a key has no printable form to name it by; what matters is that it is refused.
+        "",
+    ),
+    "long name": (_with("name", "x" * 401), "field name: expected"),
+    "seed 1.5": (_with("seed", 1.5), "field seed: expected an integer, found 1.5"),
+    "seed true": (_with("seed", True), "field seed: expected an integer, found true"),
+    "optimum alone": (
+        _without("known_optimum_reason"),
+        "expected known_optimum and known_optimum_reason together",
+    ),
+    "reason alone": (_without("known_optimum"), "expected known_optimum and known_optimum_reason"),
+    "optimum 0": (_with("known_optimum", 0), "field known_optimum: expected greater than or equal"),
+    "time unit": (_with("time_unit", "minute"), "field time_unit: expected 'round' or 'second'"),
+    "empty requests": (
+        _with("requests", []),
+        "field requests: expected a list with at least one entry, found an empty list",
+    ),
+    "requests an object": (_with("requests", {}), "field requests: expected a list, found an obj"),
+    "requests text": (_with("requests", "abc"), 'field requests: expected a list, found "abc"'),
+    "a request null": (
+        _changed(lambda document: document["requests"].append(None)),
+        "request 2: expected an object, found null",
+    ),
+    "a request a list": (
+        _changed(lambda document: document["requests"].append([1, 0, 1, 1])),
+        "request 2: expected an object, found a list",
+    ),
+    "duplicate id": (_request("id", 7), "request id 7 stands twice, expected unique ids"),
+    "no id": (_request_without("id"), "request 1, field id: expected this key, found none"),
+    "id true": (_request("id", True), "request 1, field id: expected an integer, found true"),
+    "id -1": (_request("id", -1), "request 1 (id -1), field id: expected greater than or equal"),
+    "id text": (_request("id", "3"), 'request 1, field id: expected an integer, found "3"'),
+    "no output": (_request_without("output"), _SECOND + "output: expected this key, found none"),
+    "no prompt": (_request_without("prompt"), _SECOND + "prompt: expected this key, found none"),
+    "no arrival": (_request_without("arrival"), _SECOND + "arrival: expected this key, found none"),
+    "unknown key in a request": (_request("outptu", 1), _SECOND + "outptu: unknown key"),
+    "output true": (_request("output", True), _SECOND + "output: expected an integer, found true"),
+    "output 1.5": (_request("output", 1.5), _SECOND + "output: expected an integer, found 1.5"),
+    "output text": (_request("output", "7"), _SECOND + 'output: expected an integer, found "7"'),
+    "output 0": (_request("output", 0), _SECOND + "output: expected greater than or equal to 1"),
+    "output 10^10": (_request("output", 10**10), _SECOND + "output: expected less than or equal"),
+    "output 1e400": (
+        _replaced('"output": 5', '"output": 1e400'),
+        _SECOND + "output: expected an integer, found inf",
+    ),
+    "prompt -1": (_request("prompt", -1), _SECOND + "prompt: expected greater than or equal to 0"),
+    "prompt 10^10": (_request("prompt", 10**10), _SECOND + "prompt: expected less than or equal"),
+    "prompt null": (_request("prompt", None), _SECOND + "prompt: expected an integer, found null"),
+    "arrival -1": (_request("arrival", -1), _SECOND + "arrival: expected greater than or equal"),
+    "arrival text": (_request("arrival", "0"), _SECOND + 'arrival: expected a number, found "0"'),
+    "arrival true": (_request("arrival", True), _SECOND + "arrival: expected a number, found true"),
+    "arrival 1e400": (_replaced('"arrival": 2', '"arrival": 1e400'), _SECOND + "arrival: expected"),
+    "arrival 1.5 rounds": (
+        _request("arrival", 1.5),
+        "request id 3, field arrival: expected an integer round, found 1.5",
+    ),
+    "lower alone": (
+        _request("output_lower", 1),
+        "request 1 (id 3): expected both output_lower and output_upper, found only one",
+    ),
+    "interval without the output": (
+        _changed(lambda document: document["requests"][0].update(output_lower=4)),
+        "request 0 (id 7): expected output_lower <= output <= output_upper, found 4, 3, 4",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_files_are_refused_in_one_line(kind: str, tmp_path: Path) -> None:
+    """The error names the file, the request and the field, what was expected and what was found."""
+    content, expected = BAD[kind]
+    path = tmp_path / "bad.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InstanceFileError) as caught:
+        read_instance(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: {expected}")
+    assert message.isprintable()
+    assert len(message) < 500
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("missing.json", "No such file or directory"),
+        (".", "Is a directory"),
+        ("a\0b", "embedded null byte"),
+        ("x" * 5000, "File name too long"),
+    ],
+)
+def test_paths_that_cannot_be_read(
+    path: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A missing file, a directory and an impossible name are refused like a bad file."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InstanceFileError, match=f"cannot be read: .*{reason}"):
+        read_instance(path)
+
+
+def test_a_request_larger_than_the_memory_is_named(tmp_path: Path) -> None:
+    """s + o > M is infeasible, not malformed; the message names the request and the arithmetic."""
+    path = tmp_path / "large.json"
+    path.write_text(_request("output", 13), encoding="utf-8")
+    with pytest.raises(InfeasibleInstanceError) as caught:
+        read_instance(path)
+    assert str(caught.value) == (
+        "instance 'pair' is infeasible: request id 3 needs 0 + 13 = 13 tokens, memory is 12"
+    )
+    assert caught.value.request_ids == (3,)
+
+
+def test_all_requests_larger_than_the_memory_are_counted() -> None:
+    """The first is named, the others are counted, and all ids are kept on the error."""
+    with pytest.raises(InfeasibleInstanceError, match=r"request id 7 .* \(and 1 more requests\)"):
+        parse_instance(GOOD | {"memory": 4})
+
+
+#: Values that stand for every JSON type, with the limits of the fields among them.
+_VALUES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 20)
+    | st.sampled_from([10**9, 10**9 + 1, 10**10, 10**12 + 1, -(10**30), 10**400])
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["\ud800", "\n", "7", "round", "second", "kvopt.instance/1"])
+    | st.lists(st.integers(), max_size=2)
+    | st.dictionaries(st.text(max_size=3), st.integers(), max_size=2)
+)
+_KEYS = st.sampled_from(
+    [*GOOD, "time_unit", "id", "arrival", "prompt", "output", "output_lower", "output_upper", "x"]
+)
+
+
+@st.composite
+def damaged_documents(draw: st.DrawFn) -> str:
+    """Draw a valid document with one to three places set, removed, doubled or replaced."""
+    document: Any = copy.deepcopy(GOOD)
+    for _ in range(draw(st.integers(1, 3))):
+        requests = document.get("requests")
+        places = [document]
+        if isinstance(requests, list):
+            places += [each for each in requests if isinstance(each, dict)]
+        place = draw(st.sampled_from(places))
+        match draw(st.sampled_from(["set", "remove", "double"])):
+            case "set":
+                place[draw(_KEYS)] = draw(_VALUES)
+            case "remove" if place:
+                del place[draw(st.sampled_from(sorted(place)))]
+            case "double" if isinstance(requests, list) and requests:
+                requests.append(copy.deepcopy(draw(st.sampled_from(requests))))
+    return json.dumps(document)
+
+
+def _reads_or_says_why(path: Path) -> None:
+    """Any other exception than the two documented ones fails the test."""
+    refusal: Exception | None = None
+    try:
+        instance = read_instance(path)
+    except (InstanceFileError, InfeasibleInstanceError) as error:
+        refusal = error
+    if refusal is None:
+        again = path.with_name("again.json")
+        write_instance(instance, again)
+        assert read_instance(again) == instance
+        return
+    message = str(refusal)
+    assert len(message.splitlines()) == 1
+    assert message.isprintable()
+    assert message.startswith(f"{path}: ") or isinstance(refusal, InfeasibleInstanceError)
+
+
+@settings(_IN_TMP, max_examples=400)
+@given(text=damaged_documents())
+def test_damaged_structures_read_or_say_why(tmp_path: Path, text: str) -> None:
+    """Whatever stands in whatever field, the file reads or one line says why not."""
+    path = tmp_path / "damaged.json"
+    path.write_text(text, encoding="utf-8")
+    _reads_or_says_why(path)
+
+
+@settings(_IN_TMP, max_examples=400)
+@given(data=st.data())
+def test_damaged_bytes_read_or_say_why(tmp_path: Path, data: st.DataObject) -> None:
+    """Whatever bytes are cut out of or put into a file, it reads or one line says why not."""
+    content = bytearray(format_instance(parse_instance(GOOD)).encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(content)))
+        stop = data.draw(st.integers(start, min(start + 8, len(content))))
+        content[start:stop] = data.draw(
+            st.binary(max_size=4)
+            | st.sampled_from([b'"', b"}", b"[", b"-", b"e9", b"\\u", b"9" * 20])
+        )
+    path = tmp_path / "damaged.json"
+    path.write_bytes(bytes(content))
+    _reads_or_says_why(path)
+
+
+_COMMITTED = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+
+#: Bad files that are beyond a JSON Schema: it counts 12.0 and 1e400 as it pleases, and relations
+#: between fields cannot be said in it.
+_BEYOND_A_SCHEMA = {
+    "memory 12.0",
+    "memory 1e400",
+    "output 1e400",
+    "arrival 1e400",
+    "memory of 10,000 digits",
+    "lone surrogate",
+    "optimum alone",
+    "reason alone",
+    "duplicate id",
+    "arrival 1.5 rounds",
+    "lower alone",
+    "interval without the output",
+}
+
+
+def _as_json(content: str | bytes) -> Any:
+    """Return the document, or None where the file is no strict JSON, which no schema can judge."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError
+        return dict(pairs)
+
+    def refuse(_: str) -> None:
+        raise ValueError
+
+    try:
+        return json.loads(content, object_pairs_hook=once, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        return None
+
+
+_JUDGED = [
+    kind
+    for kind, (content, _) in BAD.items()
+    if kind not in _BEYOND_A_SCHEMA and isinstance(content, str) and _as_json(content) is not None
+]
+
+
+_ARRIVAL_LIMITS = pytest.mark.xfail(
+    strict=True, reason="the limits of the union int | float do not reach pydantic's JSON Schema"
+)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=_ARRIVAL_LIMITS if kind == "arrival -1" else ()) for kind in _JUDGED],
+)
+def test_the_committed_schema_refuses_bad_documents(kind: str) -> None:
+    """What the reader refuses by its form, a reader in any language refuses by the schema."""
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(_as_json(BAD[kind][0]), _COMMITTED)
+
+
+def test_the_schema_judges_most_kinds() -> None:
+    """The list above is not empty by accident."""
+    assert len(_JUDGED) > 40
+
+
+@_IN_TMP
+@given(text=damaged_documents())
+def test_what_the_reader_accepts_the_schema_accepts(tmp_path: Path, text: str) -> None:
+    """The two never disagree in that direction: a file that reads is valid by the schema."""
+    path = tmp_path / "damaged.json"
+    path.write_text(text, encoding="utf-8")
+    try:
+        read_instance(path)
+    except (InstanceFileError, InfeasibleInstanceError):
+        return
+    jsonschema.validate(json.loads(text), _COMMITTED)
+
+
+@pytest.mark.parametrize("key", ["name", "memory", "requests"])
+def test_no_library_file_reads_without_a_required_key(key: str, tmp_path: Path) -> None:
+    """Damage in a file of the library is noticed as in one made for the purpose."""
+    _, instance = next(iter(library()))
+    document = json.loads(format_instance(instance))
+    del document[key]
+    path = tmp_path / "damaged.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InstanceFileError, match=f"field {key}: expected this key"):
+        read_instance(path)

@@ -1,0 +1,176 @@
+"""The committed library: fresh byte for byte, valid, and of the sizes that others rely on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from instances import Instance, Request, read_instance
+from instances import library as library_module
+from instances.committed import regenerate
+from instances.files import SCHEMA_FILE, format_instance, instance_schema
+from instances.library import FOLDER, library, texts
+from schedules.schema import main as schedule_schema_main
+from tests.oracles.brute_force import brute_force_optimum
+
+LIBRARY = dict(library())
+TINY = {path: instance for path, instance in LIBRARY.items() if path.startswith("tiny/")}
+
+
+def test_the_committed_files_are_fresh() -> None:
+    """Every generated file, the JSON Schema among them, stands byte for byte as committed."""
+    stale = [str(path) for path, text in texts().items() if path.read_bytes() != text.encode()]
+    assert stale == []
+    assert set(FOLDER.rglob("*.json")) == set(texts())
+
+
+@pytest.mark.parametrize("command", [library_module.main, schedule_schema_main])
+def test_the_check_commands_agree(command: object, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both --check commands end with 0 on the committed files."""
+    assert callable(command)
+    assert command(["--check"]) == 0
+    assert "none of them differed" in capsys.readouterr().out
+
+
+def test_check_names_what_is_stale_missing_or_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--check ends with 1 and writes nothing; without it the files are made, and extras kept."""
+    monkeypatch.chdir(tmp_path)
+    wanted = {tmp_path / "a.json": "a\n", tmp_path / "b" / "b.json": "b\n"}
+    (tmp_path / "a.json").write_bytes(b"a\r\n")
+    (tmp_path / "mine.json").write_text("{}")
+    present = [tmp_path / "a.json", tmp_path / "mine.json"]
+    assert regenerate("command", wanted, present, ["--check"]) == 1
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[:3] == ["stale: a.json", "missing: b/b.json", "extra: mine.json"]
+    assert not (tmp_path / "b").exists()
+    assert regenerate("command", wanted, present, []) == 0
+    assert [path.read_text() for path in wanted] == ["a\n", "b\n"]
+    assert (tmp_path / "mine.json").exists()
+    capsys.readouterr()
+    assert regenerate("command", wanted, wanted, ["--check"]) == 0
+
+
+def test_a_file_that_cannot_be_written_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file where a folder is needed ends the command with 1 and one line."""
+    (tmp_path / "file").write_text("")
+    assert regenerate("command", {tmp_path / "file" / "a.json": "a"}, [], []) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("path", sorted(LIBRARY))
+def test_each_file_reads_as_its_instance(path: str) -> None:
+    """The reader and the committed JSON Schema accept the file, and it is below 1 MB."""
+    file = FOLDER / path
+    assert read_instance(file) == LIBRARY[path]
+    assert file.stat().st_size < 1_000_000
+    document = json.loads(file.read_text(encoding="utf-8"))
+    if len(document["requests"]) > 300:
+        # The validator is slow; the ends of a long list stand for the rest, which has one shape.
+        document["requests"] = document["requests"][:50] + document["requests"][-50:]
+    jsonschema.validate(document, json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
+
+
+def test_the_committed_schema_is_a_schema() -> None:
+    """The file is the one that the classes give, and a valid draft 2020-12 schema."""
+    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    assert schema == instance_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_names_are_unique_and_match_their_files() -> None:
+    """A name says which file is meant: its stem, with the folder before it in two folders."""
+    names = [instance.name for instance in LIBRARY.values()]
+    assert len(set(names)) == len(names)
+    for path, instance in LIBRARY.items():
+        folder, stem = Path(path).parent.name, Path(path).stem
+        spoken_for = folder in ("three_partition", "tiny")
+        assert instance.name == (f"{folder}_{stem}" if spoken_for else stem)
+
+
+def test_sizes_of_the_published_families() -> None:
+    """100 requests and M = 100 (mixed 200); ten am1 and am2 of seeds 0..9; 3m for 3-Partition."""
+    for name in ("uniform_100", "normal_100", "binomial_100", "exponential_100", "mixed_200"):
+        instance = LIBRARY[f"{name}.json"]
+        assert (len(instance), instance.memory) == (int(name[-3:]), 100)
+    for family in ("am1", "am2"):
+        seeds = [LIBRARY[f"{family}/{family}_{seed:02}.json"].seed for seed in range(10)]
+        assert seeds == list(range(10))
+    for m in (4, 20, 200):
+        for answer, more in (("yes", 0), ("no", 1)):
+            instance = LIBRARY[f"three_partition/{answer}_m{m}.json"]
+            assert (len(instance), instance.known_optimum) == (3 * m, 3 * m * (m + 1) // 2 + more)
+
+
+def test_tiny_instances_are_tiny() -> None:
+    """About forty, each with at most 6 requests, 20 tokens of memory and a horizon of 30."""
+    assert len(TINY) >= 40
+    for path, instance in TINY.items():
+        work = int(instance.outputs.sum())
+        assert len(instance) <= 6, path
+        assert instance.memory <= 20, path
+        assert work <= 25, path
+        assert work + int(instance.arrivals.max()) <= 30, path
+
+
+@pytest.mark.parametrize(
+    ("name", "optimum"),
+    [
+        # One argument each: the only request, alone, for its o rounds.
+        ("one_token", 1),
+        ("one_request_late", 5),
+        # All start at once: the sum of the outputs, 1 + 3 + 4 + 2 and 3 + 3 + 3.
+        ("all_fit_at_once", 10),
+        ("all_fit_exactly", 9),
+        # The last of the three must wait a round for a token: 9 + 1.
+        ("one_token_too_many", 10),
+        # As said in the description of each instance, or in the paper that it comes from.
+        ("shortest_first_not_optimal", 12),
+        ("horizon", 17),
+        ("prediction_example_1", 5),
+        ("long_prompt_short_output", 11),
+        ("equal_five_staggered", 38),
+        ("worth_waiting", 20),
+        ("three_partition_yes", 9),
+        ("three_partition_no", 10),
+    ],
+)
+def test_tiny_instances_show_what_they_say(name: str, optimum: int) -> None:
+    """The optimum named in a description is the one that trying all starts finds."""
+    assert brute_force_optimum(TINY[f"tiny/{name}.json"]) == optimum
+
+
+def test_one_thing_of_each_kind_is_covered() -> None:
+    """The corners that the tests of other folders count on do occur."""
+    every = TINY.values()
+    requests = [request for instance in every for request in instance.requests]
+    assert any(len(instance) == 1 for instance in every)
+    assert any(request.prompt == 0 for request in requests)
+    assert any(request.output == 1 for request in requests)
+    assert any(request.output_lower is not None for request in requests)
+    assert any(
+        request.peak == instance.memory for instance in every for request in instance.requests
+    )
+    assert any(
+        [r.id for r in instance.requests] != list(range(len(instance))) for instance in every
+    )
+    assert any(len(set(instance.arrivals.tolist())) > 1 for instance in every)
+
+
+def test_a_stale_library_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A generator that gives another instance makes --check end with 1 and name the file."""
+    other = Instance("one_token", 2, (Request(0, 0, 0, 1),))
+    changed = texts() | {FOLDER / "tiny" / "one_token.json": format_instance(other)}
+    monkeypatch.setattr(library_module, "texts", lambda: changed)
+    assert library_module.main(["--check"]) == 1
+    shown = capsys.readouterr().out
+    assert "stale: " in shown
+    assert "one_token.json" in shown
