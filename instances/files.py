@@ -33,7 +33,8 @@ def read_instance(path: str | Path) -> Instance:
     """
     try:
         return parse_instance(read_object(path, SCHEMA))
-    except InfeasibleInstanceError:
+    except InfeasibleInstanceError as error:
+        error.args = (f"{path}: {error}",)
         raise
     except FileError as error:
         raise InstanceFileError(f"{path}: {error}") from None

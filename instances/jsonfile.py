@@ -93,17 +93,18 @@ def describe(error: ValidationError, document: dict[str, Any]) -> str:
     # An arrival may be an integer or a number: of a value's complaints the last is the widest.
     value = _steps(errors[0]["loc"])
     first = [each for each in errors if _steps(each["loc"]) == value][-1]
-    where = _place(value, document)
     kind = first["type"]
     if kind == "missing":
-        return f"{where}: expected this key, found none"
-    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
-        return f"{where}: unknown key"
-    if kind == "value_error":
-        message = _one_line(first["msg"].removeprefix("Value error, "))
-        return f"{where}: {message}" if where else message
-    expected = _EXPECTED.get(kind) or _one_line(first["msg"].removeprefix("Input should be "))
-    return f"{where}: expected {expected}, found {_shown(first['input'])}"
+        what = "expected this key, found none"
+    elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
+        what = "unknown key"
+    elif kind == "value_error":
+        what = _one_line(first["msg"].removeprefix("Value error, "))
+    else:
+        default = _one_line(first["msg"].removeprefix("Input should be "))
+        what = f"expected {_EXPECTED.get(kind, default)}, found {_shown(first['input'])}"
+    where = _place(value, document)
+    return f"{where}: {what}" if where else what
 
 
 _EXPECTED = {

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic.dataclasses import dataclass
 
 #: Largest number of tokens in a prompt, an output or the memory.  Volumes (about tokens squared)
@@ -27,6 +27,8 @@ PositiveTokens = Annotated[int, Field(strict=True, ge=1, le=MAX_TOKENS)]
 Arrival = Annotated[
     Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)],
     Field(ge=0, le=MAX_ARRIVAL),
+    # The union hides the limits from the schema that pydantic derives.
+    WithJsonSchema({"type": "number", "minimum": 0, "maximum": MAX_ARRIVAL}),
 ]
 
 # Strictness stands at the fields, since a strict class would refuse to be built from JSON objects.
