@@ -1,0 +1,55 @@
+"""Arrival order up to (1 − α)M, on overflow clear each request with chance β (J1 sec. 7, J2 5.2).
+
+Admission is that of ``alpha-greedy``.  If the active requests would hold more than M tokens at
+the next time, each of them is cleared independently with probability β, and this is repeated in
+the same round until the rest fits: the papers let memory stay exceeded for a while, which no
+schedule of this suite may.  A cleared request loses its tokens and returns to its place in the
+queue.
+
+It is not clairvoyant and uses no prediction; the draws depend on the seed only.  With β = 1 it
+is ``alpha-greedy``, endless loops included.
+
+Guarantee: none; for β < 1 it ends with probability 1, since sooner or later one request is left
+alone, which always fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from heuristics.policies.alpha_greedy import ALPHA, ProtectionRules
+from heuristics.policy import Known, Parameter, RoundPolicy, Rules, Values
+
+
+class ClearingRules(ProtectionRules):
+    """Clears each active request with probability ``beta``."""
+
+    def __init__(self, known: Known, alpha: float, beta: float, rng: np.random.Generator) -> None:
+        super().__init__(known, alpha)
+        self._beta, self._rng = beta, rng
+
+    def choose(self, active: Sequence[int]) -> list[int]:
+        draws = self._rng.random(len(active)).tolist()
+        return [request for request, draw in zip(active, draws, strict=True) if draw < self._beta]
+
+    def fingerprint(self) -> object:
+        return super().fingerprint() if self._beta >= 1 else None
+
+
+def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+    """Return the rules of one run."""
+    return ClearingRules(known, values["alpha"], values["beta"], rng)
+
+
+POLICY = RoundPolicy(
+    "alpha-beta",
+    clairvoyant=False,
+    randomised=True,
+    parameters=(
+        Parameter("alpha", 0.2, 0.0, 0.999, ALPHA),
+        Parameter("beta", 0.2, 0.001, 1.0, "chance of each active request to be cleared"),
+    ),
+    rules=rules,
+)

@@ -1,0 +1,82 @@
+"""Arrival order up to (1 − α)M tokens, on overflow clear everything (J1 sec. 7, J2 sec. 5.2).
+
+In every round the active requests go on; then waiting requests are admitted in arrival order
+while the tokens held at the next time, with s + 1 for each new one, stay at or below
+⌊(1 − α)M⌋; the first that would exceed it ends the round.  If the active requests would hold
+more than M tokens at the next time, all of them are cleared: they return to their places in the
+queue, their tokens are lost, and the same round admits from the head of the queue.
+
+It is not clairvoyant and uses no prediction.  α is the decimal number as written, so the
+threshold is exact.  The papers leave open what happens to a request with s + 1 > (1 − α)M, which
+no batch could ever take; here the head of the queue always starts when the worker is empty.
+
+Guarantee: none, not even that it ends.  With a small α the same requests are admitted and
+cleared for ever (J1 sec. 7); the simulator proves that by a repeated state and reports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State, Values
+from heuristics.queues import ArrivalQueue, exact
+
+#: Also used by ``alpha-beta``; 1 would leave no memory to admit into.
+ALPHA = "share of M that admission leaves free"
+
+
+class ProtectionRules:
+    """Greedy admission below a threshold; what is cleared on overflow is left to ``choose``."""
+
+    def __init__(self, known: Known, alpha: float) -> None:
+        self._limit = int((1 - exact(alpha)) * known.memory)
+        self._queue = ArrivalQueue()
+
+    def choose(self, active: Sequence[int]) -> list[int]:
+        """Return the requests to clear, of those that are active (in order of admission)."""
+        return list(active)
+
+    def arrive(self, request: int) -> None:
+        self._queue.arrive(request)
+
+    def finish(self, request: int, output: int) -> None:
+        del request, output
+
+    def evict(self, state: State) -> list[int]:
+        cleared = self.choose(list(state.starts))
+        self._queue.put_back(cleared)
+        return cleared
+
+    def admit(self, state: State) -> list[int]:
+        admitted: list[int] = []
+        tokens_next = state.tokens_next
+        while self._queue:
+            tokens_next += state.prompts[self._queue.head()] + 1
+            if tokens_next > self._limit and (state.starts or admitted):
+                break
+            admitted.append(self._queue.pop())
+        return admitted
+
+    def quiet(self) -> bool:
+        # Until something ends the tokens held only grow, so the head does not fit later either.
+        return True
+
+    def fingerprint(self) -> object:
+        # With all arrived, the queue is what is neither active nor finished, in a fixed order.
+        return ()
+
+
+def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+    """Return the rules of one run."""
+    del rng
+    return ProtectionRules(known, values["alpha"])
+
+
+POLICY = RoundPolicy(
+    "alpha-greedy",
+    clairvoyant=False,
+    parameters=(Parameter("alpha", 0.25, 0.0, 0.999, ALPHA),),
+    rules=rules,
+)

@@ -1,0 +1,191 @@
+"""SGLang's scheduler: reserves a decaying share of the tokens still to come (sgl-project/sglang).
+
+Read in the engine's scheduler, ``PrefillAdder`` and ``ScheduleBatch.retract_decode``, versions of
+2025 and 2026, and put into unit rounds:
+
+- Admission takes requests in queue order while the prompt and the whole ``max_new`` of each new
+  one fit into M minus the tokens now held minus, for each running request, ``ratio`` times
+  min(max_new − made, 4096).  The first that does not fit ends the round, and nothing is tried
+  again until a request ends or is retracted: the engine marks its batch as full.
+- The ratio begins at min(0.7 · conservativeness, 1) and falls by the same step in each of 600
+  decode rounds to 14 % of that.  An idle engine starts again at the top.
+- If the running requests would hold more than M at the next time, those with the fewest output
+  tokens are retracted (ties: longer prompt, then later admission) until the rest fits.  They keep
+  their output tokens, which are prefilled again with the prompt, and join the queue anew: under
+  ``fcfs`` that is the tail.  The ratio becomes the share of their ``max_new`` that the remaining
+  requests will have made in 20 rounds, at most 1.  Such a round admits nothing.
+
+``max_new`` is the upper end of the prediction, as a client sets max_new_tokens; it is the true
+output under the exact prediction.  The policy is not clairvoyant beyond that.  Queue orders:
+``fcfs``; ``lof``, longest ``max_new`` first; ``spf``, fewest tokens to prefill first; ``random``,
+by a number drawn when a request enters the queue (the engine shuffles anew each time).
+
+What differs from the engine: prompts run in the same round as decoding and are never chunked, so
+every round in which a request runs on without retraction is a decode round; there are no pages,
+so a request may fill M exactly; and a new request must also fit beside what the running ones
+hold at the next time.
+
+Guarantee: none is claimed.  It always ends: the head starts when the worker is empty, one
+request is never retracted, and no token is made twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+
+from heuristics.policy import Choice, Known, Parameter, RoundPolicy, Rules, State, Values
+from heuristics.queues import KeyedQueue, exact
+
+#: The engine's defaults: first ratio, its last value as a share of the first, rounds between
+#: them, tokens of one request that a reservation never exceeds, and rounds that the new ratio
+#: looks ahead after a retraction.
+FIRST_RATIO = Fraction(7, 10)
+LAST_SHARE = Fraction(14, 100)
+DECAY_ROUNDS = 600
+LARGEST_RESERVATION = 4096
+ROUNDS_AHEAD = 20
+
+
+class ReservationRatio:
+    """The share of the tokens to come that is reserved, as it falls and is raised again."""
+
+    def __init__(self, conservativeness: Fraction) -> None:
+        self._first = min(FIRST_RATIO * conservativeness, Fraction(1))
+        self._last = LAST_SHARE * self._first
+        self._step = (self._first - self._last) / DECAY_ROUNDS
+        self._begin = self._first
+        self._rounds = 0
+
+    def value(self) -> Fraction:
+        """Return the ratio of this round."""
+        if self._rounds == 0:
+            return self._begin
+        return max(self._last, self._begin - self._rounds * self._step)
+
+    def decode(self, rounds: int) -> None:
+        """Let some decode rounds pass."""
+        self._rounds += rounds
+
+    def idle(self) -> None:
+        """Start again at the top."""
+        self._begin, self._rounds = self._first, 0
+
+    def retract(self, made: int, requests: int, max_new: int) -> None:
+        """Set the ratio after a retraction, from sums over the requests that remain (tokens)."""
+        self._begin = min(Fraction(1), Fraction(made + ROUNDS_AHEAD * requests, max_new))
+        self._rounds = 0
+
+
+class _ReservingRules:
+    def __init__(
+        self, known: Known, order: str, conservativeness: float, draw: Callable[[], float]
+    ) -> None:
+        self._max_new: list[int] = known.upper.tolist()
+        self._prompts: list[int] = known.prompts.tolist()
+        self._ratio = ReservationRatio(exact(conservativeness))
+        self._order, self._draw = order, draw
+        self._queue = KeyedQueue(self._key)
+        self._full = False
+        self._retracted = False
+        self._last_round = self._running = 0
+
+    def arrive(self, request: int) -> None:
+        self._queue.enter(request)
+
+    def finish(self, request: int, output: int) -> None:
+        del request, output
+        self._full = False
+
+    def evict(self, state: State) -> list[int]:
+        # Sorting is stable and pops from the end, so the last admitted of equals goes first.
+        remaining = sorted(
+            state.starts, key=lambda i: (state.made(i), -self._prompts[i]), reverse=True
+        )
+        tokens_next = state.tokens_next
+        retracted = []
+        while tokens_next > state.memory:
+            request = remaining.pop()
+            tokens_next -= self._prompts[request] + state.made(request) + 1
+            self._queue.enter(request, state.made(request))
+            retracted.append(request)
+        self._ratio.retract(
+            sum(map(state.made, remaining)),
+            len(remaining),
+            sum(self._max_new[request] for request in remaining),
+        )
+        self._retracted = True
+        return retracted
+
+    def admit(self, state: State) -> list[int]:
+        # The simulator skips rounds in which nothing can change; the ratio falls in them too.
+        skipped = state.now - self._last_round - 1
+        if self._running and skipped > 0 and not self._retracted:
+            self._ratio.decode(skipped)
+        admitted: list[int] = []
+        if self._retracted:
+            self._retracted = self._full = False
+        else:
+            if not self._full:
+                admitted = self._fill(state)
+            if state.starts:
+                self._ratio.decode(1)
+            elif not admitted:
+                self._ratio.idle()
+        self._last_round = state.now
+        self._running = len(state.starts) + len(admitted)
+        return admitted
+
+    def quiet(self) -> bool:
+        return self._full
+
+    def fingerprint(self) -> object:
+        return None
+
+    def _key(self, request: int, kept: int) -> float:
+        if self._order == "lof":
+            return -self._max_new[request]
+        if self._order == "spf":
+            return self._prompts[request] + kept
+        return self._draw() if self._order == "random" else 0
+
+    def _fill(self, state: State) -> list[int]:
+        held = state.tokens_next - len(state.starts)
+        to_come = sum(
+            min(self._max_new[request] - state.made(request), LARGEST_RESERVATION)
+            for request in state.starts
+        )
+        room = floor(state.memory - held - self._ratio.value() * to_come)
+        free_next = state.memory - state.tokens_next
+        admitted: list[int] = []
+        while self._queue:
+            request = self._queue.head()
+            tokens = self._prompts[request] + state.kept(request)
+            room -= tokens + min(self._max_new[request] - state.kept(request), LARGEST_RESERVATION)
+            free_next -= tokens + 1
+            if room < 0 or free_next < 0:
+                self._full = True
+                break
+            admitted.append(self._queue.pop())
+        return admitted
+
+
+def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+    """Return the rules of one run."""
+    return _ReservingRules(known, values["order"], values["conservativeness"], rng.random)
+
+
+POLICY = RoundPolicy(
+    "sglang-ratio",
+    clairvoyant=False,
+    randomised=True,
+    keeps_tokens=True,
+    parameters=(
+        Choice("order", ("fcfs", "lof", "spf", "random"), "order of the waiting queue"),
+        Parameter("conservativeness", 1.0, 0.0, 10.0, "factor on the first ratio"),
+    ),
+    rules=rules,
+)

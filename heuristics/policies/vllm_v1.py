@@ -1,0 +1,157 @@
+"""vLLM's V1 scheduler: arrival order, preempts the last admitted (source of vllm-project/vllm).
+
+Read in ``vllm/v1/core/sched/scheduler.py`` (versions of 2025 and 2026) and put into unit rounds:
+
+- The running requests are served first, in order of admission, one token each.  If their blocks
+  do not suffice for the next time, the last of them is preempted, and so on until the rest fits.
+  A preempted request frees all its memory, goes to the head of the queue and keeps its output
+  tokens, which are prefilled again together with its prompt.
+- Only in a round without a preemption, requests are admitted from the head of the queue: as long
+  as fewer than ``running`` run, the round's token ``budget`` lasts (each running request takes
+  one token of it, each new one its prompt and what it kept), and the blocks for the prompt, what
+  it kept and the first token are free.  Nothing is reserved for the rest of the output.  The
+  first that does not fit ends the round.
+
+It is not clairvoyant and uses no prediction.
+
+Parameters.  ``block`` counts memory in blocks of that many tokens: a request holds
+⌈tokens / block⌉ of ⌊M / block⌋ blocks.  The engine's block is 16; the default here is 1, because
+this suite counts M in tokens and every other policy may use each of them; ``vllm-v1(block=16)``
+is the engine's own accounting.  ``budget`` 8192 and ``running`` 256 are the engine's defaults for
+offline use on an A100.  ``watermark`` is the share of the blocks that admission leaves free, 0 as
+in the engine; it does not apply when nothing runs.
+
+What differs from the engine: no prefix caching; and a prompt that exceeds what is left of the
+budget is not cut into chunks but waits for the next round, where, being the first, it is admitted
+whole as long as one token of the budget is left, and nothing after it in that round.
+
+Guarantee: none is claimed.  It always ends: the first running request is never preempted and no
+token is made twice.  With ``block`` > 1 a request may fit into M tokens and not into the blocks;
+then the policy says that it cannot serve the instance.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from heuristics.policy import (
+    Known,
+    NotApplicableError,
+    Parameter,
+    RoundPolicy,
+    Rules,
+    State,
+    Values,
+)
+from heuristics.queues import exact
+
+
+class _BlockRules:
+    def __init__(
+        self, known: Known, block: int, budget: int, running: int, watermark: float
+    ) -> None:
+        self._block = block
+        self._blocks = known.memory // block
+        self._budget = budget
+        self._running = running
+        self._reserve = int(exact(watermark) * self._blocks)
+        self._queue: deque[int] = deque()
+        self._preempted = False
+        self._quiet = False
+
+    def arrive(self, request: int) -> None:
+        self._queue.append(request)
+
+    def finish(self, request: int, output: int) -> None:
+        del request, output
+
+    def evict(self, state: State) -> list[int]:
+        used = self._used_next(state)
+        running = list(state.starts)
+        preempted = []
+        while used > self._blocks:
+            request = running.pop()
+            used -= self._ceil(state.prompts[request] + state.made(request) + 1)
+            if not running:
+                self._refuse(request)
+            self._queue.appendleft(request)
+            preempted.append(request)
+        self._preempted = bool(preempted)
+        return preempted
+
+    def admit(self, state: State) -> list[int]:
+        if self._preempted:
+            self._preempted = self._quiet = False
+            return []
+        self._quiet = True
+        admitted: list[int] = []
+        running = len(state.starts)
+        if not self._queue or running >= self._running:
+            return admitted
+        budget = self._budget - running
+        free = self._blocks - self._used_next(state)
+        while self._queue and running < self._running:
+            request = self._queue[0]
+            tokens = state.prompts[request] + state.kept(request)
+            # An empty prompt still takes a token, so that no more run than the budget can serve.
+            cost = max(1, tokens)
+            if budget < 1 or (admitted and cost > budget):
+                self._quiet = False
+                break
+            needed = self._ceil(tokens + 1)
+            if needed > free - (self._reserve if running else 0):
+                if not running:
+                    self._refuse(request)
+                break
+            budget -= cost
+            free -= needed
+            running += 1
+            admitted.append(self._queue.popleft())
+        return admitted
+
+    def quiet(self) -> bool:
+        # Blocks in use only grow until something ends; the budget is new in every round.
+        return self._quiet
+
+    def fingerprint(self) -> object:
+        return None
+
+    def _ceil(self, tokens: int) -> int:
+        return -(-tokens // self._block)
+
+    def _used_next(self, state: State) -> int:
+        if self._block == 1:
+            return state.tokens_next
+        return sum(
+            self._ceil(state.prompts[request] + state.made(request) + 1) for request in state.starts
+        )
+
+    def _refuse(self, request: int) -> None:
+        raise NotApplicableError(
+            f"vllm-v1: the request at position {request} alone needs more than the {self._blocks} "
+            f"blocks of {self._block} tokens; use a smaller block"
+        )
+
+
+def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+    """Return the rules of one run."""
+    del rng
+    return _BlockRules(
+        known, values["block"], values["budget"], values["running"], values["watermark"]
+    )
+
+
+POLICY = RoundPolicy(
+    "vllm-v1",
+    clairvoyant=False,
+    keeps_tokens=True,
+    parameters=(
+        Parameter("block", 1, 1, 4096, "tokens of a block of memory (the engine: 16)", True),
+        Parameter("budget", 8192, 1, 1e9, "tokens that one round may process", True),
+        Parameter("running", 256, 1, 1e9, "most requests that run at a time", True),
+        Parameter("watermark", 0.0, 0.0, 0.9, "share of blocks kept free at admission"),
+    ),
+    rules=rules,
+)

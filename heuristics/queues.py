@@ -1,0 +1,77 @@
+"""What the queue-based policies share: a waiting line that keeps its order, and exact shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from heapq import heappop, heappush
+
+
+def exact(value: float) -> Fraction:
+    """Return a parameter as the decimal number that was written, so that 0.2 means 1/5."""
+    return Fraction(str(float(value)))
+
+
+class ArrivalQueue:
+    """Requests that wait in order of arrival; one that comes back takes its old place.
+
+    The simulator announces arrivals in order, ties by position in the instance, and that order
+    is the order of the queue.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[int, int] = {}
+        self._heap: list[tuple[int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def arrive(self, request: int) -> None:
+        """Append a request that has just arrived."""
+        self._places[request] = len(self._places)
+        heappush(self._heap, (self._places[request], request))
+
+    def put_back(self, requests: Iterable[int]) -> None:
+        """Return requests to the places that their arrivals gave them."""
+        for request in requests:
+            heappush(self._heap, (self._places[request], request))
+
+    def head(self) -> int:
+        """Return the first request."""
+        return self._heap[0][1]
+
+    def pop(self) -> int:
+        """Remove and return the first request."""
+        return heappop(self._heap)[1]
+
+
+class KeyedQueue:
+    """Requests that wait in order of a key, ties by entry; one that comes back enters anew.
+
+    Parameters
+    ----------
+    key
+        Returns the key of a request at its entry, smallest first, given the output tokens that
+        it kept.
+    """
+
+    def __init__(self, key: Callable[[int, int], float]) -> None:
+        self._key = key
+        self._entries = 0
+        self._heap: list[tuple[float, int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def enter(self, request: int, kept: int = 0) -> None:
+        """Add a request behind those with the same key."""
+        heappush(self._heap, (self._key(request, kept), self._entries, request))
+        self._entries += 1
+
+    def head(self) -> int:
+        """Return the first request."""
+        return self._heap[0][2]
+
+    def pop(self) -> int:
+        """Remove and return the first request."""
+        return heappop(self._heap)[2]
