@@ -345,7 +345,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         instance = read_instance(options.instance)
         schedule = read_schedule(options.schedule)
     except InfeasibleInstanceError as error:
-        return _refuse(f"{options.instance}: {error}")
+        return _refuse(str(error))
     except FileError as error:
         return _refuse(str(error))
     verdict = check_schedule(instance, schedule)

@@ -312,13 +312,13 @@ def test_paths_that_cannot_be_read(
 
 
 def test_a_request_larger_than_the_memory_is_named(tmp_path: Path) -> None:
-    """s + o > M is infeasible, not malformed; the message names the request and the arithmetic."""
+    """s + o > M is infeasible, not malformed; file, request and arithmetic are named."""
     path = tmp_path / "large.json"
     path.write_text(_request("output", 13), encoding="utf-8")
     with pytest.raises(InfeasibleInstanceError) as caught:
         read_instance(path)
     assert str(caught.value) == (
-        "instance 'pair' is infeasible: request id 3 needs 0 + 13 = 13 tokens, memory is 12"
+        f"{path}: instance 'pair' is infeasible: request id 3 needs 0 + 13 = 13 tokens, memory is 12"
     )
     assert caught.value.request_ids == (3,)
 
