@@ -217,9 +217,9 @@ def _memory_exceeded(instance: Instance, schedule: Schedule) -> Verdict | None:
     """Sweep the times at which the set of running requests changes, and the pieces between.
 
     A run that begins at p with k tokens kept, holding s + k + (t - p) at time t, adds s + k - p to
-    a constant and 1 to a slope, from p + 1 on as long as it makes tokens.  Between two changes the tokens held are therefore exactly
-    constant + slope·t, where the slope is the number of running requests and so never negative;
-    the first t at which they exceed M follows by division.
+    a constant and 1 to a slope, from p + 1 on as long as it makes tokens.  Between two changes the
+    tokens held are therefore exactly constant + slope·t, where the slope is the number of running
+    requests and so never negative; the first t at which they exceed M follows by division.
     """
     constants: dict[int, int] = {}
     slopes: dict[int, int] = {}

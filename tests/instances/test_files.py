@@ -318,7 +318,8 @@ def test_a_request_larger_than_the_memory_is_named(tmp_path: Path) -> None:
     with pytest.raises(InfeasibleInstanceError) as caught:
         read_instance(path)
     assert str(caught.value) == (
-        f"{path}: instance 'pair' is infeasible: request id 3 needs 0 + 13 = 13 tokens, memory is 12"
+        f"{path}: instance 'pair' is infeasible: "
+        "request id 3 needs 0 + 13 = 13 tokens, memory is 12"
     )
     assert caught.value.request_ids == (3,)
 
