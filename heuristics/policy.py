@@ -215,6 +215,9 @@ class ListPolicy(Policy):
 class PlanPolicy(Policy):
     """A policy that orders the waiting requests as a set, anew whenever one arrives.
 
+    An offline one orders all requests once, those that have not arrived too; in every round the
+    common admission takes those that have arrived in that order.
+
     Attributes
     ----------
     plan

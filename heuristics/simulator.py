@@ -80,7 +80,8 @@ def run_policy(
         beliefs = known.upper
         starts = _fast_starts(instance, by_rank, beliefs, policy.first_fit)
         return make_schedule(instance, starts, method or policy.name)
-    if isinstance(policy, PlanPolicy | AdvisedPolicy) and not arrivals.any():
+    once = isinstance(policy, PlanPolicy | AdvisedPolicy)
+    if once and (policy.offline or not arrivals.any()):
         order = _whole_order(policy, instance, arrivals, setting)
         starts = _fast_starts(instance, order, instance.outputs, first_fit=False)
         return make_schedule(instance, starts, method or policy.name)
@@ -111,7 +112,7 @@ def run_on_clock(
     elif isinstance(policy, ListPolicy):
         by_rank = _by_rank(known, policy.rank(known, rng, values))
         rules = _OrderRules(known, by_rank, policy.first_fit)
-    elif isinstance(policy, PlanPolicy):
+    elif isinstance(policy, PlanPolicy) and not policy.offline:
         rules = _PlanRules(known, policy, rng, values)
     else:
         order = _whole_order(policy, instance, arrivals, setting)
