@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 from heuristics.clock import UNIT, Batch, Clock
-from heuristics.policy import Rules
+from heuristics.policy import Rules, State
+
+
+@runtime_checkable
+class EarlyEvictions(Protocol):
+    """What rules add that evict although memory suffices: ``evict`` is also called when due."""
+
+    def next_eviction(self, state: State) -> int | None:
+        """Return the round of the next planned eviction, None if none is planned.
+
+        In a round at or after it the simulator calls ``evict``, which may return nothing then.
+        It is asked in every round before evictions and again after admissions.
+        """
 
 
 class EndlessLoopError(Exception):
@@ -98,7 +112,8 @@ def drive(
     EndlessLoopError
         If the rules come back to an earlier state after the last arrival.
     PolicyError
-        If the rules start what does not wait, evict what does not run, or exceed the memory.
+        If the rules start what does not wait, evict what does not run or nothing although memory
+        is exceeded, exceed the memory, or start nothing although nothing runs or is to come.
     """
     run = _Run(name, rules, arrivals, prompts, outputs, memory, clock, keeps_tokens)
     while run.unfinished:
@@ -127,6 +142,7 @@ class _Run:
         self.trace = Trace([[] for _ in range(n)], [0.0] * n, [0.0] * n)
         self.unfinished = n
         self._n = n
+        self._early = rules if isinstance(rules, EarlyEvictions) else None
         self._state = _State(memory, prompts)
         self._time: float = 0
         self._waiting: set[int] = set()
@@ -140,7 +156,10 @@ class _Run:
         """Decide one round and run it, together with the rounds in which nothing can change."""
         state = self._state
         if not state.starts and not self._waiting:
+            # An empty worker runs no rounds: under the unit clock rounds and time are the same.
             self._skip_to_next_arrival()
+            if self.clock == UNIT:
+                self._time = state.now = math.ceil(self._time)
         self._complete()
         while self._to_come and self._arrivals[self._to_come[-1]] <= self._time:
             request = self._to_come.pop()
@@ -153,11 +172,9 @@ class _Run:
         self._advance()
 
     def _skip_to_next_arrival(self) -> None:
-        # An empty worker runs no rounds: under the unit clock rounds and time are the same.
+        if not self._to_come:
+            raise PolicyError(f"{self.name} starts nothing although nothing runs")
         self._time = max(self._time, self._arrivals[self._to_come[-1]])
-        if self.clock == UNIT:
-            self._time = -int(-self._time // 1)
-            self._state.now = self._time
 
     def _complete(self) -> None:
         state = self._state
@@ -171,16 +188,25 @@ class _Run:
             self.trace.completions[request] = self._time
             del state.starts[request]
             self.unfinished -= 1
+            self._seen.clear()  # no earlier state can come back
             self.rules.finish(request, self.outputs[request])
 
     def _evict(self) -> None:
         state = self._state
-        if state.tokens_next <= state.memory:
+        due = self._next_eviction()
+        early = due is not None and due <= state.now
+        if state.tokens_next <= state.memory and not early:
             return
         if not self._to_come:
             self._refuse_repeat()
-        while state.tokens_next > state.memory:
+        while state.tokens_next > state.memory or early:
+            early = False
             evicted = self.rules.evict(state)
+            if not evicted and state.tokens_next > state.memory:
+                raise PolicyError(
+                    f"{self.name} evicts nothing although {state.tokens_next} tokens would be held "
+                    f"at time {state.now + 1}, memory is {state.memory}"
+                )
             for request in evicted:
                 if request not in state.starts:
                     raise PolicyError(f"{self.name} evicts request {request}, which does not run")
@@ -193,6 +219,10 @@ class _Run:
                 if self.keeps_tokens:
                     state.kept_tokens[request] = made
                 self._waiting.add(request)
+
+    def _next_eviction(self) -> int | None:
+        """Return the round of the next eviction that the rules plan, memory exceeded or not."""
+        return None if self._early is None else self._early.next_eviction(self._state)
 
     def _refuse_repeat(self) -> None:
         """Compare the whole state with all earlier ones; equal states prove an endless loop."""
@@ -228,18 +258,19 @@ class _Run:
         if self.clock == UNIT:
             steps = self._quiet_rounds()
             self._time += steps
-        else:
+        elif state.starts:
             steps = 1
             prefills = tuple(state.prompts[i] + state.kept(i) for i in self._begun)
             batch = Batch(prefills, len(state.starts) - len(prefills), state.tokens_next)
-            if state.starts:
-                self._time += self.clock.seconds(batch)
-            else:
-                # Requests wait, none runs, and nothing was admitted: only an arrival can help.
-                self._skip_to_next_arrival()
+            self._time += self.clock.seconds(batch)
+        else:
+            # Requests wait, none runs, and nothing was admitted: only an arrival can help.
+            steps = 0
+            self._skip_to_next_arrival()
         state.now += steps
         state.tokens_next += steps * len(state.starts)
-        self.trace.rounds += steps
+        if state.starts:
+            self.trace.rounds += steps
         self._begun.clear()
 
     def _quiet_rounds(self) -> int:
@@ -248,13 +279,16 @@ class _Run:
         if not state.starts:
             if not self._to_come:
                 raise PolicyError(f"{self.name} starts nothing although nothing runs")
-            return max(1, -int(-self._arrivals[self._to_come[-1]] // 1) - state.now)
+            return math.ceil(self._arrivals[self._to_come[-1]]) - state.now
         if self._waiting and not self.rules.quiet():
             return 1
+        # From now on every round adds a token for each active request: when is M exceeded?
         steps = (state.memory - state.tokens_next) // len(state.starts) + 1
         if self._to_come:
-            arrival = -int(-self._arrivals[self._to_come[-1]] // 1)
-            steps = min(steps, arrival - state.now)
+            steps = min(steps, math.ceil(self._arrivals[self._to_come[-1]]) - state.now)
+        due = self._next_eviction()
+        if due is not None:
+            steps = min(steps, due - state.now)
         while state.starts.get(self._completions[0][1]) != self._completions[0][2]:
             heapq.heappop(self._completions)
         return max(1, min(steps, self._completions[0][0] - state.now))
