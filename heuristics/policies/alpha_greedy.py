@@ -35,7 +35,10 @@ class ProtectionRules:
         self._queue = ArrivalQueue()
 
     def choose(self, active: Sequence[int]) -> list[int]:
-        """Return the requests to clear, of those that are active (in order of admission)."""
+        """Return the requests to clear, of those that are active (in order of admission).
+
+        Asked again, with those that are left, while they do not fit.
+        """
         return list(active)
 
     def arrive(self, request: int) -> None:
@@ -45,7 +48,14 @@ class ProtectionRules:
         del request, output
 
     def evict(self, state: State) -> list[int]:
-        cleared = self.choose(list(state.starts))
+        cleared: list[int] = []
+        left = dict.fromkeys(state.starts)
+        tokens_next = state.tokens_next
+        while tokens_next > state.memory:
+            for request in self.choose(list(left)):
+                tokens_next -= state.prompts[request] + state.made(request) + 1
+                del left[request]
+                cleared.append(request)
         self._queue.put_back(cleared)
         return cleared
 

@@ -111,6 +111,10 @@ class _BlockRules:
             admitted.append(self._queue.popleft())
         return admitted
 
+    def next_eviction(self, state: State) -> int | None:
+        # Blocks may run out while tokens do not, unless a block is a token.
+        return None if self._block == 1 else state.now
+
     def quiet(self) -> bool:
         # Blocks in use only grow until something ends; the budget is new in every round.
         return self._quiet
