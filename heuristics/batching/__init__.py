@@ -1,0 +1,86 @@
+"""Phase 1 of Sorted-F: order requests as a sequence of batches that are good by the metric F.
+
+``F(X) = Σ o / |X|²`` (wang2025 section 3): small for many requests with short outputs.  Each file
+holds one way to choose the next batch; what they share is here.  A batch is bounded by the sum of
+its peaks ≤ M (wang2025 Alg. 2-4), except in the true Alg. 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heuristics.policy import Ints, Known
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The requests to be put into batches, as arrays of shape (n,).
+
+    Attributes
+    ----------
+    memory
+        M, tokens.
+    arrivals
+        Rounds (or seconds); they break ties only.
+    prompts, outputs
+        Tokens; the outputs are true for a clairvoyant policy and estimates for any other.
+    """
+
+    memory: int
+    arrivals: NDArray[Any]
+    prompts: Ints
+    outputs: Ints
+
+    @classmethod
+    def of(cls, known: Known, outputs: Ints | None = None) -> Pool:
+        """Return what is known of the requests, with true outputs unless others are given."""
+        outputs = known.outputs if outputs is None else outputs
+        return cls(known.memory, known.arrivals, known.prompts, outputs)
+
+    @property
+    def peaks(self) -> Ints:
+        """Return s + o of each request (tokens)."""
+        return self.prompts + self.outputs
+
+    def sorted_by(self, *keys: NDArray[Any]) -> Ints:
+        """Return all positions by keys, ties by arrival, then by position."""
+        columns = (*keys, self.arrivals, np.arange(len(self.prompts)))
+        return np.lexsort(columns[::-1]).astype(np.int64)
+
+
+def compare_f(total_a: int, size_a: int, total_b: int, size_b: int) -> int:
+    """Return the sign of F(A) − F(B), given the output sums and sizes of two batches.
+
+    The fractions are compared in integers, so that equal values of F are seen as equal.
+    """
+    left, right = total_a * size_b**2, total_b * size_a**2
+    return (left > right) - (left < right)
+
+
+def in_batches(pool: Pool, line: Ints, choose: Callable[[Ints], Mask]) -> Ints:
+    """Return positions batch by batch, each batch by nondecreasing output (W Alg. 1, Phase 1).
+
+    Parameters
+    ----------
+    line
+        All positions in the order in which ``choose`` is to see them.
+    choose
+        Returns which of the remaining positions, shape (k,), form the next batch, shape (k,);
+        never none of them.
+    """
+    ranks = np.empty(len(line), dtype=np.int64)
+    ranks[pool.sorted_by(pool.outputs)] = np.arange(len(line))
+    batches = []
+    while len(line):
+        chosen = choose(line)
+        batch = line[chosen]
+        batches.append(batch[np.argsort(ranks[batch])])
+        line = line[~chosen]
+    return np.concatenate(batches)

@@ -1,0 +1,85 @@
+"""Batches by quantiles of a sample (wang2025 Alg. 4).
+
+For every batch anew: half of the remaining requests (at least one) are drawn without replacement;
+Q_p and Q_o are the 0.3-quantiles of their peaks s + o and of their outputs, taken as the smallest
+value that at least 30 % of the sample do not exceed (so they are integers, values of the sample).
+Requests with s + o ≤ Q_p and o ≤ Q_o enter by ascending output, then all others by ascending share
+o / (s + o) of the peak, each if it still fits.  Equal outputs go by arrival, then by position;
+equal shares by output, arrival and position, which is what a stable sort of the paper's list gives.
+"""
+
+from __future__ import annotations
+
+from functools import cmp_to_key
+
+import numpy as np
+
+from heuristics.batching import Mask, Pool, in_batches
+from heuristics.batching.swap import first_fit
+from heuristics.policy import Ints
+
+#: Below this peak, two different shares differ by more than floating-point division can hide.
+_EXACT_DIVISION = 2**26
+
+
+def order_by_quantiles(pool: Pool, rng: np.random.Generator) -> Ints:
+    """Order requests by batches of Alg. 4, in near-linear time a batch.
+
+    Parameters
+    ----------
+    rng
+        Draws one sample for each batch: places in the list of what remains, sorted by output.
+    """
+    peaks, outputs = pool.peaks, pool.outputs
+    line = pool.sorted_by(outputs)
+    by_share = _sorted_by_share(pool, line)
+    waits = np.ones(len(line), dtype=np.bool_)
+    places = np.empty(len(line), dtype=np.int64)
+
+    def choose(line: Ints) -> Mask:
+        nonlocal by_share
+        chosen = np.zeros(len(line), dtype=np.bool_)
+        line_peaks, line_outputs = peaks[line], outputs[line]
+        sample = draw_sample(len(line), rng)
+        q_peak = _lower_quantile(line_peaks[sample])
+        q_output = _lower_quantile(line_outputs[sample])
+        core = np.flatnonzero(
+            line_peaks[: np.searchsorted(line_outputs, q_output, side="right")] <= q_peak
+        )
+        chosen[core[first_fit(line_peaks[core], pool.memory)]] = True
+        waits[line[chosen]] = False
+        by_share = by_share[waits[by_share]]
+        spare = pool.memory - int(line_peaks[chosen].sum())
+        more = by_share[first_fit(peaks[by_share], spare)]
+        if len(more):
+            places[line] = np.arange(len(line))
+            chosen[places[more]] = True
+            waits[more] = False
+            by_share = by_share[waits[by_share]]
+        return chosen
+
+    return in_batches(pool, line, choose)
+
+
+def draw_sample(n: int, rng: np.random.Generator) -> Ints:
+    """Return the places of a random half of n requests, at least one."""
+    return rng.choice(n, max(1, n // 2), replace=False, shuffle=False)
+
+
+def _lower_quantile(values: Ints) -> int:
+    place = (3 * len(values) + 9) // 10 - 1
+    return int(np.partition(values, place)[place])
+
+
+def _sorted_by_share(pool: Pool, line: Ints) -> Ints:
+    """Return positions by ascending o / (s + o), ties in the order of ``line``."""
+    peaks, outputs = pool.peaks[line], pool.outputs[line]
+    if peaks.max() < _EXACT_DIVISION:
+        return line[np.argsort(outputs / peaks, kind="stable")]
+    shares: list[tuple[int, int]] = list(zip(outputs.tolist(), peaks.tolist(), strict=True))
+
+    def compare(a: int, b: int) -> int:
+        left, right = shares[a][0] * shares[b][1], shares[b][0] * shares[a][1]
+        return (left > right) - (left < right)
+
+    return line[sorted(range(len(line)), key=cmp_to_key(compare))]

@@ -1,0 +1,27 @@
+"""Batches of least F by dynamic programming, sum of peaks ≤ M (W Alg. 2, Sorted-F).
+
+Clairvoyant.  Orders what waits, anew at every arrival, as batches that minimise Σo / |X|², the
+larger batch among equals; inside a batch the shortest output comes first.  Admission is the common
+one of this suite, where a request may start in the round in which another completes (W keeps the
+completing one in memory for that round).
+
+W calls Alg. 2 the exact Phase 1, but a batch whose peaks sum to ≤ M is more restricted than one
+that Alg. 1 allows; ``sorted-f-exact`` solves the latter.  The factor 48 of W Theorem 4.1 is stated
+for Alg. 1, so no guarantee is claimed here.  Time O(n²M) a batch; an instance whose table needs
+more than 1 GiB is refused.
+"""
+
+import numpy as np
+
+from heuristics.batching import Pool
+from heuristics.batching.table import order_by_peaks
+from heuristics.policy import Ints, Known, PlanPolicy, Values
+
+
+def plan(known: Known, rng: np.random.Generator, values: Values) -> Ints:
+    """Batch by batch, shortest output first inside."""
+    del rng, values
+    return order_by_peaks(Pool.of(known))
+
+
+POLICY = PlanPolicy("sorted-f-dp", plan=plan)

@@ -1,0 +1,34 @@
+"""Batches of least F that fit when started together, solved exactly (W Alg. 1, Sorted-F).
+
+Clairvoyant.  Orders what waits, anew at every arrival, as batches that minimise Σo / |X|², the
+larger batch among equals, over all sets that stay within M when they start together; inside a
+batch the shortest output comes first.  Admission is the common one of this suite, where a request
+may start in the round in which another completes (W keeps the completing one in memory for that
+round).
+
+W calls this Phase 1 combinatorial; a dynamic program over (size, prompt tokens) solves it, see
+``heuristics.batching.table.order_exactly`` for the proof.  Time O(n²·min(M, Σs)) a batch; an
+instance whose table needs more than 1 GiB is refused.
+
+W Theorem 4.1 states that its total latency is less than 48 times the optimum when all requests
+arrive at 0.
+"""
+
+import numpy as np
+
+from heuristics.batching import Pool
+from heuristics.batching.table import order_exactly
+from heuristics.policy import Ints, Known, PlanPolicy, Values
+
+
+def plan(known: Known, rng: np.random.Generator, values: Values) -> Ints:
+    """Batch by batch, shortest output first inside."""
+    del rng, values
+    return order_exactly(Pool.of(known))
+
+
+POLICY = PlanPolicy(
+    "sorted-f-exact",
+    plan=plan,
+    guarantee="TEL < 48·OPT when all arrive at 0 (wang2025 Theorem 4.1)",
+)

@@ -1,0 +1,23 @@
+"""Batches by local swaps from the smallest peaks, judged by F (W Alg. 3, Sorted-F).
+
+Clairvoyant.  Orders what waits, anew at every arrival.  A batch starts as the smallest peaks s + o
+that fit into M together; the first swap that fits and lowers Σo / |X|² is made until there is
+none.  Both loops go through requests by ascending peak, ties by arrival, then by position, and
+start anew after a swap (the paper leaves the order open).  Inside a batch the shortest output
+comes first; admission is the common one.  No worst-case guarantee is claimed, by W neither.
+"""
+
+import numpy as np
+
+from heuristics.batching import Pool
+from heuristics.batching.swap import order_by_swaps
+from heuristics.policy import Ints, Known, PlanPolicy, Values
+
+
+def plan(known: Known, rng: np.random.Generator, values: Values) -> Ints:
+    """Batch by batch, shortest output first inside."""
+    del rng, values
+    return order_by_swaps(Pool.of(known))
+
+
+POLICY = PlanPolicy("sorted-f-swap", plan=plan)

@@ -1,0 +1,22 @@
+"""Earliest expected start in the LP relaxation first (W Alg. 6, Sorted-LP).
+
+Clairvoyant and offline: the relaxation is solved over all requests, those that have not arrived
+too.  Its advice is y = Σ t·x*, the expected start of each request (rounds).  Admission is the
+common one; ties go by arrival, then by position.  No worst-case guarantee is claimed, by W
+neither.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heuristics.batching import Pool
+from heuristics.policy import AdvisedPolicy, Ints, Known, Values
+
+
+def order(known: Known, advice: NDArray[np.float64], values: Values) -> Ints:
+    """Smaller y first."""
+    del values
+    return Pool.of(known).sorted_by(advice)
+
+
+POLICY = AdvisedPolicy("sorted-lp", offline=True, order=order)
