@@ -143,7 +143,7 @@ def _wrong_kept(instance: Instance, schedule: Schedule) -> Verdict | None:
                 f"for each attempt and one for the run that counts, found {len(of_request)}",
                 request.id,
             )
-        for count, before, after in zip(of_request, made, made[1:], strict=True):
+        for count, before, after in zip(of_request, made[:-1], made[1:], strict=True):
             # Nothing can be kept that the attempt before has not made.
             if not 0 <= count <= min(before, after - 1):
                 return _malformed(
