@@ -1,0 +1,96 @@
+"""Fluid thresholds by segments of the output, lengths unknown (arXiv 2504.11320; our reading).
+
+The source lets prompts of unknown length pass through segments of the output: short ones finish
+in the first, the others gather at the entry of the next until its threshold is reached.  Its
+full text was not at hand when this was written (abstract, summaries and the authors' simulator
+were), and there a request that waits at an entry holds its memory, which no schedule here can.
+So this is our reading in unit rounds:
+
+- Segment 1 covers the first ``segment`` output tokens, and each further one ends at twice the
+  tokens of the one before.
+- A request that reaches the end of its segment unfinished leaves the worker, keeps its output
+  tokens (they are prefilled again with the prompt) and queues for the next segment; if that may
+  start at once, it goes on without a gap.
+- Segment k has the threshold n_k = ⌈scale · M · e_k / V⌉, where e_k requests have entered its
+  queue so far and V is what all entries so far would hold, in token-rounds, if each ran to the
+  end of its segment.  That is the entries per round of a worker that keeps its M tokens full, a
+  little less because some finish before the end; this takes the place of the safety buffer.
+- In a round, each segment with at least n_k waiting offers its n_k oldest.  Segments take turns by
+  the arrival of their oldest request, and a request starts if memory suffices up to the ends
+  of the segments of all that run; the first that does not fit ends the round.  So memory is never
+  exceeded and nothing is ever cleared.
+- An empty worker takes what there is, in order of arrival.
+
+It is not clairvoyant and uses no prediction: only that a request makes at most M − s tokens.
+
+Guarantee: the source states one under a safety buffer; none is claimed for this reading.  It
+always ends, since an empty worker starts a request and no token is made twice.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import numpy as np
+
+from heuristics.policies.wait import SCALE, ThresholdRules
+from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State, Values
+
+
+class _Segments(ThresholdRules):
+    def __init__(self, known: Known, scale: float, segment: int) -> None:
+        super().__init__(known, scale)
+        self._memory = known.memory
+        self._first = segment
+        self._segment_ends: list[tuple[int, int, int, int]] = []
+
+    def segment(self, made: int) -> int:
+        """Return the segment that follows ``made`` output tokens, counted from 0."""
+        return (-(-(made + 1) // self._first) - 1).bit_length()
+
+    def length(self, request: int, kept: int) -> int:
+        end = self._first << self.segment(kept)
+        return min(end, self._memory - self.prompts[request]) - kept
+
+    def arrive(self, request: int) -> None:
+        self.place(request)
+        self.enter(request, 0, 0)
+
+    def started(self, request: int, end: int, state: State) -> None:
+        heappush(self._segment_ends, (end, self.place(request), request, state.now))
+
+    def next_eviction(self, state: State) -> int | None:
+        while self._segment_ends:
+            end, _, request, start = self._segment_ends[0]
+            if state.starts.get(request) == start:
+                return end
+            heappop(self._segment_ends)
+        return None
+
+    def evict(self, state: State) -> list[int]:
+        evicted: list[int] = []
+        while self.next_eviction(state) == state.now:
+            request = heappop(self._segment_ends)[2]
+            self.leave(request)
+            made = state.made(request)
+            self.enter(request, made, self.segment(made))
+            evicted.append(request)
+        return evicted
+
+
+def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+    """Return the rules of one run."""
+    del rng
+    return _Segments(known, values["scale"], values["segment"])
+
+
+POLICY = RoundPolicy(
+    "nested-wait",
+    clairvoyant=False,
+    keeps_tokens=True,
+    parameters=(
+        Parameter("segment", 64, 1, 1e9, "output tokens of the first segment", True),
+        SCALE,
+    ),
+    rules=rules,
+)
