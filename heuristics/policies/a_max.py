@@ -1,0 +1,35 @@
+"""Random order, every output taken at its predicted upper end (C Alg. 1, A_max).
+
+It is not clairvoyant: the look-ahead believes the upper end of each prediction interval, so memory
+is never exceeded and nothing is cancelled.  It has no parameters; the seed decides the order.
+
+chen2025 draws, in every round, as many requests as fit, uniformly from those that wait.  Equal
+prompts and one interval for all make them alike to the policy, so the draws of all rounds together
+are one random order of the requests, of which each round takes the longest feasible prefix.  With
+unequal prompts or intervals a drawn set of largest size may not fit; the prefix of the random
+order, defined in every case, is what is done here.
+
+Each request draws a number of its own (smallest first), so later requests change no earlier draw.
+"""
+
+import numpy as np
+
+from heuristics.policy import Keys, Known, ListPolicy, Values
+
+
+def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+    """A random order."""
+    del values
+    return (rng.random(len(known)),)
+
+
+POLICY = ListPolicy(
+    "a-max",
+    clairvoyant=False,
+    randomised=True,
+    guarantee=(
+        "expected TEL at most (1/α)(1 + 1/α)/2 + O(1/M) times that of h-sf for equal prompts and "
+        "one interval [ℓ, u], α = ℓ/u, all arriving at 0 (C Theorem 1)"
+    ),
+    rank=rank,
+)

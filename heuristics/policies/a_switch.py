@@ -1,0 +1,88 @@
+"""A_ℓ where the shortest outputs are much shorter than the longest, else A_min (C sec. 5.1).
+
+It is not clairvoyant: it looks at the prediction intervals [ℓ, u], whose ends are taken for the
+only two output lengths.  It has no parameters; the seed decides the ties of A_min.
+
+chen2025 compares α = ℓ/u with α* = (3 − √5)/2, where its two bounds cross: below it serves by
+A_ℓ, from it on by A_min.  Since α* is the smaller root of α² − 3α + 1 and the other exceeds 1,
+α < α* holds if and only if ℓ² − 3ℓu + u² > 0, which is decided in integers.
+
+With intervals that differ, α is the least ℓ/u of a request.  The paper has all requests at round
+0; with arrivals over time the choice is made once, at the first arrival, from the intervals of
+the requests that arrive with it, and it holds for the rest of the run.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heuristics.policies import a_ell, a_min
+from heuristics.policy import Known, RoundPolicy, Rules, State, Values
+
+
+def far_apart(lower: int, upper: int) -> bool:
+    """Return whether lower / upper < (3 − √5)/2, exactly, for 1 ≤ lower ≤ upper."""
+    return lower * lower - 3 * lower * upper + upper * upper > 0
+
+
+class SwitchRules:
+    """The rules of A_ℓ or of A_min, chosen before the first admission."""
+
+    def __init__(self, known: Known, promote: Rules, refine: Rules) -> None:
+        self._intervals = list(zip(known.lower.tolist(), known.upper.tolist(), strict=True))
+        self._promote = promote
+        self._refine = refine
+        self._chosen: Rules | None = None
+        self._arrived: list[int] = []
+
+    def arrive(self, request: int) -> None:
+        if self._chosen is None:
+            self._arrived.append(request)
+        else:
+            self._chosen.arrive(request)
+
+    def finish(self, request: int, output: int) -> None:
+        self._rules().finish(request, output)
+
+    def next_eviction(self, state: State) -> int | None:
+        if isinstance(self._chosen, a_ell.PromoteRules):
+            return self._chosen.next_eviction(state)
+        return None
+
+    def evict(self, state: State) -> list[int]:
+        return self._rules().evict(state)
+
+    def admit(self, state: State) -> list[int]:
+        return self._rules().admit(state)
+
+    def quiet(self) -> bool:
+        return self._rules().quiet()
+
+    def fingerprint(self) -> object:
+        return None  # either of them always ends
+
+    def _rules(self) -> Rules:
+        if self._chosen is None:
+            apart = any(far_apart(*self._intervals[request]) for request in self._arrived)
+            self._chosen = self._promote if apart else self._refine
+            for request in self._arrived:
+                self._chosen.arrive(request)
+        return self._chosen
+
+
+def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+    """Return the rules of one run."""
+    return SwitchRules(known, a_ell.rules(known, rng, values), a_min.rules(known, rng, values))
+
+
+POLICY = RoundPolicy(
+    "a-switch",
+    clairvoyant=False,
+    randomised=True,
+    guarantee=(
+        "expected TEL at most 1 + α/(2(1 − α)) + O(1/M) times that of h-sf for α < (3 − √5)/2, "
+        "else (3 − α)/2 + O(1/M), α = ℓ/u, if every output is ℓ or u, all arriving at 0 with "
+        "equal prompts (C sec. 5.1)"
+    ),
+    rules=rules,
+)

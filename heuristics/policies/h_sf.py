@@ -1,0 +1,32 @@
+"""Hindsight shortest first: the most requests that fit, by true outputs (C Alg. 3, H-SF).
+
+It is clairvoyant and has no parameters.  In every round it starts a largest set of waiting
+requests that the look-ahead of chen2025 (3) allows.  Ties go by arrival, then by position.
+
+With equal prompts, which chen2025 assumes throughout, that set is the longest feasible prefix of
+the waiting requests by output.  Proof: let U be feasible at round t, |U| = m, and V the m shortest
+waiting requests.  Pair them by rank; then the k-th of V is no longer than the k-th of U, both
+start at t with the same prompt, so at every later time the k-th of V holds what the k-th of U
+holds, or nothing because it has ended.  So V is feasible too.  Subsets of feasible sets are
+feasible, so going through the order up to the first misfit finds the largest m; among all sets of
+that size it takes one with the least total output.
+
+With unequal prompts chen2025 defines nothing.  Here the same prefix by output is taken, which
+makes the schedule of ``mc-sf``; it need not be a largest feasible set.
+
+No guarantee is claimed: chen2025 uses it as the benchmark in its competitive ratios, and it is not
+always optimal (see ``mc_sf``).
+"""
+
+import numpy as np
+
+from heuristics.policy import Keys, Known, ListPolicy, Values
+
+
+def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+    """Smaller o first."""
+    del rng, values
+    return (known.outputs,)
+
+
+POLICY = ListPolicy("h-sf", rank=rank)
