@@ -1,0 +1,135 @@
+"""Sorted-F on lower bounds that grow as tokens are made, smallest evicted first (W Alg. 5).
+
+Not clairvoyant: it sees prediction intervals and uses their lower ends alone.  Each request has an
+estimate of its output, at first the lower end, never less than the tokens that it has made.
+Phase 1 of Sorted-F orders what waits by estimates, anew at every arrival; ``phase1`` says in which
+form (``swap``, ``dp`` or ``exact``, see the policies of these names).
+
+What the pseudocode leaves open, and how it is read here:
+
+- An active request that is not finished makes at least one more token, so the look-ahead believes
+  its output to be max(estimate, made + 1).  Then no projected time but the next one can exceed
+  the memory: later ones count only requests that have not outgrown the estimates with which they
+  passed the look-ahead.
+- W admits before it evicts, with the overflow in sight, so a round that evicts admits nothing.
+- Among equal estimates the request that comes last in the order is evicted first.
+- An evicted request loses its tokens, keeps what they say of its output, and takes its old place
+  in the order, which is ahead of all that waited when it was admitted.
+
+It always finishes.  Estimates only grow and never exceed the outputs, so from some round on none
+of those kept at evictions changes.  If no request completed after that, each active one would be
+evicted in turn, with no more tokens than its estimate.  Look at the last of them by estimate, then
+by order: another active request must have a larger estimate, so it has outgrown the one it came
+with, so it can never be evicted and completes.
+
+No worst-case guarantee is claimed, by W neither.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+
+import numpy as np
+
+from heuristics.admission import first_feasible_start
+from heuristics.batching import Pool
+from heuristics.batching.swap import order_by_swaps
+from heuristics.batching.table import order_by_peaks, order_exactly
+from heuristics.policy import Choice, Known, RoundPolicy, Rules, State, Values
+
+PHASE_1 = {"swap": order_by_swaps, "dp": order_by_peaks, "exact": order_exactly}
+
+
+class _AdaptiveRules:
+    def __init__(self, known: Known, phase1: str) -> None:
+        self._known = known
+        self._order = PHASE_1[phase1]
+        self._estimates: list[int] = known.lower.tolist()
+        #: Number of the plan and place in it: what an earlier plan had admitted comes first.
+        self._places = [(0, 0)] * len(known)
+        self._plans = 0
+        self._queue: list[int] = []
+        self._stale = False
+        self._evicted_in: int | None = None
+
+    def arrive(self, request: int) -> None:
+        self._queue.append(request)
+        self._stale = True
+
+    def finish(self, request: int, output: int) -> None:
+        del request, output
+
+    def evict(self, state: State) -> list[int]:
+        first = min(
+            state.starts,
+            key=lambda request: (
+                max(self._estimates[request], state.made(request)),
+                tuple(-number for number in self._places[request]),
+            ),
+        )
+        self._estimates[first] = max(self._estimates[first], state.made(first))
+        self._evicted_in = state.now
+        if self._stale:
+            self._plan()
+        insort(self._queue, first, key=self._places.__getitem__)
+        return [first]
+
+    def admit(self, state: State) -> list[int]:
+        if self._evicted_in == state.now:
+            return []
+        if self._stale:
+            self._plan()
+        active = sorted(self._believed(state, request) for request in state.starts)
+        held_next = state.tokens_next
+        count = 0
+        for request in self._queue:
+            prompt, estimate = state.prompts[request], self._estimates[request]
+            if held_next + prompt + 1 > state.memory:
+                break
+            ends, bases = [end for end, _ in active], [base for _, base in active]
+            begin = first_feasible_start(
+                ends, bases, len(active), prompt, estimate, state.memory, state.now, state.now + 1
+            )
+            if begin > state.now:
+                break
+            insort(active, (state.now + estimate, prompt - state.now))
+            held_next += prompt + 1
+            count += 1
+        admitted, self._queue = self._queue[:count], self._queue[count:]
+        return admitted
+
+    def quiet(self) -> bool:
+        return False
+
+    def fingerprint(self) -> object:
+        return None  # it always finishes
+
+    def _plan(self) -> None:
+        waiting = np.array(sorted(self._queue), dtype=np.int64)
+        estimates = np.array([self._estimates[i] for i in waiting.tolist()], dtype=np.int64)
+        order = self._order(Pool.of(self._known.take(waiting), estimates))
+        self._queue = waiting[order].tolist()
+        self._plans += 1
+        for place, request in enumerate(self._queue):
+            self._places[request] = (self._plans, place)
+        self._stale = False
+
+    def _believed(self, state: State, request: int) -> tuple[int, int]:
+        """Return end and base (prompt − start) that the look-ahead takes for an active request."""
+        start = state.starts[request]
+        believed = max(self._estimates[request], state.made(request) + 1)
+        return start + believed, state.prompts[request] - start
+
+
+def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+    """Return the rules for one run."""
+    del rng
+    return _AdaptiveRules(known, values["phase1"])
+
+
+POLICY = RoundPolicy(
+    "sorted-f-amin",
+    clairvoyant=False,
+    parameters=(Choice("phase1", tuple(PHASE_1), "how Phase 1 chooses batches"),),
+    rules=rules,
+)

@@ -1,0 +1,427 @@
+"""Sorted-F and its relatives against literal transcriptions, enumeration and the paper's lemmas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heuristics.batching import Pool, compare_f, in_batches
+from heuristics.batching.quantile import order_by_quantiles
+from heuristics.batching.swap import first_fit
+from heuristics.batching.table import order_by_peaks, order_exactly
+from heuristics.clock import UNIT, AffineClock
+from heuristics.policies import local_search, sorted_f_exact
+from heuristics.policy import NotApplicableError
+from heuristics.registry import policies
+from heuristics.simulator import Setting, run_on_clock, run_policy
+from instances import Instance, Request
+from schedules import check_schedule
+from tests.oracles.draws import instances
+from tests.oracles.literal_sorted_f import (
+    Choose,
+    algorithm_2,
+    algorithm_3,
+    algorithm_4,
+    algorithm_5,
+    algorithm_7,
+    enumerate_best,
+    fits_together,
+    items_of,
+    metric,
+    phase_1,
+    phase_2,
+)
+
+EXAMPLE_3_1 = Instance(
+    "example_3_1",
+    64,
+    (Request(0, 0, 63, 1), *(Request(i, 0, 1, 2) for i in range(1, 22))),
+)
+
+
+@st.composite
+def with_intervals(draw: st.DrawFn, max_requests: int = 8) -> Instance:
+    """Draw an instance whose requests carry prediction intervals."""
+    plain = draw(instances(max_requests=max_requests))
+    requests = tuple(
+        Request(
+            r.id,
+            r.arrival,
+            r.prompt,
+            r.output,
+            draw(st.integers(1, r.output)),
+            draw(st.integers(r.output, plain.memory)),
+        )
+        for r in plain.requests
+    )
+    return Instance("intervals", plain.memory, requests)
+
+
+def planned(choose: Choose, memory: int) -> Callable[..., list[int]]:
+    """Return Phase 1 with one way to choose a batch."""
+    return lambda items: phase_1(items, memory, choose)
+
+
+@pytest.mark.parametrize(
+    ("name", "choose"), [("sorted-f-dp", algorithm_2), ("sorted-f-swap", algorithm_3)]
+)
+@given(instance=instances(max_requests=9))
+@settings(max_examples=400, deadline=None)
+def test_equals_the_pseudocode(name: str, choose: Choose, instance: Instance) -> None:
+    """Compact tables and one-pass swap searches start every request as the pseudocode does."""
+    expected = phase_2(instance, planned(choose, instance.memory))
+    assert list(run_policy(policies()[name], instance).starts) == expected
+
+
+@given(instance=instances(max_requests=14, max_memory=40, max_arrival=0))
+@settings(max_examples=200, deadline=None)
+def test_swaps_of_longer_lists_equal_the_pseudocode(instance: Instance) -> None:
+    """With more requests than fit several swaps follow each other, in the order of the loops."""
+    expected = phase_2(instance, planned(algorithm_3, instance.memory))
+    assert list(run_policy(policies()["sorted-f-swap"], instance).starts) == expected
+
+
+@given(instance=instances(max_requests=10), seed=st.integers(0, 9))
+@settings(max_examples=400, deadline=None)
+def test_quantile_equals_the_pseudocode(instance: Instance, seed: int) -> None:
+    """Given the same generator, the filters on arrays choose what the loops of Alg. 4 choose."""
+    choose = algorithm_4(np.random.default_rng(seed))
+    expected = phase_2(instance, planned(choose, instance.memory))
+    schedule = run_policy(policies()["sorted-f-quantile"], instance, Setting(seed=seed))
+    assert list(schedule.starts) == expected
+
+
+@given(instance=instances(max_requests=9), data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_lp_orders_equal_the_pseudocode(instance: Instance, data: st.DataObject) -> None:
+    """Alg. 6 and 7 with any advice, ties included, over requests known from the start."""
+    halves = st.integers(0, 8).map(lambda value: value / 2)
+    n = len(instance)
+    advice = data.draw(st.lists(halves, min_size=n, max_size=n))
+    setting = Setting(advice=np.array(advice))
+    by_advice = phase_2(
+        instance,
+        lambda items: [
+            item.position for item in sorted(items, key=lambda i: (advice[i.position], i))
+        ],
+        offline=True,
+    )
+    assert list(run_policy(policies()["sorted-lp"], instance, setting).starts) == by_advice
+    swapped = phase_2(instance, planned(algorithm_7(advice), instance.memory), offline=True)
+    assert list(run_policy(policies()["lp-swap"], instance, setting).starts) == swapped
+
+
+@pytest.mark.parametrize(("phase1", "choose"), [("swap", algorithm_3), ("dp", algorithm_2)])
+@given(instance=with_intervals())
+@settings(max_examples=300, deadline=None)
+def test_amin_equals_the_pseudocode(phase1: str, choose: Choose, instance: Instance) -> None:
+    """Starts and cancelled attempts are those of Alg. 5 with evictions after admissions."""
+    lower = [request.output_lower or 0 for request in instance.requests]
+    starts, attempts = algorithm_5(instance, lower, choose)
+    policy = policies()["sorted-f-amin"]
+    schedule = run_policy(policy, instance, Setting(values={"phase1": phase1}))
+    assert list(schedule.starts) == starts
+    found = schedule.attempts or ((),) * len(instance)
+    assert [list(each) for each in found] == attempts
+    assert check_schedule(instance, schedule).valid
+
+
+@pytest.mark.parametrize("phase1", ["swap", "dp", "exact"])
+@given(instance=instances())
+@settings(max_examples=100, deadline=None)
+def test_amin_with_exact_predictions_is_sorted_f(phase1: str, instance: Instance) -> None:
+    """Where the lower ends are the outputs nothing overflows, and the order is Sorted-F's."""
+    adaptive = run_policy(policies()["sorted-f-amin"], instance, Setting(values={"phase1": phase1}))
+    plain = run_policy(policies()[f"sorted-f-{phase1}"], instance)
+    assert adaptive.attempts is None
+    assert adaptive.starts == plain.starts
+
+
+def test_amin_evicts_the_smallest_estimate() -> None:
+    """Two requests that outgrow M: the later of equals goes, and starts again when M suffices."""
+    # Both are believed to make 1 token.  At time 2 they would hold 4 + 4 > 7, so at round 1 the
+    # second is cancelled after 1 token.  The first holds 2 + j at time j and completes at 3; while
+    # it runs, 2 + 1 + 4 = 7 tokens at time 2 would fit, but a round that evicts admits nothing; at
+    # round 2 the believed token fits again (5 + 3 > 7 does not), so it waits until round 3.
+    requests = tuple(Request(i, 0, 2, 3, 1, 3) for i in range(2))
+    schedule = run_policy(policies()["sorted-f-amin"], Instance("two", 7, requests))
+    assert schedule.starts == (0, 3)
+    assert schedule.attempts == ((), ((0, 1),))
+
+
+@given(instance=instances(max_requests=9, max_arrival=0))
+@settings(max_examples=300, deadline=None)
+def test_exact_phase_1_is_optimal(instance: Instance) -> None:
+    """Each batch fits when started together and attains the least (F, −size) of all subsets."""
+    items = items_of(instance)
+    pool = Pool(instance.memory, instance.arrivals, instance.prompts, instance.outputs)
+    order = order_exactly(pool).tolist()
+    assert sorted(order) == list(range(len(items)))
+    while order:
+        best = enumerate_best([items[i] for i in sorted(order)], instance.memory)
+        size = -best[1]
+        batch = [items[i] for i in order[:size]]
+        assert fits_together(batch, instance.memory)
+        assert (metric(batch), -size) == best
+        assert all(a.output <= b.output for a, b in pairwise(batch))
+        order = order[size:]
+
+
+@pytest.mark.parametrize("order_of", [order_exactly, order_by_peaks])
+@given(instance=instances(max_requests=12, max_memory=60, max_arrival=0))
+@settings(max_examples=200, deadline=None)
+def test_lemma_3_3(order_of: Callable[[Pool], object], instance: Instance) -> None:
+    """W Lemma 3.3: in a batch of least F the mean output exceeds half of the longest."""
+    outputs = instance.outputs
+    pool = Pool(instance.memory, instance.arrivals, instance.prompts, outputs)
+    seen: list[np.ndarray] = []
+
+    def record(pool: Pool, line: np.ndarray, choose: Callable[..., np.ndarray]) -> np.ndarray:
+        def choose_and_note(line: np.ndarray) -> np.ndarray:
+            chosen = choose(line)
+            seen.append(outputs[line[chosen]])
+            return chosen
+
+        return in_batches(pool, line, choose_and_note)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("heuristics.batching.table.in_batches", record)
+        order_of(pool)
+    assert sum(len(batch) for batch in seen) == len(instance)
+    assert all(2 * batch.sum() > len(batch) * batch.max() for batch in seen)
+
+
+def test_exact_batches_can_exceed_the_sum_of_peaks() -> None:
+    """Alg. 1 lets prompts end before others peak, which the bound of Alg. 2 forbids."""
+    # (s, o) = (3, 1) and (0, 2), M = 5: 4 + 1 tokens at time 1, then 2; the peaks sum to 4 + 2.
+    # Together F = 3/4 beats F = 1 of the first alone, so Alg. 1 starts both at 0.
+    instance = Instance("weaker", 5, (Request(0, 0, 3, 1), Request(1, 0, 0, 2)))
+    pool = Pool(5, instance.arrivals, instance.prompts, instance.outputs)
+    sizes: dict[str, list[int]] = {"exact": [], "peaks": []}
+    for name, order_of in (("exact", order_exactly), ("peaks", order_by_peaks)):
+
+        def note(
+            pool: Pool,
+            line: np.ndarray,
+            choose: Callable[..., np.ndarray],
+            sizes: list[int] = sizes[name],
+        ) -> np.ndarray:
+            def counted(line: np.ndarray) -> np.ndarray:
+                chosen = choose(line)
+                sizes.append(int(chosen.sum()))
+                return chosen
+
+            return in_batches(pool, line, counted)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("heuristics.batching.table.in_batches", note)
+            order_of(pool)
+    assert sizes == {"exact": [2], "peaks": [1, 1]}
+
+
+@pytest.mark.parametrize(
+    "name", ["sorted-f-dp", "sorted-f-exact", "sorted-f-swap", "sorted-f-quantile", "sorted-f-amin"]
+)
+def test_example_3_1(name: str) -> None:
+    """W Example 3.1: the 21 short prompts first, 21·2 + 3 = 45, where MC-SF needs 64."""
+    # F of the 21 is 42/441 < 1 = F of the other; their peaks sum to 21·3 = 63 ≤ 64.
+    assert run_policy(policies()[name], EXAMPLE_3_1).tel == 45
+    assert run_policy(policies()["mc-sf"], EXAMPLE_3_1).tel == 64
+
+
+def test_example_3_1_with_arrivals() -> None:
+    """The order is planned anew when requests arrive, over what waits then."""
+    # The long prompt is alone at 0, runs to 1, and the others take 1..3: 1 + 21·2 + 21·0.
+    late = tuple(
+        Request(r.id, 0 if r.id == 0 else 1, r.prompt, r.output) for r in EXAMPLE_3_1.requests
+    )
+    assert run_policy(policies()["sorted-f-swap"], Instance("late", 64, late)).tel == 43
+
+
+@given(
+    a=st.tuples(st.integers(1, 10**12), st.integers(1, 10**6)),
+    b=st.tuples(st.integers(1, 10**12), st.integers(1, 10**6)),
+)
+def test_f_is_compared_exactly(a: tuple[int, int], b: tuple[int, int]) -> None:
+    """The comparison is that of the fractions, where floating point sees ties that are none."""
+    left, right = Fraction(a[0], a[1] ** 2), Fraction(b[0], b[1] ** 2)
+    assert compare_f(*a, *b) == (left > right) - (left < right)
+    assert compare_f(10**12, 10**6, 10**12 + 1, 10**6) == -1
+
+
+@given(
+    sizes=st.lists(st.integers(1, 30), max_size=40),
+    capacity=st.integers(0, 200),
+)
+def test_first_fit_in_runs(sizes: list[int], capacity: int) -> None:
+    """Taking runs at once chooses what adding one by one chooses."""
+    expected, left = [], capacity
+    for place, size in enumerate(sizes):
+        if size <= left:
+            expected.append(place)
+            left -= size
+    assert first_fit(np.array(sizes, dtype=np.int64), capacity).tolist() == expected
+
+
+def test_long_lists_are_read_in_pieces() -> None:
+    """Lists beyond the length of one piece lose nothing at the seams."""
+    # 10,000 sizes of 1 and capacity 9,999: all but the last; then one batch of the last.
+    assert len(first_fit(np.ones(10_000, dtype=np.int64), 9_999)) == 9_999
+    n = 3_000
+    zeros, ones = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64)
+    expected = list(range(n))
+    instance = Instance("ones", n - 1, tuple(Request(i, 0, 0, 1) for i in range(n)))
+    starts = run_policy(policies()["sorted-f-swap"], instance).starts
+    assert list(starts) == [0] * (n - 1) + [1]
+    pool = Pool(n - 1, zeros, zeros, ones)
+    assert order_by_quantiles(pool, np.random.default_rng(0)).tolist() == expected
+
+
+def test_shares_of_long_requests_are_compared_exactly() -> None:
+    """Shares that differ by less than a double can tell are still put in order."""
+    # (x − 2)/(x − 1) < (x − 1)/x, with a gap of 1/(x(x − 1)), about 10^-18: equal as doubles.
+    # The sample is one of the two, with the smaller output and peak or not; in the first case the
+    # small one is the core, in the second both are; either way it comes first and shares decide
+    # nothing.  So the prompts of 1 are joined by a request that makes the sample small.
+    x = 10**9
+    assert (x - 2) / (x - 1) == (x - 1) / x
+    outputs = np.array([1, x - 1, x - 2], dtype=np.int64)
+    prompts = np.array([1, 1, 1], dtype=np.int64)
+    pool = Pool(x + 1, np.zeros(3, dtype=np.int64), prompts, outputs)
+    seeds = [s for s in range(20) if np.random.default_rng(s).choice(3, 1, shuffle=False)[0] == 0]
+    # A sample of the short one alone: it is the core (2 tokens), then x − 1 of x + 1 are left,
+    # which the third fills (peak x − 1) and the second (peak x) exceeds.
+    for seed in seeds:
+        order = order_by_quantiles(pool, np.random.default_rng(seed)).tolist()
+        assert order == [0, 2, 1]
+
+
+def test_quantile_depends_on_the_seed_alone() -> None:
+    """The same seed repeats a schedule; among a few seeds some differ."""
+    rng = np.random.default_rng(7)
+    requests = tuple(
+        Request(i, 0, int(s), int(o)) for i, (s, o) in enumerate(rng.integers(1, 50, (60, 2)))
+    )
+    instance = Instance("draws", 100, requests)
+    policy = policies()["sorted-f-quantile"]
+    runs = [run_policy(policy, instance, Setting(seed=seed)).starts for seed in range(4)]
+    again = [run_policy(policy, instance, Setting(seed=seed)).starts for seed in range(4)]
+    assert runs == again
+    assert len(set(runs)) > 1
+
+
+@pytest.mark.parametrize("name", ["sorted-f-dp", "sorted-f-exact"])
+def test_tables_that_would_not_fit_are_refused(name: str) -> None:
+    """A memory of 10^9 tokens would need tables of gigabytes: refused in one line."""
+    requests = tuple(Request(i, 0, 10**8, 10**8) for i in range(20))
+    with pytest.raises(NotApplicableError, match="cells") as refusal:
+        run_policy(policies()[name], Instance("large", 10**9, requests))
+    assert "\n" not in str(refusal.value)
+
+
+def test_tables_are_as_wide_as_the_requests() -> None:
+    """A large memory alone is no obstacle: the table ends where all peaks together end."""
+    requests = tuple(Request(i, 0, i, 1 + i % 3) for i in range(12))
+    instance = Instance("roomy", 10**9, requests)
+    assert set(run_policy(policies()["sorted-f-dp"], instance).starts) == {0}
+    assert set(run_policy(sorted_f_exact.POLICY, instance).starts) == {0}
+
+
+SIMPLE = ("fcfs", "mc-sf", "mc-sf-total", "svf", "output-peak")
+
+
+@given(instance=instances(max_requests=10), seed=st.integers(0, 3))
+@settings(max_examples=40, deadline=None)
+def test_local_search_is_never_worse(instance: Instance, seed: int) -> None:
+    """With or without moves the result is at least as good as every simple order."""
+    best = min(run_policy(policies()[name], instance).tel for name in SIMPLE)
+    policy = policies()["local-search"]
+    assert run_policy(policy, instance, Setting(values={"moves": 0})).tel == best
+    searched = run_policy(policy, instance, Setting(values={"moves": 60}, seed=seed))
+    assert searched.tel <= best
+    assert check_schedule(instance, searched).valid
+
+
+def test_local_search_finds_an_optimum() -> None:
+    """J1's counterexample: MC-SF needs 13, a swapped list reaches the optimum of 12."""
+    requests = tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3)))
+    instance = Instance("counterexample", 5, requests)
+    assert run_policy(policies()["local-search"], instance).tel == 12
+
+
+def test_the_simple_orders_are_the_registered_ones() -> None:
+    """Local search starts from the ranks of the policies that it is compared with."""
+    assert [policies()[name].rank for name in SIMPLE] == list(local_search.SIMPLE)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["local-search", "lp-swap", "sorted-lp"])
+@given(instance=instances(max_requests=8))
+@settings(max_examples=40, deadline=None)
+def test_offline_orders_are_the_same_on_the_clock(name: str, instance: Instance) -> None:
+    """The kernel and the round-by-round driver start the same order in the same rounds."""
+    values = {"moves": 20} if name == "local-search" else None
+    advice = np.array([float(request.output) for request in instance.requests])
+    setting = Setting(values=values, advice=advice)
+    trace = run_on_clock(policies()[name], instance, UNIT, setting)
+    starts = [segments[-1].start for segments in trace.segments]
+    assert starts == list(run_policy(policies()[name], instance, setting).starts)
+
+
+def test_local_search_takes_arrivals_in_seconds() -> None:
+    """Under a clock in seconds the list is searched with arrivals rounded up to rounds."""
+    instance = Instance(
+        "seconds", 9, tuple(Request(i, 0.4 * i, 1, 2) for i in range(5)), time_unit="second"
+    )
+    trace = run_on_clock(policies()["local-search"], instance, AffineClock(0.1, 0.01))
+    assert all(len(segments) == 1 for segments in trace.segments)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("mc-sf-first-fit", lambda item: item.output),
+        (
+            "svf-first-fit",
+            lambda item: item.prompt * item.output + sum(range(1, item.output + 1)),
+        ),
+    ],
+)
+@given(instance=instances(max_requests=9))
+@settings(max_examples=200, deadline=None)
+def test_first_fit_passes_over_misfits(
+    name: str, key: Callable[..., int], instance: Instance
+) -> None:
+    """Round by round, every waiting request is tried in rank order."""
+    expected = phase_2(
+        instance,
+        lambda items: [item.position for item in sorted(items, key=lambda i: (key(i), i))],
+        first_fit=True,
+    )
+    assert list(run_policy(policies()[name], instance).starts) == expected
+
+
+@given(instance=instances(max_requests=9), threshold=st.sampled_from([0.0, 0.5, 1.0, 3.0]))
+@settings(max_examples=150, deadline=None)
+def test_one_bit_and_product_orders(instance: Instance, threshold: float) -> None:
+    """``svf-1bit`` sorts by one comparison, ``output-peak`` by o·(s + o), ties by arrival."""
+
+    def is_large(item: object) -> bool:
+        volume = item.prompt * item.output + sum(range(1, item.output + 1))  # type: ignore[attr-defined]
+        return volume > threshold * instance.memory
+
+    expected = phase_2(
+        instance, lambda items: [i.position for i in sorted(items, key=lambda i: (is_large(i), i))]
+    )
+    setting = Setting(values={"threshold": threshold})
+    assert list(run_policy(policies()["svf-1bit"], instance, setting).starts) == expected
+    expected = phase_2(
+        instance,
+        lambda items: [i.position for i in sorted(items, key=lambda i: (i.output * i.peak, i))],
+    )
+    assert list(run_policy(policies()["output-peak"], instance).starts) == expected
