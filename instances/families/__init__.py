@@ -14,7 +14,7 @@ from functools import cache
 
 from instances.model import Instance
 
-_HELPERS = frozenset({"build", "draws"})
+_HELPERS = frozenset({"build", "draws", "fitted"})
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def test_a_negative_seed_is_refused(name: str) -> None:
 def test_every_file_is_a_family_with_a_summary() -> None:
     """Each file of the folder but the helpers is listed under its name with hyphens."""
     folder = Path(instances.families.__path__[0])
-    stems = {path.stem for path in folder.glob("[!_]*.py")} - {"build", "draws"}
+    stems = {path.stem for path in folder.glob("[!_]*.py")} - {"build", "draws", "fitted"}
     assert set(families()) == {stem.replace("_", "-") for stem in stems}
     assert all(family.summary for family in families().values())
 
@@ -546,3 +546,24 @@ def _kinds(instance: Instance) -> dict[tuple[int, int], int]:
 
 def _predictions(instance: Instance) -> set[tuple[int | None, int | None]]:
     return {(request.output_lower, request.output_upper) for request in instance.requests}
+
+
+@pytest.mark.parametrize(
+    ("name", "prompts", "outputs"),
+    [("chat", (40.62, 11), (85.32, 45)), ("summarize", (2546.39, 2546.39), (296.08, 161))],
+)
+def test_fitted_lengths(
+    name: str, prompts: tuple[float, float], outputs: tuple[float, float]
+) -> None:
+    """Means and medians are the published ones to 8 %, clipping included."""
+    instance = families()[name].generate(n=20_000)
+    for lengths, (mean, median) in ((instance.prompts, prompts), (instance.outputs, outputs)):
+        assert float(np.mean(lengths)) == pytest.approx(mean, rel=0.08)
+        assert float(np.median(lengths)) == pytest.approx(median, rel=0.08)
+        assert 1 <= lengths.min() <= lengths.max() <= 4096
+
+
+def test_a_fifth_of_the_mix_are_summaries() -> None:
+    """Among 1,000 requests 200 are summaries: their prompts stand out above 700 tokens."""
+    instance = families()["mix80-20"].generate(n=1000)
+    assert 180 <= int((instance.prompts > 700).sum()) <= 215
