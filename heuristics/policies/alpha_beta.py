@@ -10,7 +10,8 @@ It is not clairvoyant and uses no prediction; the draws depend on the seed only.
 is ``alpha-greedy``, endless loops included.
 
 Guarantee: none; for β < 1 it ends with probability 1, since sooner or later one request is left
-alone, which always fits.
+alone and completes.  But that may take very many rounds: with a small α new requests fill the
+memory again at once, and one with a peak near M must survive each overflow with chance 1 − β.
 """
 
 from __future__ import annotations
