@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 
-from heuristics.admission import first_feasible_start
 from heuristics.policy import State
 
 
@@ -13,35 +12,37 @@ class BelievedEnds:
 
     An active request is believed to make as many tokens as was said when it was added, and one
     more than it has made as soon as that is more: it is not finished, so its next token comes.
+
+    Requests that are believed to end in the same round are counted together, so a look-ahead costs
+    as many steps as there are different ends, however many requests are active.
     """
 
     def __init__(self) -> None:
-        # Of the requests that are believed to run beyond the next time, sorted by end, as in
-        # ``heuristics.admission``; those overdue are believed to end at the next time, so all
-        # that matters of them is in ``State.tokens_next``.
+        # Only ends after the round of the last look-ahead: a request that has outlived its end is
+        # believed to end at the next time, and what it holds then is in ``State.tokens_next``.
         self._ends: list[int] = []
-        self._bases: list[int] = []
-        self._ids: list[int] = []
-        self._end_of: dict[int, int] = {}
+        #: By end: how many requests, and the sum of prompt − start (they hold that + time each).
+        self._groups: dict[int, list[int]] = {}
+        self._all = [0, 0]
+        self._of: dict[int, tuple[int, int]] = {}
 
     def add(self, request: int, prompt: int, belief: int, now: int) -> None:
         """Take note of a start in round ``now`` with a believed output (tokens)."""
-        end = now + belief
-        position = bisect_right(self._ends, end)
-        self._ends.insert(position, end)
-        self._bases.insert(position, prompt - now)
-        self._ids.insert(position, request)
-        self._end_of[request] = end
+        end, base = now + belief, prompt - now
+        if end not in self._groups:
+            insort(self._ends, end)
+            self._groups[end] = [0, 0]
+        self._of[request] = (end, base)
+        self._change(end, 1, base)
 
     def remove(self, request: int) -> None:
         """Take note that a request has completed or was cancelled."""
-        end = self._end_of.pop(request)
-        position = bisect_left(self._ends, end)
-        while position < len(self._ends) and self._ends[position] == end:
-            if self._ids[position] == request:
-                self._delete(position, position + 1)
-                return
-            position += 1
+        end, base = self._of.pop(request)
+        if end not in self._groups:
+            return
+        self._change(end, -1, -base)
+        if not self._groups[end][0]:
+            del self._groups[end], self._ends[bisect_left(self._ends, end)]
 
     def allows(self, state: State, tokens_next: int, prompt: int, belief: int) -> bool:
         """Return whether a request can start now without exceeding M if all beliefs are true.
@@ -55,12 +56,29 @@ class BelievedEnds:
         """
         if tokens_next + prompt + 1 > state.memory:
             return False
-        now = state.now
-        self._delete(0, bisect_right(self._ends, now))
-        begin = first_feasible_start(
-            self._ends, self._bases, len(self._ends), prompt, belief, state.memory, now, now + 1
-        )
-        return bool(begin == now)
+        self._drop_until(state.now)
+        count, bases = self._all
+        last = state.now + belief
+        # Tokens held only grow between two ends, so it is enough to look at the ends.
+        for end in self._ends:
+            if end >= last:
+                break
+            if bases + count * end + prompt + end - state.now > state.memory:
+                return False
+            ended, their_bases = self._groups[end]
+            count -= ended
+            bases -= their_bases
+        return count == 0 or bases + count * last + prompt + belief <= state.memory
 
-    def _delete(self, first: int, last: int) -> None:
-        del self._ends[first:last], self._bases[first:last], self._ids[first:last]
+    def _drop_until(self, now: int) -> None:
+        past = bisect_right(self._ends, now)
+        for end in self._ends[:past]:
+            count, bases = self._groups[end]
+            self._change(end, -count, -bases)
+            del self._groups[end]
+        del self._ends[:past]
+
+    def _change(self, end: int, count: int, base: int) -> None:
+        for totals in (self._groups[end], self._all):
+            totals[0] += count
+            totals[1] += base

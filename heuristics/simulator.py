@@ -28,6 +28,9 @@ from heuristics.rounds import Trace, drive
 from instances import Instance
 from schedules import Schedule, make_schedule
 
+#: Keeps a policy's draws apart from those of an instance or a prediction with the same seed.
+_STREAM = 0x706F6C69
+
 
 class AdviceError(Exception):
     """A policy needs advice (the solution of a relaxation) that it was not given."""
@@ -129,6 +132,15 @@ def run_on_clock(
     )
 
 
+def policy_generator(seed: int) -> np.random.Generator:
+    """Return the generator of a policy's draws.
+
+    The seed alone would repeat the words from which ``instances.families`` draws an instance of
+    the same seed, and a random order would follow the outputs that it must not know.
+    """
+    return np.random.default_rng([_STREAM, seed])
+
+
 def _prepare(
     policy: Policy, instance: Instance, arrivals: NDArray[np.generic], setting: Setting
 ) -> tuple[Known, Values, np.random.Generator]:
@@ -141,7 +153,7 @@ def _prepare(
     known = Known(instance.memory, arrivals, instance.prompts, lower, upper)
     values = {parameter.name: parameter.default for parameter in policy.parameters}
     values |= setting.values or {}
-    return known, values, np.random.default_rng(setting.seed)
+    return known, values, policy_generator(setting.seed)
 
 
 def _by_rank(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
