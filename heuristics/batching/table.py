@@ -125,7 +125,7 @@ def _walk_back(
     for i in range(len(tokens) - 1, -1, -1):
         bits, columns = history[i]
         column = held - int(tokens[i])
-        if size == 0 or size > i + 1 or not 0 <= column < columns:
+        if size == 0 or not 0 <= column < columns:
             continue
         place = (size - 1) * columns + column
         if bits[place >> 3] >> (7 - (place & 7)) & 1:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heuristics.batching import Pool, compare_f, in_batches
-from heuristics.batching.quantile import order_by_quantiles
+from heuristics.batching.quantile import draw_sample, order_by_quantiles
 from heuristics.batching.swap import first_fit
 from heuristics.batching.table import order_by_peaks, order_exactly
 from heuristics.clock import UNIT, AffineClock
@@ -68,6 +68,24 @@ def planned(choose: Choose, memory: int) -> Callable[..., list[int]]:
     return lambda items: phase_1(items, memory, choose)
 
 
+def batches_of(pool: Pool, order_of: Callable[[Pool], object]) -> list[np.ndarray]:
+    """Return the positions of each batch that a Phase 1 by table chooses."""
+    batches: list[np.ndarray] = []
+
+    def record(pool: Pool, line: np.ndarray, choose: Callable[..., np.ndarray]) -> np.ndarray:
+        def choose_and_note(line: np.ndarray) -> np.ndarray:
+            chosen = choose(line)
+            batches.append(line[chosen])
+            return chosen
+
+        return in_batches(pool, line, choose_and_note)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("heuristics.batching.table.in_batches", record)
+        order_of(pool)
+    return batches
+
+
 @pytest.mark.parametrize(
     ("name", "choose"), [("sorted-f-dp", algorithm_2), ("sorted-f-swap", algorithm_3)]
 )
@@ -91,6 +109,16 @@ def test_swaps_of_longer_lists_equal_the_pseudocode(instance: Instance) -> None:
 @settings(max_examples=400, deadline=None)
 def test_quantile_equals_the_pseudocode(instance: Instance, seed: int) -> None:
     """Given the same generator, the filters on arrays choose what the loops of Alg. 4 choose."""
+    choose = algorithm_4(np.random.default_rng(seed))
+    expected = phase_2(instance, planned(choose, instance.memory))
+    schedule = run_policy(policies()["sorted-f-quantile"], instance, Setting(seed=seed))
+    assert list(schedule.starts) == expected
+
+
+@given(instance=instances(max_requests=40, max_memory=60, max_arrival=0), seed=st.integers(0, 9))
+@settings(max_examples=150, deadline=None)
+def test_quantile_of_longer_lists_equals_the_pseudocode(instance: Instance, seed: int) -> None:
+    """Samples of all sizes up to twenty have the quantile that the definition states."""
     choose = algorithm_4(np.random.default_rng(seed))
     expected = phase_2(instance, planned(choose, instance.memory))
     schedule = run_policy(policies()["sorted-f-quantile"], instance, Setting(seed=seed))
@@ -180,19 +208,7 @@ def test_lemma_3_3(order_of: Callable[[Pool], object], instance: Instance) -> No
     """W Lemma 3.3: in a batch of least F the mean output exceeds half of the longest."""
     outputs = instance.outputs
     pool = Pool(instance.memory, instance.arrivals, instance.prompts, outputs)
-    seen: list[np.ndarray] = []
-
-    def record(pool: Pool, line: np.ndarray, choose: Callable[..., np.ndarray]) -> np.ndarray:
-        def choose_and_note(line: np.ndarray) -> np.ndarray:
-            chosen = choose(line)
-            seen.append(outputs[line[chosen]])
-            return chosen
-
-        return in_batches(pool, line, choose_and_note)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("heuristics.batching.table.in_batches", record)
-        order_of(pool)
+    seen = [outputs[batch] for batch in batches_of(pool, order_of)]
     assert sum(len(batch) for batch in seen) == len(instance)
     assert all(2 * batch.sum() > len(batch) * batch.max() for batch in seen)
 
@@ -203,26 +219,8 @@ def test_exact_batches_can_exceed_the_sum_of_peaks() -> None:
     # Together F = 3/4 beats F = 1 of the first alone, so Alg. 1 starts both at 0.
     instance = Instance("weaker", 5, (Request(0, 0, 3, 1), Request(1, 0, 0, 2)))
     pool = Pool(5, instance.arrivals, instance.prompts, instance.outputs)
-    sizes: dict[str, list[int]] = {"exact": [], "peaks": []}
-    for name, order_of in (("exact", order_exactly), ("peaks", order_by_peaks)):
-
-        def note(
-            pool: Pool,
-            line: np.ndarray,
-            choose: Callable[..., np.ndarray],
-            sizes: list[int] = sizes[name],
-        ) -> np.ndarray:
-            def counted(line: np.ndarray) -> np.ndarray:
-                chosen = choose(line)
-                sizes.append(int(chosen.sum()))
-                return chosen
-
-            return in_batches(pool, line, counted)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("heuristics.batching.table.in_batches", note)
-            order_of(pool)
-    assert sizes == {"exact": [2], "peaks": [1, 1]}
+    assert [len(batch) for batch in batches_of(pool, order_exactly)] == [2]
+    assert [len(batch) for batch in batches_of(pool, order_by_peaks)] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -285,18 +283,17 @@ def test_long_lists_are_read_in_pieces() -> None:
 
 def test_shares_of_long_requests_are_compared_exactly() -> None:
     """Shares that differ by less than a double can tell are still put in order."""
-    # (x − 2)/(x − 1) < (x − 1)/x, with a gap of 1/(x(x − 1)), about 10^-18: equal as doubles.
-    # The sample is one of the two, with the smaller output and peak or not; in the first case the
-    # small one is the core, in the second both are; either way it comes first and shares decide
-    # nothing.  So the prompts of 1 are joined by a request that makes the sample small.
-    x = 10**9
-    assert (x - 2) / (x - 1) == (x - 1) / x
-    outputs = np.array([1, x - 1, x - 2], dtype=np.int64)
-    prompts = np.array([1, 1, 1], dtype=np.int64)
-    pool = Pool(x + 1, np.zeros(3, dtype=np.int64), prompts, outputs)
-    seeds = [s for s in range(20) if np.random.default_rng(s).choice(3, 1, shuffle=False)[0] == 0]
-    # A sample of the short one alone: it is the core (2 tokens), then x − 1 of x + 1 are left,
-    # which the third fills (peak x − 1) and the second (peak x) exceeds.
+    # (2y − 1)/(2y + 1) < y/(y + 1), with a gap of about 1/(2y²), so both are equal as doubles,
+    # and a stable sort of doubles would leave the smaller output y first.
+    y = 4 * 10**8
+    assert (2 * y - 1) / (2 * y + 1) == y / (y + 1)
+    outputs = np.array([1, y, 2 * y - 1], dtype=np.int64)
+    prompts = np.array([1, 1, 2], dtype=np.int64)
+    # A sample of the short request alone makes it the core, with 2 tokens; what is left is just
+    # the peak 2y + 1 of the third, which comes first by share and leaves no room for the second.
+    pool = Pool(2 + 2 * y + 1, np.zeros(3, dtype=np.int64), prompts, outputs)
+    seeds = [s for s in range(20) if draw_sample(3, np.random.default_rng(s)).tolist() == [0]]
+    assert seeds
     for seed in seeds:
         order = order_by_quantiles(pool, np.random.default_rng(seed)).tolist()
         assert order == [0, 2, 1]
