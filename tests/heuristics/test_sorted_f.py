@@ -19,7 +19,7 @@ from heuristics.clock import UNIT, AffineClock
 from heuristics.policies import local_search, sorted_f_exact
 from heuristics.policy import NotApplicableError
 from heuristics.registry import policies
-from heuristics.simulator import Setting, run_on_clock, run_policy
+from heuristics.simulator import Setting, policy_generator, run_on_clock, run_policy
 from instances import Instance, Request
 from schedules import check_schedule
 from tests.oracles.draws import instances
@@ -109,7 +109,7 @@ def test_swaps_of_longer_lists_equal_the_pseudocode(instance: Instance) -> None:
 @settings(max_examples=400, deadline=None)
 def test_quantile_equals_the_pseudocode(instance: Instance, seed: int) -> None:
     """Given the same generator, the filters on arrays choose what the loops of Alg. 4 choose."""
-    choose = algorithm_4(np.random.default_rng(seed))
+    choose = algorithm_4(policy_generator(seed))
     expected = phase_2(instance, planned(choose, instance.memory))
     schedule = run_policy(policies()["sorted-f-quantile"], instance, Setting(seed=seed))
     assert list(schedule.starts) == expected
@@ -119,7 +119,7 @@ def test_quantile_equals_the_pseudocode(instance: Instance, seed: int) -> None:
 @settings(max_examples=150, deadline=None)
 def test_quantile_of_longer_lists_equals_the_pseudocode(instance: Instance, seed: int) -> None:
     """Samples of all sizes up to twenty have the quantile that the definition states."""
-    choose = algorithm_4(np.random.default_rng(seed))
+    choose = algorithm_4(policy_generator(seed))
     expected = phase_2(instance, planned(choose, instance.memory))
     schedule = run_policy(policies()["sorted-f-quantile"], instance, Setting(seed=seed))
     assert list(schedule.starts) == expected
