@@ -11,13 +11,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from heuristics.clock import UNIT, AffineClock
 from heuristics.policies.sglang_ratio import ReservationRatio
 from heuristics.policy import NotApplicableError
 from heuristics.predictions import PREDICTIONS
 from heuristics.queues import ArrivalQueue, KeyedQueue, exact
 from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import Setting, run_on_clock, run_policy
 from heuristics.spec import SpecError, read_values, split_spec
 from instances import Instance, Request
 from schedules import Schedule, check_schedule
@@ -123,6 +124,25 @@ def test_equals_the_literal_transcription(
         assert schedule == expected
         verdict = check_schedule(instance, schedule)
         assert verdict.valid, verdict.reason
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data(), instance=instances(max_requests=10), seed=st.integers(0, 9))
+@settings(max_examples=60, deadline=None)
+def test_a_clock_of_one_second_changes_nothing(
+    name: str, data: st.DataObject, instance: Instance, seed: int
+) -> None:
+    """The clock that skips no round completes everything when the unit clock does."""
+    # Clearing at random may take very many rounds where α is small.
+    values = {"alpha": 0.5, "beta": 0.5} if name == "alpha-beta" else data.draw(SETTINGS[name])
+    setting = Setting(values=values, seed=seed)
+    completions = []
+    for clock in (UNIT, AffineClock(1.0, 0.0)):
+        try:
+            completions.append(run_on_clock(policies()[name], instance, clock, setting).completions)
+        except (EndlessLoopError, NotApplicableError):
+            completions.append([])
+    assert completions[0] == completions[1]
 
 
 @pytest.mark.parametrize("name", NAMES)
