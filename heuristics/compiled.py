@@ -21,7 +21,7 @@ from heuristics import admission
 from heuristics.policy import Ints
 
 #: From this many requests on, loading the compiled kernels costs less than interpreting.
-COMPILE_FROM = 20_000
+COMPILE_FROM = 3_000
 
 
 class Kernels(Protocol):

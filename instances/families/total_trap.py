@@ -2,6 +2,12 @@
 
 Source: wang2025 Theorem 8.2 (Appendix 8): M requests with s = 1, o = √M - 1, and M^1.5 requests
 with s = √M, o = 1, all at round 0.  For M that is no square, √M is rounded down and M^1.5 = M·√M.
+
+With these numbers the ratio tends to 3 and no further, although the theorem says that it grows as
+√M: the second kind alone costs √M·Σ_{j ≤ M} j ≈ M^2.5 / 2 (printed: M^1.75 / 2) in either order, as
+much as what the trap adds, M^2.5.  With M^(1+x) requests of the second kind, x = 1/4 makes the two
+parts that stay equal to M² and the trap M^2.25: then the ratio does grow, as M^(1/4).  The
+parameter ``growth`` is that 1 + x.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ from instances.families.build import at_least, numbered
 from instances.model import Instance
 
 
-def generate(seed: int = 0, memory: int = 256) -> Instance:
+def generate(seed: int = 0, memory: int = 256, growth: float = 1.5) -> Instance:
     """Build the trap for one memory; nothing is drawn.
 
     Parameters
@@ -21,18 +27,23 @@ def generate(seed: int = 0, memory: int = 256) -> Instance:
         Without effect.
     memory : int
         M, tokens, 4 or more.  There are M + M^1.5 requests: 80 for 16, 4,352 for 256.
+    growth : float
+        Exponent of the number of requests with one output token, from 1 to 1.5.
 
     Raises
     ------
     ValueError
-        If the memory is too small.
+        If the memory is too small or the exponent out of range.
     """
     del seed
     at_least(4, memory=memory)
+    if not 1 <= growth <= 1.5:
+        raise ValueError(f"growth: expected 1 to 1.5, found {growth}")
     root = isqrt(memory)
-    rows = [(0, 1, root - 1)] * memory + [(0, root, 1)] * (memory * root)
+    flat = memory * root if growth == 1.5 else round(memory**growth)
+    rows = [(0, 1, root - 1)] * memory + [(0, root, 1)] * flat
     return Instance(
-        name=f"total_trap_{memory}",
+        name=f"total_trap_{memory}" + ("" if growth == 1.5 else f"_growth{growth:g}"),
         family="total-trap",
         source="wang2025 Theorem 8.2",
         memory=memory,

@@ -567,3 +567,12 @@ def test_a_fifth_of_the_mix_are_summaries() -> None:
     """Among 1,000 requests 200 are summaries: their prompts stand out above 700 tokens."""
     instance = families()["mix80-20"].generate(n=1000)
     assert 180 <= int((instance.prompts > 700).sum()) <= 215
+
+
+def test_total_trap_with_another_exponent() -> None:
+    """With growth 1.25 there are 256^1.25 = 1,024 requests of one output token beside 256 long."""
+    instance = families()["total-trap"].generate(memory=256, growth=1.25)
+    assert int((instance.outputs == 1).sum()) == 1024
+    assert len(instance) == 256 + 1024
+    with pytest.raises(ValueError, match="growth: expected 1 to 1.5"):
+        families()["total-trap"].generate(growth=2.0)
