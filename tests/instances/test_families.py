@@ -574,5 +574,5 @@ def test_total_trap_with_another_exponent() -> None:
     instance = families()["total-trap"].generate(memory=256, growth=1.25)
     assert int((instance.outputs == 1).sum()) == 1024
     assert len(instance) == 256 + 1024
-    with pytest.raises(ValueError, match="growth: expected 1 to 1.5"):
+    with pytest.raises(ValueError, match=r"growth: expected 1 to 1\.5"):
         families()["total-trap"].generate(growth=2.0)
