@@ -113,7 +113,13 @@ class _BlockRules:
 
     def next_eviction(self, state: State) -> int | None:
         # Blocks may run out while tokens do not, unless a block is a token.
-        return None if self._block == 1 else state.now
+        if self._block == 1 or not state.starts:
+            return None
+        free = self._blocks - self._used_next(state)
+        if free < 0:
+            return state.now
+        # In as many rounds as a block has tokens, each request begins at most one block.
+        return state.now + free // len(state.starts) * self._block + 1
 
     def quiet(self) -> bool:
         # Blocks in use only grow until something ends; the budget is new in every round.
