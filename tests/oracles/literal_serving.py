@@ -1,7 +1,7 @@
 """Round-by-round transcriptions of the serving policies: every round, every sum from scratch.
 
-No code of the simulator is used: a round is decided as the docstrings of the policies say, and
-then every running request makes one token.
+Of the simulator only the seeded generator is used: a round is decided as the docstrings of the
+policies say, and then every running request makes one token.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
-
-import numpy as np
 
 from heuristics.simulator import policy_generator
 from instances import Instance
