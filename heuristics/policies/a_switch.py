@@ -1,7 +1,7 @@
 """A_ℓ where the shortest outputs are much shorter than the longest, else A_min (C sec. 5.1).
 
 It is not clairvoyant: it looks at the prediction intervals [ℓ, u], whose ends are taken for the
-only two output lengths.  It has no parameters; the seed decides the ties of A_min.
+only two output lengths.  Parameter ``ties`` is that of ``a-min``.
 
 chen2025 compares α = ℓ/u with α* = (3 − √5)/2, where its two bounds cross: below it serves by
 A_ℓ, from it on by A_min.  Since α* is the smaller root of α² − 3α + 1 and the other exceeds 1,
@@ -79,10 +79,11 @@ POLICY = RoundPolicy(
     "a-switch",
     clairvoyant=False,
     randomised=True,
+    parameters=(a_min.TIES,),
     guarantee=(
         "expected TEL at most 1 + α/(2(1 − α)) + O(1/M) times that of h-sf for α < (3 − √5)/2, "
-        "else (3 − α)/2 + O(1/M), α = ℓ/u, if every output is ℓ or u, all arriving at 0 with "
-        "equal prompts (C sec. 5.1)"
+        "else with ties=fresh (3 − α)/2 + O(1/M), α = ℓ/u, if every output is ℓ or u, all arriving "
+        "at 0 with equal prompts (C sec. 5.1)"
     ),
     rules=rules,
 )
