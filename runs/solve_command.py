@@ -398,6 +398,7 @@ def _finish(
             lower_bound=min(progress.lower_bound, schedule.tel),
             status=status if status == "optimal" else "feasible",
             attempts=schedule.attempts,
+            kept=schedule.kept,
             provenance=_provenance(progress, outcome, options, seconds),
         )
         verdict = check_schedule(progress.instance, schedule)

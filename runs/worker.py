@@ -16,6 +16,7 @@ _OWN = {
     "highs": "runs.solvers.highs",
     "cpsat": "runs.solvers.cpsat",
     "export": "runs.solvers.export",
+    "improve": "runs.solvers.improve",
 }
 
 

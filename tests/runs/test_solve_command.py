@@ -82,6 +82,42 @@ def test_policy_all_prints_one_table(small: Path, solve: Command) -> None:
     assert "REFUSED" not in result.stdout
 
 
+@pytest.mark.parametrize("policy", ["vllm-v1", "alpha-beta(alpha=0.1,beta=0.5)", "a-min"])
+def test_policies_that_evict(policy: str, solve: Command, tmp_path: Path) -> None:
+    """Attempts and kept tokens reach the schedule file, and the checker replays them."""
+    path, out = ROOT / "instances" / "mixed_200.json", tmp_path / "out.json"
+    result = solve(path, "--policy", policy, "--predict", "interval(1,50)", "--out", out)
+    assert result.returncode == 0, result.stderr
+    schedule = read_schedule(out)
+    assert schedule.attempts is not None
+    assert check_schedule(read_instance(path), schedule).valid
+    assert (schedule.kept is not None) == (policy == "vllm-v1")
+
+
+def test_an_endless_loop_is_reported(solve: Command) -> None:
+    """alpha-greedy without protection loops for ever: said in a note, exit 4, no traceback."""
+    path = ROOT / "instances" / "uniform_100.json"
+    result = solve(path, "--policy", "alpha-greedy(alpha=0)")
+    assert result.returncode == 4
+    assert "loops for ever" in _summary(result.stdout)["note"]
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["a-min(x=1)", "alpha-beta(alpha=2)", "alpha-beta(0.1,0.1,0.1)", "svf(", "vllm-v1(block=1.5)"],
+)
+def test_bad_parameters_are_one_line(spec: str, small: Path, solve: Command) -> None:
+    """Unknown parameters, values out of range and broken specs are named."""
+    _assert_one_line(solve(small, "--policy", spec), 2)
+
+
+@pytest.mark.parametrize("spec", ["nonsense", "interval(0,5)", "relative(x=2)"])
+def test_bad_predictions_are_one_line(spec: str, small: Path, solve: Command) -> None:
+    """Unknown prediction models and values out of range are named."""
+    _assert_one_line(solve(small, "--policy", "a-min", "--predict", spec), 2)
+
+
 def test_quiet_prints_the_summary_only(small: Path, solve: Command) -> None:
     """With --quiet the first line is already the summary."""
     assert solve(small, "--quiet").stdout.startswith("instance")
