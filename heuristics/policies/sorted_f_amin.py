@@ -31,10 +31,10 @@ from bisect import insort
 
 import numpy as np
 
-from heuristics.admission import first_feasible_start
 from heuristics.batching import Pool
 from heuristics.batching.swap import order_by_swaps
 from heuristics.batching.table import order_by_peaks, order_exactly
+from heuristics.believed import BelievedEnds
 from heuristics.policy import Choice, Known, RoundPolicy, Rules, State, Values
 
 PHASE_1 = {"swap": order_by_swaps, "dp": order_by_peaks, "exact": order_exactly}
@@ -51,13 +51,16 @@ class _AdaptiveRules:
         self._queue: list[int] = []
         self._stale = False
         self._evicted_in: int | None = None
+        self._ends = BelievedEnds()
+        self._quiet = False
 
     def arrive(self, request: int) -> None:
         self._queue.append(request)
         self._stale = True
 
     def finish(self, request: int, output: int) -> None:
-        del request, output
+        del output
+        self._ends.remove(request)
 
     def evict(self, state: State) -> list[int]:
         first = min(
@@ -68,6 +71,7 @@ class _AdaptiveRules:
             ),
         )
         self._estimates[first] = max(self._estimates[first], state.made(first))
+        self._ends.remove(first)
         self._evicted_in = state.now
         if self._stale:
             self._plan()
@@ -75,31 +79,27 @@ class _AdaptiveRules:
         return [first]
 
     def admit(self, state: State) -> list[int]:
+        self._quiet = False
         if self._evicted_in == state.now:
             return []
         if self._stale:
             self._plan()
-        active = sorted(self._believed(state, request) for request in state.starts)
-        held_next = state.tokens_next
+        tokens_next = state.tokens_next
         count = 0
         for request in self._queue:
             prompt, estimate = state.prompts[request], self._estimates[request]
-            if held_next + prompt + 1 > state.memory:
+            if not self._ends.allows(state, tokens_next, prompt, estimate):
+                # The tokens of the active requests only grow until something ends.
+                self._quiet = tokens_next + prompt + 1 > state.memory
                 break
-            ends, bases = [end for end, _ in active], [base for _, base in active]
-            begin = first_feasible_start(
-                ends, bases, len(active), prompt, estimate, state.memory, state.now, state.now + 1
-            )
-            if begin > state.now:
-                break
-            insort(active, (state.now + estimate, prompt - state.now))
-            held_next += prompt + 1
+            self._ends.add(request, prompt, estimate, state.now)
+            tokens_next += prompt + 1
             count += 1
         admitted, self._queue = self._queue[:count], self._queue[count:]
         return admitted
 
     def quiet(self) -> bool:
-        return False
+        return self._quiet
 
     def fingerprint(self) -> object:
         return None  # it always finishes
@@ -113,12 +113,6 @@ class _AdaptiveRules:
         for place, request in enumerate(self._queue):
             self._places[request] = (self._plans, place)
         self._stale = False
-
-    def _believed(self, state: State, request: int) -> tuple[int, int]:
-        """Return end and base (prompt − start) that the look-ahead takes for an active request."""
-        start = state.starts[request]
-        believed = max(self._estimates[request], state.made(request) + 1)
-        return start + believed, state.prompts[request] - start
 
 
 def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
