@@ -11,7 +11,7 @@ import numpy as np
 
 from formulations.bounds.volume import volume_bound
 from formulations.registry import Formulation
-from heuristics.policy import AdvisedPolicy, Policy
+from heuristics.policy import ListPolicy
 from heuristics.registry import policies
 from heuristics.simulator import run_in_order, run_policy
 from instances import Instance
@@ -88,12 +88,16 @@ class Progress:
         return True
 
 
-def warm_start_policies() -> list[Policy]:
-    """Return the policies that know the outputs and need neither draws nor a solver."""
+def warm_start_policies() -> list[ListPolicy]:
+    """Return the policies that know the outputs and need no draws: each takes an instant.
+
+    Policies that plan batches are left out, since some take minutes on instances whose model an
+    engine builds in seconds.
+    """
     return [
         policy
         for policy in policies().values()
-        if policy.clairvoyant and not policy.randomised and not isinstance(policy, AdvisedPolicy)
+        if isinstance(policy, ListPolicy) and policy.clairvoyant and not policy.randomised
     ]
 
 

@@ -63,8 +63,9 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_hang_is_killed_at_the_limit(worker: Path) -> None:
     """A process that ignores its limit is killed; what it sent before is not lost."""
     worker.write_text(
-        "import time\n"
-        'print(\'{"kind": "bound", "seconds": 0, "data": {"value": 3, "source": "x"}}\', flush=True)\n'
+        "import json, time\n"
+        "data = {'value': 3, 'source': 'x'}\n"
+        "print(json.dumps({'kind': 'bound', 'seconds': 0, 'data': data}), flush=True)\n"
         "time.sleep(100)\n"
     )
     events: list[Event] = []
