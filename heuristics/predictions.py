@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heuristics.policy import Ints, Parameter, Values
+from heuristics.policy import Ints, NotApplicableError, Parameter, Values
+from heuristics.queues import exact
 from instances import Instance
 
 #: Keeps the draws of a prediction apart from those of a policy with the same seed.
 _STREAM = 0x70726564
+#: More tokens than any memory holds, and still an integer of 64 bits.
+_FAR = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ def _exact(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Int
 def _interval(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
     del rng
     low, high = int(values["low"]), int(values["high"])
+    if low > high:
+        raise NotApplicableError(f"interval: expected low <= high, found {low} and {high}")
     return np.minimum(outputs, low), np.maximum(outputs, high)
 
 
@@ -53,17 +58,18 @@ def _bins(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints
 
 def _relative(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
     del rng
-    x = values["x"]
-    lower = np.array([max(1, math.floor((1 - x) * o)) for o in outputs.tolist()], dtype=np.int64)
-    upper = np.array([math.ceil((1 + x) * o) for o in outputs.tolist()], dtype=np.int64)
-    return np.minimum(lower, outputs), np.maximum(upper, outputs)
+    # In fractions: as floats, (1 - 0.9) * 10 is below 1 and (1 + 0.1) * 50 above 55.
+    x = exact(values["x"])
+    lower = [max(1, math.floor((1 - x) * o)) for o in outputs.tolist()]
+    upper = [math.ceil((1 + x) * o) for o in outputs.tolist()]
+    return np.array(lower, dtype=np.int64), np.array(upper, dtype=np.int64)
 
 
 def _noise(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
-    sigma = values["sigma"]
-    below, above = np.abs(rng.normal(0.0, sigma, (2, len(outputs))))
+    # Two draws for one request after the other, so that more requests change no earlier draw.
+    below, above = np.abs(rng.normal(0.0, values["sigma"], (len(outputs), 2))).T
     lower = np.maximum(1, np.floor(outputs * np.exp(-below))).astype(np.int64)
-    upper = np.ceil(outputs * np.exp(above)).astype(np.int64)
+    upper = np.ceil(np.minimum(outputs * np.exp(above), _FAR)).astype(np.int64)
     return np.minimum(lower, outputs), np.maximum(upper, outputs)
 
 
@@ -108,7 +114,13 @@ def predict(
     """Return lower and upper ends of the predictions (tokens, shape (n,)).
 
     Without a prediction model the instance's own intervals are taken, and where it has none the
-    true output.  No upper end exceeds M − s: a request that fits the memory makes no more.
+    true output.  Values of the model that are left out are its defaults.  No upper end exceeds
+    M − s: a request that fits the memory makes no more.
+
+    Raises
+    ------
+    NotApplicableError
+        If the values of the model contradict each other.
     """
     outputs = instance.outputs
     if prediction is None:
@@ -116,5 +128,6 @@ def predict(
         upper = np.array([r.output_upper or r.output for r in instance.requests], dtype=np.int64)
     else:
         rng = np.random.default_rng([_STREAM, seed])
-        lower, upper = prediction.predict(outputs, rng, values)
+        defaults = {parameter.name: parameter.default for parameter in prediction.parameters}
+        lower, upper = prediction.predict(outputs, rng, defaults | values)
     return lower, np.minimum(upper, instance.memory - instance.prompts)
