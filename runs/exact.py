@@ -215,6 +215,11 @@ def final_status(progress: Progress, outcome: Outcome | None) -> Status:
         return "optimal" if progress.closed else "feasible"
     if progress.refused:
         return "refused"
-    if outcome is None or outcome.ending == "finished" or outcome.ending == "interrupted":
+    if outcome is None:
         return "no_solution"
-    return outcome.ending
+    endings: dict[str, Status] = {
+        "time_limit": "time_limit",
+        "memory_limit": "memory_limit",
+        "crashed": "crashed",
+    }
+    return endings.get(outcome.ending, "no_solution")

@@ -20,8 +20,9 @@ import psutil
 
 from runs.job import Event, Job
 
-#: How the process ended: by itself, at a limit, by a signal or error, or by Ctrl-C.
-Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupted"]
+#: How the process ended: by itself, at a limit, by a signal or error, by Ctrl-C, or because the
+#: parent had what it wanted.
+Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupted", "stopped"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 _POLL_SECONDS = 0.1
@@ -57,55 +58,92 @@ def run_job(
     KeyboardInterrupt
         Only on a second Ctrl-C while the process is being stopped.
     """
-    started = time.monotonic()
-    with subprocess.Popen(
-        [sys.executable, "-m", "runs.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd=_ROOT,
-        env=os.environ | {"PYTHONPATH": str(_ROOT), "PYTHONUNBUFFERED": "1"},
-        text=True,
-        start_new_session=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        watch = _Watch(process.pid)
-        lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        reader = threading.Thread(target=_read_lines, args=(process.stdout, lines), daemon=True)
-        reader.start()
-        ending: Ending = "finished"
+    worker = Worker(job)
+    ending: Ending = "finished"
+    try:
+        while True:
+            idle()
+            if not worker.take(on_event):
+                break
+            if worker.exceeds_memory():
+                ending = "memory_limit"
+                break
+            if worker.age() > job.seconds + grace:
+                ending = "time_limit"
+                break
+    except KeyboardInterrupt:
+        ending = "interrupted"
+    return worker.close(ending, on_event)
+
+
+class Worker:
+    """An engine's process with one job; it starts at once."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self._started = time.monotonic()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "runs.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=_ROOT,
+            env=os.environ | {"PYTHONPATH": str(_ROOT), "PYTHONUNBUFFERED": "1"},
+            text=True,
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._watch = _Watch(self._process.pid)
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(
+            target=_read_lines, args=(self._process.stdout, self._lines), daemon=True
+        )
+        self._reader.start()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(job.to_line())
+            self._process.stdin.flush()
+
+    def age(self) -> float:
+        """Return the seconds since the process was started."""
+        return time.monotonic() - self._started
+
+    def exceeds_memory(self) -> bool:
+        """Whether the process tree holds more resident memory than the job's limit."""
+        return self._watch.exceeds(self.job.memory_limit)
+
+    def take(self, on_event: Callable[[Event], None], wait: float = _POLL_SECONDS) -> bool:
+        """Hand over the next event if one comes within ``wait`` seconds; False at the end."""
         try:
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.write(job.to_line())
-                process.stdin.flush()
-            while True:
-                idle()
-                line = _next_line(lines)
-                if line is None:
-                    break
-                _deliver(line, on_event)
-                if watch.exceeds(job.memory_limit):
-                    ending = "memory_limit"
-                    break
-                if time.monotonic() - started > job.seconds + grace:
-                    ending = "time_limit"
-                    break
-        except KeyboardInterrupt:
-            ending = "interrupted"
-        finally:
-            if ending != "finished":
-                kill_tree(process.pid)
-            process.stdin.close()
-            process.wait()
-        reader.join(timeout=5)
-        while (line := _next_line(lines)) not in (None, ""):
-            _deliver(line or "", on_event)
-    detail = ""
-    if ending == "finished" and process.returncode != 0:
-        ending = "crashed"
-        detail = _exit_reason(process.returncode)
-    return Outcome(ending, detail, time.monotonic() - started, watch.peak)
+            line = self._lines.get(timeout=wait)
+        except queue.Empty:
+            return True
+        if line is None:
+            return False
+        # A process killed while it writes leaves half a line.
+        with contextlib.suppress(json.JSONDecodeError, TypeError):
+            event = Event(**json.loads(line))
+            on_event(event)
+        return True
+
+    def close(self, ending: Ending, on_event: Callable[[Event], None]) -> Outcome:
+        """Kill the process unless it has finished, and hand over the events that are left."""
+        if ending != "finished":
+            kill_tree(self._process.pid)
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        self._process.wait()
+        self._reader.join(timeout=5)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        while not self._lines.empty():
+            self.take(on_event)
+        detail = ""
+        if ending == "finished" and self._process.returncode != 0:
+            ending = "crashed"
+            detail = _exit_reason(self._process.returncode)
+        return Outcome(ending, detail, self.age(), self._watch.peak)
 
 
 def kill_tree(pid: int) -> None:
@@ -140,20 +178,6 @@ def _read_lines(stream: IO[str], lines: queue.SimpleQueue[str | None]) -> None:
         for line in stream:
             lines.put(line)
     lines.put(None)
-
-
-def _next_line(lines: queue.SimpleQueue[str | None]) -> str | None:
-    """Return the next line, "" when there is none yet, None at the end of the stream."""
-    try:
-        return lines.get(timeout=_POLL_SECONDS)
-    except queue.Empty:
-        return ""
-
-
-def _deliver(line: str, on_event: Callable[[Event], None]) -> None:
-    # A process killed while it writes leaves half a line.
-    with contextlib.suppress(json.JSONDecodeError, TypeError):
-        on_event(Event(**json.loads(line)))
 
 
 def _exit_reason(code: int) -> str:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from formulations.registry import formulations
-from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance
+from runs.exact import warm_start_policies
 from runs.job import Job, Report
 from schedules import check_schedule, make_schedule
 
@@ -53,7 +53,7 @@ def _job(
     instance: Instance, name: str, solver: str, seconds: float, threads: int, seed: int
 ) -> Job:
     best = min(
-        (run_policy(policy, instance) for policy in policies().values()), key=lambda s: s.tel
+        (run_policy(policy, instance) for policy in warm_start_policies()), key=lambda s: s.tel
     )
     formulation = formulations()[name]
     return Job(

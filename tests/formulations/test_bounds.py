@@ -14,9 +14,9 @@ from formulations.bounds.volume import volume_bound
 from formulations.conflicts import window_cliques
 from formulations.separation import overflows, separation
 from formulations.windows import start_windows
-from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request
+from runs.exact import warm_start_policies
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
@@ -140,7 +140,7 @@ def test_no_feasible_schedule_violates_a_window_clique(
 def test_windows_keep_an_optimum(instance: Instance) -> None:
     """Forbidding starts outside the windows leaves the optimum reachable, with any known UB."""
     optimum = brute_force_optimum(instance)
-    known = min(run_policy(policy, instance).tel for policy in policies().values())
+    known = min(run_policy(policy, instance).tel for policy in warm_start_policies())
     for upper_bound in (None, known, optimum):
         windows = start_windows(instance, upper_bound)
         assert _optimum_within(instance, windows.earliest, windows.latest) == optimum
