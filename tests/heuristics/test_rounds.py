@@ -1,0 +1,355 @@
+"""The driver: the order of a round, bad rules, endless loops, clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heuristics.admission import NEVER
+from heuristics.clock import UNIT, AffineClock, Clock
+from heuristics.policy import ListPolicy, RoundPolicy, State
+from heuristics.registry import policies
+from heuristics.rounds import EndlessLoopError, PolicyError, Segment, Trace, drive
+from heuristics.simulator import Setting, run_on_clock, run_policy
+from instances import Instance, Request
+from tests.oracles.draws import instances
+
+LISTS = sorted(name for name, policy in policies().items() if isinstance(policy, ListPolicy))
+ROUNDS = sorted(name for name, policy in policies().items() if isinstance(policy, RoundPolicy))
+
+
+class Fake:
+    """Rules of a test: starts what waits as long as it is told to, evicts as it is told to."""
+
+    def __init__(
+        self,
+        admit: Callable[[list[int], State], list[int]],
+        evict: Callable[[State], list[int]] = lambda _: [],
+        fingerprint: object = (),
+    ) -> None:
+        self._admit = admit
+        self._evict = evict
+        self._fingerprint = fingerprint
+        self.waiting: list[int] = []
+        self.calls: list[tuple[str, int]] = []
+
+    def arrive(self, request: int) -> None:
+        self.calls.append(("arrive", request))
+        self.waiting.append(request)
+
+    def finish(self, request: int, output: int) -> None:
+        del output
+        self.calls.append(("finish", request))
+
+    def evict(self, state: State) -> list[int]:
+        self.calls.append(("evict", state.now))
+        evicted = self._evict(state)
+        self.waiting += evicted
+        return evicted
+
+    def admit(self, state: State) -> list[int]:
+        self.calls.append(("admit", state.now))
+        admitted = self._admit(self.waiting, state)
+        self.waiting = [i for i in self.waiting if i not in admitted]
+        return admitted
+
+    def quiet(self) -> bool:
+        return False
+
+    def fingerprint(self) -> object:
+        return self._fingerprint
+
+
+class Reviewing(Fake):
+    """Also evicts at planned rounds, whatever the memory."""
+
+    def __init__(self, plan: list[int], evict: Callable[[State], list[int]]) -> None:
+        super().__init__(everything, evict)
+        self._plan = plan
+
+    def next_eviction(self, state: State) -> int | None:
+        return next((due for due in self._plan if due >= state.now), None)
+
+
+def everything(waiting: list[int], state: State) -> list[int]:
+    del state
+    return list(waiting)
+
+
+def one_at_a_time(waiting: list[int], state: State) -> list[int]:
+    return [] if state.starts else waiting[:1]
+
+
+def run_fake(
+    rules: Fake,
+    requests: list[tuple[float, int, int]],
+    memory: int = 10,
+    clock: Clock = UNIT,
+    keeps_tokens: bool = False,
+) -> Trace:
+    """Drive rules over (arrival, prompt, output) of each request."""
+    arrivals, prompts, outputs = zip(*requests, strict=True)
+    return drive(
+        "fake", rules, arrivals, prompts, outputs, memory, clock=clock, keeps_tokens=keeps_tokens
+    )
+
+
+def test_order_of_a_round() -> None:
+    """Completions come before arrivals, those before admissions, all in the same round."""
+    rules = Fake(one_at_a_time)
+    run_fake(rules, [(0, 1, 2), (2, 1, 1)])
+    assert rules.calls == [
+        ("arrive", 0),
+        ("admit", 0),
+        ("finish", 0),
+        ("arrive", 1),
+        ("admit", 2),
+        ("finish", 1),
+    ]
+
+
+def test_eviction_on_overflow_by_hand() -> None:
+    """M = 6, two of (1, 3): 2 + 2, 3 + 3, then 8 would be held, so one is evicted at round 2."""
+    rules = Fake(
+        lambda waiting, state: list(waiting) if not state.starts else [],
+        lambda state: list(state.starts)[-1:],
+    )
+    trace = run_fake(rules, [(0, 1, 3), (0, 1, 3)], memory=6)
+    assert ("evict", 2) in rules.calls
+    assert trace.segments == [[Segment(0, 1, 3)], [Segment(0, 1, 2), Segment(3, 1, 3)]]
+    assert (trace.completions, trace.rounds) == ([3, 6], 6)
+
+
+def test_kept_tokens_by_hand() -> None:
+    """The same with tokens kept: two of three are there, so one round after 3 remains."""
+    rules = Fake(
+        lambda waiting, state: list(waiting) if not state.starts else [],
+        lambda state: list(state.starts)[-1:],
+    )
+    trace = run_fake(rules, [(0, 1, 3), (0, 1, 3)], memory=6, keeps_tokens=True)
+    assert trace.segments[1] == [Segment(0, 1, 2), Segment(3, 3, 3)]
+    assert trace.completions == [3, 4]
+
+
+def test_planned_eviction_without_overflow() -> None:
+    """Rules that plan an eviction are asked in that round, though nothing else happens then."""
+    rules = Reviewing([4], lambda state: [0] if state.now == 4 else [])
+    trace = run_fake(rules, [(0, 0, 7)])
+    # Four tokens are lost; the new run begins in the round of the eviction.
+    assert trace.segments == [[Segment(0, 1, 4), Segment(4, 1, 7)]]
+    assert [call for call in rules.calls if call[0] == "evict"] == [("evict", 4)]
+
+
+def test_planned_eviction_may_evict_nothing() -> None:
+    """A planned round in which nothing is evicted is an ordinary round."""
+    rules = Reviewing([2, 3], lambda _: [])
+    assert run_fake(rules, [(0, 0, 7)]).segments == [[Segment(0, 1, 7)]]
+
+
+@pytest.mark.parametrize(
+    ("rules", "requests", "message"),
+    [
+        (Fake(lambda *_: [1]), [(0, 1, 1), (5, 1, 1)], "starts request 1, which does not wait"),
+        (Fake(lambda *_: [0, 0]), [(0, 1, 1)], "starts request 0, which does not wait"),
+        (Fake(lambda *_: [0]), [(0, 1, 3), (1, 1, 1)], "starts request 0, which does not wait"),
+        (Fake(everything), [(0, 5, 2), (0, 4, 2)], "exceeds the memory at time 1"),
+        (Fake(lambda *_: []), [(0, 1, 1)], "starts nothing although nothing runs"),
+        (
+            Fake(everything, lambda _: [1]),
+            [(0, 3, 3), (9, 1, 1), (0, 3, 3)],
+            "evicts request 1, which does not run",
+        ),
+        (Fake(everything, lambda _: [0, 0]), [(0, 3, 3), (0, 3, 3)], "evicts request 0, which"),
+        (
+            Fake(everything),
+            [(0, 3, 3), (0, 3, 3)],
+            "evicts nothing although 12 tokens would be held at time 3, memory is 10",
+        ),
+    ],
+)
+@pytest.mark.parametrize("clock", [UNIT, AffineClock(1.0, 0.5)])
+def test_bad_rules_are_named(
+    rules: Fake, requests: list[tuple[float, int, int]], message: str, clock: Clock
+) -> None:
+    """Whatever cannot be done is refused with policy, request and round, under every clock."""
+    rules.waiting.clear()
+    with pytest.raises(PolicyError, match=f"^fake .*{message}"):
+        run_fake(rules, requests, clock=clock)
+
+
+def clear_everything(fingerprint: object = ()) -> Fake:
+    """Start all that fits at the next time, clear all on overflow: two of (1, 4) never end."""
+    return Fake(
+        lambda waiting, state: sorted(waiting) if not state.starts else [],
+        lambda state: list(state.starts),
+        fingerprint,
+    )
+
+
+@pytest.mark.parametrize("clock", [UNIT, AffineClock(0.5, 0.25)])
+def test_an_endless_loop_is_found(clock: Clock) -> None:
+    """Both fill M = 8 at time 3 and are cleared at round 3; the state of round 6 is the same."""
+    with pytest.raises(EndlessLoopError, match="policy fake loops for ever: at round 6") as caught:
+        run_fake(clear_everything(), [(0, 1, 4), (0, 1, 4)], memory=8, clock=clock)
+    assert caught.value.round_of_repeat == 6
+    assert "0 of 2 requests finished" in str(caught.value)
+
+
+def test_no_loop_while_arrivals_are_to_come() -> None:
+    """A repetition before the last arrival proves nothing: the arrival may end it."""
+    # At round 20 the third arrives and, being alone in what is started, lets the others pass.
+    rules = Fake(
+        lambda waiting, state: (
+            []
+            if state.starts
+            else (sorted(waiting) if len(waiting) < 3 and state.now < 20 else waiting[:1])
+        ),
+        lambda state: list(state.starts),
+    )
+    trace = run_fake(rules, [(0, 1, 4), (0, 1, 4), (20, 1, 1)], memory=8)
+    assert min(trace.completions) > 20
+    assert len(trace.segments[0]) > 2
+
+
+def test_random_rules_are_not_called_endless() -> None:
+    """Rules that give no fingerprint may repeat a state and still get out of it."""
+    tries = iter(range(100))
+
+    def sometimes_one(waiting: list[int], state: State) -> list[int]:
+        if state.starts:
+            return []
+        return sorted(waiting) if next(tries) < 5 else waiting[:1]
+
+    rules = Fake(sometimes_one, lambda state: list(state.starts), fingerprint=None)
+    trace = run_fake(rules, [(0, 1, 4), (0, 1, 4)], memory=8)
+    assert [len(segments) for segments in trace.segments] == [6, 6]
+
+
+def test_a_changing_fingerprint_is_no_loop() -> None:
+    """What the rules remember is part of the state: the same run twice is no proof alone."""
+    rules = clear_everything()
+    memory_of_rules: list[int] = []
+    rules._evict = lambda state: memory_of_rules.append(state.now) or list(state.starts)
+    rules._admit = lambda waiting, state: (
+        [] if state.starts else sorted(waiting) if len(memory_of_rules) < 4 else waiting[:1]
+    )
+    rules.fingerprint = lambda: len(memory_of_rules)  # type: ignore[method-assign]
+    trace = run_fake(rules, [(0, 1, 4), (0, 1, 4)], memory=8)
+    assert [len(segments) for segments in trace.segments] == [5, 5]
+
+
+def test_affine_clock_by_hand() -> None:
+    """τ = 1 + 0.5·tokens: two requests, the second arrives within a round and waits for its end."""
+    # Round 0 begins at 0.0 and prefills 2 tokens: 1 + 1.0, so round 1 begins at 2.0.
+    # Round 1 decodes one: 1.5, so round 2 begins at 3.5; request 1 (arrival 2.5) is first seen
+    # there.  Round 2 decodes one and prefills 4: 1 + 2.5, so round 3 begins at 7.0, where request
+    # 0 (three tokens) completes.  Round 3 decodes request 1: 1.5, it completes at 8.5.
+    trace = run_fake(
+        Fake(everything), [(0.0, 2, 3), (2.5, 4, 2)], memory=20, clock=AffineClock(1.0, 0.5)
+    )
+    assert trace.begins == [0.0, 3.5]
+    assert trace.completions == [7.0, 8.5]
+    assert trace.rounds == 4
+    assert trace.segments == [[Segment(0, 1, 3)], [Segment(2, 1, 2)]]
+
+
+def test_arrival_at_the_very_beginning_of_a_round() -> None:
+    """A request is visible to the round that begins exactly at its arrival."""
+    trace = run_fake(
+        Fake(everything), [(0.0, 2, 3), (2.0, 4, 2)], memory=20, clock=AffineClock(1.0, 0.5)
+    )
+    assert trace.begins == [0.0, 2.0]
+
+
+def test_an_idle_worker_waits_for_the_next_arrival() -> None:
+    """Under a clock in seconds an empty worker begins its next round when a request arrives."""
+    trace = run_fake(Fake(everything), [(0.25, 0, 1), (7.75, 0, 1)], clock=AffineClock(1.0, 0.0))
+    assert trace.begins == [0.25, 7.75]
+    assert trace.completions == [1.25, 8.75]
+    assert trace.rounds == 2
+
+
+def test_fractional_arrivals_under_the_unit_clock() -> None:
+    """Rounds begin at integers, so 0.25 is seen by round 1 and 7.75 by round 8."""
+    assert run_fake(Fake(everything), [(0.25, 0, 1), (7.75, 0, 1)]).begins == [1, 8]
+
+
+def test_waiting_for_an_arrival_with_an_empty_worker() -> None:
+    """Rules may hold back what waits until something arrives; the time until then is no round."""
+    for clock in (UNIT, AffineClock(1.0, 0.0)):
+        rules = Fake(lambda waiting, state: waiting if len(waiting) == 2 or state.starts else [])
+        trace = run_fake(rules, [(0, 1, 2), (5, 1, 2)], clock=clock)
+        assert (trace.begins, trace.completions, trace.rounds) == ([5, 5], [7, 7], 2)
+
+
+def test_prompts_are_prefilled_again_with_kept_tokens() -> None:
+    """A preempted request pays for its prompt and what it kept in the first round after."""
+    batches = []
+
+    class Recording:
+        def seconds(self, batch: object) -> float:
+            batches.append(batch)
+            return 1.0
+
+    rules = Fake(
+        lambda waiting, state: list(waiting) if not state.starts else [],
+        lambda state: list(state.starts)[-1:],
+    )
+    run_fake(rules, [(0, 1, 3), (0, 1, 3)], memory=6, clock=Recording(), keeps_tokens=True)
+    # Rounds 0 to 2, then request 1 comes back with 1 prompt token and the 2 it made.
+    assert [(b.prefills, b.decoding, b.tokens_held) for b in batches] == [
+        ((1, 1), 0, 4),
+        ((), 2, 6),
+        ((), 1, 4),
+        ((3,), 0, 4),
+    ]
+
+
+@pytest.mark.parametrize("name", LISTS)
+@given(instance=instances(max_requests=9), seed=st.integers(0, 3))
+@settings(max_examples=50, deadline=None)
+def test_round_by_round_equals_event_by_event(name: str, instance: Instance, seed: int) -> None:
+    """The driver under the unit clock makes the schedule of the kernel."""
+    policy, setting = policies()[name], Setting(seed=seed)
+    schedule = run_policy(policy, instance, setting)
+    trace = run_on_clock(policy, instance, UNIT, setting)
+    assert tuple(segments[0].start for segments in trace.segments) == schedule.starts
+    assert trace.begins == list(schedule.starts)
+
+
+@pytest.mark.parametrize("name", [*LISTS, *ROUNDS])
+@given(instance=instances(max_requests=9), seed=st.integers(0, 3))
+@settings(max_examples=50, deadline=None)
+def test_rounds_of_one_second_are_unit_rounds(name: str, instance: Instance, seed: int) -> None:
+    """With integer arrivals a clock of 1 second a round tells the times of the unit clock."""
+    policy, setting = policies()[name], Setting(seed=seed)
+
+    def times(clock: Clock) -> object:
+        try:
+            trace = run_on_clock(policy, instance, clock, setting)
+        except EndlessLoopError as error:
+            return str(error).partition("at round")[0]
+        return trace.begins, trace.completions, trace.rounds
+
+    assert times(AffineClock(1.0, 0.0)) == times(UNIT)
+
+
+def test_never_is_later_than_all_rounds() -> None:
+    """The sentinel of the kernels is beyond the last arrival plus the longest output."""
+    assert NEVER > 10**12 + 10**9
+
+
+def test_a_request_is_one_of_the_instance() -> None:
+    """Positions, not ids, name requests to the rules."""
+    instance = Instance("ids", 9, (Request(7, 0, 1, 1), Request(3, 0, 1, 1)))
+    seen: list[int] = []
+
+    def make_rules(*arguments: object) -> Fake:
+        del arguments
+        return Fake(lambda waiting, _: seen.extend(waiting) or list(waiting))
+
+    run_policy(RoundPolicy("positions", rules=make_rules), instance)
+    assert seen == [0, 1]
