@@ -134,7 +134,8 @@ class Rules(Protocol):
 
     In every round the simulator calls, in this order: ``finish`` for each request that has just
     completed, ``arrive`` for each that has become visible, ``evict`` if the active requests would
-    hold more than M tokens at the next time, and ``admit``.
+    hold more than M tokens at the next time, and ``admit``.  Rules that evict at other times too
+    say so as ``heuristics.rounds.EarlyEvictions``.
     """
 
     def arrive(self, request: int) -> None:
@@ -153,7 +154,7 @@ class Rules(Protocol):
         """Return whether ``admit`` returns nothing until a completion, arrival or eviction."""
 
     def fingerprint(self) -> object:
-        """Return all that later decisions depend on, or None if they are random.
+        """Return all that later decisions depend on, or None if random or if they cannot loop.
 
         A state that repeats after the last arrival proves an endless loop.
         """
