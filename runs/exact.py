@@ -132,25 +132,12 @@ def solve_exactly(
     UnavailableSolverError
         If the solver is not installed.
     """
-    progress = Progress(instance)
-    progress.raise_bound(volume_bound(instance), "volumes")
-    started = time.monotonic()
-    outcome: Outcome | None = None
-    try:
-        for policy in warm_start_policies():
-            schedule = run_policy(policy, instance)
-            if progress.offer(schedule, f"policy {policy.name}"):
-                on_progress(progress, True)
-            if time.monotonic() - started > WARM_START_SHARE * (deadline - started):
-                break
-    except KeyboardInterrupt:
-        progress.notes.append("interrupted while looking for a warm start")
-        return progress, None
+    progress = start_progress(instance, deadline, on_progress)
     if progress.schedule is None or progress.closed:
         return progress, None
 
     def on_event(event: Event) -> None:
-        on_progress(progress, _take(progress, event, solver, formulation.name))
+        on_progress(progress, take_event(progress, event, solver, formulation.name))
 
     job = Job(
         instance=instance,
@@ -166,11 +153,31 @@ def solve_exactly(
     )
     outcome = run_job(job, on_event, idle=lambda: on_progress(progress, False))
     if outcome.ending != "finished":
-        progress.notes.append(_ENDINGS[outcome.ending].format(detail=outcome.detail))
+        progress.notes.append(ENDINGS[outcome.ending].format(detail=outcome.detail))
     return progress, outcome
 
 
-_ENDINGS = {
+def start_progress(instance: Instance, deadline: float, on_progress: Listener) -> Progress:
+    """Return the volume bound and the best schedule of the quick policies.
+
+    On Ctrl-C the best so far is returned, with a note.
+    """
+    progress = Progress(instance)
+    progress.raise_bound(volume_bound(instance), "volumes")
+    started = time.monotonic()
+    try:
+        for policy in warm_start_policies():
+            if progress.offer(run_policy(policy, instance), f"policy {policy.name}"):
+                on_progress(progress, True)
+            if time.monotonic() - started > WARM_START_SHARE * (deadline - started):
+                break
+    except KeyboardInterrupt:
+        progress.notes.append("interrupted while looking for a warm start")
+    return progress
+
+
+#: What a reader is told of a process that did not finish by itself.
+ENDINGS = {
     "time_limit": "the engine was stopped at the time limit",
     "memory_limit": "the engine was stopped at the memory limit",
     "crashed": "the engine's process died ({detail})",
@@ -178,11 +185,11 @@ _ENDINGS = {
 }
 
 
-def _take(progress: Progress, event: Event, solver: str, formulation: str) -> bool:
-    """Take one event of the engine; tell whether schedule or bound improved."""
+def take_event(progress: Progress, event: Event, solver: str, formulation: str) -> bool:
+    """Take one event of an engine; tell whether schedule or bound improved."""
     data = event.data
     if event.kind == "schedule":
-        method = f"{solver} {formulation}"
+        method = "local search" if solver == "improve" else f"{solver} {formulation}"
         try:
             schedule = make_schedule(progress.instance, data["starts"], method)
         except ValueError as error:

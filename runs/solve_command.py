@@ -25,6 +25,7 @@ from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError, run_policy
 from heuristics.spec import SpecError, describe_parameter
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, read_instance
+from runs.auto import solve_auto
 from runs.exact import (
     Progress,
     UnavailableSolverError,
@@ -46,7 +47,7 @@ EXIT_INFEASIBLE = 3
 EXIT_NO_SCHEDULE = 4
 EXIT_REFUSED = 5
 
-DEFAULT_SOLVER = "highs"
+DEFAULT_SOLVER = "auto"
 #: Seconds kept back for the last checks and for writing files.
 RESERVE_SECONDS = 0.3
 
@@ -142,7 +143,9 @@ def _run(arguments: Sequence[str], started: float) -> int:
         return EXIT_OK if accepted else EXIT_REFUSED
     if options.policy is not None:
         return _solve_with_policy(instance, options, started)
-    solver = options.solver or DEFAULT_SOLVER
+    solver = options.solver or _default_solver(options)
+    if solver == "auto":
+        return _solve_with_auto(instance, options, started)
     formulation = _named_formulation(options.formulation, solver, instance)
     if options.write_model is not None:
         return _write_model(instance, formulation, options)
@@ -164,7 +167,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     method.add_argument(
         "--solver",
         metavar="NAME",
-        help="highs, cpsat, or any solver that Pyomo finds on this machine "
+        help="auto, highs, cpsat, or any solver that Pyomo finds on this machine "
         f"(default: {DEFAULT_SOLVER})",
     )
     method.add_argument(
@@ -219,6 +222,8 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         raise _BadInputError("--formulation goes with --solver, not with --policy")
     if options.write_model is not None and options.policy is not None:
         raise _BadInputError("--write-model goes with a MIP formulation, not with --policy")
+    if options.formulation is not None and options.solver == "auto":
+        raise _BadInputError("--formulation goes with another --solver, auto chooses its own")
     return options
 
 
@@ -279,6 +284,7 @@ def _named_formulation(name: str | None, solver: str, instance: Instance) -> For
 def _listing() -> str:
     sections = [
         "solvers",
+        "  auto    bound, local search and exact engine side by side, by size (the default)",
         "  highs   HiGHS on a Pyomo model: MIP and LP relaxations",
         "  cpsat   OR-tools' CP-SAT",
         "  NAME    any other solver that Pyomo's solver interface finds on this machine",
@@ -320,6 +326,27 @@ def _solve_with_policy(instance: Instance, options: argparse.Namespace, started:
     else:
         progress.offer(schedule, f"policy {call.policy.name}")
     return _finish(progress, None, call.method, options, started)
+
+
+def _default_solver(options: argparse.Namespace) -> str:
+    """Return the solver that goes with the other options when none is named."""
+    if options.formulation in formulations():
+        return {"cp": "cpsat", "bound": "bound"}.get(
+            formulations()[options.formulation].kind, "highs"
+        )
+    return "highs" if options.write_model or options.formulation else DEFAULT_SOLVER
+
+
+def _solve_with_auto(instance: Instance, options: argparse.Namespace, started: float) -> int:
+    progress, outcome = solve_auto(
+        instance,
+        deadline=started + options.time_limit - RESERVE_SECONDS,
+        threads=options.threads or usable_cores(),
+        seed=options.seed,
+        memory_limit=options.memory_limit,
+        on_progress=ProgressLines(sys.stdout, started, options.quiet),
+    )
+    return _finish(progress, outcome, "auto", options, started)
 
 
 def _solve_with_engine(

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from runs.job import Event, Job
 from runs.process import Ending, Outcome, Worker
 
 
+@dataclass(frozen=True)
+class Stop:
+    """An answer to an event: stop every running job of a solver."""
+
+    solver: str
+
+
 def run_team(
     jobs: list[Job],
-    on_event: Callable[[Job, Event], list[Job]],
+    on_event: Callable[[Job, Event], Sequence[Job | Stop]],
     *,
     deadline: float,
     finished: Callable[[], bool],
@@ -21,8 +29,8 @@ def run_team(
 ) -> list[Outcome]:
     """Run jobs until all have ended, the deadline is over, or ``finished`` says that it is enough.
 
-    Every event is handed to ``on_event``, which may answer with more jobs to start beside those
-    that run.  On Ctrl-C all are killed, and what they sent before is kept.
+    Every event is handed to ``on_event``, which may answer with jobs to start beside those that
+    run, and with those to stop.  On Ctrl-C all are killed, and what they sent before is kept.
 
     Parameters
     ----------
@@ -33,7 +41,7 @@ def run_team(
     -------
     Outcomes in the order in which the processes ended.
     """
-    waiting = list(jobs)
+    waiting: list[Job | Stop] = list(jobs)
     running: list[Worker] = []
     outcomes: list[Outcome] = []
 
@@ -44,7 +52,13 @@ def run_team(
     try:
         while waiting or running:
             while waiting:
-                running.append(Worker(waiting.pop(0)))
+                order = waiting.pop(0)
+                if isinstance(order, Job):
+                    running.append(Worker(order))
+                    continue
+                for worker in [each for each in running if each.job.solver == order.solver]:
+                    running.remove(worker)
+                    outcomes.append(worker.close("stopped", partial(deliver, worker.job)))
             idle()
             for worker in list(running):
                 take = partial(deliver, worker.job)

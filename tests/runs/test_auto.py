@@ -1,0 +1,72 @@
+"""``--solver auto``: the default, at every size."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from formulations.bounds.volume import volume_bound
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+from instances import Instance, read_instance
+from instances.families import am2, chat
+from runs.auto import solve_auto
+from runs.exact import Progress, final_status
+from schedules import check_schedule
+from tests.oracles.brute_force import brute_force_optimum
+from tests.runs.conftest import ROOT, Command
+
+TINY = sorted((ROOT / "instances" / "tiny").glob("*.json"))
+
+
+def _solve(instance: Instance, seconds: float) -> Progress:
+    progress, outcome = solve_auto(
+        instance,
+        deadline=time.monotonic() + seconds,
+        threads=2,
+        seed=0,
+        memory_limit=None,
+        on_progress=lambda progress, improved: None,
+    )
+    assert not progress.refused
+    assert final_status(progress, outcome) != "error"
+    return progress
+
+
+@pytest.mark.parametrize("path", TINY[::8], ids=lambda path: path.stem)
+def test_tiny_instances_are_closed(path: Path) -> None:
+    """Bound and schedule meet at the brute-force optimum."""
+    instance = read_instance(path)
+    progress = _solve(instance, 60)
+    assert progress.schedule is not None
+    assert progress.lower_bound == progress.schedule.tel == brute_force_optimum(instance)
+
+
+@pytest.mark.parametrize(
+    "instance", [am2.generate(seed=3), chat.generate(n=2000)], ids=["am2", "chat"]
+)
+def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
+    """In 8 s: a checked schedule no worse than any quick policy's, a bound no worse than volumes."""
+    started = time.monotonic()
+    progress = _solve(instance, 8)
+    assert time.monotonic() - started < 8 * 1.1 + 2
+    assert progress.schedule is not None
+    assert check_schedule(instance, progress.schedule).valid
+    assert progress.schedule.tel <= run_policy(policies()["svf"], instance).tel
+    assert volume_bound(instance) <= progress.lower_bound <= progress.schedule.tel
+
+
+def test_it_is_the_default(small: Path, solve: Command) -> None:
+    """Without --solver and --policy the method is auto."""
+    result = solve(small)
+    assert result.returncode == 0
+    assert any(line.split() == ["method", "auto"] for line in result.stdout.splitlines())
+
+
+def test_it_takes_no_formulation(small: Path, solve: Command) -> None:
+    """auto chooses its formulations itself; naming one alone names its solver."""
+    assert solve(small, "--solver", "auto", "--formulation", "ilp").returncode == 2
+    result = solve(small, "--formulation", "cpsat")
+    assert "cpsat cpsat" in result.stdout
