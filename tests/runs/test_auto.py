@@ -28,7 +28,7 @@ def _solve(instance: Instance, seconds: float) -> Progress:
         threads=2,
         seed=0,
         memory_limit=None,
-        on_progress=lambda progress, improved: None,
+        on_progress=lambda _progress, _improved: None,
     )
     assert not progress.refused
     assert final_status(progress, outcome) != "error"
@@ -48,7 +48,7 @@ def test_tiny_instances_are_closed(path: Path) -> None:
     "instance", [am2.generate(seed=3), chat.generate(n=2000)], ids=["am2", "chat"]
 )
 def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
-    """In 8 s: a checked schedule no worse than any quick policy's, a bound no worse than volumes."""
+    """In 8 s: a checked schedule no worse than svf's, a bound no worse than the volume bound."""
     started = time.monotonic()
     progress = _solve(instance, 8)
     assert time.monotonic() - started < 8 * 1.1 + 2
