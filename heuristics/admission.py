@@ -30,10 +30,11 @@ NEVER = 1 << 61
 
 
 @kernel
-def first_feasible_start(ends, bases, active, prompt, length, memory, now, limit):
+def first_feasible(ends, bases, low, high, total, prompt, length, memory, now, limit):
     """Return the first round in [now, limit) at which a request fits, or ``limit``.
 
-    The active requests are taken to run until ``ends``; none is taken to join.
+    The active requests are those at low..high−1; they are taken to run until ``ends``, and none
+    is taken to join.
 
     Between two completions the tokens held grow, so the memory row is tight only at completions
     and it is enough to look at the ``ends`` inside the run of the candidate and at its own end.
@@ -46,8 +47,10 @@ def first_feasible_start(ends, bases, active, prompt, length, memory, now, limit
 
     Parameters
     ----------
-    ends, bases : sequences of int, shape (active,)
+    ends, bases : sequences of int
         Completion round and prompt − start (tokens − rounds) of each active request, by ``ends``.
+    total : int
+        Sum of the bases.
     prompt, length : int
         Tokens of the candidate: prompt, and the output that the policy believes.
     memory : int
@@ -56,16 +59,13 @@ def first_feasible_start(ends, bases, active, prompt, length, memory, now, limit
         Rounds.
     """
     start = now
-    total = 0
-    for position in range(active):
-        total += bases[position]
     while start < limit:
         end = start + length
         base_sum = total
-        count = active
-        position = 0
+        count = high - low
+        position = low
         earliest = start
-        while position < active and ends[position] < end:
+        while position < high and ends[position] < end:
             when = ends[position]
             if when > start:
                 excess = base_sum + count * when + prompt + when - start - memory
@@ -81,6 +81,15 @@ def first_feasible_start(ends, bases, active, prompt, length, memory, now, limit
             earliest = ends[position] + 1 - length
         start = earliest
     return limit
+
+
+@kernel
+def first_feasible_start(ends, bases, active, prompt, length, memory, now, limit):
+    """As ``first_feasible`` for active requests at 0..active−1 whose bases are not summed yet."""
+    total = 0
+    for position in range(active):
+        total += bases[position]
+    return first_feasible(ends, bases, 0, active, total, prompt, length, memory, now, limit)
 
 
 @kernel
@@ -152,28 +161,37 @@ def run_in_order(
     completions.pop()
     passed = [0]
     passed.pop()
-    active = 0
+    low = 0  # the active requests are at low..high−1 of ends, bases and ids
+    high = 0
+    total = 0  # the sum of their bases
     arrived = 0
     started = 0
     now = 0
     while started < n:
-        if active == 0 and len(waiting) == 0:
+        if low == high and len(waiting) == 0:
             now = max(now, arrivals[by_arrival[arrived]])
         while arrived < n and arrivals[by_arrival[arrived]] <= now:
             heappush(waiting, ranks[by_arrival[arrived]])
             arrived += 1
         while len(completions) > 0 and completions[0][0] <= now:
             request = heappop(completions)[1]
-            remove_active(ends, bases, ids, active, request)
-            active -= 1
+            position = low
+            while ids[position] != request:
+                position += 1
+            total -= bases[position]
+            # Most often the first to end is the first in line: then nothing moves.
+            while position > low:
+                ends[position] = ends[position - 1]
+                bases[position] = bases[position - 1]
+                ids[position] = ids[position - 1]
+                position -= 1
+            low += 1
         next_event = NEVER
         if arrived < n:
             next_event = arrivals[by_arrival[arrived]]
         if len(completions) > 0:
             next_event = min(next_event, completions[0][0])
-        held_next = 0
-        for position in range(active):
-            held_next += bases[position] + now + 1
+        held_next = total + (high - low) * (now + 1)
         next_try = next_event
         while len(waiting) > 0:
             request = by_rank[waiting[0]]
@@ -181,8 +199,17 @@ def run_in_order(
             begin = next_event
             # Until the next event the tokens held only grow: what does not fit now will not then.
             if held_next + prompt + 1 <= memory:
-                begin = first_feasible_start(
-                    ends, bases, active, prompt, beliefs[request], memory, now, next_event
+                begin = first_feasible(
+                    ends,
+                    bases,
+                    low,
+                    high,
+                    total,
+                    prompt,
+                    beliefs[request],
+                    memory,
+                    now,
+                    next_event,
                 )
             if begin > now:
                 next_try = min(next_try, begin)
@@ -194,8 +221,25 @@ def run_in_order(
             starts[request] = now
             started += 1
             held_next += prompt + 1
-            insert_active(ends, bases, ids, active, now + beliefs[request], prompt - now, request)
-            active += 1
+            total += prompt - now
+            if high == n:
+                for position in range(low, high):
+                    ends[position - low] = ends[position]
+                    bases[position - low] = bases[position]
+                    ids[position - low] = ids[position]
+                high -= low
+                low = 0
+            end = now + beliefs[request]
+            position = high
+            while position > low and ends[position - 1] > end:
+                ends[position] = ends[position - 1]
+                bases[position] = bases[position - 1]
+                ids[position] = ids[position - 1]
+                position -= 1
+            ends[position] = end
+            bases[position] = prompt - now
+            ids[position] = request
+            high += 1
             heappush(completions, (now + outputs[request], request))
             next_event = min(next_event, completions[0][0])
         while len(passed) > 0:

@@ -14,6 +14,7 @@ from numba import njit
 
 from heuristics.compiled import compiled_admission
 
+first_feasible = compiled_admission().first_feasible
 run_in_order = compiled_admission().run_in_order
 
 #: Positions between two snapshots.
@@ -36,37 +37,6 @@ def next_random(state):
 def below(state, n):
     """Return a random integer from 0..n−1."""
     return np.int64((next_random(state) >> np.uint64(11)) % np.uint64(n))
-
-
-@njit(cache=True)
-def _first_feasible(ends, bases, low, high, total, prompt, length, memory, now, limit):
-    """Return the first round in [now, limit) at which a request fits, or ``limit``.
-
-    As ``heuristics.admission.first_feasible_start``, where the proof is, on the active requests
-    low..high−1 whose bases sum to ``total``.
-    """
-    start = now
-    while start < limit:
-        end = start + length
-        base_sum = total
-        count = high - low
-        position = low
-        earliest = start
-        while position < high and ends[position] < end:
-            when = ends[position]
-            excess = base_sum + count * when + prompt + when - start - memory
-            if excess > 0:
-                earliest = min(start + excess, when)
-                break
-            base_sum -= bases[position]
-            count -= 1
-            position += 1
-        if earliest == start:
-            if count == 0 or base_sum + count * end + prompt + length <= memory:
-                return start
-            earliest = ends[position] + 1 - length
-        start = earliest
-    return limit
 
 
 @njit(cache=True)
@@ -117,7 +87,7 @@ def evaluate(order, prompts, outputs, memory, first, threshold, snapshots, keep)
             begin = limit
             held_next = base_total + (high - low) * (now + 1)
             if held_next + prompt + 1 <= memory:
-                begin = _first_feasible(
+                begin = first_feasible(
                     ends, bases, low, high, base_total, prompt, output, memory, now, limit
                 )
             now = begin
