@@ -41,7 +41,7 @@ from heuristics.believed import BelievedEnds
 from heuristics.policy import Choice, Known, RoundPolicy, Rules, State, Values
 from heuristics.smallest import FixedTies, FreshTies, Smallest
 
-TIES = Choice("ties", ("permutation", "fresh"), "of equal bounds: one random order, or drawn anew")
+TIES = Choice("ties", ("fresh", "permutation"), "of equal bounds: drawn anew, or one random order")
 
 
 class LowerBoundRules:
