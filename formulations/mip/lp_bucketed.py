@@ -16,7 +16,7 @@ from instances import Instance, Request
 RELAXATION = True
 
 #: Columns, about: requests times buckets.
-COLUMNS = 60_000
+COLUMNS = 200_000
 FEWEST_BUCKETS = 8
 
 
