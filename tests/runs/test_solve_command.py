@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,6 +52,17 @@ def test_every_mip_formulation_runs(formulation: str, small: Path, solve: Comman
     expected = "feasible" if formulation.startswith("lp") else "optimal"
     assert rows["status"] == expected
     assert ("LP relaxation" in rows) == formulation.startswith("lp")
+
+
+@pytest.mark.parametrize(("solver", "program"), [("glpk", "glpsol"), ("cbc", "cbc")])
+def test_solvers_that_pyomo_finds(solver: str, program: str, small: Path, solve: Command) -> None:
+    """Other solvers can be named where they are installed, and prove the same optimum."""
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    result = solve(small, "--solver", solver)
+    assert result.returncode == 0, result.stderr
+    rows = _summary(result.stdout)
+    assert (rows["status"], rows["TEL"].split()[0]) == ("optimal", "12")
 
 
 def test_out_and_plot_are_written(small: Path, solve: Command, tmp_path: Path) -> None:
