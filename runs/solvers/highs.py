@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
+from formulations.bounds.clique_prices import start_costs
 from formulations.bounds.prices import certify_prices
+from formulations.groups import WindowGroup
 from formulations.windows import Windows, start_windows
 from runs.job import Job, Report
 from runs.solvers.size import too_large
@@ -31,7 +33,7 @@ class Compiled:
     """A Pyomo model as HiGHS takes it, with the columns' variables and the memory rows.
 
     ``priced`` lists the position of each memory row and the times whose price its dual is, for
-    ``price_unit`` tokens.
+    ``price_unit`` tokens; ``opened`` the position, group and round of each row of a window group.
     """
 
     lp: Any
@@ -39,6 +41,8 @@ class Compiled:
     columns: list[Any]
     priced: list[tuple[int, range]]
     price_unit: int
+    groups: list[WindowGroup]
+    opened: list[tuple[int, int, int]]
 
     def values(self) -> NDArray[np.float64]:
         """Return the values that the variables carry now, shape (columns,)."""
@@ -94,13 +98,17 @@ def compile_model(model: Any) -> Compiled:
     lp.a_matrix_.index_ = matrix.indices
     lp.a_matrix_.value_ = matrix.data
     times = getattr(model, "priced_times", None)
-    priced = []
+    priced, opened = [], []
+    groups = getattr(model, "window_groups", [])
     for position, row in enumerate(form.rows):
         if row.constraint.parent_component() is model.memory:
             index = row.constraint.index()
             priced.append((position, times[index] if times else range(index, index + 1)))
+        elif groups and row.constraint.parent_component() is model.clique:
+            opened.append((position, *row.constraint.index()))
     integer = np.array([not variable.is_continuous() for variable in form.columns])
-    return Compiled(lp, integer, list(form.columns), priced, getattr(model, "price_unit", 1))
+    unit = getattr(model, "price_unit", 1)
+    return Compiled(lp, integer, list(form.columns), priced, unit, groups, opened)
 
 
 def _engine(job: Job, report: Report) -> Any:
@@ -136,8 +144,16 @@ def _solve_relaxation(job: Job, report: Report, compiled: Compiled, windows: Win
         for row, times in compiled.priced:
             prices[times.start : times.stop] = -duals[row] / compiled.price_unit
         if np.all(np.isfinite(prices)):
-            bound = certify_prices(job.instance, prices.tolist(), windows.latest)
-            report("bound", value=bound.value, source="prices of the LP relaxation")
+            if compiled.groups:
+                group_prices = np.zeros((len(compiled.groups), windows.horizon + 1))
+                for row, group, time in compiled.opened:
+                    group_prices[group, time] = max(-duals[row], 0.0)
+                value = start_costs(
+                    job.instance, prices, compiled.groups, group_prices, windows.latest
+                ).bound
+            else:
+                value = certify_prices(job.instance, prices.tolist(), windows.latest).value
+            report("bound", value=value, source="prices of the LP relaxation")
     return str(outcome)
 
 

@@ -16,6 +16,7 @@ def test_all_formulations_are_listed() -> None:
     assert {name for name, each in formulations().items() if each.relaxation} == {
         "lp",
         "lp-bucketed",
+        "lp-cliques",
         "lp-sparse",
     }
 

@@ -1,0 +1,133 @@
+"""Prices on memory and on window groups together certify a lower bound, in integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.groups import WindowGroup
+from instances import Instance
+
+#: Integers below this leave room for one addition in 64 bits.
+_SAFE = 1 << 61
+
+
+@dataclass(frozen=True)
+class StartCosts:
+    """Priced cost of every start, the certificate of a bound.
+
+    Attributes
+    ----------
+    costs
+        Per request, for starts a_i, a_i + 1, ...: ``denominator`` times (latency + priced tokens
+        + priced windows), shape (starts,), rounds.
+    constant
+        ``denominator`` times M Σ λ + Σ_g most_g Σ μ_g.
+    memory, groups
+        Numerators of λ, shape (T + 1,), and of μ, shape (groups, T + 1).
+    """
+
+    costs: list[NDArray[np.int64]]
+    constant: int
+    memory: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    denominator: int
+
+    @property
+    def least(self) -> list[int]:
+        """The least cost of each request."""
+        return [int(cost.min()) for cost in self.costs]
+
+    @property
+    def bound(self) -> int:
+        """The certified lower bound on the TEL (rounds)."""
+        return -(-(sum(self.least) - self.constant) // self.denominator)
+
+
+def start_costs(
+    instance: Instance,
+    prices: Sequence[float] | NDArray[np.float64],
+    groups: Sequence[WindowGroup],
+    group_prices: Sequence[Sequence[float]] | NDArray[np.float64],
+    latest: Sequence[int] | None = None,
+) -> StartCosts:
+    """Return the priced start costs; their ``bound`` is a lower bound on the TEL for any prices.
+
+    Proof.  Take a feasible schedule with starts p_i, prices λ_t ≥ 0 on the tokens held at time t
+    and μ_gt ≥ 0 on group g at round t.  Held tokens are at most M at every time and at most
+    most_g windows of g hold round t (``formulations.groups``), so
+
+        TEL ≥ TEL + Σ_t λ_t (held_t − M) + Σ_g Σ_t μ_gt (windows_gt − most_g)
+            = Σ_i c_i(p_i) − M Σ λ − Σ_g most_g Σ_t μ_gt,
+
+    where c_i(p) = p + o_i − a_i + Σ_{j=1..o_i} (s_i + j) λ_{p+j} + Σ_g μ_g over the rounds ≥ 0 of
+    the window of i, for the groups g that i is in.  Each c_i(p_i) is at least its minimum over all
+    starts from a_i on.  A start from which neither the run nor a window meets a priced time costs
+    p + o_i − a_i alone, which grows with p, so starts up to one round after the last priced time
+    plus the largest ``before`` suffice and no horizon is assumed.  The prices given are
+    rounded to multiples of 1 / denominator (negative ones to 0) and the rest is integer arithmetic.
+
+    With ``latest`` the starts of request i end there; valid for the schedules that keep to them.
+
+    Raises
+    ------
+    ValueError
+        If a price is not finite.
+    OverflowError
+        If the numbers are too large for exact 64-bit arithmetic.
+    """
+    length = max(1, len(prices), *(len(each) for each in group_prices))
+    floats = np.zeros((1 + len(groups), length))
+    floats[0, : len(prices)] = prices
+    for row, each in zip(floats[1:], group_prices, strict=True):
+        row[: len(each)] = each
+    if not np.all(np.isfinite(floats)):
+        raise ValueError("expected finite prices")
+    denominator = _denominator(instance, floats, len(groups))
+    rounded = np.rint(np.maximum(floats, 0.0) * denominator).astype(np.int64)
+    times = np.arange(length, dtype=np.int64)
+    # sums[k] adds the prices of the times before k.
+    sums = np.zeros((len(rounded), length + 1), dtype=np.int64)
+    np.cumsum(rounded, axis=1, out=sums[:, 1:])
+    moments = np.concatenate(([0], np.cumsum(times * rounded[0])))
+    windows: list[list[tuple[int, int, int]]] = [[] for _ in instance.requests]
+    for g, group in enumerate(groups, start=1):
+        for member in group.members:
+            windows[member.request].append((g, member.before, member.after))
+    costs = []
+    for i, request in enumerate(instance.requests):
+        arrival = int(request.arrival)
+        end = max(arrival, length + max((before for _, before, _ in windows[i]), default=0))
+        if latest is not None:
+            end = min(end, max(latest[i], arrival))
+        starts = np.arange(arrival, end + 1, dtype=np.int64)
+        low = np.minimum(starts + 1, length)
+        high = np.minimum(starts + request.output + 1, length)
+        cost = (starts + request.output - arrival) * denominator
+        cost += (request.prompt - starts) * (sums[0, high] - sums[0, low])
+        cost += moments[high] - moments[low]
+        for g, before, after in windows[i]:
+            opens = np.clip(starts - before, 0, length)
+            closes = np.clip(starts + after, 0, length)
+            cost += sums[g, np.maximum(closes, opens)] - sums[g, opens]
+        costs.append(cost)
+    constant = instance.memory * int(rounded[0].sum()) + sum(
+        group.most * int(row.sum()) for group, row in zip(groups, rounded[1:], strict=True)
+    )
+    return StartCosts(costs, constant, rounded[0], rounded[1:], denominator)
+
+
+def _denominator(instance: Instance, floats: NDArray[np.float64], groups: int) -> int:
+    """Return the largest power of two for which no intermediate number overflows."""
+    horizon = floats.shape[1] + max(int(request.arrival) for request in instance.requests)
+    most = max(request.peak for request in instance.requests) + horizon + groups
+    total = float(np.abs(floats).sum())
+    for exponent in range(40, -1, -1):
+        denominator = 1 << exponent
+        # Rounding adds at most one unit a price; n costs are added up only as Python integers.
+        if 4 * most * (total * denominator + floats.size) + 2 * denominator * horizon < _SAFE:
+            return denominator
+    raise OverflowError("prices are too large for exact 64-bit arithmetic")

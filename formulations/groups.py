@@ -1,0 +1,68 @@
+"""Window groups: of m requests that together overflow, at most m − 1 are in their windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from formulations.conflicts import Windowed
+from instances import Instance
+
+#: Group sizes that are looked for; on am1 draws larger ones raised no LP bound.
+SIZES = (2, 3)
+
+
+@dataclass(frozen=True)
+class WindowGroup:
+    """Members of which at most ``most`` are in their windows at any round ≥ 0."""
+
+    most: int
+    members: tuple[Windowed, ...]
+
+
+def window_groups(instance: Instance, sizes: tuple[int, ...] = SIZES) -> list[WindowGroup]:
+    """Return one group for each size m: at most m − 1 members are in their windows at a time.
+
+    Members are positions in the instance.  For m = 2 this is a group of
+    ``formulations.conflicts.window_cliques``; larger m are new here.
+
+    Proof.  Let s be the least prompt of the group, b_j = s_j − s, B_i the largest b of the other
+    members, and let the window of i, when it starts at p_i, be [p_i − b_i, p_i + β_i) with
+
+        β_i ≤ o_i − B_i   and   (m − 1)(β_i − 1) < s_i + m·o_i + (m − 1)·s − M.
+
+    Suppose the windows of m members hold the round τ.  Write a_j = τ − p_j, so −b_j ≤ a_j < β_j,
+    and let i be one that completes first, at c = p_i + o_i.  For every other j of the m,
+    c − p_j = o_i − a_i + a_j ≥ (B_i + 1) − b_j ≥ 1, and c ≤ p_j + o_j, so all m hold memory at c.
+    There j holds s_j + c − p_j = s_j + a_j + o_i − a_i ≥ s + o_i − a_i tokens, so together they
+    hold at least s_i + o_i + (m − 1)(s + o_i − a_i) tokens.  By the second condition, and
+    a_i ≤ β_i − 1, that is more than M.  So no feasible schedule has m windows at one round.
+
+    Requests whose window is empty are left out, which may lengthen the windows of the others, and
+    the group is computed anew until it stands.
+    """
+    groups = []
+    for m in sizes:
+        members = _standing(instance, m)
+        if len(members) >= m:
+            groups.append(WindowGroup(m - 1, tuple(members)))
+    return groups
+
+
+def _standing(instance: Instance, m: int) -> list[Windowed]:
+    requests = instance.requests
+    chosen = list(range(len(requests)))
+    while len(chosen) >= m:
+        least = min(requests[i].prompt for i in chosen)
+        by_prompt = sorted((requests[i].prompt - least for i in chosen), reverse=True)
+        members = []
+        for i in chosen:
+            before = requests[i].prompt - least
+            others = by_prompt[1] if before == by_prompt[0] else by_prompt[0]
+            room = requests[i].prompt + m * requests[i].output + (m - 1) * least - instance.memory
+            after = min(-(-room // (m - 1)), requests[i].output - others)
+            if after > -before:
+                members.append(Windowed(i, before, after))
+        if len(members) == len(chosen):
+            return members
+        chosen = [member.request for member in members]
+    return []

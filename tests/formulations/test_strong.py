@@ -1,0 +1,156 @@
+"""Strengthened formulations: each cut, fixing and bound against brute force, then together."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.bounds.clique_prices import start_costs
+from formulations.fixing import fixed_windows
+from formulations.groups import window_groups
+from formulations.windows import start_windows
+from instances import Instance, Request
+from schedules import check_schedule, make_schedule
+from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instances
+
+SMALL = instances(max_requests=5, max_memory=12, max_arrival=6, max_output=7)
+#: Nearly all pairs and many triples of these exclude each other, so that groups are large.
+CROWDED = instances(max_requests=5, max_memory=9, max_arrival=0)
+
+
+def _feasible(instance: Instance, starts: list[int]) -> bool:
+    return check_schedule(instance, make_schedule(instance, starts, "drawn")).valid
+
+
+@given(instance=st.one_of(SMALL, CROWDED), data=st.data())
+@settings(max_examples=600, deadline=None)
+def test_no_feasible_schedule_violates_a_window_group(
+    instance: Instance, data: st.DataObject
+) -> None:
+    """In every feasible schedule at most ``most`` windows of a group hold any one round."""
+    starts = [data.draw(st.integers(int(r.arrival), 16)) for r in instance.requests]
+    if not _feasible(instance, starts):
+        return
+    for group in window_groups(instance, (2, 3, 4)):
+        open_at = [0] * 60
+        for member in group.members:
+            start = starts[member.request]
+            for time in range(max(start - member.before, 0), start + member.after):
+                open_at[time] += 1
+        assert max(open_at) <= group.most
+
+
+def test_window_group_by_hand() -> None:
+    """Three equal requests (0, 4), M = 9: β = ⌈(0 + 12 + 0 − 9)/2⌉ = 2, so at most 2 at a time.
+
+    Starts 0, 0, 2: tokens 4 + 4 + 2 = 10 > 9 at time 4 would need a third window at round 1; the
+    third may start 2 rounds later only with 4 + 4 + 2 = 10 > 9 tokens, which no row forbids; at 3
+    rounds later 4 + 4 + 1 = 9 fits.
+    """
+    instance = Instance("three", 9, tuple(Request(i, 0, 0, 4) for i in range(3)))
+    (group,) = window_groups(instance, (3,))
+    assert group.most == 2
+    assert {(member.before, member.after) for member in group.members} == {(0, 2)}
+
+
+@given(
+    instance=st.one_of(SMALL, CROWDED),
+    prices=st.lists(st.floats(-0.2, 1.5), max_size=20),
+    data=st.data(),
+)
+@settings(max_examples=300, deadline=None)
+def test_any_memory_and_group_prices_certify(
+    instance: Instance, prices: list[float], data: st.DataObject
+) -> None:
+    """Whatever the prices on memory and groups, the certified bound never exceeds the optimum."""
+    groups = window_groups(instance, (2, 3))
+    group_prices = [
+        data.draw(st.lists(st.floats(-0.2, 3.0), min_size=1, max_size=20)) for _ in groups
+    ]
+    optimum = brute_force_optimum(instance)
+    assert start_costs(instance, prices, groups, group_prices).bound <= optimum
+    latest = start_windows(instance, optimum).latest
+    assert start_costs(instance, prices, groups, group_prices, latest).bound <= optimum
+
+
+@given(
+    instance=SMALL,
+    eighths=st.lists(st.integers(0, 16), min_size=1, max_size=15),
+    group_eighths=st.lists(st.integers(0, 16), min_size=1, max_size=15),
+)
+@settings(max_examples=150, deadline=None)
+def test_start_costs_are_exact(
+    instance: Instance, eighths: list[int], group_eighths: list[int]
+) -> None:
+    """Every start's cost equals the priced tokens and windows added one by one as fractions."""
+    groups = window_groups(instance, (2,))
+    price = dict(enumerate(Fraction(e, 8) for e in eighths))
+    group_price = dict(enumerate(Fraction(e, 8) for e in group_eighths))
+    found = start_costs(
+        instance, [e / 8 for e in eighths], groups, [[e / 8 for e in group_eighths]] * len(groups)
+    )
+    for i, request in enumerate(instance.requests):
+        arrival = int(request.arrival)
+        for k, cost in enumerate(found.costs[i].tolist()):
+            p = arrival + k
+            expected = Fraction(p + request.output - arrival)
+            for j in range(1, request.output + 1):
+                expected += (request.prompt + j) * price.get(p + j, Fraction(0))
+            for group in groups:
+                for member in group.members:
+                    if member.request == i:
+                        for time in range(max(p - member.before, 0), p + member.after):
+                            expected += group_price.get(time, Fraction(0))
+            assert Fraction(cost, found.denominator) == expected
+    constant = instance.memory * sum(price.values()) + sum(
+        group.most * sum(group_price.values()) for group in groups
+    )
+    assert Fraction(found.constant, found.denominator) == constant
+
+
+def test_group_prices_that_are_no_numbers_are_refused() -> None:
+    """NaN and prices too large for exact arithmetic are named."""
+    instance = Instance("one", 5, (Request(0, 0, 1, 2),))
+    with pytest.raises(ValueError, match="finite"):
+        start_costs(instance, [float("nan")], [], [])
+    with pytest.raises(OverflowError):
+        start_costs(instance, [1e18, 1e18], [], [])
+
+
+@given(
+    instance=st.one_of(SMALL, CROWDED),
+    prices=st.lists(st.floats(0, 0.5), max_size=16),
+    above=st.integers(0, 4),
+    data=st.data(),
+)
+@settings(max_examples=300, deadline=None)
+def test_fixing_keeps_every_better_schedule(
+    instance: Instance, prices: list[float], above: int, data: st.DataObject
+) -> None:
+    """A schedule with TEL below the upper bound keeps its starts, whatever the prices."""
+    groups = window_groups(instance, (2, 3))
+    group_prices = [data.draw(st.lists(st.floats(0, 1), min_size=1, max_size=12)) for _ in groups]
+    costs = start_costs(instance, prices, groups, group_prices)
+    starts = [data.draw(st.integers(int(r.arrival), 14)) for r in instance.requests]
+    if not _feasible(instance, starts):
+        return
+    tel = make_schedule(instance, starts, "drawn").tel
+    unlimited = start_windows(instance)
+    windows = fixed_windows(instance, unlimited, costs, tel + 1 + above)
+    for i, start in enumerate(starts):
+        if unlimited.earliest[i] <= start <= unlimited.latest[i]:
+            assert windows.earliest[i] <= start <= windows.latest[i]
+
+
+def test_fixing_removes_starts() -> None:
+    """Two requests (0, 3), M = 3, U = 10 and no prices: starts up to 9 − 3 − 3 = 3 survive."""
+    instance = Instance("two", 3, (Request(0, 0, 0, 3), Request(1, 0, 0, 3)))
+    costs = start_costs(instance, np.zeros(30), [], [])
+    windows = fixed_windows(instance, start_windows(instance), costs, 9)
+    # TEL ≤ 8 and the other costs 3 at least, so p + 3 ≤ 5.
+    assert windows.latest == (2, 2)
