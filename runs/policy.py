@@ -16,6 +16,7 @@ from heuristics.registry import policies
 from heuristics.simulator import AdviceError, Setting, run_policy
 from heuristics.spec import SpecError, format_spec, read_values, split_spec
 from instances import Instance
+from runs.alarm import until
 from runs.job import Event, Job
 from runs.process import run_job
 from schedules import Schedule
@@ -78,10 +79,12 @@ def run_policy_call(
     Parameters
     ----------
     deadline
-        For solving the relaxation, on the clock of ``time.monotonic``.
+        For the relaxation and the policy together, on the clock of ``time.monotonic``.
 
     Raises
     ------
+    TimeLimitError
+        If the policy has not finished by the deadline.
     AdviceError
         If the relaxation was not solved in time.
     EndlessLoopError, NotApplicableError
@@ -93,7 +96,8 @@ def run_policy_call(
             instance, seed=seed, deadline=deadline, threads=threads, memory_limit=memory_limit
         )
     setting = Setting(call.values, call.prediction, call.prediction_values, seed, advice)
-    return run_policy(call.policy, instance, setting, call.method)
+    with until(deadline):
+        return run_policy(call.policy, instance, setting, call.method)
 
 
 def expected_starts(

@@ -25,6 +25,7 @@ from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError, run_policy
 from heuristics.spec import SpecError, describe_parameter
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, read_instance
+from runs.alarm import TimeLimitError
 from runs.auto import solve_auto
 from runs.exact import (
     Progress,
@@ -167,7 +168,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     method.add_argument(
         "--solver",
         metavar="NAME",
-        help="auto, highs, cpsat, or any solver that Pyomo finds on this machine "
+        help="auto, highs, cpsat, bound, or any solver that Pyomo finds on this machine "
         f"(default: {DEFAULT_SOLVER})",
     )
     method.add_argument(
@@ -274,7 +275,7 @@ def _named_formulation(name: str | None, solver: str, instance: Instance) -> For
         name = default_formulation(solver, instance, start_windows(instance))
     if name not in known:
         raise _BadInputError(f"unknown formulation {name!r}, expected one of {', '.join(known)}")
-    kind = "cp" if solver == "cpsat" else "mip"
+    kind = {"cpsat": "cp", "bound": "bound"}.get(solver, "mip")
     if known[name].kind != kind:
         fitting = ", ".join(each.name for each in known.values() if each.kind == kind)
         raise _BadInputError(f"{solver} cannot solve {name!r}, it takes {fitting}")
@@ -287,6 +288,7 @@ def _listing() -> str:
         "  auto    bound, local search and exact engine side by side, by size (the default)",
         "  highs   HiGHS on a Pyomo model: MIP and LP relaxations",
         "  cpsat   OR-tools' CP-SAT",
+        "  bound   lower bounds from memory prices or volumes, certified in integers",
         "  NAME    any other solver that Pyomo's solver interface finds on this machine",
         "",
         "formulations",
@@ -294,7 +296,7 @@ def _listing() -> str:
     width = max(len(name) for name in [*formulations(), *policies()])
     for formulation in formulations().values():
         kind = f"[{formulation.kind}]"
-        sections.append(f"  {formulation.name:<{width}}  {kind:<5} {formulation.summary}")
+        sections.append(f"  {formulation.name:<{width}}  {kind:<7} {formulation.summary}")
     sections += ["", "policies"]
     for policy in policies().values():
         sections.append(f"  {policy.name:<{width}}  {policy.summary}")
@@ -321,7 +323,7 @@ def _solve_with_policy(instance: Instance, options: argparse.Namespace, started:
             threads=options.threads or usable_cores(),
             memory_limit=options.memory_limit,
         )
-    except (EndlessLoopError, NotApplicableError, AdviceError) as error:
+    except (EndlessLoopError, NotApplicableError, AdviceError, TimeLimitError) as error:
         progress.notes.append(str(error))
     else:
         progress.offer(schedule, f"policy {call.policy.name}")

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from instances import Instance, Request, read_instance, write_instance
+from instances.families import chat
 from schedules import check_schedule, read_schedule
 from tests.runs.conftest import ROOT, Command
 
@@ -104,6 +105,20 @@ def test_policies_that_evict(policy: str, solve: Command, tmp_path: Path) -> Non
     assert schedule.attempts is not None
     assert check_schedule(read_instance(path), schedule).valid
     assert (schedule.kept is not None) == (policy == "vllm-v1")
+
+
+def test_the_time_limit_holds_for_policies_too(solve: Command, tmp_path: Path) -> None:
+    """A policy that would take minutes is stopped: exit 4, and a row in the table of all."""
+    path = tmp_path / "chat.json"
+    write_instance(chat.generate(n=1500), path)
+    started = time.monotonic()
+    result = solve(path, "--policy", "sorted-f-dp", "--time-limit", "3")
+    assert time.monotonic() - started < 3 * 1.1 + 2
+    assert result.returncode == 4
+    assert "time limit" in _summary(result.stdout)["note"]
+    table = solve(path, "--policy", "all", "--time-limit", "5")
+    assert table.returncode == 0
+    assert "not run: the time limit is over" in table.stdout
 
 
 def test_an_endless_loop_is_reported(solve: Command) -> None:
