@@ -11,9 +11,11 @@ DENSE_UP_TO = 1_500_000
 
 
 def default_formulation(solver: str, instance: Instance, windows: Windows) -> str:
-    """Return ``cpsat`` for CP-SAT, else ``ilp-strong``, or ``ilp-sparse`` for large instances."""
+    """Return ``cpsat`` or ``layers`` for these solvers, else an integer program by size."""
     if solver == "cpsat":
         return "cpsat"
+    if solver == "search":
+        return "layers"
     dense_entries = sum(
         (last - first + 1) * (request.output + 1)
         for first, last, request in zip(

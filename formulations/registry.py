@@ -1,4 +1,4 @@
-"""The formulations, found by looking into ``mip`` and ``cp``: adding one is adding a file.
+"""The formulations, found in ``mip``, ``cp`` and ``search``: adding one is adding a file.
 
 The files are read, not imported, so that listing them loads no solver and no modelling language.
 """
@@ -23,7 +23,8 @@ class Formulation:
     name
         The file's name with hyphens.
     kind
-        ``mip`` (a Pyomo model, for HiGHS and every other solver that Pyomo knows) or ``cp``.
+        ``mip`` (a Pyomo model, for HiGHS and every other solver that Pyomo knows), ``cp`` or
+        ``search`` (a search of our own).
     relaxation
         Whether it yields a bound only.
     module
@@ -33,7 +34,7 @@ class Formulation:
     """
 
     name: str
-    kind: Literal["mip", "cp"]
+    kind: Literal["mip", "cp", "search"]
     relaxation: bool
     module: str
     summary: str
@@ -49,7 +50,7 @@ def formulations() -> dict[str, Formulation]:
         If a file has no docstring.
     """
     found = {}
-    kinds: tuple[Literal["mip", "cp"], ...] = ("mip", "cp")
+    kinds: tuple[Literal["mip", "cp", "search"], ...] = ("mip", "cp", "search")
     for kind in kinds:
         for path in sorted((_FOLDER / kind).glob("[!_]*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))

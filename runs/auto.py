@@ -24,7 +24,7 @@ RESTART_UNTIL = 0.6
 _EXACT = ("cpsat-strong", "cpsat")
 _TIGHT_RELAXATIONS = ("lp-cliques", "lp-sparse")
 _LOOSE_BOUNDS = ("bound-dual", "lp-bucketed")
-_SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound"}
+_SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
 
 
 def solve_auto(

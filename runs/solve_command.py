@@ -275,7 +275,7 @@ def _named_formulation(name: str | None, solver: str, instance: Instance) -> For
         name = default_formulation(solver, instance, start_windows(instance))
     if name not in known:
         raise _BadInputError(f"unknown formulation {name!r}, expected one of {', '.join(known)}")
-    kind = {"cpsat": "cp", "bound": "bound"}.get(solver, "mip")
+    kind = {"cpsat": "cp", "bound": "bound", "search": "search"}.get(solver, "mip")
     if known[name].kind != kind:
         fitting = ", ".join(each.name for each in known.values() if each.kind == kind)
         raise _BadInputError(f"{solver} cannot solve {name!r}, it takes {fitting}")
@@ -289,6 +289,7 @@ def _listing() -> str:
         "  highs   HiGHS on a Pyomo model: MIP and LP relaxations",
         "  cpsat   OR-tools' CP-SAT",
         "  bound   lower bounds from memory prices or volumes, certified in integers",
+        "  search  our own search over sets of started requests, up to 63 requests",
         "  NAME    any other solver that Pyomo's solver interface finds on this machine",
         "",
         "formulations",

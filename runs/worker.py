@@ -17,6 +17,7 @@ _OWN = {
     "cpsat": "runs.solvers.cpsat",
     "export": "runs.solvers.export",
     "improve": "runs.solvers.improve",
+    "search": "runs.solvers.search",
 }
 
 

@@ -18,6 +18,7 @@ from runs.exact import warm_start_policies
 from runs.job import Job, Report
 from schedules import check_schedule, make_schedule
 
+_SOLVERS = {"mip": "highs", "cp": "cpsat", "search": "search"}
 _ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -35,11 +36,11 @@ def solve_batch(
 ) -> list[Answer]:
     """Solve (instance, formulation) pairs in one process per engine, in the pairs' order."""
     answers: dict[int, Answer] = {}
-    for solver in ("highs", "cpsat"):
+    for solver in _SOLVERS.values():
         chosen = [
             (position, instance, name)
             for position, (instance, name) in enumerate(pairs)
-            if (formulations()[name].kind == "cp") == (solver == "cpsat")
+            if _SOLVERS[formulations()[name].kind] == solver
         ]
         jobs = [
             _job(instance, name, solver, seconds, threads, seed) for _, instance, name in chosen
