@@ -11,11 +11,16 @@ DENSE_UP_TO = 1_500_000
 
 
 def default_formulation(solver: str, instance: Instance, windows: Windows) -> str:
-    """Return ``cpsat`` or ``layers`` for these solvers, else an integer program by size."""
+    """Return ``cpsat``, ``layers``, ``bound-dual`` for bounds alone, else an integer program.
+
+    That is ``ilp-strong``, or ``ilp-sparse`` for large instances.
+    """
     if solver == "cpsat":
         return "cpsat"
     if solver == "search":
         return "layers"
+    if solver == "bound":
+        return "bound-dual"
     dense_entries = sum(
         (last - first + 1) * (request.output + 1)
         for first, last, request in zip(

@@ -1,4 +1,4 @@
-"""The formulations, found in ``mip``, ``cp`` and ``search``: adding one is adding a file.
+"""The formulations, found in ``mip``, ``cp``, ``search`` and ``bounds``: one file each.
 
 The files are read, not imported, so that listing them loads no solver and no modelling language.
 """
@@ -13,6 +13,10 @@ from typing import Literal
 
 _FOLDER = Path(__file__).parent
 
+Kind = Literal["mip", "cp", "bound", "search"]
+#: Folder of each kind.
+_FOLDERS: dict[Kind, str] = {"bound": "bounds", "cp": "cp", "mip": "mip", "search": "search"}
+
 
 @dataclass(frozen=True)
 class Formulation:
@@ -21,10 +25,11 @@ class Formulation:
     Attributes
     ----------
     name
-        The file's name with hyphens.
+        The file's name with hyphens, after ``bound-`` for those in ``bounds``.
     kind
-        ``mip`` (a Pyomo model, for HiGHS and every other solver that Pyomo knows), ``cp`` or
-        ``search`` (a search of our own).
+        ``mip`` (a Pyomo model, for HiGHS and every other solver that Pyomo knows), ``cp``,
+        ``search`` (a search of our own) or ``bound`` (a file of ``bounds`` with a function
+        ``compute_bound``).
     relaxation
         Whether it yields a bound only.
     module
@@ -34,7 +39,7 @@ class Formulation:
     """
 
     name: str
-    kind: Literal["mip", "cp", "search"]
+    kind: Kind
     relaxation: bool
     module: str
     summary: str
@@ -50,22 +55,31 @@ def formulations() -> dict[str, Formulation]:
         If a file has no docstring.
     """
     found = {}
-    kinds: tuple[Literal["mip", "cp", "search"], ...] = ("mip", "cp", "search")
-    for kind in kinds:
-        for path in sorted((_FOLDER / kind).glob("[!_]*.py")):
+    for kind, folder in _FOLDERS.items():
+        for path in sorted((_FOLDER / folder).glob("[!_]*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))
+            if kind == "bound" and not _computes_bound(tree):
+                continue
             docstring = ast.get_docstring(tree)
             if not docstring:
-                raise TypeError(f"formulations/{kind}/{path.name}: expected a docstring")
+                raise TypeError(f"formulations/{folder}/{path.name}: expected a docstring")
             name = path.stem.replace("_", "-")
+            if kind == "bound":
+                name = f"bound-{name}"
             found[name] = Formulation(
                 name=name,
                 kind=kind,
-                relaxation=_is_relaxation(tree),
-                module=f"formulations.{kind}.{path.stem}",
+                relaxation=kind == "bound" or _is_relaxation(tree),
+                module=f"formulations.{folder}.{path.stem}",
                 summary=docstring.splitlines()[0],
             )
     return dict(sorted(found.items()))
+
+
+def _computes_bound(tree: ast.Module) -> bool:
+    return any(
+        isinstance(node, ast.FunctionDef) and node.name == "compute_bound" for node in tree.body
+    )
 
 
 def _is_relaxation(tree: ast.Module) -> bool:

@@ -198,8 +198,8 @@ def take_event(progress: Progress, event: Event, solver: str, formulation: str) 
         return progress.offer(schedule, method)
     if event.kind == "bound":
         return progress.raise_bound(data["value"], data["source"])
-    if event.kind == "relaxation":
-        progress.relaxation = data["value"]
+    if event.kind in ("relaxation", "advice"):
+        progress.relaxation = data.get("value", progress.relaxation)
         order = np.argsort(np.array(data["expected_starts"]), kind="stable")
         schedule = run_in_order(progress.instance, order, "order of the LP relaxation")
         return progress.offer(schedule, "order of the LP relaxation")

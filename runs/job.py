@@ -18,8 +18,8 @@ class Job:
     Attributes
     ----------
     solver
-        ``highs``, ``cpsat``, ``export`` (write the model, solve nothing) or a name that Pyomo's
-        ``SolverFactory`` knows.
+        ``highs``, ``cpsat``, ``bound`` (a file of ``formulations.bounds``), ``export`` (write the
+        model, solve nothing) or a name that Pyomo's ``SolverFactory`` knows.
     module
         The formulation's module.
     relaxation
@@ -70,7 +70,8 @@ class Event:
         ``ready`` (imports done), ``built`` (the model stands; columns, rows, entries, seconds),
         ``schedule`` (``starts``), ``bound`` (``value``: an integer that no TEL is below;
         ``source``), ``relaxation`` (``value``: the LP objective as the solver states it;
-        ``expected_starts``: Σ t·x of each request, rounds),
+        ``expected_starts``: Σ t·x of each request, rounds), ``advice`` (``expected_starts`` of a
+        relaxation that was solved on a coarse grid or in part only),
         ``note`` (``text``), ``too_large`` (``text``), ``unavailable`` (``text``),
         ``error`` (``text``) or ``done`` (``solver``: name and version; ``nodes``; ``outcome``).
     seconds

@@ -13,6 +13,7 @@ from runs.job import Job, Report
 
 #: Solvers with a file of their own; every other name goes through Pyomo.
 _OWN = {
+    "bound": "runs.solvers.bound",
     "highs": "runs.solvers.highs",
     "cpsat": "runs.solvers.cpsat",
     "export": "runs.solvers.export",

@@ -18,7 +18,7 @@ from runs.exact import warm_start_policies
 from runs.job import Job, Report
 from schedules import check_schedule, make_schedule
 
-_SOLVERS = {"mip": "highs", "cp": "cpsat", "search": "search"}
+_SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
 _ROOT = Path(__file__).resolve().parent.parent
 
 

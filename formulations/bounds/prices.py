@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from instances import Instance
 
+#: Requests times rounds from which on loading the compiled evaluation pays.
+COMPILE_FROM = 20_000_000
 #: Integers of this size leave room for one addition in 64 bits.
 _SAFE = 1 << 61
 
@@ -91,31 +93,53 @@ def evaluate_prices(
     times = np.arange(len(numerators), dtype=np.int64)
     sums = np.cumsum(numerators)
     moments = np.cumsum(times * numerators)
-    best: dict[tuple[int, int, int, int], int] = {}
-    total = 0
-    for position, request in enumerate(instance.requests):
-        arrival = int(request.arrival)
-        # Past the last price a later start only costs more.
-        end = max(arrival, last) if latest is None else min(latest[position], max(arrival, last))
-        key = (arrival, end, request.prompt, request.output)
-        if key not in best:
-            best[key] = _least_cost(*key, sums, moments, last, denominator)
-        total += best[key] + denominator * (request.output - int(request.arrival))
+    arrivals = instance.arrivals
+    # Past the last price a later start only costs more.
+    ends = np.maximum(arrivals, last)
+    if latest is not None:
+        ends = np.minimum(ends, np.array(latest, dtype=np.int64))
+    rows = np.stack([arrivals, ends, instance.prompts, instance.outputs], axis=1)
+    distinct, sizes = np.unique(rows, axis=0, return_counts=True)
+    if len(distinct) * len(times) >= COMPILE_FROM:
+        costs = _compiled_costs(distinct, sums, moments, denominator)
+    else:
+        costs = [_least_cost(row, sums, moments, last, denominator) for row in distinct.tolist()]
+    # Python's integers: the sum over all requests may need more than 64 bits.
+    total: int = sum(cost * size for cost, size in zip(costs, sizes.tolist(), strict=True))
+    total += denominator * (sum(instance.outputs.tolist()) - sum(arrivals.tolist()))
     total -= instance.memory * int(numerators.sum())
     return -(-total // denominator)
 
 
+def _compiled_costs(
+    distinct: NDArray[np.int64],
+    sums: NDArray[np.int64],
+    moments: NDArray[np.int64],
+    denominator: int,
+) -> list[int]:
+    """Return :func:`_least_cost` of every row (first, end, prompt, output), shape (rows, 4)."""
+    from formulations.bounds.pricing import cheapest_starts  # loads the compiler
+
+    count = len(distinct)
+    costs, starts = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    columns = np.ascontiguousarray(distinct.T)
+    cheapest_starts(*columns, sums, moments, np.int64(denominator), 0, count, costs, starts)
+    found: list[int] = costs.tolist()
+    return found
+
+
 def _least_cost(
-    first: int,
-    end: int,
-    prompt: int,
-    output: int,
+    row: list[int],
     sums: NDArray[np.int64],
     moments: NDArray[np.int64],
     last: int,
     denominator: int,
 ) -> int:
-    """Return the least of denominator·start + the priced tokens, over starts first..end."""
+    """Return the least of denominator·start + the priced tokens, over starts first..end.
+
+    ``row`` is first, end, prompt and output.
+    """
+    first, end, prompt, output = row
     starts = np.arange(first, end + 1, dtype=np.int64)
     before, after = np.minimum(starts, last), np.minimum(starts + output, last)
     # A token-round at time t costs λ_t, and the request holds prompt + t − start tokens then.

@@ -1,0 +1,366 @@
+"""Column generation for memory prices: groups of requests, a price grid, the LP master.
+
+Only an engine's process may use the master: it loads HiGHS.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+from formulations.windows import Windows
+from instances import Instance
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+#: Up to this many distinct requests each has convexity rows of its own; beyond, requests of
+#: similar volume share one, so that the master stays small.
+MOST_CLUSTERS = 1500
+#: Price evaluations, requests times rounds, from which on threads share them.
+SHARE_FROM = 20_000_000
+#: Later than every round.
+NEVER = 1 << 61
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Requests that are the same in all that matters, counted; shape (groups,) each.
+
+    ``sizes`` counts the requests of a group, ``group`` (shape (n,)) tells the group of a request.
+    """
+
+    arrivals: Ints
+    latest: Ints
+    prompts: Ints
+    outputs: Ints
+    sizes: Ints
+    group: Ints
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def volumes(self) -> Ints:
+        """Token-rounds that one request of each group holds over its run."""
+        return self.prompts * self.outputs + self.outputs * (self.outputs + 1) // 2
+
+
+def group_requests(instance: Instance, windows: Windows | None = None) -> Groups:
+    """Return the distinct (arrival, latest start, prompt, output) of an instance, sorted."""
+    latest = np.full(len(instance), NEVER) if windows is None else np.array(windows.latest)
+    rows = np.stack([instance.arrivals, latest, instance.prompts, instance.outputs], axis=1)
+    distinct, group, sizes = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    arrivals, latest, prompts, outputs = np.ascontiguousarray(distinct.T)
+    return Groups(arrivals, latest, prompts, outputs, sizes.astype(np.int64), group.ravel())
+
+
+class Pricing:
+    """The cheapest start of every group under given prices, in floating point.
+
+    Parameters
+    ----------
+    horizon
+        T, the last priced time.
+    threads
+        Threads that share the work where there is much of it.
+    """
+
+    def __init__(self, instance: Instance, groups: Groups, horizon: int, threads: int) -> None:
+        self._memory, self._groups = instance.memory, groups
+        self._constant = int((groups.sizes * (groups.outputs - groups.arrivals)).sum())
+        self._times = np.arange(horizon + 1, dtype=np.float64)
+        busy = threads if len(groups) * horizon >= SHARE_FROM else 1
+        self._edges = np.linspace(0, len(groups), 8 * busy + 1).astype(int).tolist()
+        self._pool = ThreadPoolExecutor(busy) if busy > 1 else None
+
+    @property
+    def constant(self) -> int:
+        """Σ (o_i − a_i), the part of the TEL that no schedule can change (rounds)."""
+        return self._constant
+
+    def __call__(self, prices: Floats) -> tuple[float, Ints, Floats]:
+        """Return the Lagrangian value (rounds), the cheapest starts and their costs by group."""
+        from formulations.bounds.pricing import cheapest_starts  # loads the compiler
+
+        groups = self._groups
+        costs = np.zeros(len(groups))
+        starts = np.zeros(len(groups), dtype=np.int64)
+        sums, moments = np.cumsum(prices), np.cumsum(prices * self._times)
+
+        def price(first: int, stop: int) -> None:
+            cheapest_starts(
+                groups.arrivals,
+                groups.latest,
+                groups.prompts,
+                groups.outputs,
+                sums,
+                moments,
+                1.0,
+                first,
+                stop,
+                costs,
+                starts,
+            )
+
+        if self._pool is None:
+            price(0, len(groups))
+        else:
+            list(self._pool.map(price, self._edges[:-1], self._edges[1:]))
+        value = float(costs @ groups.sizes) + self._constant - self._memory * float(prices.sum())
+        return value, starts, costs
+
+
+class Grid:
+    """Prices that are linear between knots: any such λ ≥ 0 is one that certifies.
+
+    Parameters
+    ----------
+    knots
+        Increasing times from 1 to the horizon; past it the price is 0.
+    """
+
+    def __init__(self, knots: Ints) -> None:
+        self.knots = knots
+        self.times = np.arange(knots[-1] + 1)
+        last = max(len(knots) - 2, 0)
+        self.knot = np.clip(np.searchsorted(knots, self.times, side="right") - 1, 0, last)
+        upper = knots[np.minimum(self.knot + 1, len(knots) - 1)]
+        widths = np.maximum(upper - knots[self.knot], 1)
+        self.share = np.clip((self.times - knots[self.knot]) / widths, 0.0, 1.0)
+        counted = slice(1, None)
+        size = len(knots) + 1
+        self.weights = (
+            np.bincount(self.knot[counted], 1 - self.share[counted], size)
+            + np.bincount(self.knot[counted] + 1, self.share[counted], size)
+        )[: len(knots)]
+
+    def __len__(self) -> int:
+        return len(self.knots)
+
+    def prices(self, at_knots: Floats) -> Floats:
+        """Return λ_t for t = 0..T from its values at the knots; nothing is held at time 0."""
+        prices = np.interp(self.times, self.knots, at_knots)
+        prices[0] = 0.0
+        return prices
+
+
+@dataclass(frozen=True)
+class MasterSolution:
+    """Optimum of the master: objective (rounds), λ at the knots, weight of each column."""
+
+    objective: float
+    prices: Floats
+    weights: Floats
+
+
+class Master:
+    """The LP over the columns so far: one memory row a knot, one convexity row a cluster.
+
+    A column says where all requests of a cluster start.  The row of knot k adds up the memory
+    rows of all times t, weighted by the hat function φ_k(t) that is 1 at the knot and falls to 0
+    at its neighbours: Σ_t φ_k(t)·held_t ≤ M Σ_t φ_k(t).  With a knot at every time these are the
+    memory rows themselves.  Its dual is the price at the knot, λ_t = Σ_k λ_k φ_k(t).
+    """
+
+    def __init__(self, instance: Instance, groups: Groups, grid: Grid, constant: int) -> None:
+        self._memory, self._groups, self._constant = instance.memory, groups, constant
+        clusters = min(len(groups), MOST_CLUSTERS)
+        self._members = np.arange(len(groups))
+        if clusters < len(groups):
+            self._members = np.lexsort((groups.volumes, groups.arrivals // _epoch(groups)))
+        self._offsets = np.linspace(0, len(groups), clusters + 1).astype(np.int64)
+        self._cluster = np.empty(len(groups), dtype=np.int64)
+        self._cluster[self._members] = np.repeat(np.arange(clusters), np.diff(self._offsets))
+        # Starts of a cluster are told apart by a random sum: a collision would lose one column,
+        # never validity.
+        self._marks = np.random.default_rng(0).integers(1, 1 << 62, len(groups))
+        self._proposals: list[Ints] = []
+        self._kept = 0
+        self._keys: Ints = np.empty(0, dtype=np.int64)
+        self._clusters: Ints = np.empty(0, dtype=np.int64)
+        self._origins: Ints = np.empty(0, dtype=np.int64)
+        self._costs: Floats = np.empty(0)
+        self.grid = grid
+        self._use = sp.csr_matrix((0, len(grid)))
+
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """Columns, rows and matrix entries."""
+        columns = len(self._costs)
+        return columns, len(self.grid) + len(self._offsets) - 1, self._use.nnz + columns
+
+    def add(self, starts: Ints, *, keep: bool = False) -> int:
+        """Add the columns of a start round for every group; return how many are new.
+
+        Those to ``keep`` are never dropped: they hold what makes every finer master feasible.
+        """
+        groups = self._groups
+        with np.errstate(over="ignore"):
+            marked = (starts + 1) * self._marks
+            keys = np.add.reduceat(marked[self._members], self._offsets[:-1])
+            keys += np.arange(len(keys)) * 0x9E3779B97F4A7C1
+        new = np.flatnonzero(~np.isin(keys, self._keys))
+        if not len(new):
+            return 0
+        costs = np.bincount(self._cluster, groups.sizes * starts, len(self._offsets) - 1)
+        self._proposals.append(starts)
+        if keep:
+            self._kept = len(self._proposals)
+        self._use = sp.vstack([self._use, self._token_use(starts)[new]], format="csr")
+        self._keys = np.concatenate([self._keys, keys[new]])
+        self._clusters = np.concatenate([self._clusters, new])
+        self._origins = np.concatenate([self._origins, np.full(len(new), len(self._proposals) - 1)])
+        self._costs = np.concatenate([self._costs, costs[new]])
+        return len(new)
+
+    def refine(self, grid: Grid) -> None:
+        """Take another grid and spread the tokens of all columns anew."""
+        self.grid = grid
+        use = sp.csr_matrix((0, len(grid)))
+        for origin in np.unique(self._origins).tolist():
+            chosen = self._clusters[self._origins == origin]
+            use = sp.vstack([use, self._token_use(self._proposals[origin])[chosen]], format="csr")
+        # Columns are added by origin, so the stack has their order.
+        self._use = use
+
+    def drop(self, prices: Floats, costs: Floats, weights: Floats, above: float) -> None:
+        """Drop unused columns that cost more than ``above`` rounds beyond their cluster's best.
+
+        Parameters
+        ----------
+        prices, costs
+            λ at the knots, and the cheapest cost of each group under it.
+        weights
+            Of the columns when the master was last solved; later columns are unused.
+        """
+        least = np.bincount(self._cluster, costs * self._groups.sizes, len(self._offsets) - 1)
+        excess = self._costs + self._use @ (prices * self._memory * self.grid.weights)
+        excess -= least[self._clusters]
+        keep = (excess <= above) | (self._origins < self._kept)
+        keep[: len(weights)] |= weights > 1e-7
+        self._use = self._use[np.flatnonzero(keep)]
+        self._keys, self._clusters = self._keys[keep], self._clusters[keep]
+        self._origins, self._costs = self._origins[keep], self._costs[keep]
+
+    def solve(self, seconds: float, threads: int) -> MasterSolution | None:
+        """Solve the LP by interior point; None if HiGHS does not finish in time.
+
+        Without crossover the duals are central among the optimal ones, which keeps the prices
+        from jumping between iterations.
+        """
+        import highspy  # an engine: loaded in an engine's process only
+
+        columns, rows, _ = self.size
+        knots = len(self.grid)
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = columns, rows
+        scale = max(1.0, float(np.abs(self._costs).mean()))
+        lp.col_cost_ = self._costs / scale
+        lp.col_lower_, lp.col_upper_ = np.zeros(columns), np.full(columns, highspy.kHighsInf)
+        lp.row_lower_ = np.where(np.arange(rows) < knots, -highspy.kHighsInf, 1.0)
+        lp.row_upper_ = np.ones(rows)
+        convexity = sp.csr_matrix(
+            (np.ones(columns), (np.arange(columns), self._clusters)), (columns, rows - knots)
+        )
+        matrix = sp.hstack([self._use, convexity], format="csr")
+        # A row of the transposed matrix is a column of the LP.
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
+        lp.a_matrix_.value_ = matrix.data
+        for solver in ("ipm", "simplex"):
+            engine = highspy.Highs()
+            engine.setOptionValue("output_flag", False)
+            engine.setOptionValue("threads", threads)
+            engine.setOptionValue("solver", solver)
+            engine.setOptionValue("run_crossover", "off")
+            engine.setOptionValue("time_limit", max(seconds, 0.01))
+            engine.passModel(lp)
+            engine.run()
+            if engine.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+                return self._solution(engine, scale)
+            if engine.getModelStatus() == highspy.HighsModelStatus.kTimeLimit:
+                return None
+        return None
+
+    def _solution(self, engine: Any, scale: float) -> MasterSolution:
+        solution = engine.getSolution()
+        duals = np.asarray(solution.row_dual)[: len(self.grid)]
+        return MasterSolution(
+            engine.getInfo().objective_function_value * scale + self._constant,
+            np.maximum(-duals, 0.0) * scale / (self._memory * self.grid.weights),
+            np.asarray(solution.col_value),
+        )
+
+    def expected_starts(self, weights: Floats) -> Floats:
+        """Return Σ t·x of each group, shape (groups,), rounds."""
+        expected = np.zeros(len(self._groups))
+        total = np.zeros(len(self._groups))
+        for origin, weight in self._used(weights):
+            expected += weight * self._proposals[origin]
+            total += weight
+        return expected / np.maximum(total, 1e-12)
+
+    def held(self, weights: Floats, length: int) -> Floats:
+        """Return the tokens that the master's solution holds at times 0..length − 1."""
+        groups = self._groups
+        active, base = np.zeros(length + 1), np.zeros(length + 1)
+        for origin, weight in self._used(weights):
+            requests = weight * groups.sizes
+            starts = self._proposals[origin]
+            begin = np.minimum(starts + 1, length)
+            end = np.minimum(starts + groups.outputs + 1, length)
+            offset = requests * (groups.prompts - starts)
+            active += np.bincount(begin, requests, length + 1)
+            active -= np.bincount(end, requests, length + 1)
+            base += np.bincount(begin, offset, length + 1) - np.bincount(end, offset, length + 1)
+        held: Floats = (np.cumsum(base) + np.cumsum(active) * np.arange(length + 1))[:length]
+        return held
+
+    def last_completion(self, weights: Floats) -> int:
+        """Return the last round at which a column in use completes a request."""
+        ends = [
+            int((self._proposals[origin] + self._groups.outputs)[weight > 1e-9].max(initial=0))
+            for origin, weight in self._used(weights)
+        ]
+        return max(ends, default=0)
+
+    def _used(self, weights: Floats) -> list[tuple[int, Floats]]:
+        """Return, for each proposal in use, its weight in every group."""
+        used: list[tuple[int, Floats]] = []
+        count = len(weights)
+        for origin in np.unique(self._origins[:count][weights > 1e-9]).tolist():
+            chosen = self._origins[:count] == origin
+            by_cluster = np.zeros(len(self._offsets) - 1)
+            np.add.at(by_cluster, self._clusters[:count][chosen], weights[chosen])
+            used.append((int(origin), by_cluster[self._cluster]))
+        return used
+
+    def _token_use(self, starts: Ints) -> Any:
+        """Return the rows' share of use by cluster, sparse, shape (clusters, knots)."""
+        from formulations.bounds.pricing import token_use  # loads the compiler
+
+        groups, grid = self._groups, self.grid
+        use = np.zeros((len(self._offsets) - 1, len(grid) + 1))
+        token_use(
+            self._members,
+            self._offsets,
+            starts,
+            groups.prompts,
+            groups.outputs,
+            groups.sizes,
+            grid.knot,
+            grid.share,
+            use,
+        )
+        return sp.csr_matrix(use[:, :-1] / (self._memory * grid.weights))
+
+
+def _epoch(groups: Groups) -> int:
+    """Return the length (rounds) of the spans of arrivals that are clustered together."""
+    return int(groups.arrivals.max()) // 30 + 1

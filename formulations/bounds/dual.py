@@ -1,0 +1,64 @@
+"""Lagrangian dual over memory prices on a coarse time grid that is refined while time remains."""
+
+from __future__ import annotations
+
+from formulations.bounds.columns import Ints
+from formulations.bounds.outcome import Bound, Reporter
+from formulations.bounds.search import Search
+from formulations.windows import Windows
+from instances import Instance
+
+FIRST_KNOTS = 80
+MOST_KNOTS = 2_000
+#: Relative gap to the master at which the first grid is left for a finer one; each grid halves
+#: it, down to the last.
+TOLERANCE = 1e-4
+LAST_TOLERANCE = 5e-6
+
+
+def compute_bound(
+    instance: Instance,
+    *,
+    deadline: float,
+    report: Reporter,
+    windows: Windows | None = None,
+    known_starts: Ints | None = None,
+    threads: int = 1,
+) -> Bound:
+    """Return the best certified bound by the deadline; report every improvement on the way.
+
+    Source: the dual is the one of RESEARCH's leads 5 and 8, with prices that are linear between
+    knots instead of constant in buckets; see :class:`formulations.bounds.search.Search` for what
+    is maximised and :func:`formulations.bounds.prices.certify_prices` for why every reported
+    value is a bound.
+
+    Parameters
+    ----------
+    deadline
+        On the clock of ``time.monotonic``, seconds.
+    windows
+        Proved start windows (``formulations.windows``); None for starts from the arrival on.
+    known_starts
+        Start rounds of a feasible schedule, shape (n,), in the instance's order.
+    """
+    search = Search(
+        instance,
+        report,
+        deadline=deadline,
+        threads=threads,
+        windows=windows,
+        known_starts=known_starts,
+    )
+    search.begin(FIRST_KNOTS)
+    tolerance = TOLERANCE
+    while True:
+        search.iterate(tolerance)
+        search.certify()
+        if search.solution is None or search.out_of_time():
+            break
+        knots = search.finer_knots(MOST_KNOTS)
+        if knots is None:
+            break
+        search.refine(knots)
+        tolerance = max(tolerance / 2, LAST_TOLERANCE)
+    return search.result()

@@ -1,0 +1,62 @@
+"""LP relaxation of the integer program by column generation, one memory row a round."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.bounds.columns import Ints
+from formulations.bounds.outcome import Bound, Reporter
+from formulations.bounds.search import Search, likely_horizon
+from formulations.windows import Windows
+from instances import Instance
+
+FIRST_KNOTS = 60
+#: Relative gap at which a coarse grid is left for a finer one.
+COARSE_TOLERANCE = 1e-3
+#: Relative gap at which the LP counts as solved.
+TOLERANCE = 2e-7
+
+
+def compute_bound(
+    instance: Instance,
+    *,
+    deadline: float,
+    report: Reporter,
+    windows: Windows | None = None,
+    known_starts: Ints | None = None,
+    threads: int = 1,
+) -> Bound:
+    """Return the bound of ``lp-sparse`` without building its columns; parameters as in ``dual``.
+
+    The prices come from coarse grids first.  Then every round has a memory row, up to a horizon
+    T that is guessed; rows past T are left out, which relaxes the LP.  If the solution completes
+    all requests by T it satisfies them too, so both LPs have one value; else T is raised.  With
+    the windows of ``lp-sparse`` the objective is the same.
+    """
+    search = Search(instance, report, deadline=deadline, threads=threads, windows=windows)
+    most = windows.horizon if windows else int(instance.arrivals.max() + instance.outputs.sum())
+    horizon = min(likely_horizon(instance, search.groups), most)
+    solved = False
+    while True:
+        search = Search(
+            instance,
+            report,
+            deadline=deadline,
+            threads=threads,
+            windows=windows,
+            known_starts=known_starts,
+            horizon=horizon,
+        )
+        search.begin(FIRST_KNOTS)
+        search.iterate(COARSE_TOLERANCE)
+        search.refine(np.unique(np.linspace(1, horizon, 8 * FIRST_KNOTS).astype(np.int64)))
+        search.iterate(COARSE_TOLERANCE)
+        search.refine(np.arange(1, horizon + 1))
+        solved = search.iterate(TOLERANCE)
+        if not solved or horizon == most:
+            break
+        assert search.solution is not None
+        if search.master.last_completion(search.solution.weights) <= horizon:
+            break
+        horizon = min(2 * horizon, most)
+    return search.result(solved=solved)

@@ -1,0 +1,40 @@
+"""What every ``compute_bound`` returns, and whom it tells of improvements on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.bounds.prices import PriceBound
+
+
+class Reporter(Protocol):
+    """Takes events as they come: a kind, and the data that ``runs.job.Event`` lists for it."""
+
+    def __call__(self, kind: str, **data: Any) -> None:
+        """Take one event."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What the computation of a bound leaves.
+
+    Attributes
+    ----------
+    value
+        The best certified bound on the TEL (rounds).
+    prices
+        Its certificate; None for a bound that needs no prices.
+    expected_starts
+        Σ t·x of each request in the last master LP, shape (n,), rounds; None without one.
+    objective
+        Objective of the LP that the prices are the dual of (rounds), where it was solved.
+    """
+
+    value: int
+    prices: PriceBound | None
+    expected_starts: NDArray[np.float64] | None
+    objective: float | None

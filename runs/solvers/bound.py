@@ -1,0 +1,45 @@
+"""Bounds without a model of the whole problem: what a file of ``formulations.bounds`` computes."""
+
+from __future__ import annotations
+
+import importlib
+import time
+
+import numpy as np
+
+from formulations.bounds.outcome import Bound
+from formulations.windows import start_windows
+from runs.job import Job, Report
+
+#: Share of the time kept back for the last exact evaluation of the prices.
+RESERVE_SHARE = 0.05
+
+
+def solve(job: Job, report: Report) -> None:
+    """Compute a bound within the job's limits; send every improvement as it is certified."""
+    formulation = importlib.import_module(job.module)
+    left = job.seconds - report.elapsed()
+    bound = formulation.compute_bound(
+        job.instance,
+        deadline=time.monotonic() + (1 - RESERVE_SHARE) * left,
+        report=report,
+        windows=start_windows(job.instance, job.upper_bound),
+        known_starts=np.array(job.warm_start, dtype=np.int64),
+        threads=job.threads,
+    )
+    if bound.expected_starts is not None:
+        expected = bound.expected_starts.tolist()
+        if bound.objective is not None:
+            report("relaxation", value=bound.objective, expected_starts=expected)
+        else:
+            report("advice", expected_starts=expected)
+    outcome = "bound only" if bound.objective is None else "optimal"
+    report("done", solver=_solver(bound), nodes=0, outcome=outcome)
+
+
+def _solver(bound: Bound) -> str:
+    if bound.prices is None:
+        return ""
+    import highspy  # solved the master LPs
+
+    return f"HiGHS {highspy.Highs().version()}"

@@ -1,0 +1,59 @@
+"""Bounds without a MIP solver: how far above volumes, how far below svf, in what time.
+
+Run with ``pytest tests/benchmarks/test_bench_bounds.py --benchmark-enable --benchmark-only``.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+from instances import Instance, read_instance
+from instances.families import chat, mix80_20
+from tests.engine_batch import Answer, solve_batch
+
+LIBRARY = Path(__file__).parents[2] / "instances"
+LIMIT_SECONDS = 60.0
+
+
+def _timed(instance: Instance, name: str, seconds: float = 600.0) -> tuple[Answer, float]:
+    """Return the answer and the wall time of one engine process, imports included."""
+    started = time.perf_counter()
+    answer = solve_batch([(instance, name)], seconds=seconds)[0]
+    return answer, time.perf_counter() - started
+
+
+@pytest.mark.parametrize(("family", "n"), [(mix80_20, 1000), (chat, 2000), (mix80_20, 10_000)])
+def test_dual_bound(family: ModuleType, n: int, benchmark: Any) -> None:
+    """The dual's bound on realistic sizes under one time limit; gaps and ratios are told."""
+    instance = family.generate(n=n if benchmark.enabled else 30)
+    limit = LIMIT_SECONDS if benchmark.enabled else 5.0
+    answer, seconds = benchmark.pedantic(
+        _timed, (instance, "bound-dual"), {"seconds": limit}, rounds=1
+    )
+    volume, _ = _timed(instance, "bound-volume")
+    tel = run_policy(policies()["svf"], instance).tel
+    assert 0 < answer.bound <= tel
+    benchmark.extra_info["bound"] = answer.bound
+    benchmark.extra_info["bound / volume bound"] = answer.bound / volume.bound
+    benchmark.extra_info["gap of svf, %"] = 100 * (tel - answer.bound) / tel
+    benchmark.extra_info["seconds"] = seconds
+
+
+@pytest.mark.parametrize("name", ["am1/am1_00", "uniform_100"])
+def test_lp_by_columns_against_the_printed_lp(name: str, benchmark: Any) -> None:
+    """The same LP value; the ratio of the times of ``lp`` and ``bound-lp`` is told."""
+    chosen = name if benchmark.enabled else "example_3_1"
+    instance = read_instance(LIBRARY / f"{chosen}.json")
+    found, seconds = benchmark.pedantic(_timed, (instance, "bound-lp"), rounds=1)
+    if found.relaxation is None:
+        pytest.fail("bound-lp did not converge")
+    printed, printed_seconds = _timed(instance, "lp")
+    assert found.relaxation == pytest.approx(printed.relaxation, rel=1e-6)
+    benchmark.extra_info["seconds of lp / seconds of bound-lp"] = printed_seconds / seconds

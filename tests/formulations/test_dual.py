@@ -1,0 +1,117 @@
+"""Bounds from searched prices: valid against brute force, as good as the LP, in time."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.bounds import prices as prices_module
+from formulations.bounds.prices import evaluate_prices
+from formulations.registry import formulations
+from instances import Instance, Request, read_instance
+from instances.families.chat import generate
+from tests.engine_batch import Answer, solve_batch
+from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instances
+
+TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
+BOUNDS = ("bound-dual", "bound-lp", "bound-volume")
+
+
+def test_bounds_are_formulations() -> None:
+    """Files that define ``compute_bound`` are listed as bounds, helper files are not."""
+    listed = {name for name, each in formulations().items() if each.kind == "bound"}
+    assert listed == set(BOUNDS)
+    assert all(formulations()[name].relaxation for name in BOUNDS)
+
+
+@pytest.fixture(scope="module")
+def tiny() -> dict[tuple[str, str], Answer]:
+    """What the bounds and ``lp-sparse`` say of every tiny instance."""
+    read = {path.stem: read_instance(path) for path in TINY}
+    keys = [(name, each) for name in read for each in (*BOUNDS, "lp-sparse")]
+    return dict(zip(keys, solve_batch([(read[n], each) for n, each in keys]), strict=True))
+
+
+def test_lp_by_columns_equals_the_lp(tiny: dict[tuple[str, str], Answer]) -> None:
+    """Generated columns and all columns give one LP objective, to 1e-6."""
+    for path in TINY:
+        expected = tiny[path.stem, "lp-sparse"].relaxation
+        found = tiny[path.stem, "bound-lp"].relaxation
+        if found is not None:
+            assert found == pytest.approx(expected, rel=1e-6), path.stem
+
+
+def test_searched_prices_come_close_to_the_lp(tiny: dict[tuple[str, str], Answer]) -> None:
+    """On tiny instances the certified bounds are within a unit of that of ``lp-sparse``."""
+    for path in TINY:
+        for name in ("bound-dual", "bound-lp"):
+            assert tiny[path.stem, name].bound >= tiny[path.stem, "lp-sparse"].bound - 1
+
+
+def test_drawn_bounds_are_valid_and_repeat() -> None:
+    """With arrivals and n ≤ 5 no bound exceeds brute force, and a second run says the same."""
+    drawn: list[Instance] = []
+
+    @given(instance=instances(max_requests=5, max_memory=12, max_arrival=8, max_output=6))
+    @settings(max_examples=60, deadline=None, database=None, derandomize=True)
+    def draw(instance: Instance) -> None:
+        drawn.append(instance)
+
+    draw()
+    pairs = [(instance, name) for instance in drawn for name in BOUNDS]
+    first, second = solve_batch(pairs), solve_batch(pairs)
+    for (instance, name), answer in zip(pairs, first, strict=True):
+        assert answer.bound <= brute_force_optimum(instance), (name, instance)
+        if answer.relaxation is not None:
+            assert answer.bound >= math.ceil(answer.relaxation - 1e-3), (name, instance)
+    assert [answer.bound for answer in first] == [answer.bound for answer in second]
+
+
+def test_the_deadline_is_kept() -> None:
+    """3,000 chat requests in at most 6 s, imports included, and better than volumes."""
+    instance = generate(n=3000)
+    started = time.monotonic()
+    dual, volume = solve_batch([(instance, "bound-dual"), (instance, "bound-volume")], seconds=6)
+    assert time.monotonic() - started < 60
+    assert volume.bound < dual.bound < dual.tel
+
+
+def test_identical_requests_are_one_group() -> None:
+    """5,000 equal requests: as many as fit start together, so the bound follows by hand.
+
+    M = 20 and (s, o) = (0, 4): 5 run at once at their peaks, 2 at least by area; n = 50.
+    """
+    requests = tuple(Request(i, 0, 0, 4) for i in range(50))
+    instance = Instance("equal", 20, requests)
+    dual, lp = solve_batch([(instance, "bound-dual"), (instance, "bound-lp")])
+    assert lp.relaxation is not None
+    # Each holds 10 token-rounds, so 2 a round by volume: the j-th completes at ⌈j / 2⌉ or later.
+    volumes = sum(max(4, -(-j // 2)) for j in range(1, 51))
+    assert volumes <= dual.bound + 1
+    assert dual.bound <= lp.bound <= lp.tel
+
+
+@given(
+    instance=instances(max_requests=5, max_memory=16, max_arrival=9),
+    numerators=st.lists(st.integers(0, 60), min_size=1, max_size=30),
+    denominator=st.integers(1, 50),
+)
+@settings(max_examples=150, deadline=None)
+def test_compiled_evaluation_is_the_interpreted_one(
+    instance: Instance, numerators: list[int], denominator: int
+) -> None:
+    """The compiled kernel gives the integers that numpy gives, windows or not."""
+    latest = [int(request.arrival) + 3 for request in instance.requests]
+    prices = np.array(numerators, dtype=np.int64)
+    for limit in (None, latest):
+        expected = evaluate_prices(instance, prices, denominator, limit)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(prices_module, "COMPILE_FROM", 0)
+            assert evaluate_prices(instance, prices, denominator, limit) == expected
