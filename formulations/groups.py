@@ -13,7 +13,7 @@ SIZES = (2, 3)
 
 @dataclass(frozen=True)
 class WindowGroup:
-    """Members of which at most ``most`` are in their windows at any round ≥ 0."""
+    """Members of which at most ``most`` are in their windows at any round, also below 0."""
 
     most: int
     members: tuple[Windowed, ...]

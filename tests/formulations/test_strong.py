@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.bounds.clique_prices import start_costs
+from formulations.differences import forbidden_differences
 from formulations.fixing import fixed_windows
 from formulations.groups import window_groups
 from formulations.windows import start_windows
 from instances import Instance, Request
+from instances.families import am1, am2
 from schedules import check_schedule, make_schedule
+from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
 
@@ -154,3 +157,49 @@ def test_fixing_removes_starts() -> None:
     windows = fixed_windows(instance, start_windows(instance), costs, 9)
     # TEL ≤ 8 and the other costs 3 at least, so p + 3 ≤ 5.
     assert windows.latest == (2, 2)
+
+
+@given(instance=instances(max_requests=2, max_memory=14, max_arrival=0))
+@settings(max_examples=300, deadline=None)
+def test_forbidden_differences_equal_the_checker(instance: Instance) -> None:
+    """A difference is forbidden exactly where the checker refuses the two starts."""
+    pair = (instance.requests[0], instance.requests[-1])
+    both = Instance(
+        "pair",
+        instance.memory,
+        tuple(Request(i, 0, r.prompt, r.output) for i, r in enumerate(pair)),
+    )
+    found = forbidden_differences(*both.requests, both.memory)
+    assert len(found) <= 2
+    for difference in range(-16, 17):
+        starts = [max(0, -difference), max(0, difference)]
+        forbidden = any(low <= difference <= high for low, high in found)
+        assert forbidden != _feasible(both, starts)
+
+
+DRAWS = [am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(12)] + [
+    am2.generate(seed=seed, n=5, memory=12) for seed in range(6)
+]
+STRONG = ("cpsat-strong", "ilp-strong", "ilp-cliques", "layers")
+
+
+@pytest.fixture(scope="module")
+def drawn_optima() -> list[int]:
+    """The brute-force optimum of each draw."""
+    return [brute_force_optimum(instance) for instance in DRAWS]
+
+
+@pytest.mark.parametrize("formulation", STRONG)
+def test_strong_formulations_equal_brute_force(formulation: str, drawn_optima: list[int]) -> None:
+    """On draws of both arrival models, schedule and bound both meet the brute-force optimum."""
+    answers = solve_batch([(instance, formulation) for instance in DRAWS])
+    assert [answer.tel for answer in answers] == drawn_optima
+    assert [answer.bound for answer in answers] == drawn_optima
+
+
+def test_clique_prices_bound_the_draws(drawn_optima: list[int]) -> None:
+    """``lp-cliques`` certifies no less than ``lp-sparse`` and no more than the optimum."""
+    tight = solve_batch([(instance, "lp-cliques") for instance in DRAWS])
+    loose = solve_batch([(instance, "lp-sparse") for instance in DRAWS])
+    for strong, weak, optimum in zip(tight, loose, drawn_optima, strict=True):
+        assert weak.bound <= strong.bound <= optimum

@@ -1,0 +1,106 @@
+"""CP-SAT with window groups, every forbidden start difference, and ordered equal requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+from formulations.bounds.volume import volume_bound
+from formulations.cp import cpsat
+from formulations.cp.cpsat import model_size
+from formulations.differences import forbidden_differences
+from formulations.groups import window_groups
+from formulations.windows import Windows
+from instances import Instance
+
+__all__ = ["Options", "build_model", "model_size"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which strengthenings are added to ``cpsat``, for ablation."""
+
+    groups: bool = True
+    differences: bool = True
+    equal: bool = True
+    bound: bool = True
+
+
+def build_model(
+    instance: Instance,
+    windows: Windows,
+    warm_start: Sequence[int] | None = None,
+    options: Options | None = None,
+) -> tuple[cp_model.CpModel, list[Any]]:
+    """Return the model of ``cpsat`` with redundant constraints and one symmetry broken.
+
+    *Groups.*  At most ``most`` windows of a group hold one round, rounds below 0 included (proof
+    in ``formulations.groups``): ``no_overlap`` for one, ``cumulative`` for more.
+
+    *Differences.*  start_j − start_i lies in no interval of ``forbidden_differences``: one boolean
+    and two implications for each interval that ``cpsat`` does not have.
+
+    *Equal requests.*  Those of equal (arrival, prompt, output) start in the instance's order:
+    exchanging the starts of two of them changes neither feasibility nor TEL.
+
+    *Bound.*  The TEL is at least the volume bound.
+    """
+    options = options or Options()
+    requests = instance.requests
+    if warm_start is not None and options.equal:
+        warm_start = _ordered(instance, warm_start)
+    model, starts = cpsat.build_model(instance, windows, warm_start)
+    if options.groups:
+        for group in window_groups(instance):
+            intervals = [
+                model.new_fixed_size_interval_var(
+                    starts[member.request] - member.before, member.before + member.after, ""
+                )
+                for member in group.members
+            ]
+            if group.most == 1:
+                model.add_no_overlap(intervals)
+            else:
+                model.add_cumulative(intervals, [1] * len(intervals), group.most)
+    if options.differences:
+        for i in range(len(requests)):
+            for j in range(i + 1, len(requests)):
+                for low, high in forbidden_differences(requests[i], requests[j], instance.memory):
+                    if low <= 0 <= high:
+                        continue
+                    difference = starts[j] - starts[i]
+                    below = model.new_bool_var("")
+                    model.add(difference <= low - 1).only_enforce_if(below)
+                    model.add(difference >= high + 1).only_enforce_if(~below)
+    if options.equal:
+        for i, j in _neighbours(instance):
+            model.add(starts[i] <= starts[j])
+    if options.bound:
+        ends = sum(request.output - int(request.arrival) for request in requests)
+        model.add(cp_model.LinearExpr.sum(starts) + ends >= volume_bound(instance))
+    return model, starts
+
+
+def _classes(instance: Instance) -> list[list[int]]:
+    classes: dict[tuple[int, int, int], list[int]] = {}
+    for i, request in enumerate(instance.requests):
+        key = (int(request.arrival), request.prompt, request.output)
+        classes.setdefault(key, []).append(i)
+    return list(classes.values())
+
+
+def _neighbours(instance: Instance) -> list[tuple[int, int]]:
+    return [pair for each in _classes(instance) for pair in pairwise(each)]
+
+
+def _ordered(instance: Instance, starts: Sequence[int]) -> list[int]:
+    """Return the same schedule with the starts of equal requests in the instance's order."""
+    ordered = list(starts)
+    for each in _classes(instance):
+        for i, start in zip(each, sorted(starts[i] for i in each), strict=True):
+            ordered[i] = start
+    return ordered
