@@ -17,7 +17,7 @@ from instances import Instance
 RELAXATION = False
 
 #: States kept per round in successive passes; the first passes look for good schedules.
-WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000)
+WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000, 12_000_000)
 #: Sets of started requests are the bits of one word.
 REQUESTS_UP_TO = 63
 _NONE = 1 << 62
@@ -59,6 +59,7 @@ def search(
     out_of_time: Callable[[], bool] = lambda: False,
     rules: Rules | None = None,
     widths: tuple[int, ...] = WIDTHS,
+    memory_bytes: float = 2e9,
 ) -> None:
     """Search in passes of growing width and report each; ends when one pass proves the optimum.
 
@@ -98,7 +99,8 @@ def search(
     the claim every schedule has TEL ≥ min(U, least bound lost), which is reported as the bound of
     the pass; with nothing lost it is U, a proof.
 
-    Rounds go up to the last start of ``windows`` (which keep an optimal schedule).
+    Rounds go up to the last start of ``windows`` (which keep an optimal schedule).  Passes whose
+    layers may need more than ``memory_bytes`` are left out.
 
     Raises
     ------
@@ -121,14 +123,18 @@ def search(
     tables = _tables(instance, groups, costs, last + 1, data)
     tel, starts = incumbent
     best = np.array([tel], dtype=np.int64)
-    best_starts = np.array(starts, dtype=np.int32)
+    # Half the memory where the numbers are small enough.
+    word = np.int16 if max(instance.memory, windows.horizon) < 1 << 15 else np.int32
+    best_starts = np.array(starts, dtype=word)
     reach = max(request.output for request in instance.requests) + 2
     for width in widths:
+        if 2 * width * (64 + 32 + 2 * np.dtype(word).itemsize * (n + reach)) > memory_bytes:
+            return
         settings = np.array(
             [instance.memory, width, _NONE, rules.compare, rules.shift, rules.dominance],
             dtype=np.int64,
         )
-        layers = [_layer(2 * width, n, reach) for _ in range(2)]
+        layers = [_layer(2 * width, n, reach, word) for _ in range(2)]
         table = np.empty(1 << (4 * width).bit_length(), dtype=np.int64)
         for array in layers[0]:
             array[:1] = 0
@@ -151,14 +157,16 @@ def search(
             return
 
 
-def _layer(states: int, n: int, reach: int) -> tuple[NDArray[Any], ...]:
+def _layer(
+    states: int, n: int, reach: int, word: type[np.signedinteger[Any]]
+) -> tuple[NDArray[Any], ...]:
     return (
         np.empty(states, np.uint64),
         np.empty(states, np.uint64),
         np.empty(states, np.int64),
         np.empty(states, np.int64),
-        np.empty((states, n), np.int32),
-        np.empty((states, reach), np.int32),
+        np.empty((states, n), word),
+        np.empty((states, reach), word),
     )
 
 

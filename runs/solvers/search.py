@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import math
+
+import psutil
 
 from formulations.bounds.clique_prices import start_costs
 from formulations.groups import window_groups
@@ -14,6 +17,8 @@ from runs.solvers.size import too_large
 
 #: Share of the time that the prices may take.
 PRICES_SHARE = 0.3
+#: Share of the memory that may be used, for the layers of the search.
+MEMORY_SHARE = 0.5
 
 
 def solve(job: Job, report: Report) -> None:
@@ -35,6 +40,7 @@ def solve(job: Job, report: Report) -> None:
     report("built", columns=size, rows=0, entries=size)
     report("bound", value=min(costs.bound, job.upper_bound), source="prices of lp-cliques")
     states, outcome = 0, "limit"
+    available = psutil.virtual_memory().available
 
     def on_pass(found: Pass) -> None:
         nonlocal states, outcome
@@ -52,5 +58,6 @@ def solve(job: Job, report: Report) -> None:
         (job.upper_bound, list(job.warm_start)),
         on_pass,
         lambda: report.elapsed() > job.seconds,
+        memory_bytes=MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf)),
     )
     report("done", solver="kvopt search", nodes=states, outcome=outcome)
