@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp  # type: ignore[import-untyped]
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from formulations.windows import Windows
@@ -114,6 +114,22 @@ class Pricing:
             list(self._pool.map(price, self._edges[:-1], self._edges[1:]))
         value = float(costs @ groups.sizes) + self._constant - self._memory * float(prices.sum())
         return value, starts, costs
+
+    def near_cheapest(self, prices: Floats, count: int) -> list[Ints]:
+        """Return ``count`` proposals: of each group the cheapest starts, from the best on."""
+        groups, last = self._groups, len(prices) - 1
+        sums, moments = np.cumsum(prices), np.cumsum(prices * self._times)
+        proposals = np.empty((count, len(groups)), dtype=np.int64)
+        for group in range(len(groups)):
+            first = int(groups.arrivals[group])
+            begin = np.arange(first, min(int(groups.latest[group]), max(first, last)) + 1)
+            low = np.minimum(begin, last)
+            high = np.minimum(begin + groups.outputs[group], last)
+            costs = begin + (groups.prompts[group] - begin) * (sums[high] - sums[low])
+            costs += moments[high] - moments[low]
+            order = np.argsort(costs, kind="stable")[:count]
+            proposals[:, group] = begin[order[np.minimum(np.arange(count), len(order) - 1)]]
+        return list(proposals)
 
 
 class Grid:

@@ -15,6 +15,8 @@ FIRST_KNOTS = 60
 COARSE_TOLERANCE = 1e-3
 #: Relative gap at which the LP counts as solved.
 TOLERANCE = 2e-7
+#: Cheapest starts of a request that become columns in each iteration on the full grid.
+NEAR = 16
 
 
 def compute_bound(
@@ -49,10 +51,8 @@ def compute_bound(
         )
         search.begin(FIRST_KNOTS)
         search.iterate(COARSE_TOLERANCE)
-        search.refine(np.unique(np.linspace(1, horizon, 8 * FIRST_KNOTS).astype(np.int64)))
-        search.iterate(COARSE_TOLERANCE)
         search.refine(np.arange(1, horizon + 1))
-        solved = search.iterate(TOLERANCE)
+        solved = search.iterate(TOLERANCE, near=NEAR)
         if not solved or horizon == most:
             break
         assert search.solution is not None

@@ -126,9 +126,16 @@ class Search:
         """Take a finer grid, on which the best prices so far can still be expressed."""
         self.master.refine(Grid(knots))
 
-    def iterate(self, tolerance: float, smoothing: float = SMOOTHING) -> bool:
-        """Improve the prices on this grid to a relative gap; tell whether it was reached."""
+    def iterate(self, tolerance: float, *, near: int = 0) -> bool:
+        """Improve the prices on this grid to a relative gap; tell whether it was reached.
+
+        ``near`` columns of each group, its cheapest starts, are added in every iteration besides
+        the cheapest one.
+        """
         iteration = 0
+        if near:
+            for starts in self.pricing.near_cheapest(self._prices, 3 * near):
+                self.master.add(starts)
         while not self.out_of_time():
             left = self.deadline - time.monotonic()
             solution = self.master.solve(left, self._threads)
@@ -139,12 +146,15 @@ class Search:
                 return True
             grid = self.master.grid
             pure = grid.prices(solution.prices)
-            starts = self.try_prices(smoothing * self._prices + (1 - smoothing) * pure)
-            new = self.master.add(starts)
+            mixed = SMOOTHING * self._prices + (1 - SMOOTHING) * pure
+            new = self.master.add(self.try_prices(mixed))
             if self._closed(tolerance):
                 return True
             # Smoothed prices may find nothing new; those of the master then settle the matter.
             new += self.master.add(self.try_prices(pure))
+            if near:
+                for starts in self.pricing.near_cheapest(mixed, near):
+                    new += self.master.add(starts)
             if not new:
                 return self._closed(tolerance)
             iteration += 1
