@@ -79,15 +79,13 @@ def test_the_deadline_is_kept() -> None:
     instance = generate(n=3000)
     started = time.monotonic()
     dual, volume = solve_batch([(instance, "bound-dual"), (instance, "bound-volume")], seconds=6)
-    assert time.monotonic() - started < 60
+    # Two engine processes' start and the volume bound come on top of the 6 s.
+    assert time.monotonic() - started < 20
     assert volume.bound < dual.bound < dual.tel
 
 
 def test_identical_requests_are_one_group() -> None:
-    """5,000 equal requests: as many as fit start together, so the bound follows by hand.
-
-    M = 20 and (s, o) = (0, 4): 5 run at once at their peaks, 2 at least by area; n = 50.
-    """
+    """Fifty equal requests: the bounds are no worse than the volumes, counted by hand."""
     requests = tuple(Request(i, 0, 0, 4) for i in range(50))
     instance = Instance("equal", 20, requests)
     dual, lp = solve_batch([(instance, "bound-dual"), (instance, "bound-lp")])
