@@ -44,8 +44,7 @@ def test_lp_by_columns_equals_the_lp(tiny: dict[tuple[str, str], Answer]) -> Non
     for path in TINY:
         expected = tiny[path.stem, "lp-sparse"].relaxation
         found = tiny[path.stem, "bound-lp"].relaxation
-        if found is not None:
-            assert found == pytest.approx(expected, rel=1e-6), path.stem
+        assert found == pytest.approx(expected, rel=1e-6), path.stem
 
 
 def test_searched_prices_come_close_to_the_lp(tiny: dict[tuple[str, str], Answer]) -> None:
