@@ -12,18 +12,14 @@ from runs.job import Event, Job
 from runs.process import Outcome
 from runs.team import Stop, run_team
 
-#: Requests up to which CP-SAT's propagation over single tokens is worth its memory.
-EXACT_UP_TO = 300
+#: Requests up to which the exact search has a chance to finish.
+EXACT_UP_TO = 30
 #: Start columns up to which a relaxation with one row a round is solved.
 RELAXATION_UP_TO = 400_000
 #: Share of the time after which a better order found by a relaxation no longer restarts the
 #: local search.
 RESTART_UNTIL = 0.6
 
-#: Preferred first: the best of each kind that is there.
-_EXACT = ("cpsat-strong", "cpsat")
-_TIGHT_RELAXATIONS = ("lp-cliques", "lp-sparse")
-_LOOSE_BOUNDS = ("bound-dual", "lp-bucketed")
 _SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
 
 
@@ -39,9 +35,10 @@ def solve_auto(
     """Solve an instance with what suits its size; always returns the best schedule and a bound.
 
     The quick policies and the volume bound come first.  Then local search on priority lists runs
-    beside, by size: CP-SAT (small), a relaxation with one row a round and CP-SAT (medium), or the
-    bound from bucketed prices (large).  The order of a relaxation restarts the local search where
-    it is better.  All stop when bound and schedule meet, or at the deadline.
+    beside, by size: the exact search (small), the relaxation with window groups (medium), or the
+    bound from prices on a time grid (large).  The order of a relaxation restarts the local search
+    where it is better, and where the bound has ended a second search with another seed takes its
+    core.  All stop when bound and schedule meet, or at the deadline.
 
     Parameters
     ----------
@@ -55,7 +52,7 @@ def solve_auto(
         return progress, None
     started = time.monotonic()
 
-    def job(solver: str, name: str | None = None) -> Job:
+    def job(solver: str, name: str | None = None, more_seed: int = 0) -> Job:
         assert progress.schedule is not None
         formulation = formulations()[name] if name else None
         return Job(
@@ -65,7 +62,7 @@ def solve_auto(
             relaxation=bool(formulation and formulation.relaxation),
             seconds=max(deadline - time.monotonic(), 0.1),
             threads=threads,
-            seed=seed,
+            seed=(seed + more_seed) % 2**31,
             warm_start=list(progress.schedule.starts),
             upper_bound=progress.schedule.tel,
             memory_limit=memory_limit,
@@ -78,12 +75,13 @@ def solve_auto(
         share = (time.monotonic() - started) / max(deadline - started, 1e-9)
         if improved and event.kind in ("relaxation", "advice") and share < RESTART_UNTIL:
             return [Stop("improve"), job("improve")]
+        if event.kind == "done" and sender.solver != "improve" and not progress.closed:
+            return [job("improve", more_seed=1)]
         return []
 
-    names = chosen_formulations(instance, start_windows(instance, progress.schedule.tel))
-    jobs = [job(_SOLVERS[formulations()[name].kind], name) for name in names]
+    name = chosen_formulation(instance, start_windows(instance, progress.schedule.tel))
     outcomes = run_team(
-        [*jobs, job("improve")],
+        [job(_SOLVERS[formulations()[name].kind], name), job("improve")],
         listen,
         deadline=deadline,
         finished=lambda: progress.closed,
@@ -97,19 +95,8 @@ def solve_auto(
     return progress, max(outcomes, key=lambda outcome: outcome.peak_memory, default=None)
 
 
-def chosen_formulations(instance: Instance, windows: Windows) -> list[str]:
-    """Return the formulations that run side by side for an instance of this size."""
-    chosen = []
-    if windows.starts <= RELAXATION_UP_TO:
-        chosen.append(_first_known(_TIGHT_RELAXATIONS))
-    else:
-        chosen.append(_first_known(_LOOSE_BOUNDS))
+def chosen_formulation(instance: Instance, windows: Windows) -> str:
+    """Return the formulation that runs beside the local search for an instance of this size."""
     if len(instance) <= EXACT_UP_TO:
-        exact = _first_known(_EXACT)
-        # A small exact model closes before a relaxation would be of use.
-        chosen = [exact] if windows.starts <= RELAXATION_UP_TO // 100 else [*chosen, exact]
-    return chosen
-
-
-def _first_known(names: tuple[str, ...]) -> str:
-    return next(name for name in names if name in formulations())
+        return "layers"
+    return "lp-cliques" if windows.starts <= RELAXATION_UP_TO else "bound-dual"
