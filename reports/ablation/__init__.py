@@ -1,0 +1,1 @@
+"""The ablation: each strengthening on and off, on the same instances in one run."""
