@@ -14,6 +14,8 @@ from runs.team import Stop, run_team
 
 #: Requests up to which the exact search has a chance to finish.
 EXACT_UP_TO = 30
+#: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
+REPAIR_UP_TO = 200
 #: Start columns up to which a relaxation with one row a round is solved.
 RELAXATION_UP_TO = 400_000
 #: Share of the time after which a better order found by a relaxation no longer restarts the
@@ -37,8 +39,9 @@ def solve_auto(
     The quick policies and the volume bound come first.  Then local search on priority lists runs
     beside, by size: the exact search (small), the relaxation with window groups (medium), or the
     bound from prices on a time grid (large).  The order of a relaxation restarts the local search
-    where it is better, and where the bound has ended a second search with another seed takes its
-    core.  All stop when bound and schedule meet, or at the deadline.
+    where it is better.  Where the bound has ended, CP-SAT repairs parts of the best schedule (small
+    and medium), or a second local search with another seed takes its core.  All stop when bound and
+    schedule meet, or at the deadline.
 
     Parameters
     ----------
@@ -75,8 +78,11 @@ def solve_auto(
         share = (time.monotonic() - started) / max(deadline - started, 1e-9)
         if improved and event.kind in ("relaxation", "advice") and share < RESTART_UNTIL:
             return [Stop("improve"), job("improve")]
-        if event.kind == "done" and sender.solver != "improve" and not progress.closed:
-            return [job("improve", more_seed=1)]
+        if event.kind == "done" and sender.solver not in ("improve", "repair"):
+            if progress.closed:
+                return []
+            small = len(instance) <= REPAIR_UP_TO
+            return [job("repair") if small else job("improve", more_seed=1)]
         return []
 
     name = chosen_formulation(instance, start_windows(instance, progress.schedule.tel))

@@ -189,7 +189,8 @@ def take_event(progress: Progress, event: Event, solver: str, formulation: str) 
     """Take one event of an engine; tell whether schedule or bound improved."""
     data = event.data
     if event.kind == "schedule":
-        method = "local search" if solver == "improve" else f"{solver} {formulation}"
+        beside = {"improve": "local search", "repair": "repair by CP-SAT"}
+        method = beside.get(solver) or f"{solver} {formulation}"
         try:
             schedule = make_schedule(progress.instance, data["starts"], method)
         except ValueError as error:

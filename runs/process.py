@@ -130,6 +130,10 @@ class Worker:
         """Kill the process unless it has finished, and hand over the events that are left."""
         if ending != "finished":
             kill_tree(self._process.pid)
+        else:
+            # Its input must stay open until it has ended: a closed one tells it that it is alone.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=10)
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()

@@ -18,6 +18,7 @@ _OWN = {
     "cpsat": "runs.solvers.cpsat",
     "export": "runs.solvers.export",
     "improve": "runs.solvers.improve",
+    "repair": "runs.solvers.repair",
     "search": "runs.solvers.search",
 }
 

@@ -47,17 +47,17 @@ COLUMNS = [
 PLAN: dict[str, tuple[int | None, range, float, tuple[str, ...]]] = {
     "bounds, n = 40..60": (
         None,
-        range(5),
-        60.0,
+        range(4),
+        20.0,
         ("bound-volume", "lp", "lp-sparse", "lp-bucketed", "bound-lp", "bound-dual", "lp-cliques"),
     ),
     "proofs, n = 8": (
         8,
         range(5),
-        60.0,
+        30.0,
         ("ilp", "ilp-sparse", "ilp-strong", "ilp-cliques", "cpsat", "cpsat-strong", "layers"),
     ),
-    "proofs, n = 12": (12, range(5), 60.0, ("cpsat", "cpsat-strong", "layers")),
+    "proofs, n = 12": (12, range(4), 30.0, ("cpsat", "cpsat-strong", "layers")),
 }
 _SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
 

@@ -34,9 +34,9 @@ missing there, `python -m reports.ablation.page` builds this page from it.
 
 A bound is given as a share of the best schedule's TEL that any run of the instance found, in
 percent: 100 would be a proof.  Seconds are wall clock, imports and model building included; runs
-that did not finish count with their limit of 60 s.  Means of seconds are shifted geometric means
-(shift 1 s).  A run on a shared machine tells ratios, not seconds; five draws tell a direction, not
-a law.
+without a proof count with their limit (20 s for bounds, 30 s for proofs; `bound-dual` always uses
+all of it).  Means of seconds are shifted geometric means (shift 1 s).  A run on a shared machine
+tells ratios, not seconds; four or five draws tell a direction, not a law.
 """
 
 
@@ -110,7 +110,7 @@ def pictures(rows: pd.DataFrame) -> dict[str, bytes]:
     return {
         "bounds.svg": _strip(bounds, "bound_share", "bound, % of the best TEL known", log=False),
         "proofs.svg": _strip(
-            proofs, "counted_seconds", "seconds to the proof (limit 60)", log=True
+            proofs, "counted_seconds", "seconds to the proof (limit 30)", log=True
         ),
     }
 
