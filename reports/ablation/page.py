@@ -34,9 +34,9 @@ missing there, `python -m reports.ablation.page` builds this page from it.
 
 A bound is given as a share of the best schedule's TEL that any run of the instance found, in
 percent: 100 would be a proof.  Seconds are wall clock, imports and model building included; runs
-without a proof count with their limit (20 s for bounds, 30 s for proofs; `bound-dual` always uses
-all of it).  Means of seconds are shifted geometric means (shift 1 s).  A run on a shared machine
-tells ratios, not seconds; four or five draws tell a direction, not a law.
+without a proof count with their limit (30 s).  Means of seconds are shifted geometric means (shift
+1 s).  A run on a shared machine tells ratios, not seconds; four or five draws tell a direction, not
+a law.  What the project aims at and how far it is: [`TARGETS.md`](TARGETS.md).
 """
 
 
