@@ -57,7 +57,7 @@ def _insert(layer, count, table, mask, need, cost, bound, starts, profile):
                 return count
             needs[k], costs[k], bounds[k] = need, cost, bound
             all_starts[k] = starts
-            # Equal states may differ in what is held at this very round, which the shift rule reads.
+            # Equal states may differ in what is held at this round, which the shift rule reads.
             profiles[k] = profile
             return count
         slot = (slot + _ONE) & slots
