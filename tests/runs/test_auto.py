@@ -13,7 +13,7 @@ from heuristics.simulator import run_policy
 from instances import Instance, read_instance
 from instances.families import am2, chat
 from runs.auto import solve_auto
-from runs.exact import Progress, final_status
+from runs.exact import Progress, final_status, warm_start_policies
 from schedules import check_schedule
 from tests.oracles.brute_force import brute_force_optimum
 from tests.runs.conftest import ROOT, Command
@@ -56,6 +56,15 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
     assert check_schedule(instance, progress.schedule).valid
     assert progress.schedule.tel <= run_policy(policies()["svf"], instance).tel
     assert volume_bound(instance) <= progress.lower_bound <= progress.schedule.tel
+
+
+def test_warm_starts_begin_with_the_best_and_end_with_the_slow() -> None:
+    """On large instances the list is cut short, so smallest volume first must not be cut off."""
+    order = warm_start_policies()
+    assert order[0].name == "svf"
+    slow = [policy.first_fit for policy in order]
+    assert slow == sorted(slow)
+    assert any(slow)
 
 
 def test_it_is_the_default(small: Path, solve: Command) -> None:
