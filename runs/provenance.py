@@ -13,6 +13,8 @@ from typing import Any
 
 import psutil
 
+from runs.masking import mask_passwords
+
 _ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -26,7 +28,7 @@ def provenance(**of_run: Any) -> dict[str, Any]:
         "cpu": _cpu_model(),
         "cores": usable_cores(),
         "ram_gb": round(psutil.virtual_memory().total / 1e9, 1),
-        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "command": [Path(sys.argv[0]).name, *map(mask_passwords, sys.argv[1:])],
         "finished_utc": datetime.now(UTC).isoformat(timespec="seconds"),
     } | of_run
 

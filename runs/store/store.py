@@ -12,15 +12,23 @@ from typing import Any
 
 import pandas as pd
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from runs.masking import mask_passwords
 from runs.store.tables import INSTANCES, METADATA, PROOFS, RUNS
 from runs.sweep.task import Finished
 
 #: Statuses that ``--rerun-failed`` runs again.
 FAILED = ("no_solution", "time_limit", "memory_limit", "crashed", "refused", "error")
 _SECONDS_TO_WAIT = 60
+_SECONDS_TO_CONNECT = 10
+#: Both databases hold 64-bit integers; a method may claim any.
+_LARGEST = 2**63 - 1
+_INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+#: Who makes the tables, one process at a time; the number only has to be kvopt's own.
+_LOCK = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "SELECT pg_advisory_xact_lock(5272014091)"}
 
 
 class StoreError(Exception):
@@ -36,8 +44,7 @@ class Store:
     Parameters
     ----------
     location
-        Path of an SQLite file, or a URL that SQLAlchemy takes, as in
-        ``postgresql+psycopg://user@host/database``.
+        Path of an SQLite file, or ``postgresql://user@host/database``.
 
     Raises
     ------
@@ -47,12 +54,12 @@ class Store:
 
     def __init__(self, location: str | Path) -> None:
         self._url = _read_url(location)
-        self.name = self._url.render_as_string(hide_password=True)
+        self.name = mask_passwords(self._url.render_as_string(hide_password=True))
         with self._telling("opened"):
             self._engine = sa.create_engine(self._url, **_options(self._url))
             if self._url.get_backend_name() == "sqlite":
                 sa.event.listen(self._engine, "connect", _prepare_sqlite)
-            METADATA.create_all(self._engine)
+            _create_tables(self._engine)
 
     def close(self) -> None:
         """Let go of the file or the server."""
@@ -66,27 +73,23 @@ class Store:
         StoreError
             If the disk is full or the server is gone; nothing of the run is stored then.
         """
-        record = finished.record
+        row = _storable(asdict(finished.record))
+        proofs = {
+            "key": row["key"],
+            "schedule": _pack(finished.schedule),
+            "certificate": _pack(finished.certificate),
+        }
+        # Runs first, then what hangs on them, in every writer: nobody waits in a circle.
         with self._telling("written"), self._engine.begin() as connection:
-            connection.execute(RUNS.delete().where(RUNS.c.key == record.key))
-            connection.execute(RUNS.insert(), asdict(record))
+            _put(connection, RUNS, row)
             if finished.instance is not None:
-                _insert_once(
-                    connection,
-                    INSTANCES,
-                    sha256=record.instance_sha256,
-                    name=record.instance,
-                    document=_pack(finished.instance),
-                )
-            if finished.schedule is not None or finished.certificate is not None:
-                connection.execute(
-                    PROOFS.insert(),
-                    {
-                        "key": record.key,
-                        "schedule": _pack(finished.schedule),
-                        "certificate": _pack(finished.certificate),
-                    },
-                )
+                instance = {
+                    "sha256": row["instance_sha256"],
+                    "name": row["instance"],
+                    "document": _pack(finished.instance),
+                }
+                _put(connection, INSTANCES, instance, replace=False)
+            _put(connection, PROOFS, proofs)
 
     def statuses(self) -> dict[str, str]:
         """Return the status of every stored run by key."""
@@ -144,16 +147,30 @@ def _read_url(location: str | Path) -> URL:
         return URL.create("sqlite", database=text)
     try:
         url = make_url(text)
-        url.get_dialect()
-    except (ArgumentError, NoSuchModuleError) as error:
-        raise StoreError(f"{text}: expected a file or a database URL: {error}") from None
+    except (ArgumentError, ValueError) as error:
+        raise StoreError(f"{mask_passwords(text)}: expected a database URL: {error}") from None
+    if url.drivername in ("postgresql", "postgres"):
+        url = url.set(drivername="postgresql+psycopg")
+    if url.drivername not in ("sqlite", "postgresql+psycopg"):
+        raise StoreError(
+            f"{mask_passwords(text)}: expected a file or postgresql://user@host/database"
+        )
     return url
 
 
 def _options(url: URL) -> dict[str, Any]:
-    if url.get_backend_name() == "sqlite":
+    if url.drivername == "sqlite":
         return {"connect_args": {"timeout": _SECONDS_TO_WAIT}}
-    return {"pool_pre_ping": True}
+    return {"pool_pre_ping": True, "connect_args": {"connect_timeout": _SECONDS_TO_CONNECT}}
+
+
+def _create_tables(engine: sa.Engine) -> None:
+    """Create the tables where there are none, though others may be doing the same."""
+    if sa.inspect(engine).has_table(RUNS.name):
+        return
+    with engine.begin() as connection:
+        connection.exec_driver_sql(_LOCK[connection.dialect.name])
+        METADATA.create_all(connection)
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
@@ -163,11 +180,31 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA foreign_keys=ON")
 
 
-def _insert_once(connection: Connection, table: sa.Table, **values: Any) -> None:
-    column = next(iter(table.primary_key.columns))
-    known = connection.execute(sa.select(column).where(column == values[column.name])).first()
-    if known is None:
-        connection.execute(table.insert(), values)
+def _put(
+    connection: Connection, table: sa.Table, values: dict[str, Any], replace: bool = True
+) -> None:
+    """Insert a row; one of the same key is replaced or kept, also if another is just writing it."""
+    insert = _INSERT[connection.dialect.name](table).values(values)
+    if replace:
+        others = {c.name: insert.excluded[c.name] for c in table.c if not c.primary_key}
+        insert = insert.on_conflict_do_update(index_elements=table.primary_key, set_=others)
+    else:
+        insert = insert.on_conflict_do_nothing()
+    connection.execute(insert)
+
+
+def _storable(value: Any) -> Any:
+    """Return what both databases can hold, which is less than Python's text and integers."""
+    if isinstance(value, str):
+        # PostgreSQL has no NUL, neither has the halves of a pair that stand for undecodable bytes.
+        return value.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, int):
+        return max(-_LARGEST, min(value, _LARGEST))
+    if isinstance(value, list | tuple):
+        return [_storable(each) for each in value]
+    if isinstance(value, dict):
+        return {_storable(key): _storable(each) for key, each in value.items()}
+    return value
 
 
 def _pack(document: dict[str, Any] | None) -> bytes | None:
