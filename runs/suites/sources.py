@@ -1,0 +1,96 @@
+"""Where an instance of a sweep comes from: a file, or a generator; read only when it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from instances import InfeasibleInstanceError, Instance, read_instance
+from instances.families import families
+from instances.jsonfile import FileError
+
+Value = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Source:
+    """An instance that has not been read yet.
+
+    Attributes
+    ----------
+    name
+        Path of the file, or what is drawn: what a fault is reported under.
+    read
+        Returns the instance, or raises one of the errors that :func:`load` knows.
+    """
+
+    name: str
+    read: Callable[[], Instance]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What became of a source: an instance, or one line that says why there is none.
+
+    ``fault_status`` is ``infeasible`` where a request never fits, else ``error``.
+    """
+
+    name: str
+    instance: Instance | None
+    fault: str = ""
+    fault_status: str = "error"
+
+
+def load(source: Source) -> Loaded:
+    """Read a source; an instance that cannot be read is a fault, never an exception."""
+    try:
+        instance = source.read()
+    except InfeasibleInstanceError as error:
+        return Loaded(source.name, None, _one_line(error), "infeasible")
+    except ValidationError as error:
+        return Loaded(source.name, None, f"{source.name}: {_one_line(error.errors()[0]['msg'])}")
+    except (FileError, ValueError, OSError, RecursionError, MemoryError) as error:
+        return Loaded(source.name, None, _one_line(error) or type(error).__name__)
+    return Loaded(instance.name, instance)
+
+
+def file_source(path: str | Path, name: str | None = None) -> Source:
+    """Return the source of an instance file; faults call it ``name``, by default the path."""
+    told = str(path) if name is None else name
+
+    def read() -> Instance:
+        try:
+            return read_instance(path)
+        except (FileError, InfeasibleInstanceError) as error:
+            error.args = (str(error).replace(str(path), told, 1),)
+            raise
+
+    return Source(told, read)
+
+
+def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
+    """Return the source of one drawn instance.
+
+    Parameters that its name does not tell are added to it, so that two draws of one suite do not
+    share a name.
+    """
+    label = ", ".join([family, f"seed={seed}", *(f"{k}={v}" for k, v in parameters.items())])
+
+    def read() -> Instance:
+        instance = families()[family].generate(seed=seed, **parameters)
+        told = instance.name.split("_")
+        untold = [
+            f"{key}{value}"
+            for key, value in parameters.items()
+            if str(value) not in told and f"{key}{value}" not in told
+        ]
+        return replace(instance, name="_".join([instance.name, *untold]))
+
+    return Source(label, read)
+
+
+def _one_line(error: object) -> str:
+    return " ".join(str(error).split())
