@@ -8,6 +8,10 @@ from typing import Protocol
 from runs.sweep.task import Finished, Task
 
 
+class EngineError(Exception):
+    """The engine cannot go on, whatever the tasks are; the message is one line."""
+
+
 class Engine(Protocol):
     """Carries out runs side by side.
 
@@ -16,5 +20,11 @@ class Engine(Protocol):
     """
 
     def run(self, tasks: Sequence[Task]) -> Iterator[Finished]:
-        """Carry out tasks and yield the results as they come."""
+        """Carry out tasks and yield the results as they come.
+
+        Raises
+        ------
+        EngineError
+            If the machines that carry out the runs are not to be had any more.
+        """
         ...
