@@ -11,6 +11,7 @@ import numpy as np
 
 from formulations.bounds.volume import volume_bound
 from formulations.registry import Formulation
+from formulations.spec import Options, format_formulation
 from heuristics.policy import ListPolicy
 from heuristics.registry import policies
 from heuristics.simulator import run_in_order, run_policy
@@ -41,6 +42,9 @@ class Progress:
         One line for every schedule of a method that the checker refused.
     notes
         One line for everything that a reader of the result should know.
+    certificate
+        The strongest bound that comes with its proof (``formulations.bounds.certificate``), as
+        JSON; its value may be less than ``lower_bound``.
     """
 
     instance: Instance
@@ -53,6 +57,7 @@ class Progress:
     notes: list[str] = field(default_factory=list)
     model: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
+    certificate: dict[str, Any] | None = None
 
     @property
     def gap(self) -> float | None:
@@ -117,6 +122,7 @@ def solve_exactly(
     seed: int,
     memory_limit: float | None,
     on_progress: Listener,
+    options: Options | None = None,
 ) -> tuple[Progress, Outcome | None]:
     """Solve an instance with one engine and formulation; always returns the best so far.
 
@@ -128,18 +134,22 @@ def solve_exactly(
         On the clock of ``time.monotonic``, seconds.
     memory_limit
         Resident memory of the engine's process tree, gigabytes.
+    options
+        Options of the formulation that differ from their defaults.
 
     Raises
     ------
     UnavailableSolverError
         If the solver is not installed.
     """
+    options = options or {}
     progress = start_progress(instance, deadline, on_progress)
     if progress.schedule is None or progress.closed:
         return progress, None
+    method = format_formulation(formulation, options)
 
     def on_event(event: Event) -> None:
-        on_progress(progress, take_event(progress, event, solver, formulation.name))
+        on_progress(progress, take_event(progress, event, solver, method))
 
     job = Job(
         instance=instance,
@@ -152,6 +162,7 @@ def solve_exactly(
         warm_start=list(progress.schedule.starts),
         upper_bound=progress.schedule.tel,
         memory_limit=memory_limit,
+        options=options,
     )
     outcome = run_job(job, on_event, idle=lambda: on_progress(progress, False))
     if outcome.ending != "finished":
@@ -200,6 +211,7 @@ def take_event(progress: Progress, event: Event, solver: str, formulation: str) 
             return False
         return progress.offer(schedule, method)
     if event.kind == "bound":
+        _keep_certificate(progress, data.get("certificate"))
         return progress.raise_bound(data["value"], data["source"])
     if event.kind in ("relaxation", "advice"):
         progress.relaxation = data.get("value", progress.relaxation)
@@ -215,6 +227,12 @@ def take_event(progress: Progress, event: Event, solver: str, formulation: str) 
     elif event.kind in ("too_large", "note", "error"):
         progress.notes.append(data["text"])
     return False
+
+
+def _keep_certificate(progress: Progress, offered: dict[str, Any] | None) -> None:
+    known = progress.certificate
+    if offered and (known is None or offered["value"] > known["value"]):
+        progress.certificate = offered
 
 
 def final_status(progress: Progress, outcome: Outcome | None) -> Status:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import IO, Any
 
 from instances import Instance
@@ -34,6 +34,8 @@ class Job:
         Gigabytes of resident memory.
     path
         Where ``export`` writes the model.
+    options
+        Options of the formulation that differ from their defaults.
     """
 
     instance: Instance
@@ -47,10 +49,11 @@ class Job:
     upper_bound: int
     memory_limit: float | None = None
     path: str | None = None
+    options: dict[str, bool | int] = field(default_factory=dict)
 
     def to_line(self) -> str:
         """Return the job as one line of JSON."""
-        record = {field.name: getattr(self, field.name) for field in fields(self)}
+        record = {each.name: getattr(self, each.name) for each in fields(self)}
         return json.dumps(record | {"instance": instance_document(self.instance)}) + "\n"
 
     @staticmethod
@@ -69,7 +72,8 @@ class Event:
     kind
         ``ready`` (imports done), ``built`` (the model stands; columns, rows, entries, seconds),
         ``schedule`` (``starts``), ``bound`` (``value``: an integer that no TEL is below;
-        ``source``), ``relaxation`` (``value``: the LP objective as the solver states it;
+        ``source``; ``certificate``, where the bound is the last one that its prices prove),
+        ``relaxation`` (``value``: the LP objective as the solver states it;
         ``expected_starts``: Σ t·x of each request, rounds), ``advice`` (``expected_starts`` of a
         relaxation that was solved on a coarse grid or in part only),
         ``note`` (``text``), ``too_large`` (``text``), ``unavailable`` (``text``),

@@ -17,6 +17,13 @@ import psutil
 from formulations.bounds.volume import volume_bound
 from formulations.choice import default_formulation
 from formulations.registry import Formulation, formulations
+from formulations.spec import (
+    FormulationError,
+    Options,
+    describe_option,
+    format_formulation,
+    read_formulation,
+)
 from formulations.windows import start_windows
 from heuristics.policy import NotApplicableError
 from heuristics.predictions import PREDICTIONS
@@ -79,7 +86,13 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         return _run(arguments, _process_start())
-    except (_BadInputError, SpecError, InstanceFileError, UnavailableSolverError) as error:
+    except (
+        _BadInputError,
+        FormulationError,
+        SpecError,
+        InstanceFileError,
+        UnavailableSolverError,
+    ) as error:
         print(f"solve.py: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except InfeasibleInstanceError as error:
@@ -122,6 +135,8 @@ def _run(arguments: Sequence[str], started: float) -> int:
     _refuse_unknown_suffix(options.write_model, "--write-model", (".mps", ".lp"))
     if options.policy not in (None, "all"):
         read_policy_call(options.policy, options.predict)
+    if options.formulation is not None:
+        read_formulation(options.formulation)
     if options.policy == "all" and (options.out or options.plot):
         raise _BadInputError("--policy all prints a table, it has no single schedule to write")
     instance = read_instance(options.instance)
@@ -147,10 +162,10 @@ def _run(arguments: Sequence[str], started: float) -> int:
     solver = options.solver or _default_solver(options)
     if solver == "auto":
         return _solve_with_auto(instance, options, started)
-    formulation = _named_formulation(options.formulation, solver, instance)
+    formulation, switches = _named_formulation(options.formulation, solver, instance)
     if options.write_model is not None:
-        return _write_model(instance, formulation, options)
-    return _solve_with_engine(instance, solver, formulation, options, started)
+        return _write_model(instance, formulation, switches, options)
+    return _solve_with_engine(instance, solver, formulation, switches, options, started)
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -184,7 +199,10 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         "(default: the instance's own intervals, exact where it has none)",
     )
     parser.add_argument(
-        "--formulation", metavar="NAME", help="a formulation of --list (default: by size)"
+        "--formulation",
+        metavar="NAME",
+        help='a formulation of --list with options, as in "cpsat-strong(groups=no,equal=no)" '
+        "(default: by size)",
     )
     parser.add_argument(
         "--time-limit",
@@ -269,17 +287,17 @@ def _refuse_unknown_suffix(path: str | None, option: str, suffixes: Sequence[str
         raise _BadInputError(f"{option}: expected a name with {expected}, found {path}")
 
 
-def _named_formulation(name: str | None, solver: str, instance: Instance) -> Formulation:
-    known = formulations()
-    if name is None:
-        name = default_formulation(solver, instance, start_windows(instance))
-    if name not in known:
-        raise _BadInputError(f"unknown formulation {name!r}, expected one of {', '.join(known)}")
+def _named_formulation(
+    text: str | None, solver: str, instance: Instance
+) -> tuple[Formulation, Options]:
+    if text is None:
+        text = default_formulation(solver, instance, start_windows(instance))
+    formulation, switches = read_formulation(text)
     kind = {"cpsat": "cp", "bound": "bound", "search": "search"}.get(solver, "mip")
-    if known[name].kind != kind:
-        fitting = ", ".join(each.name for each in known.values() if each.kind == kind)
-        raise _BadInputError(f"{solver} cannot solve {name!r}, it takes {fitting}")
-    return known[name]
+    if formulation.kind != kind:
+        fitting = ", ".join(each.name for each in formulations().values() if each.kind == kind)
+        raise _BadInputError(f"{solver} cannot solve {formulation.name!r}, it takes {fitting}")
+    return formulation, switches
 
 
 def _listing() -> str:
@@ -297,7 +315,9 @@ def _listing() -> str:
     width = max(len(name) for name in [*formulations(), *policies()])
     for formulation in formulations().values():
         kind = f"[{formulation.kind}]"
-        sections.append(f"  {formulation.name:<{width}}  {kind:<7} {formulation.summary}")
+        sections.append(f"  {formulation.name:<{width}}  {kind:<8} {formulation.summary}")
+        for option in formulation.options:
+            sections.append(f"  {'':<{width}}  {'':<8}   {describe_option(option)}")
     sections += ["", "policies"]
     for policy in policies().values():
         sections.append(f"  {policy.name:<{width}}  {policy.summary}")
@@ -333,11 +353,10 @@ def _solve_with_policy(instance: Instance, options: argparse.Namespace, started:
 
 def _default_solver(options: argparse.Namespace) -> str:
     """Return the solver that goes with the other options when none is named."""
-    if options.formulation in formulations():
-        return {"cp": "cpsat", "bound": "bound"}.get(
-            formulations()[options.formulation].kind, "highs"
-        )
-    return "highs" if options.write_model or options.formulation else DEFAULT_SOLVER
+    if options.formulation is not None:
+        kind = read_formulation(options.formulation)[0].kind
+        return {"cp": "cpsat", "bound": "bound", "search": "search"}.get(kind, "highs")
+    return "highs" if options.write_model else DEFAULT_SOLVER
 
 
 def _solve_with_auto(instance: Instance, options: argparse.Namespace, started: float) -> int:
@@ -356,6 +375,7 @@ def _solve_with_engine(
     instance: Instance,
     solver: str,
     formulation: Formulation,
+    switches: Options,
     options: argparse.Namespace,
     started: float,
 ) -> int:
@@ -369,11 +389,15 @@ def _solve_with_engine(
         seed=options.seed,
         memory_limit=options.memory_limit,
         on_progress=lines,
+        options=switches,
     )
-    return _finish(progress, outcome, f"{solver} {formulation.name}", options, started)
+    method = f"{solver} {format_formulation(formulation, switches)}"
+    return _finish(progress, outcome, method, options, started)
 
 
-def _write_model(instance: Instance, formulation: Formulation, options: argparse.Namespace) -> int:
+def _write_model(
+    instance: Instance, formulation: Formulation, switches: Options, options: argparse.Namespace
+) -> int:
     if formulation.kind != "mip":
         raise _BadInputError(f"--write-model: {formulation.name!r} is not a MIP formulation")
     best = min((run_policy(policy, instance) for policy in warm_start_policies()), key=_tel)
@@ -390,6 +414,7 @@ def _write_model(instance: Instance, formulation: Formulation, options: argparse
         upper_bound=best.tel,
         memory_limit=options.memory_limit,
         path=str(Path(options.write_model).absolute()),
+        options=switches,
     )
     outcome = run_job(job, events.append)
     by_kind = {event.kind: event.data for event in events}
@@ -397,10 +422,8 @@ def _write_model(instance: Instance, formulation: Formulation, options: argparse
         reason = by_kind.get("too_large") or by_kind.get("error") or {"text": outcome.ending}
         raise _BadInputError(f"{options.write_model}: not written: {reason['text']}")
     built = by_kind["built"]
-    print(
-        f"wrote {options.write_model}: {formulation.name}, {built['columns']} columns, "
-        f"{built['rows']} rows"
-    )
+    name = format_formulation(formulation, switches)
+    print(f"wrote {options.write_model}: {name}, {built['columns']} columns, {built['rows']} rows")
     return EXIT_OK
 
 

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from formulations.registry import formulations
+from formulations.spec import read_formulation
 from heuristics.simulator import run_policy
 from instances import Instance
 from runs.exact import warm_start_policies
@@ -34,13 +34,16 @@ class Answer:
 def solve_batch(
     pairs: list[tuple[Instance, str]], seconds: float = 60.0, threads: int = 1, seed: int = 0
 ) -> list[Answer]:
-    """Solve (instance, formulation) pairs in one process per engine, in the pairs' order."""
+    """Solve (instance, formulation) pairs in one process per engine, in the pairs' order.
+
+    A formulation may have options, as in ``cpsat-strong(groups=no)``.
+    """
     answers: dict[int, Answer] = {}
     for solver in _SOLVERS.values():
         chosen = [
             (position, instance, name)
             for position, (instance, name) in enumerate(pairs)
-            if _SOLVERS[formulations()[name].kind] == solver
+            if _SOLVERS[read_formulation(name)[0].kind] == solver
         ]
         jobs = [
             _job(instance, name, solver, seconds, threads, seed) for _, instance, name in chosen
@@ -56,7 +59,7 @@ def _job(
     best = min(
         (run_policy(policy, instance) for policy in warm_start_policies()), key=lambda s: s.tel
     )
-    formulation = formulations()[name]
+    formulation, options = read_formulation(name)
     return Job(
         instance=instance,
         solver=solver,
@@ -67,6 +70,7 @@ def _job(
         seed=seed,
         warm_start=list(best.starts),
         upper_bound=best.tel,
+        options=options,
     )
 
 

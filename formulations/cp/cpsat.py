@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ortools.sat.python import cp_model
 
+from formulations.cp import _windows
 from formulations.separation import separation
-from formulations.windows import Windows
 from instances import Instance
 
 #: Pairs beyond this number are left to the resource, most demanding requests first.
 PAIRS_UP_TO = 50_000
 
 
-def model_size(instance: Instance, windows: Windows) -> int:
+@dataclass(frozen=True)
+class Options:
+    """What is added to the cumulative resource."""
+
+    separation: bool = True
+    "least start distance, one way or the other, of pairs that may not start together"
+
+
+def start_windows(
+    instance: Instance, upper_bound: int | None = None, options: Options | None = None
+) -> _windows.StartRounds:
+    """Return start windows from outputs alone, whatever the options."""
+    del options
+    return _windows.start_windows(instance, upper_bound)
+
+
+def model_size(instance: Instance, windows: _windows.StartRounds) -> int:
     """Return the number of entries of the model: one interval a token, and the pairs."""
     del windows
     n = len(instance)
@@ -23,7 +40,10 @@ def model_size(instance: Instance, windows: Windows) -> int:
 
 
 def build_model(
-    instance: Instance, windows: Windows, warm_start: Sequence[int] | None = None
+    instance: Instance,
+    windows: _windows.StartRounds,
+    warm_start: Sequence[int] | None = None,
+    options: Options | None = None,
 ) -> tuple[cp_model.CpModel, list[Any]]:
     """Return the model and the start variable of each request (rounds).
 
@@ -34,6 +54,7 @@ def build_model(
     Two requests that may not start together must start at least ``separation`` apart one way or
     the other (proof in ``formulations.separation``): one boolean and two implications a pair.
     """
+    options = options or Options()
     model = cp_model.CpModel()
     starts = [
         model.new_int_var(first, last, f"start_{i}")
@@ -47,7 +68,8 @@ def build_model(
             intervals.append(model.new_fixed_size_interval_var(start + j, size, ""))
             demands.append(request.prompt + 1 if j == 1 else 1)
     model.add_cumulative(intervals, demands, instance.memory)
-    _add_separation(model, instance, starts)
+    if options.separation:
+        _add_separation(model, instance, starts)
     ends = sum(request.output - int(request.arrival) for request in instance.requests)
     model.minimize(cp_model.LinearExpr.sum(starts) + ends)
     if warm_start is not None:

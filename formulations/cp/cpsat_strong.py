@@ -11,32 +11,52 @@ from ortools.sat.python import cp_model
 
 from formulations.bounds.volume import volume_bound
 from formulations.cp import cpsat
+from formulations.cp._windows import StartRounds
 from formulations.cp.cpsat import model_size
 from formulations.differences import forbidden_differences
 from formulations.groups import window_groups
-from formulations.windows import Windows
+from formulations.windows import start_windows as windows_from_volumes
 from instances import Instance
 
-__all__ = ["Options", "build_model", "model_size"]
+__all__ = ["Options", "build_model", "model_size", "start_windows"]
 
 
 @dataclass(frozen=True)
 class Options:
-    """Which strengthenings are added to ``cpsat``, for ablation."""
+    """Which strengthenings are added to the cumulative resource, for ablation."""
 
+    separation: bool = True
+    "least start distance, one way or the other, of pairs that may not start together"
     groups: bool = True
+    "window groups as no-overlap or cumulative"
     differences: bool = True
+    "start differences that overflow although the pair may start together"
     equal: bool = True
+    "equal requests start in the instance's order"
     bound: bool = True
+    "the TEL is at least the volume bound"
+    windows: bool = True
+    "start windows from volumes and horizon (formulations.windows) instead of those of cpsat"
+
+
+def start_windows(
+    instance: Instance, upper_bound: int | None = None, options: Options | None = None
+) -> StartRounds:
+    """Return start windows from volumes and horizon, or those of ``cpsat``."""
+    if options is not None and not options.windows:
+        return cpsat.start_windows(instance, upper_bound)
+    return windows_from_volumes(instance, upper_bound)
 
 
 def build_model(
     instance: Instance,
-    windows: Windows,
+    windows: StartRounds,
     warm_start: Sequence[int] | None = None,
     options: Options | None = None,
 ) -> tuple[cp_model.CpModel, list[Any]]:
     """Return the model of ``cpsat`` with redundant constraints and one symmetry broken.
+
+    *Separation.*  See ``cpsat``.
 
     *Groups.*  At most ``most`` windows of a group hold one round, rounds below 0 included (proof
     in ``formulations.groups``): ``no_overlap`` for one, ``cumulative`` for more.
@@ -53,7 +73,8 @@ def build_model(
     requests = instance.requests
     if warm_start is not None and options.equal:
         warm_start = _ordered(instance, warm_start)
-    model, starts = cpsat.build_model(instance, windows, warm_start)
+    plain = cpsat.Options(separation=options.separation)
+    model, starts = cpsat.build_model(instance, windows, warm_start, plain)
     if options.groups:
         for group in window_groups(instance):
             intervals = [

@@ -7,11 +7,13 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
-from formulations.windows import Windows
+from formulations.cp._windows import StartRounds, start_windows
 from instances import Instance
 
+__all__ = ["build_model", "model_size", "start_windows"]
 
-def model_size(instance: Instance, windows: Windows) -> int:
+
+def model_size(instance: Instance, windows: StartRounds) -> int:
     """Return the number of entries that the model will have: o_i + 2 for each start boolean."""
     return sum(
         (last - first + 1) * (request.output + 2)
@@ -22,7 +24,7 @@ def model_size(instance: Instance, windows: Windows) -> int:
 
 
 def build_model(
-    instance: Instance, windows: Windows, warm_start: Sequence[int] | None = None
+    instance: Instance, windows: StartRounds, warm_start: Sequence[int] | None = None
 ) -> tuple[cp_model.CpModel, list[Any]]:
     """Return the model of J2 (1)-(4) and the start round of each request as an expression."""
     model = cp_model.CpModel()

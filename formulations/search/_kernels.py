@@ -45,12 +45,12 @@ def _hash(mask, profile):
 
 
 @njit(cache=True)
-def _insert(layer, count, table, mask, need, cost, bound, starts, profile):
-    """Add a state unless an equal one costs no more; return the new number of states."""
+def _insert(layer, count, table, mask, need, cost, bound, starts, profile, merge):
+    """Add a state, with ``merge`` unless an equal one costs no more; return how many there are."""
     masks, needs, costs, bounds, all_starts, profiles = layer
     slots = np.uint64(len(table) - 1)
     slot = _hash(mask, profile) & slots
-    while table[slot] >= 0:
+    while merge and table[slot] >= 0:
         k = table[slot]
         if masks[k] == mask and np.array_equal(profiles[k, 1:], profile[1:]):
             if cost >= costs[k]:
@@ -130,8 +130,9 @@ def advance(t, now, count, following, table, data, tables, rules, best, best_sta
 
     Parameters
     ----------
-    rules : array of int, shape (6,)
-        Memory, width, least bound lost so far (written), states compared, shift rule, dominance.
+    rules : array of int, shape (8,)
+        Memory, width, least bound lost so far (written), states compared, shift rule, dominance,
+        merging of equal states, order of equal requests.
     best : array of int, shape (1,)
         TEL of the best schedule (written), with its starts in ``best_starts``.
 
@@ -190,7 +191,16 @@ def advance(t, now, count, following, table, data, tables, rules, best, best_sta
                         shifted[:-1] = profile[depth, 1:]
                         shifted[-1] = 0
                         made = _insert(
-                            following, made, table, mask, left, cost, value, starts, shifted
+                            following,
+                            made,
+                            table,
+                            mask,
+                            left,
+                            cost,
+                            value,
+                            starts,
+                            shifted,
+                            rules[6] != 0,
                         )
             # Next request that fits.
             while i < n:
@@ -198,7 +208,7 @@ def advance(t, now, count, following, table, data, tables, rules, best, best_sta
                 if not mask & bit and arrival[i] <= t:
                     # Of equal requests the first not started goes first.
                     twin_free = True
-                    for j in range(i):
+                    for j in range(i if rules[7] else 0):
                         if (
                             not mask & (_ONE << np.uint64(j))
                             and arrival[j] == arrival[i]

@@ -24,12 +24,23 @@ _NONE = 1 << 62
 
 
 @dataclass(frozen=True)
-class Rules:
-    """Which of the rules are used, for ablation, and how many states one is compared with."""
+class Options:
+    """Which of the rules and prices are used."""
 
     dominance: bool = True
+    "drop a state that another of the same requests beats in cost and in tokens at every time"
     shift: bool = True
+    "drop a state in which a request could have started one round earlier"
+    merge: bool = True
+    "keep one of the states that are equal in requests and tokens"
+    equal: bool = True
+    "equal requests start in the instance's order"
+    prices: bool = True
+    "bound states by the LP's prices, else by latencies alone"
+    groups: bool = True
+    "prices on window groups beside those on memory"
     compare: int = 64
+    "states that one state is compared with for dominance"
 
 
 @dataclass(frozen=True)
@@ -57,7 +68,7 @@ def search(
     incumbent: tuple[int, list[int]],
     on_pass: Callable[[Pass], None],
     out_of_time: Callable[[], bool] = lambda: False,
-    rules: Rules | None = None,
+    options: Options | None = None,
     widths: tuple[int, ...] = WIDTHS,
     memory_bytes: float = 2e9,
 ) -> None:
@@ -99,6 +110,8 @@ def search(
     the claim every schedule has TEL ≥ min(U, least bound lost), which is reported as the bound of
     the pass; with nothing lost it is U, a proof.
 
+    *Prices* and *groups* are the caller's: they make ``costs``.
+
     Rounds go up to the last start of ``windows`` (which keep an optimal schedule).  Passes whose
     layers may need more than ``memory_bytes`` are left out.
 
@@ -112,7 +125,7 @@ def search(
     n = len(instance)
     if n > REQUESTS_UP_TO:
         raise ValueError(f"expected at most {REQUESTS_UP_TO} requests, found {n}")
-    rules = rules or Rules()
+    options = options or Options()
     before, after = _window_arrays(n, groups)
     columns = [
         np.array([getattr(r, name) for r in instance.requests], dtype=np.int64)
@@ -131,7 +144,16 @@ def search(
         if 2 * width * (64 + 32 + 2 * np.dtype(word).itemsize * (n + reach)) > memory_bytes:
             return
         settings = np.array(
-            [instance.memory, width, _NONE, rules.compare, rules.shift, rules.dominance],
+            [
+                instance.memory,
+                width,
+                _NONE,
+                options.compare,
+                options.shift,
+                options.dominance,
+                options.merge,
+                options.equal,
+            ],
             dtype=np.int64,
         )
         layers = [_layer(2 * width, n, reach, word) for _ in range(2)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 
 import numpy as np
 
+from formulations.bounds.certificate import price_certificate
 from formulations.bounds.outcome import Bound
 from formulations.windows import start_windows
 from runs.job import Job, Report
+from runs.solvers.loading import load_formulation
 
 #: Share of the time kept back for the last exact evaluation of the prices.
 RESERVE_SHARE = 0.05
@@ -17,7 +18,7 @@ RESERVE_SHARE = 0.05
 
 def solve(job: Job, report: Report) -> None:
     """Compute a bound within the job's limits; send every improvement as it is certified."""
-    formulation = importlib.import_module(job.module)
+    formulation, options = load_formulation(job)
     left = job.seconds - report.elapsed()
     bound = formulation.compute_bound(
         job.instance,
@@ -26,7 +27,15 @@ def solve(job: Job, report: Report) -> None:
         windows=start_windows(job.instance, job.upper_bound),
         known_starts=np.array(job.warm_start, dtype=np.int64),
         threads=job.threads,
+        **options,
     )
+    if bound.prices is not None:
+        # Once more, with its proof: on the way it would be sent too often.
+        prices = bound.prices
+        certificate = price_certificate(
+            prices.value, prices.denominator, prices.numerators, upper_bound=job.upper_bound
+        )
+        report("bound", value=prices.value, source="prices", certificate=certificate)
     if bound.expected_starts is not None:
         expected = bound.expected_starts.tolist()
         if bound.objective is not None:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from typing import Any
 
 import ortools
 from ortools.sat.python import cp_model
 
-from formulations.windows import start_windows
 from runs.job import Job, Report
+from runs.solvers.loading import load_formulation
 from runs.solvers.size import too_large
 
 
 def solve(job: Job, report: Report) -> None:
     """Build the model of a CP formulation and solve it within the job's limits."""
-    formulation = importlib.import_module(job.module)
-    windows = start_windows(job.instance, job.upper_bound)
+    formulation, options = load_formulation(job)
+    windows = formulation.start_windows(job.instance, job.upper_bound, **options)
     size = formulation.model_size(job.instance, windows)
     if reason := too_large(size, job.memory_limit):
         report("too_large", text=reason)
         return
-    model, starts = formulation.build_model(job.instance, windows, job.warm_start)
+    model, starts = formulation.build_model(job.instance, windows, job.warm_start, **options)
     proto = model.proto
     report("built", columns=len(proto.variables), rows=len(proto.constraints), entries=size)
     solver = cp_model.CpSolver()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
+from formulations.bounds.certificate import price_certificate
 from formulations.bounds.clique_prices import start_costs
 from formulations.bounds.prices import certify_prices
 from formulations.groups import WindowGroup
 from formulations.windows import Windows, start_windows
 from runs.job import Job, Report
+from runs.solvers.loading import load_formulation
 from runs.solvers.size import too_large
 
 #: From this many columns on, the relaxation is solved on its own first, by interior point: the
@@ -51,12 +52,12 @@ class Compiled:
 
 def solve(job: Job, report: Report) -> None:
     """Build the model of a MIP formulation and solve it within the job's limits."""
-    formulation = importlib.import_module(job.module)
+    formulation, options = load_formulation(job)
     windows = start_windows(job.instance, job.upper_bound)
     if reason := too_large(formulation.model_size(job.instance, windows), job.memory_limit):
         report("too_large", text=reason)
         return
-    model = formulation.build_model(job.instance, windows)
+    model = formulation.build_model(job.instance, windows, **options)
     formulation.set_starts(model, job.instance, job.warm_start)
     compiled = compile_model(model)
     lp = compiled.lp
@@ -148,12 +149,24 @@ def _solve_relaxation(job: Job, report: Report, compiled: Compiled, windows: Win
                 group_prices = np.zeros((len(compiled.groups), windows.horizon + 1))
                 for row, group, time in compiled.opened:
                     group_prices[group, time] = max(-duals[row], 0.0)
-                value = start_costs(
+                costs = start_costs(
                     job.instance, prices, compiled.groups, group_prices, windows.latest
-                ).bound
+                )
+                certificate = price_certificate(
+                    costs.bound,
+                    costs.denominator,
+                    costs.memory,
+                    upper_bound=job.upper_bound,
+                    groups=compiled.groups,
+                    group_prices=costs.groups,
+                )
             else:
-                value = certify_prices(job.instance, prices.tolist(), windows.latest).value
-            report("bound", value=value, source="prices of the LP relaxation")
+                bound = certify_prices(job.instance, prices.tolist(), windows.latest)
+                certificate = price_certificate(
+                    bound.value, bound.denominator, bound.numerators, upper_bound=job.upper_bound
+                )
+            source = "prices of the LP relaxation"
+            report("bound", value=certificate["value"], source=source, certificate=certificate)
     return str(outcome)
 
 

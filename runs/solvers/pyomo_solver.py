@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from typing import Any
 
@@ -11,6 +10,7 @@ from pyomo.common.errors import ApplicationError
 
 from formulations.windows import start_windows
 from runs.job import Job, Report
+from runs.solvers.loading import load_formulation
 from runs.solvers.size import too_large
 
 #: A bound stated in floating point is lowered by this share before it is rounded up.
@@ -26,18 +26,18 @@ def solve(job: Job, report: Report) -> None:
             text=f"solver {job.solver!r} is not installed (highs and cpsat come with kvopt)",
         )
         return
-    formulation = importlib.import_module(job.module)
+    formulation, options = load_formulation(job)
     windows = start_windows(job.instance, job.upper_bound)
     if reason := too_large(formulation.model_size(job.instance, windows), job.memory_limit):
         report("too_large", text=reason)
         return
-    model = formulation.build_model(job.instance, windows)
+    model = formulation.build_model(job.instance, windows, **options)
     formulation.set_starts(model, job.instance, job.warm_start)
     report("built", columns=model.nvariables(), rows=model.nconstraints(), entries=0)
-    options: dict[str, Any] = {"timelimit": max(math.floor(job.seconds - report.elapsed()), 1)}
+    settings: dict[str, Any] = {"timelimit": max(math.floor(job.seconds - report.elapsed()), 1)}
     if engine.warm_start_capable() and not job.relaxation:
-        options["warmstart"] = True
-    results = engine.solve(model, load_solutions=False, **options)
+        settings["warmstart"] = True
+    results = engine.solve(model, load_solutions=False, **settings)
     condition = str(results.solver.termination_condition)
     if len(results.solution) > 0:
         model.solutions.load_from(results)

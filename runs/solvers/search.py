@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 
 import psutil
 
+from formulations.bounds.certificate import price_certificate
 from formulations.bounds.clique_prices import start_costs
 from formulations.groups import window_groups
 from formulations.search._relaxation import lp_prices
 from formulations.search.layers import Pass
 from formulations.windows import start_windows
 from runs.job import Job, Report
+from runs.solvers.loading import load_formulation
 from runs.solvers.size import too_large
 
 #: Share of the time that the prices may take.
@@ -22,8 +23,11 @@ MEMORY_SHARE = 0.5
 
 
 def solve(job: Job, report: Report) -> None:
-    """Price memory and window groups by an LP, then search within the job's limits."""
-    formulation = importlib.import_module(job.module)
+    """Price memory and window groups by an LP, then search within the job's limits.
+
+    Without ``prices`` or ``groups`` among the options the missing ones are 0.
+    """
+    formulation, options = load_formulation(job)
     instance = job.instance
     if len(instance) > formulation.REQUESTS_UP_TO:
         report("too_large", text=f"search takes up to {formulation.REQUESTS_UP_TO} requests")
@@ -33,12 +37,23 @@ def solve(job: Job, report: Report) -> None:
     if reason := too_large(size, job.memory_limit):
         report("too_large", text=reason)
         return
-    groups = window_groups(instance)
-    left = PRICES_SHARE * (job.seconds - report.elapsed())
-    prices, group_prices = lp_prices(instance, windows, groups, left)
-    costs = start_costs(instance, prices, groups, group_prices)
+    chosen = options["options"]
+    groups = window_groups(instance) if chosen.groups and chosen.prices else []
+    costs = start_costs(instance, [], [], [])
+    if chosen.prices:
+        left = PRICES_SHARE * (job.seconds - report.elapsed())
+        prices, group_prices = lp_prices(instance, windows, groups, left)
+        costs = start_costs(instance, prices, groups, group_prices)
     report("built", columns=size, rows=0, entries=size)
-    report("bound", value=min(costs.bound, job.upper_bound), source="prices of lp-cliques")
+    certificate = price_certificate(
+        costs.bound,
+        costs.denominator,
+        costs.memory,
+        groups=groups,
+        group_prices=costs.groups,
+    )
+    bound = min(costs.bound, job.upper_bound)
+    report("bound", value=bound, source="prices", certificate=certificate)
     states, outcome = 0, "limit"
     available = psutil.virtual_memory().available
 
@@ -58,6 +73,7 @@ def solve(job: Job, report: Report) -> None:
         (job.upper_bound, list(job.warm_start)),
         on_pass,
         lambda: report.elapsed() > job.seconds,
+        options=chosen,
         memory_bytes=MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf)),
     )
     report("done", solver="kvopt search", nodes=states, outcome=outcome)

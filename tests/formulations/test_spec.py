@@ -1,0 +1,170 @@
+"""Formulations with options by name: read, refused, shown, and handed to the engine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from formulations.registry import formulations
+from formulations.spec import (
+    FormulationError,
+    changed_options,
+    describe_option,
+    format_formulation,
+    read_formulation,
+)
+from instances import Instance, Request
+from instances.files import instance_document
+from schedules import read_schedule
+from tests.runs.conftest import ROOT
+
+TINY = ROOT / "instances" / "tiny" / "horizon.json"
+
+
+def test_options_are_read_in_any_order_and_kept_in_the_files() -> None:
+    """Only what differs from the default is kept, so that one method has one name."""
+    formulation, options = read_formulation(" cpsat-strong( equal=no , separation=yes, groups=no)")
+    assert formulation.name == "cpsat-strong"
+    assert list(options.items()) == [("groups", False), ("equal", False)]
+    assert format_formulation(formulation, options) == "cpsat-strong(groups=no,equal=no)"
+
+
+@pytest.mark.parametrize("text", ["cpsat", "cpsat()", "cpsat(separation=yes)", " cpsat ( ) "])
+def test_defaults_have_the_bare_name(text: str) -> None:
+    """A formulation without options, or with all at their defaults, is named as itself."""
+    formulation, options = read_formulation(text)
+    assert options == {}
+    assert format_formulation(formulation, options) == "cpsat"
+
+
+def test_numbers_are_options_too() -> None:
+    """An option whose default is an int takes an integer, and 1 is no yes."""
+    formulation, options = read_formulation("layers(compare=1)")
+    assert options == {"compare": 1}
+    assert not isinstance(options["compare"], bool)
+    assert format_formulation(formulation, options) == "layers(compare=1)"
+    assert changed_options(formulation, {"compare": 64}) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cpsat(", "expected NAME or NAME"),
+        ("", "expected NAME or NAME"),
+        ("cpsat(separation=no)x", "expected NAME or NAME"),
+        ("nothing", "unknown formulation 'nothing'"),
+        ("ilp-xy(groups=no)", "ilp-xy takes no options, found 'groups'"),
+        ("cpsat-strong(cuts=no)", "takes separation, groups, .*, found 'cuts'"),
+        ("cpsat(separation)", "expected separation as yes or no, found ''"),
+        ("cpsat(separation=1)", "expected separation as yes or no, found '1'"),
+        ("cpsat(separation=no,separation=no)", "separation stands twice"),
+        ("cpsat(separation=no,)", "takes separation, found ''"),
+        ("layers(compare=yes)", "expected compare as an integer from 0"),
+        ("layers(compare=-1)", "expected compare as an integer from 0"),
+        ("layers(compare=1_0)", "expected compare as an integer from 0"),
+        ("layers(compare=4294967296)", "expected compare as an integer from 0"),
+    ],
+)
+def test_bad_specs_are_one_line(text: str, message: str) -> None:
+    """What is wrong is named, with what was expected."""
+    with pytest.raises(FormulationError, match=message) as caught:
+        read_formulation(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_option_is_described() -> None:
+    """Each option has a meaning to print; the listing shows name, default and what is allowed."""
+    described = [
+        describe_option(option) for each in formulations().values() for option in each.options
+    ]
+    assert described
+    assert all(option.meaning for each in formulations().values() for option in each.options)
+    listing = subprocess.run(
+        [sys.executable, str(ROOT / "solve.py"), "--list"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert all(line in listing for line in described)
+    assert any(line.startswith("compare=64  (0..2147483647)") for line in described)
+    assert any(line.startswith("separation=yes  (yes | no)") for line in described)
+
+
+@pytest.mark.parametrize("name", [name for name, each in formulations().items() if each.options])
+def test_the_listing_is_what_the_module_takes(name: str) -> None:
+    """The options read from the text of a file are the fields of its ``Options``, in order."""
+    code = (
+        "import dataclasses, importlib, json, sys; "
+        "module = importlib.import_module(sys.argv[1]); "
+        "print(json.dumps([[f.name, f.default] for f in dataclasses.fields(module.Options)]))"
+    )
+    module = formulations()[name].module
+    # In a process of its own: the files import engines.
+    printed = subprocess.run(
+        [sys.executable, "-c", code, module], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout
+    listed = [[option.name, option.default] for option in formulations()[name].options]
+    assert json.loads(printed) == listed
+
+
+def test_an_option_reaches_the_model() -> None:
+    """Without pairwise separation and groups the same model has fewer rows."""
+    instance = Instance("four", 9, tuple(Request(i, 0, 2, 4) for i in range(4)))
+    assert _rows(instance, "cpsat(separation=no)") < _rows(instance, "cpsat")
+    for switch in ("groups", "equal", "bound", "separation"):
+        assert _rows(instance, f"cpsat-strong({switch}=no)") < _rows(instance, "cpsat-strong")
+
+
+def _rows(instance: Instance, text: str) -> int:
+    """Return the number of constraints of a CP model."""
+    code = (
+        "import sys, json; from formulations.spec import read_formulation; import importlib; "
+        "from instances.files import parse_instance; "
+        "formulation, options = read_formulation(sys.argv[1]); "
+        "module = importlib.import_module(formulation.module); "
+        "instance = parse_instance(json.loads(sys.argv[2])); "
+        "model, _ = module.build_model(instance, module.start_windows(instance), None, "
+        "module.Options(**options)); print(len(model.proto.constraints))"
+    )
+    document = json.dumps(instance_document(instance))
+    printed = subprocess.run(
+        [sys.executable, "-c", code, text, document],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    ).stdout
+    return int(printed)
+
+
+def test_the_command_names_the_options_in_its_results(tmp_path: Path) -> None:
+    """Summary and schedule file say which options differed from their defaults."""
+    out = tmp_path / "out.json"
+    result = _command("--formulation", "cpsat-strong(equal=yes, groups=no)", "--out", str(out))
+    assert result.returncode == 0, result.stderr
+    assert "method       cpsat cpsat-strong(groups=no)" in result.stdout
+    schedule = read_schedule(out)
+    assert schedule.method == "cpsat cpsat-strong(groups=no)"
+    assert (schedule.status, schedule.tel) == ("optimal", 17)
+
+
+@pytest.mark.parametrize("text", ["cpsat(groups=no)", "cpsat(separation=2)", "layers(", "none"])
+def test_the_command_refuses_in_one_line(text: str) -> None:
+    """Exit 2, one line on standard error, nothing on standard output."""
+    result = _command("--formulation", text)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith("solve.py: ")
+
+
+def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(ROOT / "solve.py"), str(TINY), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
