@@ -1,9 +1,10 @@
-"""Runs one job in a process of its own, with hard limits on wall-clock time and memory."""
+"""Processes of their own, with hard limits on wall-clock time and memory."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import queue
 import signal
@@ -26,6 +27,8 @@ Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupt
 
 _ROOT = Path(__file__).resolve().parent.parent
 _POLL_SECONDS = 0.1
+#: How long a process that has said its last word may take to exit.
+_EXIT_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -76,20 +79,32 @@ def run_job(
     return worker.close(ending, on_event)
 
 
-class Worker:
-    """An engine's process with one job; it starts at once."""
+class Process:
+    """A Python module in a process of its own; it starts at once and sends events.
 
-    def __init__(self, job: Job) -> None:
-        self.job = job
+    Parameters
+    ----------
+    module
+        What is run; it reads one line from standard input and writes events to standard output.
+    line
+        That line.
+    memory_limit
+        Gigabytes of resident memory of the process and all that it starts.
+    """
+
+    def __init__(self, module: str, line: str, memory_limit: float | None) -> None:
         self._started = time.monotonic()
+        self._memory_limit = memory_limit
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "runs.worker"],
+            [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=_ROOT,
             env=os.environ | {"PYTHONPATH": str(_ROOT), "PYTHONUNBUFFERED": "1"},
             text=True,
+            encoding="utf-8",
+            errors="replace",
             start_new_session=True,
         )
         assert self._process.stdin is not None
@@ -101,7 +116,7 @@ class Worker:
         )
         self._reader.start()
         with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(job.to_line())
+            self._process.stdin.write(line)
             self._process.stdin.flush()
 
     def age(self) -> float:
@@ -109,8 +124,8 @@ class Worker:
         return time.monotonic() - self._started
 
     def exceeds_memory(self) -> bool:
-        """Whether the process tree holds more resident memory than the job's limit."""
-        return self._watch.exceeds(self.job.memory_limit)
+        """Whether the process tree holds more resident memory than the limit."""
+        return self._watch.exceeds(self._memory_limit)
 
     def take(self, on_event: Callable[[Event], None], wait: float = _POLL_SECONDS) -> bool:
         """Hand over the next event if one comes within ``wait`` seconds; False at the end."""
@@ -120,10 +135,12 @@ class Worker:
             return True
         if line is None:
             return False
-        # A process killed while it writes leaves half a line.
-        with contextlib.suppress(json.JSONDecodeError, TypeError):
+        try:
             event = Event(**json.loads(line))
-            on_event(event)
+        except (json.JSONDecodeError, TypeError):
+            # A process killed while it writes leaves half a line.
+            return True
+        on_event(event)
         return True
 
     def close(self, ending: Ending, on_event: Callable[[Event], None]) -> Outcome:
@@ -133,7 +150,8 @@ class Worker:
         else:
             # Its input must stay open until it has ended: a closed one tells it that it is alone.
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=10)
+                self._process.wait(timeout=_EXIT_SECONDS)
+        _kill_session(self._process.pid)
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
@@ -150,6 +168,14 @@ class Worker:
         return Outcome(ending, detail, self.age(), self._watch.peak)
 
 
+class Worker(Process):
+    """An engine's process with one job."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__("runs.worker", job.to_line(), job.memory_limit)
+        self.job = job
+
+
 def kill_tree(pid: int) -> None:
     """Kill a process and everything it started; no error if it is already gone."""
     with contextlib.suppress(psutil.NoSuchProcess):
@@ -159,14 +185,26 @@ def kill_tree(pid: int) -> None:
                 process.kill()
 
 
+def _kill_session(pid: int) -> None:
+    """Kill what a process that has ended left behind in the session that it led."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+
 class _Watch:
     """Resident memory of a process tree; virtual memory would count stacks and libraries."""
 
     def __init__(self, pid: int) -> None:
         self.peak = 0
         self._pid = pid
+        self._looked = -math.inf
 
     def exceeds(self, gigabytes: float | None) -> bool:
+        # Looking goes through all processes of the machine: not once for every event of a burst.
+        if time.monotonic() - self._looked < _POLL_SECONDS / 2:
+            return False
+        self._looked = time.monotonic()
         now = 0
         with contextlib.suppress(psutil.NoSuchProcess):
             root = psutil.Process(self._pid)

@@ -8,6 +8,7 @@ import platform
 import subprocess
 import sys
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return importlib.metadata.version(package)
@@ -47,6 +49,7 @@ def _version(package: str) -> str | None:
         return None
 
 
+@cache
 def _git_commit() -> str | None:
     try:
         result = subprocess.run(
@@ -62,6 +65,7 @@ def _git_commit() -> str | None:
     return result.stdout.strip()
 
 
+@cache
 def _cpu_model() -> str:
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():

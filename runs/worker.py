@@ -6,13 +6,13 @@ import importlib
 import os
 import signal
 import sys
-import threading
 import time
 
 from runs.job import Job, Report
+from runs.lifeline import end_with_parent
 
 #: Solvers with a file of their own; every other name goes through Pyomo.
-_OWN = {
+OWN_SOLVERS = {
     "bound": "runs.solvers.bound",
     "highs": "runs.solvers.highs",
     "cpsat": "runs.solvers.cpsat",
@@ -32,10 +32,10 @@ def main() -> int:
     # The parent stops this process itself, after it has taken the last event.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     job = Job.from_line(sys.stdin.readline())
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    end_with_parent()
     report = Report(events, started)
     try:
-        module = importlib.import_module(_OWN.get(job.solver, "runs.solvers.pyomo_solver"))
+        module = importlib.import_module(OWN_SOLVERS.get(job.solver, "runs.solvers.pyomo_solver"))
         report("ready")
         module.solve(job, report)
     except MemoryError:
@@ -44,13 +44,6 @@ def main() -> int:
         text = " ".join(f"{type(error).__name__}: {error}".split())
         report("error", text=text[:500])
     return 0
-
-
-def _exit_with_parent() -> None:
-    """End this process when the parent is gone: its end of standard input is then closed."""
-    while os.read(0, 1024):
-        pass
-    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,12 @@ class Store:
             rows = connection.execute(sa.select(RUNS.c.key, RUNS.c.status))
             return {row.key: row.status for row in rows}
 
+    def select(self, *columns: str) -> list[tuple[Any, ...]]:
+        """Return some columns of every stored run, in the order of the keys."""
+        query = sa.select(*(RUNS.c[name] for name in columns)).order_by(RUNS.c.key)
+        with self._telling("read"), self._engine.connect() as connection:
+            return [tuple(row) for row in connection.execute(query)]
+
     def rows(self, keys: Collection[str] | None = None) -> pd.DataFrame:
         """Return the runs as a table, one row each, in an order that depends on them alone.
 

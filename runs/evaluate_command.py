@@ -1,0 +1,305 @@
+"""The command ``evaluate.py``: many instances, many methods, one store, reports."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn
+
+from runs.arguments import count, positive
+from runs.engines.engine import Engine, EngineError
+from runs.masking import mask_passwords
+from runs.store import Store, StoreError
+from runs.store.export import ExportError, check_export, export_rows
+from runs.store.store import FAILED
+from runs.suites import SuiteError, read_suite, suites
+from runs.sweep.contradictions import alarms, showings
+from runs.sweep.inputs import DEFAULT_METHOD, InputError, Wishes, read_inputs
+from runs.sweep.methods import MethodError, listing
+from runs.sweep.plan import plan
+from runs.sweep.progress import counts, display
+from runs.sweep.task import Finished, Task
+from runs.terminal import summary
+
+EXIT_OK = 0
+EXIT_BAD_INPUT = 2
+EXIT_REFUSED = 5
+EXIT_STORE = 6
+EXIT_ENGINE = 7
+EXIT_INTERRUPTED = 130
+
+#: Beside the sources, wherever the command is called from.
+DEFAULT_STORE = Path(__file__).resolve().parent.parent / "results" / "runs.sqlite"
+
+_EPILOG = """\
+Runs whose key (instance hash, method, seed, limits, threads, versions, digest of the sources that
+the method can reach) is in the store are not run again, so that a sweep that was stopped, however,
+is resumed by the same command.  Two commands may work on one store at the same time.
+
+exit codes:
+  0    every run has a row, and nothing is refused or contradicted
+  2    bad usage or bad input: one line on standard error
+  5    the checker refused a schedule, or a bound is contradicted: named on standard error
+  6    the store cannot be opened, read or written: one line on standard error
+  7    the engine cannot be reached: one line on standard error
+  130  interrupted: what was finished is stored
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InputError(message)
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """The planned runs, and which of them are left to be carried out."""
+
+    tasks: list[Task]
+    todo: list[Task]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # File names and request names may hold what the terminal cannot show.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return _run(arguments)
+    except (InputError, MethodError, SuiteError, ExportError) as error:
+        return _fail(str(error), EXIT_BAD_INPUT)
+    except StoreError as error:
+        return _fail(str(error), EXIT_STORE)
+    except EngineError as error:
+        return _fail(str(error), EXIT_ENGINE)
+    except KeyboardInterrupt:
+        return _fail(
+            "interrupted; what was finished is stored, the same command resumes", EXIT_INTERRUPTED
+        )
+    except BrokenPipeError:
+        # The reader of the output has gone; Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+
+
+def _interrupt(signum: int, frame: object) -> NoReturn:
+    del signum, frame
+    raise KeyboardInterrupt
+
+
+def _fail(reason: str, code: int) -> int:
+    print(f"evaluate.py: {mask_passwords(reason)}", file=sys.stderr)
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    options = _parse(arguments)
+    if options.list:
+        print(_listing())
+        return EXIT_OK
+    if not options.inputs and not (options.report or options.export):
+        raise InputError("expected a SUITE or an INSTANCE, found none (see --help)")
+    if options.export:
+        check_export(options.export)
+    tasks = plan(read_inputs(options.inputs, _wishes(options)))
+    store = _open(options.store)
+    try:
+        sweep = _choose(tasks, store, options)
+        started = time.monotonic()
+        if sweep.todo:
+            _carry_out(sweep, store, options)
+        keys = [task.key for task in tasks] if options.inputs else None
+        return _finish(keys, sweep, store, options, time.monotonic() - started)
+    finally:
+        store.close()
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(
+        prog="evaluate.py",
+        description="Run instances × methods × seeds, one process a run, and store every run.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "inputs",
+        nargs="*",
+        metavar="SUITE | INSTANCE",
+        help=f"a suite ({', '.join(suites())}, or a .toml file); an instance file, a folder, or a "
+        "glob; none with --report or --export alone: then all that is stored",
+    )
+    parser.add_argument(
+        "--methods",
+        action="append",
+        metavar="A,B,...",
+        help="methods of --list, in place of the suite's; may stand several times (default: "
+        f"{DEFAULT_METHOD})",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=count,
+        metavar="K",
+        help="seeds 0 to K-1, for methods that draw (default: 1)",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=positive,
+        metavar="S",
+        help="seconds of wall clock of a run, from the end of its imports (default: 60)",
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=positive,
+        metavar="GB",
+        help="resident memory of a run's processes together (default: no limit)",
+    )
+    parser.add_argument(
+        "--threads", type=count, metavar="N", help="threads of each method (default: 1)"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=count,
+        default=1,
+        metavar="N",
+        help="runs side by side (default: 1; more of them share cores, so times get longer)",
+    )
+    parser.add_argument(
+        "--store",
+        metavar="FILE | URL",
+        help="an SQLite file or postgresql://user@host/database (default: results/runs.sqlite)",
+    )
+    parser.add_argument("--report", metavar="DIR", help="build the reports of these runs there")
+    parser.add_argument("--export", metavar="FILE", help="write the rows (.csv or .parquet)")
+    parser.add_argument(
+        "--engine", choices=("local", "dask"), default="local", help="default: local"
+    )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, as in tcp://host:8786")
+    again = parser.add_mutually_exclusive_group()
+    again.add_argument("--rerun", action="store_true", help="run again what is stored")
+    again.add_argument(
+        "--rerun-failed", action="store_true", help=f"run again what is {', '.join(FAILED)}"
+    )
+    parser.add_argument("--list", action="store_true", help="list suites and methods")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but what went wrong")
+    options = parser.parse_args(arguments)
+    if options.scheduler and options.engine != "dask":
+        raise InputError("--scheduler goes with --engine dask")
+    return options
+
+
+def _wishes(options: argparse.Namespace) -> Wishes:
+    return Wishes(
+        methods=options.methods and tuple(options.methods),
+        seeds=options.seeds,
+        time_limit=options.time_limit,
+        memory_limit=options.memory_limit,
+        threads=options.threads,
+    )
+
+
+def _listing() -> str:
+    lines = ["suites"]
+    for name in suites():
+        lines.append(f"  {name:<24} {read_suite(name).summary}")
+    return "\n".join([*lines, "", listing()])
+
+
+def _open(location: str | None) -> Store:
+    if location is None:
+        try:
+            DEFAULT_STORE.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{DEFAULT_STORE.parent}: {error.strerror}") from None
+    return Store(location or DEFAULT_STORE)
+
+
+def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sweep:
+    stored = {} if options.rerun else store.statuses()
+    if options.rerun_failed:
+        stored = {key: status for key, status in stored.items() if status not in FAILED}
+    todo = [task for task in tasks if task.key not in stored]
+    if not options.quiet and tasks:
+        skipped = len(tasks) - len(todo)
+        print(f"{len(tasks)} runs, {skipped} of them stored already", flush=True)
+    return _Sweep(tasks, todo)
+
+
+def _engine(options: argparse.Namespace) -> Engine:
+    if options.engine == "dask":
+        from runs.engines.dask import DaskEngine  # loads distributed: a second
+
+        return DaskEngine(options.scheduler, options.jobs)
+    from runs.engines.local import LocalEngine
+
+    return LocalEngine(options.jobs)
+
+
+def _carry_out(sweep: _Sweep, store: Store, options: argparse.Namespace) -> None:
+    """Run what is left and store every row as it comes."""
+    shown = display(sys.stdout, len(sweep.todo), options.jobs, options.quiet)
+    results = _engine(options).run(sweep.todo)
+    try:
+        for finished in results:
+            _store(store, finished)
+            shown.advance(finished.record)
+    finally:
+        # The runs under way are stopped before anything is said of the end.
+        results.close()
+        shown.close()
+
+
+def _store(store: Store, finished: Finished) -> None:
+    # On another machine the command was that of a worker.
+    command = [Path(sys.argv[0]).name, *map(mask_passwords, sys.argv[1:])]
+    record = replace(finished.record, command=command)
+    try:
+        store.put(replace(finished, record=record))
+    except StoreError as error:
+        raise StoreError(
+            f"{error}; {record.method} on {record.instance}, seed {record.seed}, had finished "
+            f"({record.status}, TEL {record.tel}) and is NOT stored, nor are the runs under way; "
+            "what was stored before is intact, the same command resumes"
+        ) from None
+
+
+def _finish(
+    keys: list[str] | None,
+    sweep: _Sweep,
+    store: Store,
+    options: argparse.Namespace,
+    seconds: float,
+) -> int:
+    """Write what was asked for, print the summary, name what is wrong; return the exit code."""
+    runs = showings(store, keys)
+    written: list[Path] = []
+    if options.export or options.report:
+        frame = store.rows(keys)
+        if options.export:
+            written.append(export_rows(frame, options.export))
+        if options.report:
+            from reports.build import build_report  # loads seaborn: seconds
+
+            build_report(frame, Path(options.report), store=store)
+            written.append(Path(options.report))
+    if not options.quiet:
+        statuses = Counter(run.status for run in runs)
+        rows = [
+            ("runs", f"{len(runs)}, of which {len(sweep.todo)} now"),
+            ("statuses", counts(statuses) or "none"),
+            ("seconds", f"{seconds:.1f}"),
+            ("store", store.name),
+            *(("written", str(path)) for path in written),
+        ]
+        print(summary(rows))
+    wrong = alarms(runs)
+    for line in wrong:
+        print(f"evaluate.py: A METHOD IS WRONG: {line}", file=sys.stderr)
+    return EXIT_REFUSED if wrong else EXIT_OK

@@ -1,0 +1,140 @@
+"""Stored rows as one CSV or Parquet file, and back.
+
+Lists and dictionaries (traces, versions, command) are JSON text in both.  CSV holds names as they
+are: one that begins with ``=``, ``+``, ``-`` or ``@`` is not escaped, since that would change the
+data that comes back.  A spreadsheet may take such a cell for a formula: import the file as text.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from instances.jsonfile import write_bytes
+from runs.store.store import Store
+from runs.store.tables import RUNS
+
+_JSON = ("incumbents", "bounds", "versions", "command")
+_WHOLE = ("n", "memory", "seed", "threads", "peak_memory", "cores")
+_WHOLE_OR_NONE = ("known_optimum", "tel", "lower_bound", "nodes")
+_REAL = (
+    "time_limit",
+    "memory_limit",
+    "relaxation",
+    "seconds",
+    "solver_seconds",
+    "start_seconds",
+    "total_seconds",
+    "ram_gb",
+)
+SUFFIXES = (".csv", ".parquet")
+
+
+class ExportError(ValueError):
+    """A file of rows cannot be written or read; the message is one line."""
+
+
+def check_export(path: str | Path) -> None:
+    """Find out before a sweep, not after it, that its rows cannot be written to a file.
+
+    Raises
+    ------
+    ExportError
+        If the name ends otherwise than with .csv or .parquet, or the folder cannot be written to.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in SUFFIXES:
+        raise ExportError(f"{path}: expected a name with {' or '.join(SUFFIXES)}")
+    folder = target.absolute().parent
+    if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise ExportError(f"{path}: cannot be written there")
+
+
+def export_rows(frame: pd.DataFrame, path: str | Path) -> Path:
+    """Write rows of :meth:`Store.rows` to a .csv or .parquet file, whole or not at all.
+
+    Raises
+    ------
+    ExportError
+        If the file cannot be written.
+    """
+    check_export(path)
+    target = Path(path)
+    flat = frame.copy()
+    for column in _JSON:
+        flat[column] = [json.dumps(value) for value in flat[column]]
+    buffer = io.BytesIO()
+    if target.suffix.lower() == ".parquet":
+        flat.to_parquet(buffer, index=False)
+    else:
+        flat.to_csv(buffer, index=False, lineterminator="\n")
+    try:
+        write_bytes(target, buffer.getvalue())
+    except OSError as error:
+        raise ExportError(f"{path}: {error.strerror}") from None
+    return target
+
+
+def read_rows(location: str | Path) -> pd.DataFrame:
+    """Return the rows of an exported file, or else of a store, as :meth:`Store.rows` does.
+
+    Raises
+    ------
+    ExportError
+        If the file is not one of exported rows.
+    StoreError
+        If the store cannot be read.
+    """
+    suffix = Path(location).suffix.lower()
+    if suffix not in SUFFIXES:
+        return _of_store(location)
+    try:
+        if suffix == ".parquet":
+            frame = pd.read_parquet(location)
+        else:
+            # As text: a method called NA is not a missing value, a name 007 not a number.
+            frame = pd.read_csv(location, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise ExportError(f"{location}: {' '.join(str(error).split())[:300]}") from None
+    missing = [column.name for column in RUNS.c if column.name not in frame]
+    if missing:
+        raise ExportError(f"{location}: expected a column {missing[0]}, found none")
+    return _typed(frame)
+
+
+def _of_store(location: str | Path) -> pd.DataFrame:
+    if "://" not in str(location) and not Path(location).is_file():
+        # Opening would create it.
+        raise ExportError(f"{location}: there is no such store")
+    store = Store(location)
+    try:
+        return store.rows()
+    finally:
+        store.close()
+
+
+def _pairs(trace: list[list[float]]) -> list[tuple[float, float]]:
+    return [(seconds, value) for seconds, value in trace]
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    frame = frame[[column.name for column in RUNS.c]].copy()
+    try:
+        for column in _JSON:
+            frame[column] = [json.loads(text) for text in frame[column]]
+        for column in _WHOLE:
+            frame[column] = [int(value) for value in frame[column]]
+        for column in _WHOLE_OR_NONE:
+            values = [None if pd.isna(v) or v == "" else int(v) for v in frame[column]]
+            frame[column] = pd.array(values, dtype="Int64")
+        for column in _REAL:
+            frame[column] = pd.to_numeric(frame[column].replace("", None)).astype(float)
+    except ValueError as error:
+        raise ExportError(f"rows cannot be read: {' '.join(str(error).split())[:300]}") from None
+    for column in ("incumbents", "bounds"):
+        frame[column] = frame[column].map(_pairs)
+    return frame

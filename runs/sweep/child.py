@@ -1,0 +1,197 @@
+"""The process of one run: reads a task from standard input, sends events while its method works.
+
+The events are those of ``runs.job``, and ``refused`` (``text``) for a schedule that the method's
+own process did not let pass.  After ``ready`` the clock of the run starts; ``done`` comes last.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from formulations.bounds.volume import volume_bound
+from formulations.choice import default_formulation
+from formulations.spec import read_formulation
+from formulations.windows import start_windows
+from heuristics.policy import NotApplicableError
+from heuristics.rounds import EndlessLoopError
+from heuristics.simulator import AdviceError
+from runs.alarm import TimeLimitError
+from runs.auto import solve_auto
+from runs.exact import Progress, UnavailableSolverError, solve_exactly
+from runs.job import Report
+from runs.lifeline import end_with_parent
+from runs.policy import run_policy_call
+from runs.sweep.methods import Method, read_method
+from runs.sweep.own import load_own
+from runs.sweep.task import Task
+from schedules import Schedule
+
+Run = Callable[[Report], None]
+
+
+def main() -> None:
+    """Carry out one task; the process ends at once when its method has."""
+    # Libraries print to file descriptor 1; the event stream must hold nothing but events.
+    events = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _be_the_first_to_go()
+    line = sys.stdin.readline()
+    end_with_parent()
+    report = Report(events, time.monotonic())
+    try:
+        task = Task.from_line(line)
+        run = _prepare(task)
+        report = Report(events, time.monotonic())
+        report("ready")
+        run(report)
+    except MemoryError:
+        report("error", text="out of memory", outcome="memory_limit")
+    except TimeLimitError as error:
+        report("error", text=str(error), outcome="time_limit")
+    except (NotApplicableError, EndlessLoopError, AdviceError) as error:
+        report("error", text=str(error), outcome="no_solution")
+    except (Exception, SystemExit) as error:
+        report("error", text=_told(error), outcome="error")
+    report("peak", bytes=_peak_memory())
+    # Neither threads that a method has left behind nor the interpreter's own end are waited for.
+    os._exit(0)
+
+
+def _prepare(task: Task) -> Run:
+    """Import all that the method needs in this process; return what runs it."""
+    method = read_method(task.method)
+    if method.kind == "file":
+        assert method.path is not None
+        solve = load_own(method.path)
+        return lambda report: solve(task, report)
+    if method.kind == "policy":
+        return lambda report: _run_policy(task, method, report)
+    return lambda report: _run_engine(task, method, report)
+
+
+def _run_policy(task: Task, method: Method, report: Report) -> None:
+    assert task.instance is not None
+    assert method.call is not None
+    report("bound", value=volume_bound(task.instance), source="volumes")
+    schedule = run_policy_call(
+        method.call,
+        task.instance,
+        seed=task.seed,
+        deadline=time.monotonic() + task.time_limit,
+        threads=task.threads,
+        memory_limit=task.memory_limit,
+    )
+    _send_schedule(report, schedule, f"policy {method.call.policy.name}")
+    report("done", solver="", nodes=None)
+
+
+def _run_engine(task: Task, method: Method, report: Report) -> None:
+    assert task.instance is not None
+    deadline = time.monotonic() + task.time_limit
+    sender = _Sender(report)
+    try:
+        if method.kind == "auto":
+            progress, outcome = solve_auto(
+                task.instance,
+                deadline=deadline,
+                threads=task.threads,
+                seed=task.seed,
+                memory_limit=task.memory_limit,
+                on_progress=sender,
+            )
+        else:
+            name = method.formulation or default_formulation(
+                method.solver, task.instance, start_windows(task.instance)
+            )
+            formulation, options = read_formulation(name)
+            progress, outcome = solve_exactly(
+                task.instance,
+                method.solver,
+                formulation,
+                deadline=deadline,
+                threads=task.threads,
+                seed=task.seed,
+                memory_limit=task.memory_limit,
+                on_progress=sender,
+                options=options,
+            )
+    except UnavailableSolverError as error:
+        report("error", text=str(error), outcome="error")
+        return
+    sender(progress, True)
+    for text in progress.notes:
+        report("note", text=text)
+    ending = "finished" if outcome is None else outcome.ending
+    report("done", **({"solver": "", "nodes": None} | progress.engine | {"ending": ending}))
+
+
+class _Sender:
+    """Sends what has improved since the last call."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._schedule: Schedule | None = None
+        self._bound = 0
+        self._refused = 0
+        self._relaxation: float | None = None
+
+    def __call__(self, progress: Progress, improved: bool) -> None:
+        for text in progress.refused[self._refused :]:
+            self._report("refused", text=text)
+        self._refused = len(progress.refused)
+        if not improved:
+            return
+        if progress.lower_bound > self._bound:
+            self._bound = progress.lower_bound
+            self._report("bound", value=self._bound, source=progress.bound_source)
+        if progress.schedule is not self._schedule and progress.schedule is not None:
+            self._schedule = progress.schedule
+            _send_schedule(self._report, progress.schedule, progress.found_by)
+        if progress.relaxation != self._relaxation:
+            self._relaxation = progress.relaxation
+            self._report("relaxation", value=progress.relaxation)
+
+
+def _send_schedule(report: Report, schedule: Schedule, found_by: str) -> None:
+    more = {key: getattr(schedule, key) for key in ("attempts", "kept") if getattr(schedule, key)}
+    report("schedule", starts=list(schedule.starts), found_by=found_by, **more)
+
+
+def _told(error: BaseException) -> str:
+    """Return one line: where it happened, what, and why."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = ""
+    if trace is not None:
+        where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}: "
+    return " ".join(f"{where}{type(error).__name__}: {error}".split())[:500]
+
+
+def _be_the_first_to_go() -> None:
+    """Have Linux choose this process, not the sweep's, when the machine runs out of memory."""
+    try:
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    except OSError:
+        return
+
+
+def _peak_memory() -> int:
+    """Return the largest resident memory of this process so far in bytes, 0 where unknown."""
+    try:
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    return 0
+
+
+if __name__ == "__main__":
+    main()

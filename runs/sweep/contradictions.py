@@ -1,0 +1,71 @@
+"""What cannot be true of stored runs: a schedule that was refused, a bound above a schedule."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from runs.store import Store
+from runs.sweep.verdict import CONTRADICTED
+
+_COLUMNS = ("key", "instance", "instance_sha256", "method", "seed", "status", "detail", "tel")
+
+
+@dataclass(frozen=True)
+class Showing:
+    """What a stored run shows, without its traces."""
+
+    key: str
+    instance: str
+    instance_sha256: str
+    method: str
+    seed: int
+    status: str
+    detail: str
+    tel: int | None
+    lower_bound: int | None
+
+    @property
+    def run(self) -> str:
+        """Instance, method and seed in words."""
+        return f"{self.method} on {self.instance}, seed {self.seed}"
+
+    @property
+    def alarming(self) -> bool:
+        """Whether the run itself proves its method wrong."""
+        return self.status == "refused" or self.detail.startswith(CONTRADICTED)
+
+
+def showings(store: Store, keys: Collection[str] | None) -> list[Showing]:
+    """Return what stored runs show; ``keys`` None means all.
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be read.
+    """
+    wanted = None if keys is None else set(keys)
+    rows = store.select(*_COLUMNS, "lower_bound")
+    return [Showing(*row) for row in rows if wanted is None or row[0] in wanted]
+
+
+def alarms(runs: Sequence[Showing]) -> list[str]:
+    """Return one line for every run that is wrong, and for every two that exclude each other."""
+    lines = [f"{run.run}: {run.detail}" for run in runs if run.alarming]
+    of_instance: dict[str, list[Showing]] = defaultdict(list)
+    for run in runs:
+        of_instance[run.instance_sha256].append(run)
+    for together in of_instance.values():
+        bounds = [run for run in together if run.lower_bound is not None]
+        schedules = [run for run in together if run.tel is not None]
+        if not bounds or not schedules:
+            continue
+        high = max(bounds, key=lambda run: run.lower_bound or 0)
+        low = min(schedules, key=lambda run: run.tel or 0)
+        if (high.lower_bound or 0) > (low.tel or 0):
+            lines.append(
+                f"{high.run}: lower bound {high.lower_bound} exceeds the TEL {low.tel} "
+                f"of {low.method}, seed {low.seed}"
+            )
+    return lines

@@ -1,0 +1,85 @@
+"""What a command line names: suites, instance files, folders and globs, as sections to plan."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from runs.suites import Section, Source, file_source, read_suite, suites
+from runs.sweep.sources import ROOT
+
+#: Used where neither a suite nor the user names one.
+DEFAULT_METHOD = "auto"
+
+
+class InputError(ValueError):
+    """There is nothing to run by that name; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asks for; None leaves it to the suite, or to the defaults."""
+
+    methods: tuple[str, ...] | None = None
+    seeds: int | None = None
+    time_limit: float | None = None
+    memory_limit: float | None = None
+    threads: int | None = None
+
+
+def read_inputs(names: Sequence[str], wishes: Wishes) -> list[Section]:
+    """Return the sections of suites, and one of all instances that are named by themselves.
+
+    Raises
+    ------
+    InputError
+        If a name is no suite, no file, no folder with instances and no glob that matches any.
+    SuiteError
+        If a suite cannot be read.
+    """
+    sections = []
+    sources: dict[str, Source] = {}
+    for name in names:
+        if name in suites() or name.endswith(".toml"):
+            sections += read_suite(name).sections
+        else:
+            sources.update((source.name, source) for source in _sources(name))
+    if sources:
+        sections.append(Section("", tuple(sources.values()), (DEFAULT_METHOD,)))
+    return [_as_wished(section, wishes) for section in sections]
+
+
+def _as_wished(section: Section, wishes: Wishes) -> Section:
+    given = {name: value for name, value in vars(wishes).items() if value is not None}
+    return replace(section, **given)
+
+
+def _sources(name: str) -> Iterator[Source]:
+    path = Path(name)
+    try:
+        if path.is_dir():
+            files = sorted(file for file in path.rglob("*.json") if _may_be_instance(file))
+        elif path.exists():
+            files = [path]
+        else:
+            files = sorted(Path(found) for found in glob.glob(name, recursive=True))
+    except (OSError, ValueError) as error:  # too long, or a NUL
+        raise InputError(f"{name!r}: {getattr(error, 'strerror', None) or error}") from None
+    if not files:
+        raise InputError(
+            f"{name!r}: expected a suite ({', '.join(suites())}), an instance file, a folder or a "
+            "glob with instances, found none"
+        )
+    return (file_source(file, _shown(file)) for file in files)
+
+
+def _may_be_instance(file: Path) -> bool:
+    return not file.name.endswith(".schema.json") and not file.name.startswith("best_known")
+
+
+def _shown(file: Path) -> str:
+    """Return the path from the checkout on, so that rows are the same wherever it lies."""
+    whole = file.absolute()
+    return str(whole.relative_to(ROOT) if whole.is_relative_to(ROOT) else whole)

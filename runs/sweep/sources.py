@@ -1,0 +1,156 @@
+"""What the project's sources import, read without importing them."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Source:
+    """One Python file.
+
+    Attributes
+    ----------
+    digest
+        Of its syntax tree without docstrings, so that comments and layout do not count.
+    imports
+        Dotted names that it imports anywhere, except for type checkers only; of
+        ``from a import b`` both ``a`` and ``a.b``, since b may be a module.
+    words
+        The texts in it that are single words; a name by which a registry finds a file is one.
+    """
+
+    digest: str
+    imports: frozenset[str]
+    words: frozenset[str]
+
+
+def import_closure(module: str) -> set[str]:
+    """Return the modules of the project that importing a module can run, itself included.
+
+    Only ``import`` statements are followed, also those inside functions: what a registry imports
+    by name is not.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the project has no such module.
+    """
+    if module_file(module) is None:
+        raise FileNotFoundError(f"{module}: no such module in {ROOT}")
+    return set(reachable([module]))
+
+
+def reachable(modules: Iterable[str], folder: Path | None = None) -> dict[str, Path]:
+    """Return the files of modules and of all that they import, by dotted name.
+
+    Parameters
+    ----------
+    folder
+        Where modules are looked for that the project does not have.
+    """
+    found: dict[str, Path] = {}
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        path = module_file(module, folder)
+        if module in found or path is None:
+            continue
+        found[module] = path
+        waiting += read_source(path).imports
+        # Importing a.b runs a first.
+        waiting += [module.rpartition(".")[0]] if "." in module else []
+    return found
+
+
+def foreign(paths: Iterable[Path], folder: Path | None = None) -> set[str]:
+    """Return the top-level modules that files import from outside project and standard library."""
+    names = {name.partition(".")[0] for path in paths for name in read_source(path).imports}
+    return {
+        name
+        for name in names
+        if name not in sys.stdlib_module_names and module_file(name, folder) is None
+    }
+
+
+def module_file(module: str, folder: Path | None = None) -> Path | None:
+    """Return the file of a module of the project, or else of the folder; None without one."""
+    for base in (ROOT, folder):
+        if base is None:
+            continue
+        stem = base.joinpath(*module.split("."))
+        for path in (stem / "__init__.py", stem.with_name(f"{stem.name}.py")):
+            if path.is_file():
+                return path
+    return None
+
+
+def read_source(path: Path) -> Source:
+    """Read a file, again only if it has changed.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    SyntaxError
+        If it is not Python.
+    """
+    state = path.stat()
+    return _read(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=4096)
+def _read(path: Path, changed: int, size: int) -> Source:
+    del changed, size
+    try:
+        tree = ast.parse(path.read_bytes())
+    except ValueError as error:  # a NUL byte
+        raise SyntaxError(str(error)) from None
+    _drop_docstrings(tree)
+    nodes = list(_run_time_nodes(tree))
+    words = {
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value
+    }
+    digest = hashlib.sha256(ast.dump(tree).encode("utf-8", "backslashreplace")).hexdigest()
+    return Source(digest, frozenset(_imports(nodes)), frozenset(words))
+
+
+def _drop_docstrings(tree: ast.Module) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
+                del node.body[0]
+
+
+def _run_time_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
+            for other in child.orelse:
+                yield from _run_time_nodes(other)
+        else:
+            yield from _run_time_nodes(child)
+
+
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{each.name}" for each in node.names)
