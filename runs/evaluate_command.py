@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -252,7 +252,8 @@ def _carry_out(sweep: _Sweep, store: Store, options: argparse.Namespace) -> None
             shown.advance(finished.record)
     finally:
         # The runs under way are stopped before anything is said of the end.
-        results.close()
+        if isinstance(results, Generator):
+            results.close()
         shown.close()
 
 

@@ -54,7 +54,8 @@ class Store:
 
     def __init__(self, location: str | Path) -> None:
         self._url = _read_url(location)
-        self.name = mask_passwords(self._url.render_as_string(hide_password=True))
+        file = self._url.database if self._url.drivername == "sqlite" else None
+        self.name = file or mask_passwords(self._url.render_as_string(hide_password=True))
         with self._telling("opened"):
             self._engine = sa.create_engine(self._url, **_options(self._url))
             if self._url.get_backend_name() == "sqlite":

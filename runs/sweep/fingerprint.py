@@ -82,11 +82,8 @@ def _choices(solver: str) -> Iterable[str]:
     """Return the modules of the formulations that a solver may be given by size."""
     named = _named_in("formulations.choice")
     kind = SOLVERS.get(solver, "mip")
-    return (
-        each.module
-        for each in formulations().values()
-        if each.kind == kind and each.module in named
-    )
+    known = (each for each in formulations().values() if each.kind == kind)
+    return [each.module for each in known if each.module in named]
 
 
 def _policy_files(method: Method) -> dict[str, Path]:

@@ -39,7 +39,7 @@ def read_inputs(names: Sequence[str], wishes: Wishes) -> list[Section]:
     SuiteError
         If a suite cannot be read.
     """
-    sections = []
+    sections: list[Section] = []
     sources: dict[str, Source] = {}
     for name in names:
         if name in suites() or name.endswith(".toml"):

@@ -86,8 +86,10 @@ class Account:
 
     def close(self) -> None:
         """Hold the bound against what is known; a bound that cannot be true is withdrawn."""
-        known = {"the run's own checked TEL": self.schedule and self.schedule.tel}
-        known["the instance's known optimum"] = self.instance.known_optimum
+        known = {
+            "the run's own checked TEL": None if self.schedule is None else self.schedule.tel,
+            "the instance's known optimum": self.instance.known_optimum,
+        }
         for what, value in known.items():
             if value is not None and self.lower_bound is not None and self.lower_bound > value:
                 self.contradictions.append(
@@ -114,10 +116,10 @@ class Account:
 
     def detail(self) -> list[str]:
         """Return lines on what went wrong or should be known, the gravest first."""
-        contradicted = (
-            [CONTRADICTED + "; ".join(self.contradictions)] if self.contradictions else []
-        )
-        return [*contradicted, *self.refused, *filter(None, [self.failure]), *self.notes]
+        lines = [*self.refused, *filter(None, [self.failure]), *self.notes]
+        if self.contradictions:
+            lines.insert(0, CONTRADICTED + "; ".join(self.contradictions))
+        return lines
 
     def _take_schedule(self, seconds: float, data: dict[str, Any]) -> None:
         found_by = data["found_by"]
