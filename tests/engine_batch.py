@@ -11,12 +11,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from formulations.spec import read_formulation
 from heuristics.simulator import run_policy
 from instances import Instance
 from runs.exact import warm_start_policies
 from runs.job import Job, Report
-from schedules import check_schedule, make_schedule
+from schedules import Schedule, check_schedule, make_schedule
 
 _SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
 _ROOT = Path(__file__).resolve().parent.parent
@@ -32,11 +34,16 @@ class Answer:
 
 
 def solve_batch(
-    pairs: list[tuple[Instance, str]], seconds: float = 60.0, threads: int = 1, seed: int = 0
+    pairs: list[tuple[Instance, str]],
+    seconds: float = 60.0,
+    threads: int = 1,
+    seed: int = 0,
+    poor_start: bool = False,
 ) -> list[Answer]:
     """Solve (instance, formulation) pairs in one process per engine, in the pairs' order.
 
-    A formulation may have options, as in ``cpsat-strong(groups=no)``.
+    A formulation may have options, as in ``cpsat-strong(groups=no)``.  The warm start is the best
+    policy's schedule, which is often an optimum, or with ``poor_start`` one request at a time.
     """
     answers: dict[int, Answer] = {}
     for solver in _SOLVERS.values():
@@ -46,7 +53,8 @@ def solve_batch(
             if _SOLVERS[read_formulation(name)[0].kind] == solver
         ]
         jobs = [
-            _job(instance, name, solver, seconds, threads, seed) for _, instance, name in chosen
+            _job(instance, name, solver, seconds, threads, seed, poor_start)
+            for _, instance, name in chosen
         ]
         for (position, instance, _), job, events in zip(chosen, jobs, _run(jobs), strict=True):
             answers[position] = _answer(instance, job, events)
@@ -54,11 +62,19 @@ def solve_batch(
 
 
 def _job(
-    instance: Instance, name: str, solver: str, seconds: float, threads: int, seed: int
+    instance: Instance,
+    name: str,
+    solver: str,
+    seconds: float,
+    threads: int,
+    seed: int,
+    poor_start: bool,
 ) -> Job:
-    best = min(
-        (run_policy(policy, instance) for policy in warm_start_policies()), key=lambda s: s.tel
-    )
+    if poor_start:
+        known = _one_at_a_time(instance)
+    else:
+        found = (run_policy(policy, instance) for policy in warm_start_policies())
+        known = min(found, key=lambda schedule: schedule.tel)
     formulation, options = read_formulation(name)
     return Job(
         instance=instance,
@@ -68,10 +84,20 @@ def _job(
         seconds=seconds,
         threads=threads,
         seed=seed,
-        warm_start=list(best.starts),
-        upper_bound=best.tel,
+        warm_start=list(known.starts),
+        upper_bound=known.tel,
         options=options,
     )
+
+
+def _one_at_a_time(instance: Instance) -> Schedule:
+    """Return the schedule in which the requests run alone, in the order of their arrivals."""
+    starts = [0] * len(instance)
+    free_from = 0
+    for i in np.argsort(instance.arrivals, kind="stable").tolist():
+        starts[i] = max(free_from, int(instance.requests[i].arrival))
+        free_from = starts[i] + instance.requests[i].output
+    return make_schedule(instance, starts, "one at a time")
 
 
 def _answer(instance: Instance, job: Job, events: list[dict]) -> Answer:  # type: ignore[type-arg]

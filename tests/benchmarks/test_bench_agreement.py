@@ -1,0 +1,123 @@
+"""Every formulation, whole and with each option switched alone, against brute force on draws.
+
+In the test run 24 draws: each kind with and without arrivals, from good and bad warm starts.
+``pytest tests/benchmarks/test_bench_agreement.py --benchmark-enable --benchmark-only`` takes 500,
+for about a quarter of an hour, and prints what was compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from statistics import geometric_mean
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from formulations.registry import Formulation, formulations
+from formulations.spec import format_formulation
+from instances import Instance
+from tests.engine_batch import Answer, solve_batch
+from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.crowds import KINDS, crowd
+
+MANY, FEW = 500, 24
+
+
+def _variants(formulation: Formulation) -> Iterator[str]:
+    """Yield the formulation and, for each of its switches, the formulation with it turned."""
+    yield formulation.name
+    for option in formulation.options:
+        if isinstance(option.default, bool):
+            yield format_formulation(formulation, {option.name: not option.default})
+
+
+EXACT = [v for each in formulations().values() if not each.relaxation for v in _variants(each)]
+LOWER = [v for each in formulations().values() if each.relaxation for v in _variants(each)]
+
+
+@cache
+def _drawn(number: int) -> list[tuple[Instance, int]]:
+    """Return the draws with their brute-force optima."""
+    drawn = [crowd(seed) for seed in range(number)]
+    return [(instance, brute_force_optimum(instance)) for instance in drawn]
+
+
+@cache
+def _solved(number: int, names: tuple[str, ...]) -> dict[str, list[Answer]]:
+    """Solve half of the draws of each kind from a good schedule, the rest from a bad one."""
+    drawn = [instance for instance, _ in _drawn(number)]
+    positions = range(number)
+    found: dict[tuple[int, str], Answer] = {}
+    for poor in (False, True):
+        keys = [(p, name) for p in positions if p // 12 % 2 == poor for name in names]
+        pairs = [(drawn[p], name) for p, name in keys]
+        found |= zip(keys, solve_batch(pairs, poor_start=poor), strict=True)
+    return {name: [found[p, name] for p in positions] for name in names}
+
+
+def _answers(number: int, formulation: str) -> list[Answer]:
+    """Return the answers of one formulation; few draws are solved for all at once."""
+    names = (formulation,) if number == MANY else (*EXACT, *LOWER)
+    return _solved(number, names)[formulation]
+
+
+@pytest.mark.parametrize("formulation", EXACT)
+def test_exact_formulations_equal_brute_force(
+    benchmark: BenchmarkFixture, formulation: str
+) -> None:
+    """Best schedule and bound are both the brute force's optimum, on every draw."""
+    number = MANY if benchmark.enabled else FEW
+    answers = benchmark.pedantic(_answers, (number, formulation), rounds=1)
+    wrong = [
+        (instance, optimum, answer.tel, answer.bound)
+        for (instance, optimum), answer in zip(_drawn(number), answers, strict=True)
+        if not answer.tel == answer.bound == optimum
+    ]
+    assert wrong == []
+    benchmark.extra_info["draws that equal brute force"] = f"{len(answers)} of {number}"
+
+
+@pytest.mark.parametrize("formulation", LOWER)
+def test_bounds_never_exceed_brute_force(benchmark: BenchmarkFixture, formulation: str) -> None:
+    """Certified bounds and LP objectives stay at or below the optimum, on every draw."""
+    number = MANY if benchmark.enabled else FEW
+    answers = benchmark.pedantic(_answers, (number, formulation), rounds=1)
+    pairs = list(zip(_drawn(number), answers, strict=True))
+    wrong = [
+        (instance, optimum, answer)
+        for (instance, optimum), answer in pairs
+        if not 0 < answer.bound <= optimum
+        or (answer.relaxation is not None and answer.relaxation > optimum * (1 + 1e-7))
+    ]
+    assert wrong == []
+    # The prices of a solved relaxation certify its value; rounding may cost the last unit.
+    assert all(
+        answer.bound >= math.ceil(answer.relaxation * (1 - 1e-6) - 1e-4)
+        for _, answer in pairs
+        if answer.relaxation is not None
+    )
+    ratio = geometric_mean(answer.bound / optimum for (_, optimum), answer in pairs)
+    benchmark.extra_info["bound / optimum, geometric mean"] = ratio
+    tight = sum(answer.bound == optimum for (_, optimum), answer in pairs)
+    benchmark.extra_info["bounds that are the optimum"] = f"{tight} of {number}"
+
+
+def test_draws_are_of_every_kind() -> None:
+    """The draws hold what they are meant to: twins, no prompts, peaks of M, arrivals, crowds."""
+    drawn = [instance for instance, _ in _drawn(FEW)]
+    found: Counter[str] = Counter()
+    for instance in drawn:
+        triples = [(int(r.arrival), r.prompt, r.output) for r in instance.requests]
+        found["equal"] += len(set(triples)) < len(triples)
+        found["no prompts"] += any(r.prompt == 0 for r in instance.requests)
+        found["peaks of M"] += any(r.peak == instance.memory for r in instance.requests)
+        found["arrivals"] += any(r.arrival > 0 for r in instance.requests)
+        found["all at once"] += all(r.arrival == 0 for r in instance.requests)
+        smallest = sorted(r.peak for r in instance.requests)
+        found["tight memory"] += sum(smallest[:2]) > instance.memory
+        found["loose memory"] += sum(smallest) <= instance.memory
+    assert len(drawn) == 4 * len(KINDS)
+    assert all(found[label] >= 2 for label in found), found
