@@ -1,0 +1,373 @@
+"""Every family of cuts by itself: no optimal schedule of any tiny instance or draw violates it.
+
+All optimal schedules come from an enumeration without any cut.  To put a new family to the test,
+add one line to ``FAMILIES`` (and one to ``DAMAGED``, so that the test is known to be sharp); rows
+and options of formulations are found by themselves.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pyomo.environ as pyo
+import pytest
+
+import formulations.windows as from_volumes
+from formulations.bounds.clique_prices import start_costs
+from formulations.bounds.volume import completion_bounds
+from formulations.conflicts import window_cliques
+from formulations.cp import _windows as plain
+from formulations.differences import forbidden_differences
+from formulations.fixing import fixed_windows
+from formulations.groups import window_groups
+from formulations.registry import formulations
+from formulations.search.layers import Options, Pass, search
+from formulations.separation import separation
+from formulations.spec import format_formulation, read_formulation
+from formulations.windows import start_windows
+from instances import Instance, Request, read_instance
+from tests.cp_accepts import accepted
+from tests.oracles.all_optima import all_optima
+from tests.oracles.crowds import crowd
+
+ROOT = Path(__file__).resolve().parents[2]
+TINY = [read_instance(path) for path in sorted((ROOT / "instances" / "tiny").glob("*.json"))]
+DRAWS = [crowd(seed) for seed in range(120)]
+#: Draws, and optimal schedules of each instance, that are tried on whole models.
+FEW_DRAWS, FEW_SCHEDULES = 36, 4
+
+#: Tells whether a schedule, given by its starts, keeps to the cuts of an instance.
+Keeps = Callable[[Sequence[int]], bool]
+#: Makes the cuts of an instance, whose optimum is known.
+Family = Callable[[Instance, int], Keeps]
+
+
+#: An instance, its optimum, and all of its optimal schedules or some of them.
+Case = tuple[Instance, int, list[tuple[int, ...]]]
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    """Every tiny instance and draw, its optimum and all of its optimal schedules."""
+    return [(instance, *all_optima(instance)) for instance in [*TINY, *DRAWS]]
+
+
+def _windows(module: object, above: int | None, cut: int = 0) -> Family:
+    """Start windows for a known schedule of TEL OPT + ``above``, their ends ``cut`` earlier."""
+
+    def family(instance: Instance, optimum: int) -> Keeps:
+        known = None if above is None else optimum + above
+        windows = module.start_windows(instance, known)  # type: ignore[attr-defined]
+        return lambda starts: all(
+            first <= start <= last - cut
+            for first, start, last in zip(windows.earliest, starts, windows.latest, strict=True)
+        )
+
+    return family
+
+
+def _separated(ahead: Callable[[Request, Request, int], int]) -> Family:
+    """Pairs that may not start together are ``ahead`` rounds apart, one way or the other."""
+
+    def family(instance: Instance, _: int) -> Keeps:
+        requests = instance.requests
+        pairs = [
+            (i, j, ahead(requests[i], requests[j], instance.memory),
+             ahead(requests[j], requests[i], instance.memory))
+            for i in range(len(requests))
+            for j in range(i)
+        ]  # fmt: skip
+        return lambda starts: all(
+            starts[j] >= starts[i] + after or starts[i] >= starts[j] + before
+            for i, j, after, before in pairs
+            if after > 0
+        )
+
+    return family
+
+
+def _without_cap(first: Request, second: Request, memory: int) -> int:
+    """Return the separation without its cap o_1, which proved wrong optima once."""
+    if separation(first, second, memory) == 0:
+        return 0
+    return first.prompt + second.prompt + 2 * first.output - memory
+
+
+def _differences(wider: int = 0) -> Family:
+    """No start difference lies in a forbidden interval, its upper end ``wider`` rounds further."""
+
+    def family(instance: Instance, _: int) -> Keeps:
+        requests = instance.requests
+        forbidden = [
+            (i, j, low, high + wider)
+            for i in range(len(requests))
+            for j in range(i)
+            for low, high in forbidden_differences(requests[i], requests[j], instance.memory)
+        ]
+        return lambda starts: (
+            not any(low <= starts[j] - starts[i] <= high for i, j, low, high in forbidden)
+        )
+
+    return family
+
+
+def _groups(sizes: tuple[int, ...] | None, longer: int = 0) -> Family:
+    """At most ``most`` windows of a group hold a round, windows being ``longer`` at their end."""
+
+    def family(instance: Instance, _: int) -> Keeps:
+        if sizes is None:
+            groups = [(1, group) for group in window_cliques(instance)]
+        else:
+            groups = [(g.most, list(g.members)) for g in window_groups(instance, sizes)]
+
+        def keeps(starts: Sequence[int]) -> bool:
+            for most, members in groups:
+                windows = [
+                    (starts[m.request] - m.before, starts[m.request] + m.after + longer)
+                    for m in members
+                ]
+                # If more than most windows hold one round, they hold the one where one begins.
+                for begin, _ in windows:
+                    if sum(low <= begin < high for low, high in windows) > most:
+                        return False
+            return True
+
+        return keeps
+
+    return family
+
+
+def _fixing(above: int, price: float, group_price: float) -> Family:
+    """Starts that survive fixing by some prices with a known TEL of OPT + ``above``."""
+
+    def family(instance: Instance, optimum: int) -> Keeps:
+        groups = window_groups(instance)
+        rounds = optimum // len(instance) + 2
+        # Falling prices, as they are where memory is short first and then no more.
+        prices = [price * (rounds - t) / rounds for t in range(rounds)]
+        costs = start_costs(instance, prices, groups, [[group_price] * rounds for _ in groups])
+        fixed = fixed_windows(instance, start_windows(instance), costs, optimum + above)
+        return lambda starts: all(
+            first <= start <= last
+            for first, start, last in zip(fixed.earliest, starts, fixed.latest, strict=True)
+        )
+
+    return family
+
+
+def _ranks(later: int = 0) -> Family:
+    """The j-th completion is no earlier than the volumes allow, or ``later`` than that."""
+
+    def family(instance: Instance, _: int) -> Keeps:
+        bounds = completion_bounds(instance.requests, instance.memory)
+
+        def keeps(starts: Sequence[int]) -> bool:
+            ends = sorted(p + r.output for p, r in zip(starts, instance.requests, strict=True))
+            return all(end >= bound + later for end, bound in zip(ends, bounds, strict=True))
+
+        return keeps
+
+    return family
+
+
+FAMILIES: dict[str, Family] = {
+    "windows": _windows(from_volumes, None),
+    "windows, UB = OPT": _windows(from_volumes, 0),
+    "windows, UB = OPT + 5": _windows(from_volumes, 5),
+    "plain windows": _windows(plain, None),
+    "plain windows, UB = OPT": _windows(plain, 0),
+    "separation": _separated(separation),
+    "differences": _differences(),
+    "cliques": _groups(None),
+    "groups of 2": _groups((2,)),
+    "groups of 3": _groups((3,)),
+    "groups of 4": _groups((4,)),
+    "fixing, no prices": _fixing(1, 0.0, 0.0),
+    "fixing, low prices": _fixing(1, 0.1, 0.1),
+    "fixing, high prices": _fixing(1, 0.5, 0.5),
+    "fixing, group prices": _fixing(1, 0.0, 1.0),
+    "volumes": _ranks(),
+}
+#: The same families, made wrong by as little as possible: each loses an optimal schedule.
+DAMAGED: dict[str, Family] = {
+    "windows": _windows(from_volumes, None, cut=1),
+    "windows, UB = OPT": _windows(from_volumes, 0, cut=1),
+    "plain windows": _windows(plain, None, cut=1),
+    "plain windows, UB = OPT": _windows(plain, 0, cut=1),
+    "plain windows, UB = OPT - 1": _windows(plain, -1),
+    "separation": _separated(_without_cap),
+    "differences": _differences(wider=1),
+    "cliques": _groups(None, longer=1),
+    "groups of 2": _groups((2,), longer=1),
+    "groups of 3": _groups((3,), longer=1),
+    "groups of 4": _groups((4,), longer=1),
+    "fixing, no prices": _fixing(0, 0.0, 0.0),
+    "fixing, low prices": _fixing(0, 0.1, 0.1),
+    "volumes": _ranks(later=1),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_no_optimal_schedule_violates_the_family(name: str, cases: list[Case]) -> None:
+    """Every optimal schedule of every instance keeps to the cuts of the family alone."""
+    for instance, optimum, schedules in cases:
+        assert schedules
+        keeps = FAMILIES[name](instance, optimum)
+        for starts in schedules:
+            assert keeps(starts), (instance, starts)
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_family_is_caught(name: str, cases: list[Case]) -> None:
+    """A family that is wrong by one round loses an optimal schedule of some instance here."""
+    assert any(
+        not DAMAGED[name](instance, optimum)(starts)
+        for instance, optimum, schedules in cases
+        for starts in schedules
+    )
+
+
+@pytest.fixture(scope="module")
+def few(cases: list[Case]) -> list[Case]:
+    """The tiny instances and some draws, each with a few optimal schedules of different shape.
+
+    Schedules that differ only by which of some equal requests starts first are one shape, whose
+    member with the starts in the instance's order is taken: an option may ask for that order.
+    """
+    chosen = []
+    for instance, optimum, schedules in cases[: len(TINY) + FEW_DRAWS]:
+        shapes = sorted({_in_order(instance, starts) for starts in schedules})
+        chosen.append((instance, optimum, shapes[:: -(-len(shapes) // FEW_SCHEDULES)]))
+    return chosen
+
+
+def _in_order(instance: Instance, starts: Sequence[int]) -> tuple[int, ...]:
+    """Exchange the starts of equal requests so that they grow in the instance's order."""
+    keys = [(int(r.arrival), r.prompt, r.output) for r in instance.requests]
+    waiting = {
+        key: sorted(s for s, k in zip(starts, keys, strict=True) if k == key) for key in keys
+    }
+    return tuple(waiting[key].pop(0) for key in keys)
+
+
+def _alone(kind: str) -> Iterator[str]:
+    """Yield each exact formulation of a kind with one switch on, the others off, and with all."""
+    for each in formulations().values():
+        if each.kind != kind or each.relaxation:
+            continue
+        switches = [o.name for o in each.options if isinstance(o.default, bool)]
+        yield each.name
+        if switches:
+            yield format_formulation(each, dict.fromkeys(switches, False))
+        for switch in switches:
+            name = format_formulation(each, dict.fromkeys(switches, False) | {switch: True})
+            if name != each.name:
+                yield name
+
+
+@pytest.mark.parametrize("name", list(_alone("mip")))
+def test_no_row_of_an_integer_program_cuts_off_an_optimum(name: str, few: list[Case]) -> None:
+    """With known TEL OPT + 1, every optimal schedule satisfies every row and bound of the model."""
+    formulation, values = read_formulation(name)
+    module = importlib.import_module(formulation.module)
+    options = {"options": module.Options(**values)} if hasattr(module, "Options") else {}
+    for instance, optimum, schedules in few:
+        windows = start_windows(instance, optimum + 1)
+        model = module.build_model(instance, windows, **options)
+        for starts in schedules:
+            module.set_starts(model, instance, starts)
+            assert pyo.value(model.tel) == optimum
+            assert _violated(model) == [], (instance, starts)
+
+
+def _violated(model: object) -> list[str]:
+    """Return the names of the rows and bounds that the values of the variables violate."""
+    found = []
+    for row in model.component_data_objects(pyo.Constraint, active=True):  # type: ignore[attr-defined]
+        value = pyo.value(row.body)
+        low, high = pyo.value(row.lower), pyo.value(row.upper)
+        if (low is not None and value < low - 1e-6) or (high is not None and value > high + 1e-6):
+            found.append(row.name)
+    for variable in model.component_data_objects(pyo.Var):  # type: ignore[attr-defined]
+        low, high = variable.bounds
+        value = variable.value
+        if (low is not None and value < low - 1e-6) or (high is not None and value > high + 1e-6):
+            found.append(variable.name)
+    return found
+
+
+def test_violated_rows_are_found() -> None:
+    """The check above names a row that a schedule violates: two requests of peak M at once."""
+    instance = Instance("two", 4, (Request(0, 0, 2, 2), Request(1, 0, 2, 2)))
+    for name, row in (("ilp", "memory"), ("ilp-sparse", "memory"), ("ilp-cliques", "clique")):
+        module = importlib.import_module(formulations()[name].module)
+        model = module.build_model(instance, start_windows(instance))
+        module.set_starts(model, instance, [0, 0])
+        assert any(each.startswith(row) for each in _violated(model)), (name, _violated(model))
+
+
+CP = list(_alone("cp"))
+
+
+@pytest.fixture(scope="module")
+def accepted_by(few: list[Case]) -> dict[str, list[list[bool]]]:
+    """What each CP model, built for a known TEL of OPT, accepts of the optimal schedules."""
+    return accepted(CP, few)
+
+
+@pytest.mark.parametrize("name", CP)
+def test_no_constraint_of_a_cp_model_cuts_off_an_optimum(
+    name: str, few: list[Case], accepted_by: dict[str, list[list[bool]]]
+) -> None:
+    """The model accepts every optimal schedule when its starts are fixed."""
+    answers = accepted_by[name]
+    assert len(answers) == len(few)
+    for (instance, _, schedules), answer in zip(few, answers, strict=True):
+        assert answer == [True] * len(schedules), (instance, schedules)
+
+
+def test_a_cp_model_refuses_what_is_no_schedule() -> None:
+    """The check above can fail: two requests of peak M at once, and equal ones out of order."""
+    instance = Instance("two", 4, (Request(0, 0, 2, 2), Request(1, 0, 2, 2)))
+    case = [(instance, 6, [[0, 0], [0, 2], [2, 0]])]
+    names = ["cpsat(separation=no)", "cpsat-time", "cpsat-strong"]
+    answers = accepted(names, case)
+    assert [answers[name] for name in names] == [
+        [[False, True, True]],
+        [[False, True, True]],
+        [[False, True, False]],
+    ]
+
+
+RULES = ("dominance", "shift", "merge", "equal")
+ALONE = [
+    Options(**{rule: rule == alone for rule in RULES})  # type: ignore[arg-type]
+    for alone in RULES
+]
+
+
+@pytest.mark.parametrize("options", [*ALONE, Options()], ids=str)
+@pytest.mark.parametrize("price", [0.0, 0.1])
+def test_no_rule_of_the_search_loses_the_optimum(
+    options: Options, price: float, cases: list[Case]
+) -> None:
+    """From a known TEL of OPT + 1 the search with one rule finds OPT and proves it."""
+    for instance, optimum, schedules in cases:
+        groups = window_groups(instance) if price else []
+        costs = start_costs(instance, [price] * 12, groups, [[price] * 12 for _ in groups])
+        passes: list[Pass] = []
+        # Starts of the schedule with TEL OPT + 1 are not looked at, only handed back.
+        search(
+            instance,
+            start_windows(instance, optimum + 1),
+            groups,
+            costs,
+            (optimum + 1, [0] * len(instance)),
+            passes.append,
+            options=options,
+            widths=(20_000,),
+        )
+        assert (passes[-1].tel, passes[-1].bound) == (optimum, optimum), instance
+        assert tuple(passes[-1].starts) in schedules
