@@ -1,7 +1,7 @@
 """The process of one run: reads a task from standard input, sends events while its method works.
 
 The events are those of ``runs.job``, and ``refused`` (``text``) for a schedule that the method's
-own process did not let pass.  After ``ready`` the clock of the run starts; ``done`` comes last.
+own process did not let pass, and ``certificate`` (``document``) for the proof of a bound.  After ``ready`` the clock of the run starts; ``done`` comes last.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from formulations.bounds.volume import volume_bound
 from formulations.choice import default_formulation
@@ -140,6 +141,7 @@ class _Sender:
         self._bound = 0
         self._refused = 0
         self._relaxation: float | None = None
+        self._certificate: dict[str, Any] | None = None
 
     def __call__(self, progress: Progress, improved: bool) -> None:
         for text in progress.refused[self._refused :]:
@@ -156,6 +158,9 @@ class _Sender:
         if progress.relaxation != self._relaxation:
             self._relaxation = progress.relaxation
             self._report("relaxation", value=progress.relaxation)
+        if progress.certificate is not self._certificate:
+            self._certificate = progress.certificate
+            self._report("certificate", document=progress.certificate)
 
 
 def _send_schedule(report: Report, schedule: Schedule, found_by: str) -> None:

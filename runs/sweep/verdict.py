@@ -69,6 +69,9 @@ class Account:
             case "relaxation":
                 if math.isfinite(data["value"]):
                     self.relaxation = float(data["value"])
+            case "certificate":
+                # Evaluated by whoever relies on it (``runs.best_known``), not here.
+                self.certificate = data["document"]
             case "refused":
                 self.refused.append(data["text"])
             case "note":
