@@ -1,0 +1,10 @@
+"""Best-known values: per instance of the library a schedule, a bound, and what proves them.
+
+``python -m runs.best_known --store STORE`` merges stored runs into ``instances/best_known.json``;
+``--check`` verifies what is there.  The file is never edited by hand.
+"""
+
+from runs.best_known.files import RegistryError, read_registry
+from runs.best_known.known import known_values
+
+__all__ = ["RegistryError", "known_values", "read_registry"]

@@ -1,0 +1,211 @@
+"""Command: merge stored runs into the best-known values, or verify them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from instances.jsonfile import FileError
+from instances.library import FOLDER
+from runs.best_known.claims import ContradictionError, collect, runs_by_instance
+from runs.best_known.entry import Entry, Registry
+from runs.best_known.files import (
+    PROOFS,
+    REGISTRY_FILE,
+    SCHEMA_FILE,
+    RegistryError,
+    certificate_path,
+    format_certificate,
+    format_registry,
+    format_schedule,
+    format_schema,
+    read_registry,
+    schedule_path,
+    write_files,
+)
+from runs.best_known.merge import Known, merge
+from runs.best_known.verify import (
+    DamagedError,
+    LibraryInstance,
+    faults,
+    library_by_hash,
+    read_known,
+)
+from runs.store import Store, StoreError
+
+EXIT_OK = 0
+EXIT_FAULTS = 1
+EXIT_BAD_USAGE = 2
+EXIT_CONTRADICTION = 5
+
+_PROGRAM = "python -m runs.best_known"
+_EPILOG = """\
+exit codes: 0 fine; 1 a value is not proved by its files, or --check found the registry stale;
+2 bad usage or a store that cannot be read; 5 a bound exceeds a checked schedule: nothing is written
+"""
+
+
+class _UsageError(Exception):
+    """Bad usage; the message is one line."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(message)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    try:
+        return _run(arguments)
+    except (_UsageError, StoreError) as error:
+        return _fail([str(error)], EXIT_BAD_USAGE)
+    except (RegistryError, DamagedError) as error:
+        return _fail([str(error)], EXIT_FAULTS)
+    except ContradictionError as error:
+        return _fail(str(error).splitlines(), EXIT_CONTRADICTION)
+    except (FileError, OSError) as error:
+        return _fail([" ".join(str(error).split())], EXIT_BAD_USAGE)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    parser = _Parser(
+        prog=_PROGRAM,
+        description="Merge stored runs into instances/best_known.json, or verify it.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--store", metavar="FILE | URL", help="runs to be merged")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; verify every value from its files, and with --store tell whether the "
+        "store has anything better",
+    )
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="default: instances/")
+    options = parser.parse_args(arguments)
+    if options.store is None and not options.check:
+        raise _UsageError("expected --store STORE, --check, or both")
+    known = library_by_hash()
+    if options.store is not None:
+        code = _merge(options.store, known, options.folder, write=not options.check)
+        if code:
+            return code
+    return _verify(known, options.folder)
+
+
+def _merge(location: str, known: dict[str, LibraryInstance], folder: Path, *, write: bool) -> int:
+    old = _read_all(known, folder)
+    store = Store(location)
+    try:
+        merged = _merged(old, known, store)
+    finally:
+        store.close()
+    entries = [each.entry for each in merged]
+    for line in _changes(old, entries):
+        print(line)
+    stale = format_registry(entries) != _present_text(folder)
+    if not write:
+        return _fail([f"{REGISTRY_FILE}: the store has something better"], 1) if stale else EXIT_OK
+    texts = {REGISTRY_FILE: format_registry(entries), SCHEMA_FILE: format_schema()}
+    for each in merged:
+        instance = known[each.entry.sha256].instance
+        proofs = {
+            schedule_path(instance): format_schedule(each.schedule),
+            certificate_path(instance): format_certificate(instance, each.certificate),
+        }
+        texts |= {f"{PROOFS}/{path}": text for path, text in proofs.items()}
+    write_files(folder, texts)
+    return EXIT_OK
+
+
+def _merged(old: dict[str, Known], known: dict[str, LibraryInstance], store: Store) -> list[Known]:
+    """Return what is known of every instance, in the library's order.
+
+    Raises
+    ------
+    ContradictionError
+        If any two statements exclude each other; all instances are named.
+    """
+    runs = runs_by_instance(store)
+    merged, contradictions = [], []
+    for sha, found in known.items():
+        try:
+            claims = collect(found.instance, runs.get(sha, []), store)
+            now = merge(found.instance, found.file, old.get(sha), claims)
+        except ContradictionError as error:
+            contradictions.append(str(error))
+            continue
+        for note in claims.notes:
+            print(f"note: {note}", file=sys.stderr)
+        if now is not None:
+            merged.append(now)
+    if contradictions:
+        raise ContradictionError("\n".join(contradictions))
+    return merged
+
+
+def _read_all(known: dict[str, LibraryInstance], folder: Path) -> dict[str, Known]:
+    """Return the present values, each proved anew: only what is proved is merged into."""
+    registry = read_registry(folder)
+    found = {}
+    for entry in registry.instances if registry else ():
+        if entry.sha256 in known:
+            found[entry.sha256] = read_known(entry, known[entry.sha256], folder)
+        else:
+            print(f"dropped: {entry.instance}: no instance of its hash in the library")
+    return found
+
+
+def _present_text(folder: Path) -> str:
+    path = folder / REGISTRY_FILE
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _changes(old: dict[str, Known], entries: Sequence[Entry]) -> list[str]:
+    lines = []
+    for entry in entries:
+        before = old[entry.sha256].entry if entry.sha256 in old else None
+        for side in ("upper", "lower"):
+            now, was = getattr(entry, side), getattr(before, side, None)
+            if was is None or now.value != was.value:
+                shown = "new" if was is None else str(was.value)
+                lines.append(f"{entry.instance}: {side} {shown} -> {now.value} ({now.method})")
+        if before is not None and before.opt != entry.opt:
+            lines.append(f"{entry.instance}: opt {before.opt} -> {entry.opt} ({entry.reason})")
+    return lines
+
+
+def _verify(known: dict[str, LibraryInstance], folder: Path) -> int:
+    registry = read_registry(folder)
+    if registry is None:
+        return _fail([f"{folder / REGISTRY_FILE}: there is none"], EXIT_FAULTS)
+    found = list(faults(registry, known, folder))
+    if found:
+        return _fail(found, EXIT_FAULTS)
+    print(_summary(registry, len(known)))
+    return EXIT_OK
+
+
+def _summary(registry: Registry, library: int) -> str:
+    entries = registry.instances
+    optimal = sum(entry.opt for entry in entries)
+    certified = sum(entry.lower.certificate is not None for entry in entries)
+    return (
+        f"{len(entries)} of {library} instances: {optimal} optimal, {len(entries) - optimal} "
+        f"intervals; {len(entries)} schedules checked, {len(entries)} certificates evaluated, "
+        f"{certified} of them of the best bound"
+    )
+
+
+def _fail(lines: Sequence[str], code: int) -> int:
+    for line in lines:
+        print(f"{_PROGRAM}: {line}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""The rule by which a best-known value counts as the optimum (DESIGN section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+
+from formulations.bounds.certificate import Certificate
+from formulations.choice import default_formulation
+from formulations.registry import formulations
+from formulations.windows import start_windows
+from instances import Instance
+from runs.best_known.entry import Value
+from runs.sweep.methods import MethodError, read_method
+from runs.sweep.sources import import_closure, module_file, read_source
+
+#: What every model is told and judged by: the instance, and the checker of schedules.
+TRUSTED = ("instances", "schedules")
+#: What a bound rests on that is the engine's own search, as the engines say it.
+OWN_SEARCH = {"highs": "HiGHS", "cpsat": "CP-SAT", "search": "search"}
+CONSTRUCTION = "construction"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the value is the optimum, and one line that says by what."""
+
+    opt: bool
+    reason: str
+
+
+def decide(
+    instance: Instance,
+    upper: int,
+    lower: int,
+    proofs: Sequence[Value],
+    certificate: Certificate | None,
+) -> Verdict:
+    """Decide whether the TEL of a checked schedule counts as the optimum.
+
+    It does if the bound meets it and one of these holds:
+
+    1. two engines proved it whose solvers differ and whose models share no code
+       (:func:`model_code`);
+    2. one engine proved it, or a certificate, and the instance has it as its optimum by
+       construction;
+    3. a bare certificate proves it.  That is the volume bound, or prices on memory alone with every
+       start from the arrival on allowed: both follow from the memory limit in three lines
+       (:func:`formulations.bounds.certificate.evaluate`) and are evaluated in integers each time
+       the registry is checked, so there is no search and no model that could err.  A certificate
+       with windows or groups rests on more proofs and counts as one engine only.
+
+    Parameters
+    ----------
+    upper, lower
+        TEL of the best checked schedule and the best bound, rounds.
+    proofs
+        Runs of engines that proved ``upper`` optimal.
+    certificate
+        That of the best certified bound, evaluated before; None without one.
+    """
+    if lower < upper:
+        return Verdict(False, "open")
+    meets = certificate is not None and certificate.value == upper
+    if certificate is not None and meets and certificate.bare:
+        return Verdict(True, f"certificate: {certificate.kind}")
+    pair = independent_pair(instance, [proof.method for proof in proofs])
+    if pair is not None:
+        return Verdict(True, f"two engines: {pair[0]} and {pair[1]}")
+    one = [proof.method for proof in proofs]
+    if meets:
+        one.append("a certificate of prices with windows or groups")
+    if not one:
+        return Verdict(False, "by construction alone")
+    if instance.known_optimum == upper:
+        return Verdict(True, f"construction and {one[0]}")
+    return Verdict(False, f"one witness only: {', '.join(one)}")
+
+
+def independent_pair(instance: Instance, methods: Iterable[str]) -> tuple[str, str] | None:
+    """Return the first two methods with other solvers and no model code in common, or None."""
+    models = [(method, *model_of(instance, method)) for method in dict.fromkeys(methods)]
+    for (first, solver, module), (second, other_solver, other) in combinations(models, 2):
+        if solver != other_solver and not model_code(module) & model_code(other):
+            return first, second
+    return None
+
+
+def model_of(instance: Instance, method: str) -> tuple[str, str]:
+    """Return the solver of an engine's method and the module of its model.
+
+    Raises
+    ------
+    MethodError
+        If it is no engine's method.
+    """
+    read = read_method(method)
+    if read.kind != "engine":
+        raise MethodError(f"{method}: expected a method of an engine")
+    name = read.formulation.partition("(")[0]
+    name = name or default_formulation(read.solver, instance, start_windows(instance))
+    return read.solver, formulations()[name].module
+
+
+@cache
+def model_code(module: str) -> frozenset[str]:
+    """Return the modules that a model's file imports, directly or not, without the trusted ones.
+
+    Packages that hold nothing but a docstring are no code.
+    """
+    return frozenset(
+        name
+        for name in import_closure(module)
+        if name.partition(".")[0] not in TRUSTED and not _is_empty(name)
+    )
+
+
+def _is_empty(module: str) -> bool:
+    path = module_file(module)
+    assert path is not None
+    source = read_source(path)
+    return path.name == "__init__.py" and not source.imports and not source.words
