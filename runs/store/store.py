@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, make_url
@@ -19,6 +18,9 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from runs.masking import mask_passwords
 from runs.store.tables import INSTANCES, METADATA, PROOFS, RUNS
 from runs.sweep.task import Finished
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Statuses that ``--rerun-failed`` runs again.
 FAILED = ("no_solution", "time_limit", "memory_limit", "crashed", "refused", "error")
@@ -74,23 +76,23 @@ class Store:
         StoreError
             If the disk is full or the server is gone; nothing of the run is stored then.
         """
-        row = _storable(asdict(finished.record))
-        proofs = {
-            "key": row["key"],
-            "schedule": _pack(finished.schedule),
-            "certificate": _pack(finished.certificate),
-        }
+        self.put_all([finished])
+
+    def put_all(self, runs: Iterable[Finished]) -> None:
+        """Store many runs by one transaction, all of them or none; see :meth:`put`.
+
+        Raises
+        ------
+        StoreError
+            If the disk is full or the server is gone.
+        """
+        runs = list(runs)
         # Runs first, then what hangs on them, in every writer: nobody waits in a circle.
         with self._telling("written"), self._engine.begin() as connection:
-            _put(connection, RUNS, row)
-            if finished.instance is not None:
-                instance = {
-                    "sha256": row["instance_sha256"],
-                    "name": row["instance"],
-                    "document": _pack(finished.instance),
-                }
-                _put(connection, INSTANCES, instance, replace=False)
-            _put(connection, PROOFS, proofs)
+            _put(connection, RUNS, [_row(finished) for finished in runs])
+            instances = [_instance(finished) for finished in runs if finished.instance is not None]
+            _put(connection, INSTANCES, instances, replace=False)
+            _put(connection, PROOFS, [_proof(finished) for finished in runs])
 
     def statuses(self) -> dict[str, str]:
         """Return the status of every stored run by key."""
@@ -110,6 +112,8 @@ class Store:
         The columns are the fields of ``Record``; ``incumbents``, ``bounds``, ``versions`` and
         ``command`` hold lists and dictionaries.
         """
+        import pandas as pd  # half a second, which a sweep need not wait for
+
         with self._telling("read"), self._engine.connect() as connection:
             frame = pd.read_sql(sa.select(RUNS), connection)
         if keys is not None:
@@ -188,16 +192,45 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 
 def _put(
-    connection: Connection, table: sa.Table, values: dict[str, Any], replace: bool = True
+    connection: Connection, table: sa.Table, rows: list[dict[str, Any]], replace: bool = True
 ) -> None:
-    """Insert a row; one of the same key is replaced or kept, also if another is just writing it."""
-    insert = _INSERT[connection.dialect.name](table).values(values)
+    """Insert rows; one of the same key is replaced or kept, also if another is just writing it."""
+    if rows:
+        connection.execute(_insertion(connection.dialect.name, table, replace), rows)
+
+
+@cache
+def _insertion(dialect: str, table: sa.Table, replace: bool) -> sa.Insert:
+    insert = _INSERT[dialect](table)
     if replace:
         others = {c.name: insert.excluded[c.name] for c in table.c if not c.primary_key}
         insert = insert.on_conflict_do_update(index_elements=table.primary_key, set_=others)
     else:
         insert = insert.on_conflict_do_nothing()
-    connection.execute(insert)
+    statement: sa.Insert = insert
+    return statement
+
+
+def _row(finished: Finished) -> dict[str, Any]:
+    # Not asdict, which copies the traces entry by entry.
+    row: dict[str, Any] = _storable(vars(finished.record))
+    return row
+
+
+def _instance(finished: Finished) -> dict[str, Any]:
+    return {
+        "sha256": finished.record.instance_sha256,
+        "name": _storable(finished.record.instance),
+        "document": _pack(finished.instance),
+    }
+
+
+def _proof(finished: Finished) -> dict[str, Any]:
+    return {
+        "key": finished.record.key,
+        "schedule": _pack(finished.schedule),
+        "certificate": _pack(finished.certificate),
+    }
 
 
 def _storable(value: Any) -> Any:
