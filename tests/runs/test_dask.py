@@ -1,0 +1,271 @@
+"""The Dask engine on a real scheduler and real workers: what it survives and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from instances import Instance, Request
+from runs.engines.dask import DaskEngine
+from runs.engines.engine import EngineError
+from runs.sweep.execute import execute
+from runs.sweep.fingerprint import fingerprint, versions
+from runs.sweep.methods import read_method
+from runs.sweep.task import Finished, Task
+from tests.runs.dask_cluster import ROOT, DaskCluster, below, dask_cluster, listening, wait_until
+
+#: A method that waits at a gate, is not easily killed, and says which worker it is of.
+_GATED = """\
+import os, signal, subprocess, time
+
+def solve(instance, report):
+    subprocess.Popen(["sleep", "60"])
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    report("note", text=f"worker {os.getppid()}")
+    while not os.path.exists(GATE):
+        time.sleep(0.02)
+    return [sum(r.output for r in instance.requests[:i]) for i in range(len(instance))]
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+    """A scheduler with two workers that the tests of this file share."""
+    with dask_cluster(tmp_path_factory.mktemp("dask"), workers=2) as running:
+        yield running
+
+
+@pytest.fixture
+def engine(cluster: DaskCluster) -> DaskEngine:
+    """The engine on that cluster."""
+    return DaskEngine(cluster.address, jobs=1)
+
+
+def gated_tasks(folder: Path, count: int) -> list[Task]:
+    """Return tasks that are under way until there is a file ``gate``."""
+    path = folder / "gated.py"
+    path.write_text(_GATED.replace("GATE", repr(str(folder / "gate"))), encoding="utf-8")
+    return [replace(task, time_limit=60.0) for task in tasks(f"file:{path}", count=count)]
+
+
+def tasks(*methods: str, count: int = 1) -> list[Task]:
+    """Return tasks for small instances, as a sweep plans them."""
+    read = [read_method(method) for method in methods]
+    return [
+        Task(
+            instance=instance,
+            name=instance.name,
+            method=method.text,
+            time_limit=20.0,
+            code=fingerprint(method),
+            versions=versions(method),
+        )
+        for instance in (
+            Instance(f"i{k}", 9 + k, tuple(Request(i, i, 1, 1 + (i + k) % 4) for i in range(5)))
+            for k in range(count)
+        )
+        for method in read
+    ]
+
+
+def deterministic(finished: Finished) -> dict[str, object]:
+    """Return what two runs of one task have in common."""
+    record = finished.record
+    names = ("key", "instance", "method", "status", "ending", "tel", "lower_bound", "found_by")
+    return {name: getattr(record, name) for name in names} | {
+        "starts": finished.schedule and finished.schedule["starts"],
+        "instance document": finished.instance,
+    }
+
+
+def by_key(results: list[Finished]) -> dict[str, dict[str, object]]:
+    """Return results by key; two of one key are an error."""
+    assert max(Counter(each.record.key for each in results).values()) == 1
+    return {each.record.key: deterministic(each) for each in results}
+
+
+def worker_of(finished: Finished) -> int:
+    """Return the process number of the worker that carried out a slow run."""
+    found = re.search(r"worker (\d+)", finished.record.detail)
+    assert found is not None
+    return int(found.group(1))
+
+
+def test_same_rows_as_without_dask(engine: DaskEngine) -> None:
+    """Workers of a cluster give the rows that this process gives by itself."""
+    planned = tasks("mc-sf", "fcfs", count=2)
+    results = list(engine.run(planned))
+    assert by_key(results) == by_key([execute(task) for task in planned])
+    assert results[0].record.command == [Path(sys.argv[0]).name, *sys.argv[1:]]
+
+
+def test_without_a_scheduler_nothing_but_loopback_listens() -> None:
+    """The default cluster lives in this process; its two status pages are on loopback."""
+    planned = tasks("fcfs", count=3)
+    results = []
+    heard: set[str] = set()
+    for finished in DaskEngine(None, jobs=2).run(planned):
+        results.append(finished)
+        heard |= listening(os.getpid())
+    assert by_key(results).keys() == {task.key for task in planned}
+    assert heard == {"127.0.0.1"}
+    assert listening(os.getpid()) == set()
+
+
+def test_cluster_as_documented_listens_on_loopback(cluster: DaskCluster) -> None:
+    """Scheduler and workers started as the documentation says are reachable from here only."""
+    assert cluster.listening() == {"127.0.0.1"}
+
+
+def test_worker_killed_and_worker_late(
+    cluster: DaskCluster, engine: DaskEngine, tmp_path: Path
+) -> None:
+    """A run whose worker is killed is run elsewhere; a worker that joins late gets work."""
+    planned = gated_tasks(tmp_path, count=6)
+    doomed = cluster.add_worker()
+    late: list[int] = []
+
+    def happen() -> None:
+        wait_until(lambda: below(doomed.pid))
+        doomed.kill()
+        doomed.wait()
+        worker = cluster.add_worker()
+        # The others are still busy at the gate.
+        wait_until(lambda: below(worker.pid))
+        late.append(worker.pid)
+        (tmp_path / "gate").touch()
+
+    events = threading.Thread(target=happen)
+    events.start()
+    results = list(engine.run(planned))
+    events.join()
+    assert by_key(results).keys() == {task.key for task in planned}
+    assert {each.record.status for each in results} == {"feasible"}
+    workers = {worker_of(each) for each in results}
+    assert doomed.pid not in workers
+    assert set(late) < workers
+
+
+def test_closing_the_results_stops_the_runs(
+    cluster: DaskCluster, engine: DaskEngine, tmp_path: Path
+) -> None:
+    """Who stops asking leaves no process behind on the workers, not even a grandchild."""
+    results = engine.run([*tasks("fcfs"), *gated_tasks(tmp_path, 4)])
+    next(results)
+    wait_until(cluster.runs_under_way)
+    results.close()
+    assert cluster.runs_under_way() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_client_that_is_stopped_leaves_nothing(
+    cluster: DaskCluster, tmp_path: Path, number: signal.Signals
+) -> None:
+    """Ctrl-C and even SIGKILL of the client end the runs on the workers."""
+    planned = tmp_path / "tasks"
+    planned.write_text("".join(task.to_line() for task in gated_tasks(tmp_path, 4)))
+    program = (
+        "import sys; from runs.engines.dask import DaskEngine; from runs.sweep.task import Task\n"
+        f"tasks = [Task.from_line(line) for line in open({str(planned)!r})]\n"
+        f"list(DaskEngine({cluster.address!r}, 1).run(tasks))"
+    )
+    client = subprocess.Popen(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: cluster.runs_under_way() >= 2)
+    client.send_signal(number)
+    _, errors = client.communicate(timeout=20)
+    wait_until(lambda: not cluster.runs_under_way())
+    assert "distributed" not in errors.replace("site-packages/distributed", "")
+
+
+def test_other_sources_are_refused(engine: DaskEngine) -> None:
+    """Results of a worker that has other sources or libraries never stand under our key."""
+    (task,) = tasks("fcfs")
+    with pytest.raises(EngineError, match=r"fcfs: its sources are not those of the client"):
+        list(engine.run([replace(task, code="0" * 16)]))
+    with pytest.raises(EngineError, match=r"expected python 3\.1, found "):
+        list(engine.run([replace(task, versions=task.versions | {"python": "3.1"})]))
+
+
+def test_worker_without_kvopt_is_passed_over(
+    cluster: DaskCluster, engine: DaskEngine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A worker from another environment gets no runs; the others do them all."""
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "__init__.py").write_text("")
+    stranger = cluster.add_worker(python_path=tmp_path)
+    planned = tasks("fcfs", count=2)
+    try:
+        results = []
+        while "takes no part" not in caplog.text:
+            results = list(engine.run(planned))
+    finally:
+        stranger.kill()
+    assert by_key(results).keys() == {task.key for task in planned}
+    assert "ModuleNotFoundError" in caplog.text
+
+
+def test_run_that_kills_every_worker(tmp_path: Path) -> None:
+    """A run that takes worker after worker with it becomes a row, and the sweep goes on."""
+    with dask_cluster(tmp_path, workers=1) as cluster:
+        path = tmp_path / "killer.py"
+        path.write_text("import os\ndef solve(instance):\n    os.kill(os.getppid(), 9)\n")
+        killer, harmless = *tasks(f"file:{path}"), *tasks("fcfs")
+        for _ in range(3):
+            cluster.add_worker()
+        results = DaskEngine(cluster.address, 1).run([killer, harmless])
+        found = {each.record.key: each.record for each in results}
+        first, second = found[killer.key], found[harmless.key]
+    assert (first.status, first.ending) == ("crashed", "lost")
+    assert first.detail == "3 workers died while they carried it out"
+    assert second.status == "optimal"
+
+
+def test_scheduler_killed(tmp_path: Path) -> None:
+    """Without its scheduler a sweep ends with one clear error, and the runs with it."""
+    with dask_cluster(tmp_path, workers=1) as cluster:
+
+        def happen() -> None:
+            wait_until(cluster.runs_under_way)
+            cluster.scheduler.kill()
+
+        events = threading.Thread(target=happen)
+        events.start()
+        with pytest.raises(EngineError, match="the connection to the Dask scheduler is lost"):
+            list(DaskEngine(cluster.address, 1).run(gated_tasks(tmp_path, 2)))
+        events.join()
+        wait_until(lambda: not cluster.runs_under_way())
+
+
+def test_scheduler_without_kvopt(tmp_path: Path) -> None:
+    """A scheduler from another environment is refused before anything is run."""
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "__init__.py").write_text("")
+    with (
+        dask_cluster(tmp_path, workers=0, python_path=tmp_path) as cluster,
+        pytest.raises(EngineError, match=r"expected a scheduler started in kvopt's environment: "),
+    ):
+        list(DaskEngine(cluster.address, 1).run(tasks("fcfs")))
+
+
+def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address where nobody answers is one line."""
+    monkeypatch.setattr("runs.engines.dask._SECONDS_TO_CONNECT", 1)
+    with pytest.raises(EngineError, match=r"^tcp://127\.0\.0\.1:9: no Dask scheduler answers: "):
+        list(DaskEngine("tcp://127.0.0.1:9", 1).run(tasks("fcfs")))
+    with pytest.raises(EngineError, match=r"^nonsense://x: no Dask scheduler answers: "):
+        list(DaskEngine("nonsense://x", 1).run(tasks("fcfs")))
