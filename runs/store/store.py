@@ -6,7 +6,7 @@ import gzip
 import json
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,9 @@ class Store:
         file = self._url.database if self._url.drivername == "sqlite" else None
         self.name = file or mask_passwords(self._url.render_as_string(hide_password=True))
         with self._telling("opened"):
-            self._engine = sa.create_engine(self._url, **_options(self._url))
+            self._engine = sa.create_engine(
+                self._url, json_deserializer=_loads, **_options(self._url)
+            )
             if self._url.get_backend_name() == "sqlite":
                 sa.event.listen(self._engine, "connect", _prepare_sqlite)
             _create_tables(self._engine)
@@ -245,6 +247,16 @@ def _storable(value: Any) -> Any:
     if isinstance(value, dict):
         return {_storable(key): _storable(each) for key, each in value.items()}
     return value
+
+
+def _loads(text: str) -> Any:
+    # Versions and commands are the same in thousands of rows; traces, lists of lists, are not.
+    return json.loads(text) if text.startswith(("[[", "[]")) else _loads_often(text)
+
+
+@lru_cache(maxsize=4096)
+def _loads_often(text: str) -> Any:
+    return json.loads(text)
 
 
 def _pack(document: dict[str, Any] | None) -> bytes | None:
