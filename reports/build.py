@@ -1,0 +1,338 @@
+"""Builds the reports of stored runs: ``python -m reports.build --store STORE --out DIR``.
+
+Everything that is written is a function of the rows (and of the stored schedules, for pictures):
+no clock, no draw, no path of a machine.  ``--check`` compares instead of writing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from instances.committed import regenerate
+from reports import html, readme
+from reports.figures.ecdf import ecdf_figure
+from reports.figures.growth import growth_figure
+from reports.figures.heat import heat_figure
+from reports.figures.over_time import over_time_figure
+from reports.figures.profiles import profile_figure
+from reports.folder import report_files, write_files
+from reports.measured import measured
+from reports.metrics.gap import gap
+from reports.pages.instance import InstancePage, make_page
+from reports.pages.picture import Documents, draw_best
+from reports.parts import Figure, Report
+from reports.references import Contradiction, contradictions, references
+from reports.rows import prepare
+from reports.slugs import slugs
+from reports.table import Table
+from reports.tables import (
+    gaps,
+    growth,
+    instances,
+    known,
+    machines,
+    profiles,
+    ratios,
+    solvers,
+    statuses,
+)
+from reports.tables import runs as run_tables
+from runs.store import Store, StoreError
+from runs.store.export import SUFFIXES, ExportError, read_rows
+
+TITLE = "kvopt: results"
+#: Instances with a page, and pages with a picture; a picture takes about half a second.
+MOST_PAGES = 300
+MOST_PICTURES = 20
+
+BestKnown = Mapping[str, Mapping[str, Any]]
+
+
+def build_report(
+    frame: pd.DataFrame,
+    folder: str | Path,
+    *,
+    store: Documents | None = None,
+    best_known: BestKnown | None = None,
+    title: str = TITLE,
+    pages: int = MOST_PAGES,
+    pictures: int = MOST_PICTURES,
+) -> list[Path]:
+    """Write all reports of the rows into a folder and return the files.
+
+    Parameters
+    ----------
+    frame
+        The columns of ``runs.sweep.task.Record``, as ``Store.rows`` returns them.
+    store
+        Where the schedules are that pages picture; without it there are no pictures.
+    best_known
+        By hash of the instance, see :func:`reports.references.references`.
+    pages, pictures
+        How many instances get a page and how many of these a picture.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be written.
+    """
+    report = make_report(
+        frame, store=store, best_known=best_known, title=title, pages=pages, pictures=pictures
+    )
+    return write_files(Path(folder), texts(report))
+
+
+def find_contradictions(
+    frame: pd.DataFrame, best_known: BestKnown | None = None
+) -> list[Contradiction]:
+    """Return what cannot be true of the rows, for callers that must fail on it."""
+    return contradictions(prepare(frame), best_known)
+
+
+def make_report(
+    frame: pd.DataFrame,
+    *,
+    store: Documents | None = None,
+    best_known: BestKnown | None = None,
+    title: str = TITLE,
+    pages: int = MOST_PAGES,
+    pictures: int = MOST_PICTURES,
+) -> Report:
+    """Return the report of the rows; the parameters are those of :func:`build_report`."""
+    rows = prepare(frame)
+    reference = references(rows, best_known)
+    runs = measured(rows, reference)
+    wrong = tuple(contradictions(rows, best_known))
+    names = _page_names(reference, pages)
+    constructed = frozenset(rows.loc[rows["known_optimum"].notna(), "id"])
+    return Report(
+        title=title,
+        summary=_summary(rows, runs, reference),
+        contradictions=wrong,
+        parts=tuple(_linked(part, names) for part in _parts(rows, runs, reference, constructed)),
+        pages=tuple(_pages(names, reference, rows, wrong, best_known or {}, store, pictures)),
+    )
+
+
+def texts(report: Report) -> dict[str, str]:
+    """Return what every file of the report holds, by its path below the folder."""
+    files = {"README.md": readme.overview(report), "index.html": html.index_page(report)}
+    for part in report.parts:
+        if isinstance(part, Table):
+            files[f"tables/{part.slug}.md"] = readme.table_page(part)
+        else:
+            files[f"figures/{part.slug}.svg"] = part.svg
+    for page in report.pages:
+        files[f"instances/{page.slug}.md"] = readme.instance_page(page)
+        files[f"instances/{page.slug}.html"] = html.instance_page(page)
+        if page.svg:
+            files[f"instances/{page.picture}"] = page.svg
+    return files
+
+
+def _parts(
+    rows: pd.DataFrame,
+    runs: pd.DataFrame,
+    reference: pd.DataFrame,
+    constructed: frozenset[str],
+) -> list[Table | Figure]:
+    tel, seconds = profiles.tel_costs(runs), profiles.time_costs(runs)
+    current = rows[~rows["superseded"]]
+    found: list[Table | Figure | None] = [
+        statuses.status_counts(current),
+        statuses.failures(current),
+        _figure("gap-map", "Mean gap to OPT at a glance", _HEAT, heat_figure(runs)),
+        gaps.gaps_to_optimum(runs),
+        gaps.gaps_to_bounds(runs),
+        _figure("gap-ecdf", "Distribution of the gaps", _ECDF, ecdf_figure(runs)),
+        ratios.competitive_ratios(runs),
+        known.known_optima(runs, constructed),
+        _figure("trap-growth", "Ratio against M on the traps", _GROWTH, growth_figure(runs)),
+        growth.exponents(runs),
+        growth.ratios_by_size(runs),
+        solvers.solver_table(runs),
+        solvers.solver_table_by_family(runs),
+        _figure("gap-over-time", "Gap over time", _TIME, over_time_figure(runs)),
+        _figure("tel-profiles", "Profiles of TEL", tel.note(), profile_figure(tel, "TEL")),
+        profiles.tel_profile(tel),
+        _figure(
+            "time-profiles",
+            "Profiles of time to a proof",
+            seconds.note(),
+            profile_figure(seconds, "seconds to a proof", least_range=10),
+        ),
+        profiles.time_profile(seconds),
+        instances.instance_table(reference, runs),
+        run_tables.run_table(runs),
+        machines.machines(current),
+    ]
+    return [part for part in found if part is not None]
+
+
+_HEAT = (
+    "Instances with a known optimum; a run without schedule counts as 100 %. Empty: not run there."
+)
+_ECDF = (
+    "Share of runs with at most that gap; runs without a schedule never count, so a curve may end "
+    "below 100 %. One panel per reference."
+)
+_GROWTH = "The policies that each trap hurts most; bars reach from TEL / UB to TEL / LB."
+_TIME = (
+    "Mean over the runs of each engine, a run without a schedule so far counting as 100 %. Left "
+    "against OPT or the best known TEL, right against the run's own bound."
+)
+
+
+def _figure(slug: str, title: str, note: str, svg: str | None) -> Figure | None:
+    return None if svg is None else Figure(slug, title, note, svg)
+
+
+def _linked(part: Table | Figure, names: Mapping[str, str]) -> Table | Figure:
+    if isinstance(part, Figure) or "id" not in part.frame:
+        return part
+    return Table(**{**part.__dict__, "links": dict(names)})
+
+
+def _page_names(reference: pd.DataFrame, most: int) -> dict[str, str]:
+    """Return the file name of each instance that gets a page: the first by family, size, name."""
+    read = reference[reference["sha"].str.startswith("unread ").eq(False)]
+    ordered = read.sort_values(["family", "n", "instance", "sha"])
+    pairs = list(zip(ordered["instance"], ordered["sha"], strict=True))
+    # Names are given before the cut, so that they do not depend on it.
+    return dict(zip(list(ordered.index)[:most], slugs(pairs)[:most], strict=True))
+
+
+def _pages(
+    names: Mapping[str, str],
+    reference: pd.DataFrame,
+    rows: pd.DataFrame,
+    wrong: Sequence[Contradiction],
+    best_known: BestKnown,
+    store: Documents | None,
+    pictures: int,
+) -> list[InstancePage]:
+    shown = rows[rows["id"].isin(list(names))].join(reference[["opt"]], on="id")
+    shown["gap_opt"] = gap(shown["tel"], shown["opt"])
+    groups = dict(list(shown.groupby("id", sort=False)))
+    made = []
+    left = pictures
+    for identity, name in names.items():
+        line = reference.loc[identity]
+        key = str(line["upper_key"])
+        picture = "", "No schedule is stored."
+        if store is not None and key and left > 0:
+            picture = draw_best(store, key, str(line["sha"]))
+            left -= 1
+        elif key:
+            picture = "", "Not drawn here: `python -m reports.build --pictures N` draws more."
+        of_it = [each for each in wrong if each.sha == line["sha"]]
+        told = best_known.get(str(line["sha"]), {})
+        made.append(
+            make_page(
+                name, {str(k): v for k, v in line.items()}, groups[identity], of_it, told, picture
+            )
+        )
+    return made
+
+
+def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) -> str:
+    standing = reference["standing"].value_counts()
+    known_count = int(standing.get("opt", 0) + standing.get("closed", 0))
+    unread = int(reference["sha"].str.startswith("unread ").sum()) if len(reference) else 0
+    parts = [
+        f"{len(rows):,} stored runs",
+        f"{int(rows['superseded'].sum()):,} of them replaced by later ones"
+        if rows["superseded"].any()
+        else "",
+        f"{len(reference) - unread:,} instances ({known_count:,} with known optimum)",
+        f"{unread:,} instances that could not be read" if unread else "",
+        f"{runs['label'].nunique():,} methods",
+    ]
+    return ", ".join(part for part in parts if part) + "."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code.
+
+    0: done; 1: ``--check`` found a difference, or a file could not be written; 2: bad input; 5: the
+    reports are written, but rows contradict each other.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        frame = read_rows(options.store)
+        store = None if _is_export(options.store) else Store(options.store)
+    except (ExportError, StoreError) as error:
+        print(f"reports.build: {error}", file=sys.stderr)
+        return 2
+    report = make_report(
+        frame, store=store, title=options.title, pages=options.pages, pictures=options.pictures
+    )
+    if store is not None:
+        store.close()
+    for line in report.contradictions:
+        print(f"CONTRADICTION {line}", file=sys.stderr)
+    files = texts(report)
+    if options.check:
+        made = {options.out / name: text for name, text in files.items()}
+        code = regenerate(_PROGRAM, made, report_files(options.out), ["--check"])
+    else:
+        try:
+            print(f"{len(write_files(options.out, files)):,} files in {options.out}")
+            code = 0
+        except OSError as error:
+            print(f"reports.build: {error}", file=sys.stderr)
+            code = 1
+    return code or (5 if report.contradictions else 0)
+
+
+_PROGRAM = "python -m reports.build"
+
+
+def _is_export(location: str) -> bool:
+    return Path(location).suffix.lower() in SUFFIXES
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=_PROGRAM, description="Build the reports of stored runs.")
+    parser.add_argument(
+        "--store", required=True, help="a store (file or URL), or exported rows (.csv, .parquet)"
+    )
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
+    parser.add_argument("--title", default=TITLE, help="title of the page (default: %(default)s)")
+    parser.add_argument(
+        "--pages",
+        type=_count,
+        default=MOST_PAGES,
+        metavar="N",
+        help="instances with a page of their own (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--pictures",
+        type=_count,
+        default=MOST_PICTURES,
+        metavar="N",
+        help="pages with a picture of the best stored schedule (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; name stale, missing and extra files and exit with 1 if there are any",
+    )
+    return parser
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"expected 0 or more, found {text}")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""The mean gap over time, from the traces of the engines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from reports.figures.style import MOST_CURVES, add_legend, draw_curves, drawing, percent_axis
+from reports.metrics.integral import mean_gap_over_time, primal_dual_steps, primal_steps
+from reports.traces import long_trace
+
+_POINTS = 160
+_FIRST_SECOND = 0.05
+
+
+def over_time_figure(runs: pd.DataFrame) -> str | None:
+    """Return the mean gap of each engine at time t, to the best known TEL and to its own bound.
+
+    Before its first incumbent a run counts with a gap of 100 %.  Coloured are the engines with the
+    least mean primal-dual gap, at most ten.
+    """
+    engines = runs[runs["engine"]]
+    if engines.empty:
+        return None
+    incumbents, bounds = long_trace(engines, "incumbents"), long_trace(engines, "bounds")
+    best = engines["opt"].where(engines["opt"].notna(), engines["upper"]).astype("Float64")
+    steps = {
+        "incumbent to the best known TEL": primal_steps(incumbents, best.dropna()),
+        "incumbent to its own bound": primal_dual_steps(incumbents, bounds),
+    }
+    end = float(engines["time_limit"].fillna(engines["seconds"]).max())
+    if not np.isfinite(end) or end <= _FIRST_SECOND:
+        return None
+    times = np.geomspace(_FIRST_SECOND, end, _POINTS)
+    panels = {title: _curves(each, engines, times) for title, each in steps.items()}
+    last = list(panels.values())[-1]
+    order = sorted(last, key=lambda name: (float(last[name].mean()), name))
+    shown = order[:MOST_CURVES]
+    with drawing(9.8, 3.9) as made:
+        all_axes = made.figure.subplots(1, 2, sharex=True)
+        for axes, (title, curves) in zip(all_axes, panels.items(), strict=True):
+            draw_curves(axes, times, curves, shown)
+            axes.set_xscale("log")
+            axes.set_xlim(times[0], end)
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.set_ylim(bottom=0)
+            percent_axis(axes.yaxis)
+            axes.set_title(title, loc="left")
+            axes.set_xlabel("seconds")
+        all_axes[0].set_ylabel("mean gap")
+        add_legend(made.figure, all_axes[1], len(order) - len(shown))
+    return made.svg
+
+
+def _curves(steps: pd.DataFrame, engines: pd.DataFrame, times: np.ndarray) -> dict[str, np.ndarray]:
+    label = steps["run"].map(engines["label"])
+    counts = {str(name): count for name, count in engines["label"].value_counts().items()}
+    return {
+        name: mean_gap_over_time(steps[label == name], counts[name], times)
+        for name in sorted(counts)
+    }

@@ -1,0 +1,53 @@
+"""Dolan–Moré performance profiles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reports.common import Common
+from reports.figures.style import MOST_CURVES, add_legend, draw_curves, drawing, percent_axis
+from reports.metrics.profile import performance_ratios, profile
+
+_POINTS = 160
+
+
+def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> str | None:
+    """Return the profiles over a logarithmic axis of τ, None without anything to compare.
+
+    Coloured are the methods with the largest area under their curve, at most ten.
+
+    Parameters
+    ----------
+    quantity
+        What the ratio is of, as in "TEL".
+    least_range
+        τ up to which the axis goes at least.
+    """
+    if common.costs.shape[1] < 2 or common.costs.isna().all(axis=None) or common.costs.empty:
+        return None
+    ratios = performance_ratios(common.costs)
+    finite = ratios.to_numpy()[np.isfinite(ratios.to_numpy())]
+    end = max(least_range, float(np.quantile(finite, 0.995)) * 1.05)
+    taus = np.geomspace(1.0, end, _POINTS)
+    values = profile(ratios, list(taus))
+    areas = values.mean()
+    order = sorted(values.columns, key=lambda name: (-areas[name], name))
+    shown = order[:MOST_CURVES]
+    with drawing(8.6, 4.2) as made:
+        axes = made.figure.subplots()
+        draw_curves(axes, taus, {name: values[name].to_numpy() for name in order}, shown)
+        axes.set_xscale("log")
+        axes.set_xlim(1.0, end)
+        ticks = [t for t in _TICKS if t <= end]
+        axes.set_xticks(ticks if len(ticks) > 2 else np.linspace(1, end, 5).round(3))
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set_ylim(-0.02, 1.02)
+        percent_axis(axes.yaxis)
+        axes.set_xlabel(f"τ: {quantity} at most τ times the best")
+        axes.set_ylabel("share of instances")
+        add_legend(made.figure, axes, len(order) - len(shown))
+    return made.svg
+
+
+_TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)

@@ -1,0 +1,157 @@
+"""One look for all figures: SVG that is readable on light and dark pages and never changes."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib
+import numpy as np
+import seaborn as sns
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+#: Curves with a colour of their own; the others are drawn in grey and stand in the table.
+MOST_CURVES = 10
+#: Stands for the page's own text colour until the SVG is written.
+INK = "#010203"
+#: Tones of the middle, at least 3:1 against white and against the dark ground alike.
+COLOURS = (
+    "#2f7fc1",
+    "#c9601a",
+    "#2a9060",
+    "#b8568f",
+    "#8f7a1c",
+    "#7f6bc9",
+    "#c24b4b",
+    "#1f8f9c",
+    "#7d7d7d",
+    "#a3692e",
+)
+_DASHES = ("", (4, 1.5), (1, 1), (5, 1.5, 1, 1.5))
+_LONGEST_NAME = 34
+
+#: The ground goes with the ink, so that the figure is legible wherever it is embedded.
+_CSS = (
+    "svg{color:#24292f;background:#ffffff}"
+    "@media (prefers-color-scheme:dark){svg{color:#d7dbe0;background:#16191d}}"
+)
+_STYLE: dict[str, Any] = {
+    "text.parse_math": False,  # Names may hold dollar signs.
+    "svg.hashsalt": "kvopt",
+    "svg.fonttype": "path",
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "legend.facecolor": "none",
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "axes.titlecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "grid.color": INK,
+    "grid.alpha": 0.14,
+    "grid.linewidth": 0.8,
+    "font.family": "DejaVu Sans",  # Comes with matplotlib, so it is the same everywhere.
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.titlesize": 11,
+    "axes.labelsize": 10,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+}
+
+
+class Drawing:
+    """A figure while it is drawn; ``svg`` holds it afterwards."""
+
+    def __init__(self, width: float, height: float) -> None:
+        self.figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(self.figure)
+        self.svg = ""
+
+
+@contextmanager
+def drawing(width: float, height: float) -> Iterator[Drawing]:
+    """Draw within the common style; on leaving, ``svg`` is filled.
+
+    Parameters
+    ----------
+    width, height
+        Inches.
+    """
+    style = sns.axes_style("ticks") | sns.plotting_context("paper") | _STYLE
+    with matplotlib.rc_context(style), warnings.catch_warnings():
+        # A letter of a name which the font lacks becomes a box; that is no news to the reader.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        made = Drawing(width, height)
+        yield made
+        stream = io.StringIO()
+        metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
+        made.figure.savefig(stream, format="svg", metadata=metadata)
+        made.svg = _themed(stream.getvalue())
+
+
+def _themed(svg: str) -> str:
+    # Drawn text is shapes; what matplotlib says of it in comments is nobody's business.
+    start = svg.index("<svg")
+    body = "\n".join(line for line in svg[start:].splitlines() if "<!--" not in line)
+    body = body.replace(INK, "currentColor")
+    head = body.index(">") + 1
+    return f"{body[:head]}\n<style>{_CSS}</style>{body[head:]}\n"
+
+
+def short_name(name: str) -> str:
+    """Return a name that fits a legend, on one line."""
+    flat = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
+    return flat if len(flat) <= _LONGEST_NAME else flat[: _LONGEST_NAME - 1] + "…"
+
+
+def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return colour and dashes of each curve, by its place in the sequence."""
+    return {
+        name: {"color": COLOURS[k % len(COLOURS)], "dashes": _DASHES[k % len(_DASHES)]}
+        for k, name in enumerate(names)
+    }
+
+
+def draw_curves(axes: Any, x: np.ndarray, curves: dict[str, np.ndarray], shown: list[str]) -> None:
+    """Draw step curves over a common grid; those not in ``shown`` in thin grey behind."""
+    for name, y in curves.items():
+        if name not in shown:
+            axes.plot(x, y, color=INK, alpha=0.16, linewidth=0.8, drawstyle="steps-post")
+    for name, style in styles(shown).items():
+        if name in curves:
+            axes.plot(
+                x,
+                curves[name],
+                color=style["color"],
+                dashes=style["dashes"] or (None, None),
+                linewidth=1.8,
+                drawstyle="steps-post",
+                label=short_name(name),
+            )
+
+
+def add_legend(figure: Any, axes: Any, others: int) -> None:
+    """Put the legend beside the axes, with the number of grey curves as its last line."""
+    handles, labels = axes.get_legend_handles_labels()
+    if others:
+        (grey,) = axes.plot([], [], color=INK, alpha=0.3, linewidth=0.8)
+        handles, labels = [*handles, grey], [*labels, f"{others} more, see the table"]
+    if handles:
+        figure.legend(handles, labels, loc="outside right upper", handlelength=2.6)
+
+
+def percent_axis(axis: Any) -> None:
+    """Write shares as percent."""
+    axis.set_major_formatter(lambda value, _: f"{100 * value:g} %")

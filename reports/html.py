@@ -1,0 +1,99 @@
+"""The pages in HTML: everything is escaped, and a policy in the page forbids foreign scripts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from reports.pages.instance import InstancePage
+from reports.parts import Figure, Report
+from reports.table import Table
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=False,
+    )
+
+
+def index_page(report: Report) -> str:
+    """Return the one page: no file or address outside of it is needed to read it."""
+    script = Markup(_own("page.js"))
+    parts = [_part(part) for part in report.parts]
+    return (
+        _environment()
+        .get_template("index.html.j2")
+        .render(
+            title=report.title,
+            summary=report.summary,
+            contradictions=[str(each) for each in report.contradictions],
+            contents=[part.get("figure") or part.get("table") for part in parts],
+            parts=parts,
+            css=Markup(_own("page.css")),
+            library_css=Markup(_bundle("dt_bundle.css").decode()),
+            library=Markup(base64.b64encode(_bundle("dt_bundle.js")).decode()),
+            script=script,
+            script_hash=Markup(_hash(script)),
+        )
+    )
+
+
+def instance_page(page: InstancePage) -> str:
+    """Return the page of one instance; only its picture is a file beside it."""
+    return (
+        _environment()
+        .get_template("instance.html.j2")
+        .render(page=page, css=Markup(_own("page.css")))
+    )
+
+
+def _part(part: Table | Figure) -> dict[str, Any]:
+    if isinstance(part, Table):
+        return {"table": part, "figure": None}
+    width, height = _size(part.svg)
+    encoded = base64.b64encode(part.svg.encode()).decode()
+    return {
+        "figure": part,
+        "table": None,
+        "uri": f"data:image/svg+xml;base64,{encoded}",
+        "width": width,
+        "height": height,
+    }
+
+
+def _size(svg: str) -> tuple[int, int]:
+    """Return the size of a picture in CSS pixels, of which a point has 4/3."""
+    found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', svg)
+    if found is None:
+        return 800, 400
+    width, height = found.groups()
+    return round(float(width) * 4 / 3), round(float(height) * 4 / 3)
+
+
+@cache
+def _own(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
+
+
+@cache
+def _bundle(name: str) -> bytes:
+    return files("itables").joinpath("html", name).read_bytes()
+
+
+def _hash(script: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"sha256-{digest}"

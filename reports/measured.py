@@ -1,0 +1,43 @@
+"""Runs with their references: the gaps and ratios that all tables and figures are made of."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from reports.metrics.gap import gap
+from reports.metrics.ratio import ratio_interval
+
+#: What a gap or ratio is taken against; tables never mix two of them.
+AGAINST = {
+    "opt": "OPT",
+    "upper": "best schedule (UB)",
+    "lower": "best bound (LB)",
+}
+
+
+def measured(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs that count with their instance's references, gaps and ratios.
+
+    Superseded runs are left out, as are those whose instance was never read.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows with the added columns upper, lower, opt, standing, ``known`` (bool: OPT is known,
+        by whatever proof), gap_opt, gap_upper, gap_lower (shares), ratio_low and ratio_high.
+    """
+    runs = rows[~rows["superseded"] & rows["instance_sha256"].ne("")]
+    runs = runs.drop(columns=["known_optimum"]).join(
+        reference[["upper", "upper_by", "lower", "lower_by", "opt", "standing"]], on="id"
+    )
+    runs["known"] = runs["opt"].notna()
+    upper = runs["opt"].where(runs["known"], runs["upper"])
+    lower = runs["opt"].where(runs["known"], runs["lower"])
+    interval = ratio_interval(runs["tel"], lower, upper)
+    return runs.assign(
+        gap_opt=gap(runs["tel"], runs["opt"]),
+        gap_upper=gap(runs["tel"], runs["upper"]),
+        gap_lower=gap(runs["tel"], runs["lower"]),
+        ratio_low=interval["low"],
+        ratio_high=interval["high"],
+    ).reset_index(drop=True)

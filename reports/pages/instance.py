@@ -1,0 +1,152 @@
+"""The page of one instance: what is known of it, since when and by whom, and all its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from reports.references import Contradiction
+from reports.table import Cell, Column, Table, written
+from reports.tables.ratios import STANDING_TEXT
+from reports.tables.runs import COLUMNS as RUN_COLUMNS
+
+#: Runs on one page.
+MOST_RUNS = 300
+
+
+@dataclass(frozen=True)
+class InstancePage:
+    """One instance; ``picture`` is a file beside the page, empty for none.
+
+    ``contradictions`` are lines of text; ``svg`` is what the picture's file holds.
+    """
+
+    slug: str
+    name: str
+    facts: tuple[tuple[str, Cell], ...]
+    contradictions: tuple[str, ...]
+    tables: tuple[Table, ...]
+    picture_note: str
+    svg: str = ""
+
+    @property
+    def picture(self) -> str:
+        """The file with the picture."""
+        return f"{self.slug}.svg" if self.svg else ""
+
+
+def make_page(
+    slug: str,
+    line: Mapping[str, Any],
+    runs: pd.DataFrame,
+    wrong: Sequence[Contradiction],
+    told: Mapping[str, Any],
+    picture: tuple[str, str],
+) -> InstancePage:
+    """Return the page of one instance.
+
+    Parameters
+    ----------
+    line
+        Its line of :func:`reports.references.references`.
+    runs
+        Its runs, superseded ones too.
+    told
+        Its entry in the registry of best-known values, empty for none.
+    picture
+        SVG and what to say of it.
+    """
+    svg, note = picture
+    return InstancePage(
+        slug=slug,
+        name=str(line["instance"]),
+        facts=_facts(line),
+        contradictions=tuple(str(each) for each in wrong),
+        tables=(*_history(runs, told), _runs(runs)),
+        picture_note=note,
+        svg=svg,
+    )
+
+
+def _facts(line: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
+    values: list[tuple[str, Any, Any]] = [
+        ("family", line["family"], "name"),
+        ("requests n", line["n"], "count"),
+        ("memory M, tokens", line["memory"], "count"),
+        ("optimum", STANDING_TEXT[line["standing"]], "text"),
+        ("OPT, rounds", line["opt"], "count"),
+        ("best schedule UB, rounds", line["upper"], "count"),
+        ("UB by", line["upper_by"], "name"),
+        ("best bound LB, rounds", line["lower"], "count"),
+        ("LB by", line["lower_by"], "name"),
+        ("SHA-256", line["sha"], "name"),
+    ]
+    return tuple((label, Cell(written(value, kind), kind)) for label, value, kind in values)
+
+
+def _history(runs: pd.DataFrame, told: Mapping[str, Any]) -> list[Table]:
+    """Return when the best values of the stored runs improved, and the registry's own history."""
+    ordered = runs.sort_values(["finished_utc", "key"], kind="stable")
+    upper = ordered["tel"].where(~ordered["preempts"])
+    lower = ordered["lower_bound"].where(~ordered["status"].isin(["error", "refused"]))
+    best_upper = upper.cummin().ffill()
+    best_lower = lower.cummax().ffill()
+    better = _changes(best_upper) | _changes(best_lower)
+    frame = ordered.assign(best_upper=best_upper, best_lower=best_lower)[better]
+    columns = (
+        Column("finished_utc", "when (UTC)", "name"),
+        Column("best_upper", "UB", "count"),
+        Column("best_lower", "LB", "count"),
+        Column("label", "by", "name"),
+        Column("seconds", "seconds", "seconds"),
+    )
+    note = "Runs that improved the best schedule or the best bound among the stored runs."
+    tables = [Table("history", "History", note, columns, frame)]
+    entries = told.get("history") or []
+    if entries:
+        tables.append(_registry_history(entries))
+    return tables
+
+
+def _registry_history(entries: Sequence[Mapping[str, Any]]) -> Table:
+    frame = pd.DataFrame(
+        [
+            {
+                key: each.get(key)
+                for key in ("date", "side", "value", "method", "version", "seconds")
+            }
+            for each in entries
+        ]
+    )
+    columns = (
+        Column("date", "when (UTC)", "name"),
+        Column("side", "bound", "name"),
+        Column("value", "value", "count"),
+        Column("method", "by", "name"),
+        Column("version", "version", "name"),
+        Column("seconds", "seconds", "seconds"),
+    )
+    note = "What the registry of best-known values has recorded."
+    return Table("registry", "History in the registry", note, columns, frame)
+
+
+def _changes(best: pd.Series) -> pd.Series:
+    return best.notna() & best.ne(best.shift()).fillna(True)
+
+
+def _runs(runs: pd.DataFrame) -> Table:
+    ordered = runs.sort_values(
+        ["tel", "lower_bound", "label", "seed", "key"], ascending=[True, False, True, True, True]
+    )
+    shown = ordered.iloc[:MOST_RUNS]
+    return Table(
+        "runs",
+        "Runs",
+        "All stored runs of this instance, the best schedule first.",
+        tuple(column for column in RUN_COLUMNS if column.key != "instance"),
+        shown,
+        left_out=len(ordered) - len(shown),
+    )

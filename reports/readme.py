@@ -1,0 +1,65 @@
+"""The Markdown of a report: an overview, a file a table, a file an instance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reports.markdown import code, table_text
+from reports.pages.instance import InstancePage
+from reports.parts import Report
+from reports.table import Table
+
+#: Tables up to this many lines stand in the overview, all others in their own file only.
+_SHORT = 30
+_METHOD = (
+    "How every number is computed, and what may not be concluded from it, is written in "
+    "`reports/METHOD.md`. All of this is a function of the stored rows."
+)
+
+
+def overview(report: Report) -> str:
+    """Return the README of the report."""
+    parts = [f"# {report.title}\n", f"{report.summary}\n"]
+    parts.append(_wrong([str(each) for each in report.contradictions]))
+    parts.append("The same as one page with sortable tables: [`index.html`](index.html).\n")
+    for part in report.parts:
+        parts.append(f"## {part.title}\n")
+        if not isinstance(part, Table):
+            parts.append(f"{part.note}\n\n![{part.title}](figures/{part.slug}.svg)\n")
+        elif len(part.frame) <= _SHORT:
+            parts.append(table_text(part, "instances/"))
+        else:
+            parts.append(f"[{len(part.frame):,} lines](tables/{part.slug}.md)\n")
+    parts.append(f"{_METHOD}\n")
+    return "\n".join(part for part in parts if part)
+
+
+def table_page(table: Table) -> str:
+    """Return the file of one table."""
+    return f"# {table.title}\n\n{table_text(table, '../instances/')}"
+
+
+def instance_page(page: InstancePage) -> str:
+    """Return the file of one instance."""
+    parts = [f"# {code(page.name, in_table=False)}\n", _wrong(page.contradictions)]
+    facts = [
+        f"- {label}: {code(cell.text, in_table=False) if cell.kind == 'name' else cell.text}"
+        for label, cell in page.facts
+    ]
+    parts.append("\n".join(facts) + "\n")
+    if page.picture:
+        parts.append(f"![KV memory over time of the best stored schedule]({page.picture})\n")
+    parts.append(f"{page.picture_note}\n")
+    parts += [f"## {table.title}\n\n{table_text(table, '')}" for table in page.tables]
+    return "\n".join(part for part in parts if part)
+
+
+def _wrong(lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    told = [f"- {code(line, in_table=False)}" for line in lines]
+    return (
+        f"## CONTRADICTIONS: {len(lines)}\n\nA bound exceeds a checked schedule of the same "
+        "instance. One of the two methods is wrong. Nothing below that rests on bounds of these "
+        "instances is shown.\n\n" + "\n".join(told) + "\n"
+    )

@@ -1,0 +1,153 @@
+"""The rows of a store as all tables want them: every column there, of one type, in one order."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from heuristics.policy import RoundPolicy
+from heuristics.registry import policies
+from runs.sweep.methods import SOLVERS
+
+_INTEGERS = ("n", "memory", "known_optimum", "seed", "tel", "lower_bound", "nodes")
+_FLOATS = ("time_limit", "memory_limit", "relaxation", "seconds", "solver_seconds", "peak_memory")
+_TEXTS = (
+    "key",
+    "instance",
+    "instance_sha256",
+    "family",
+    "section",
+    "method",
+    "status",
+    "ending",
+    "detail",
+    "found_by",
+    "bound_source",
+    "solver",
+    "code",
+    "git_commit",
+    "python",
+    "platform",
+    "cpu",
+    "finished_utc",
+)
+_NUMBERS = ("threads", "cores", "ram_gb")
+_OBJECTS = ("incumbents", "bounds", "versions")
+
+#: Statuses after which a run's own bound is not believed: the checker or the parent caught it.
+NOT_BELIEVED = ("error", "refused")
+#: Statuses that say that a run ended in a way that someone should look at.
+BAD = ("crashed", "memory_limit", "refused", "error")
+
+
+def prepare(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows in an order that depends on them alone, with what tables need beside them.
+
+    Parameters
+    ----------
+    frame
+        The columns of ``runs.sweep.task.Record``; those that are missing are taken as empty.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With the added columns ``id`` (what instance it is: hash and name), ``label`` (the method,
+        with its limits where an engine was run with several), ``engine`` (bool: claims bounds),
+        ``preempts`` (bool: keeps tokens over an eviction, so OPT is no bound for it), ``solved``
+        (bool: a proof of optimality that is believed) and ``superseded`` (bool: a later run of the
+        same method, instance, seed and limits is there).
+    """
+    rows = pd.DataFrame(index=range(len(frame)))
+    source = frame.reset_index(drop=True)
+    for column in _TEXTS:
+        rows[column] = _texts(source, column)
+    for column in _INTEGERS:
+        rows[column] = _integers(source, column)
+    for column in (*_FLOATS, *_NUMBERS):
+        rows[column] = _floats(source, column)
+    for column in _OBJECTS:
+        rows[column] = source.get(column, pd.Series([None] * len(source), dtype=object))
+    rows = _with_names(rows)
+    order = ["family", "n", "instance", "instance_sha256", "method", "seed", "key"]
+    rows = rows.sort_values(order, kind="stable", ignore_index=True)
+    rows["superseded"] = _superseded(rows)
+    return rows
+
+
+def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
+    rows["family"] = rows["family"].where(rows["family"] != "", "(no family)")
+    # An instance that could not be read has no hash: its name is all there is.
+    rows["sha"] = rows["instance_sha256"].where(
+        rows["instance_sha256"] != "", "unread " + rows["instance"]
+    )
+    rows["id"] = rows["sha"] + "\0" + rows["instance"]
+    base = rows["method"].str.extract(r"^\s*([A-Za-z0-9./+-]*)", expand=False).fillna("")
+    # A file of one's own names itself as its solver; it is compared with the policies.
+    rows["engine"] = base.isin(["auto", *SOLVERS]) | (
+        rows["solver"].ne("")
+        & ~base.isin(list(policies()))
+        & ~rows["method"].str.startswith("file:")
+    )
+    # A method is one or the other in all its rows, also where one crashed before it said so.
+    rows["engine"] = rows.groupby("method")["engine"].transform("any").astype(bool)
+    rows["preempts"] = base.isin(_preempting())
+    rows["label"] = _labels(rows)
+    rows["solved"] = rows["status"].eq("optimal") & rows["tel"].notna()
+    return rows
+
+
+@cache
+def _preempting() -> list[str]:
+    return [
+        name
+        for name, policy in policies().items()
+        if isinstance(policy, RoundPolicy) and policy.keeps_tokens
+    ]
+
+
+def _labels(rows: pd.DataFrame) -> pd.Series:
+    """Name an engine's limits where it was run with several: they are not one method then."""
+    label = rows["method"].copy()
+    engines = rows["engine"]
+    for column, unit in (("time_limit", "s"), ("memory_limit", "GB"), ("threads", "threads")):
+        several = rows.groupby("method")[column].transform(lambda each: each.nunique(dropna=False))
+        chosen = engines & several.gt(1)
+        if chosen.any():
+            text = rows.loc[chosen, column].map(lambda v, u=unit: _limit(v, u))
+            label.loc[chosen] = label.loc[chosen] + ", " + text
+    return label
+
+
+def _limit(value: float, unit: str) -> str:
+    return f"no limit of {unit}" if np.isnan(value) else f"{value:g} {unit}"
+
+
+def _superseded(rows: pd.DataFrame) -> pd.Series:
+    newest = rows.sort_values(["finished_utc", "key"], kind="stable")
+    again = newest.duplicated(["id", "label", "seed"], keep="last")
+    return again.sort_index()
+
+
+def _texts(source: pd.DataFrame, column: str) -> pd.Series:
+    values = source.get(column, pd.Series([""] * len(source), dtype=object))
+    values = values.astype(object).where(values.notna(), "")
+    return values.map(str).astype(object)
+
+
+def _integers(source: pd.DataFrame, column: str) -> pd.Series:
+    values = source.get(column, pd.Series([None] * len(source), dtype="Int64"))
+    if pd.api.types.is_integer_dtype(values.dtype):
+        return values.astype("Int64")
+    numbers: Any = pd.to_numeric(values, errors="coerce").astype("Float64")
+    whole = numbers.where(np.isfinite(numbers.fillna(0)) & (numbers.fillna(0) % 1 == 0))
+    integers: pd.Series = whole.astype("Int64")
+    return integers
+
+
+def _floats(source: pd.DataFrame, column: str) -> pd.Series:
+    values = source.get(column, pd.Series([np.nan] * len(source)))
+    numbers = pd.to_numeric(values, errors="coerce").astype("Float64").fillna(np.nan)
+    return numbers.astype(float).replace([np.inf, -np.inf], np.nan)

@@ -1,0 +1,116 @@
+"""A table as data: what stands in it and how its numbers are written, for Markdown and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pandas as pd
+
+#: ``name`` is text from the rows, which may hold anything; ``text`` is our own.
+Kind = Literal["name", "text", "count", "share", "ratio", "seconds", "megabytes", "number"]
+
+MISSING = "–"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: where it is in the frame, its title, its kind, and what it sorts by."""
+
+    key: str
+    title: str
+    kind: Kind = "text"
+    sort: str | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is set flush right."""
+        return self.kind not in ("name", "text")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: its text, its kind, what it sorts by (a number or None for text), a link."""
+
+    text: str
+    kind: Kind
+    sort: float | None = None
+    link: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is set flush right."""
+        return self.kind not in ("name", "text")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table; ``slug`` names its file and its place in the page.
+
+    Attributes
+    ----------
+    note
+        What the reader must know to read it, plain text of ours.
+    links
+        For the column ``instance``: the page of each instance by ``id``, empty for none.
+    left_out
+        Lines that are in the data but not here.
+    """
+
+    slug: str
+    title: str
+    note: str
+    columns: tuple[Column, ...]
+    frame: pd.DataFrame
+    links: dict[str, str] = field(default_factory=dict)
+    left_out: int = 0
+
+    def rows(self) -> Iterator[list[Cell]]:
+        """Yield the cells of each line."""
+        columns = [
+            (column, list(self.frame[column.key]), list(self.frame[column.sort or column.key]))
+            for column in self.columns
+        ]
+        ids = list(self.frame["id"]) if self.links and "id" in self.frame else None
+        for line in range(len(self.frame)):
+            yield [
+                Cell(
+                    written(values[line], column.kind),
+                    column.kind,
+                    _sort_key(keys[line]) if column.numeric or column.sort else None,
+                    self.links.get(ids[line], "") if ids and column.key == "instance" else "",
+                )
+                for column, values, keys in columns
+            ]
+
+
+def written(value: Any, kind: Kind) -> str:
+    """Return a value as it is printed, a dash where there is none."""
+    if not isinstance(value, str) and pd.isna(value):
+        return MISSING
+    if isinstance(value, str):
+        return value or MISSING
+    if kind == "count":
+        return f"{int(value):,}"
+    if kind == "share":
+        return f"{100 * float(value):.2f} %"
+    if kind == "ratio":
+        return f"{float(value):.3f}"
+    if kind == "seconds":
+        return _significant(float(value))
+    if kind == "megabytes":
+        return f"{float(value) / 1e6:,.0f}"
+    if kind == "number":
+        return f"{float(value):.3f}"
+    return str(value)
+
+
+def _significant(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:,.1f}"
+
+
+def _sort_key(value: Any) -> float | None:
+    if isinstance(value, str) or pd.isna(value):
+        return None
+    return float(value)

@@ -1,0 +1,46 @@
+"""Ratios to optima that are known by construction (3-Partition, planted), by size."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from reports.per_instance import per_instance
+from reports.table import Column, Table
+
+_NOTE = (
+    "Instances whose optimum follows from their construction (3-Partition with a solution, planted "
+    "waves), whatever any solver says: TEL / OPT by family and n, seeds averaged."
+)
+
+
+def known_optima(runs: pd.DataFrame, constructed: frozenset[str]) -> Table:
+    """Return mean and worst ratio per family, number of requests and method.
+
+    Parameters
+    ----------
+    constructed
+        The ``id`` of every instance whose optimum is known by construction.
+    """
+    frame = per_instance(runs[runs["id"].isin(constructed) & runs["known"]])
+    table = (
+        frame.groupby(["family", "n", "label"], sort=True)
+        .agg(
+            instances=("id", "nunique"),
+            unsolved=("tel", lambda each: each.isna().sum()),
+            mean=("ratio_low", "mean"),
+            worst=("ratio_low", "max"),
+            optimal=("ratio_low", lambda each: each.eq(1).fillna(False).sum()),
+        )
+        .reset_index()
+    )
+    columns = (
+        Column("family", "family", "name"),
+        Column("n", "n", "count"),
+        Column("label", "method", "name"),
+        Column("instances", "instances", "count"),
+        Column("unsolved", "no schedule", "count"),
+        Column("optimal", "optimal", "count"),
+        Column("mean", "mean ratio", "ratio"),
+        Column("worst", "worst ratio", "ratio"),
+    )
+    return Table("known-optima", "Against optima known by construction", _NOTE, columns, table)

@@ -1,0 +1,70 @@
+"""Competitive ratios: per family and policy the worst one, with the instance that shows it."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from reports.interval import interval_text
+from reports.per_instance import per_instance
+from reports.table import Column, Table
+
+_NOTE = (
+    "Ratio = TEL / OPT, seeds averaged. One number where OPT is known; else the interval "
+    "[TEL / UB, TEL / LB] that holds it (“?”: no bound). The worst instance is the one with the "
+    "greatest lower end: that much is shown. No instance of the family here exceeds “at most”. "
+    "A method marked * keeps tokens over evictions, which OPT may not: its ratio can be below 1."
+)
+
+
+def competitive_ratios(runs: pd.DataFrame) -> Table:
+    """Return the worst ratio per family and policy; engines are no policies and left out."""
+    frame = per_instance(runs[~runs["engine"]])
+    groups = frame.groupby(["family", "label"], sort=True)
+    worst = frame.sort_values(
+        ["family", "label", "ratio_low", "n", "instance", "id"],
+        ascending=[True, True, False, True, True, True],
+        na_position="last",
+    ).drop_duplicates(["family", "label"])
+    worst = worst.set_index(["family", "label"])
+    worst["worst"] = interval_text(worst["ratio_low"], worst["ratio_high"], worst["known"])
+    table = worst.join(
+        groups.agg(
+            instances=("id", "nunique"),
+            unsolved=("tel", lambda each: each.isna().sum()),
+            mean_low=("ratio_low", "mean"),
+            mean_high=("ratio_high", lambda each: each.mean(skipna=False)),
+            most=("ratio_high", lambda each: each.max(skipna=False)),
+            all_known=("known", "all"),
+        )
+    ).reset_index()
+    table["mean"] = interval_text(table["mean_low"], table["mean_high"], table["all_known"])
+    table["standing"] = table["standing"].map(STANDING_TEXT)
+    table["method"] = table["label"].where(~table["preempts"].astype(bool), table["label"] + " *")
+    # What shows no ratio at all names no instance.
+    nothing = table["ratio_low"].isna() & table["ratio_high"].isna()
+    for column in ("instance", "standing"):
+        table[column] = table[column].where(~nothing, "")
+    columns = (
+        Column("family", "family", "name"),
+        Column("method", "policy", "name"),
+        Column("instances", "instances", "count"),
+        Column("unsolved", "no schedule", "count"),
+        Column("worst", "worst ratio", "ratio", sort="ratio_low"),
+        Column("instance", "shown by", "name"),
+        Column("n", "n", "count"),
+        Column("memory", "M", "count"),
+        Column("standing", "OPT there", "text"),
+        Column("most", "at most", "ratio"),
+        Column("mean", "mean ratio", "ratio", sort="mean_low"),
+    )
+    return Table("ratios", "Competitive ratios", _NOTE, columns, table)
+
+
+#: What a standing is called in tables.
+STANDING_TEXT = {
+    "opt": "known",
+    "closed": "known (one engine)",
+    "open": "open",
+    "none": "open",
+    "contradiction": "contradiction",
+}
