@@ -12,8 +12,10 @@ import sys
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -25,6 +27,9 @@ PAGE = FOLDER / "ABLATION.md"
 #: Shift of the geometric mean, seconds, so that runs of an instant do not decide it.
 SHIFT = 1.0
 
+#: How the groups begin whose rows are one formulation with its options switched one by one.
+SWITCHES = "switches of "
+
 _INTRODUCTION = """\
 # Ablation: what each strengthening brings
 
@@ -34,17 +39,30 @@ missing there, `python -m reports.ablation.page` builds this page from it.
 
 A bound is given as a share of the best schedule's TEL that any run of the instance found, in
 percent: 100 would be a proof.  Seconds are wall clock, imports and model building included; runs
-without a proof count with their limit (30 s).  Means of seconds are shifted geometric means (shift
-1 s).  A run on a shared machine tells ratios, not seconds; four or five draws tell a direction, not
-a law.  What the project aims at and how far it is: [`TARGETS.md`](TARGETS.md).
+without a proof count with their limit.  Means of seconds are shifted geometric means (shift 1 s).
+A run on a shared machine tells ratios, not seconds; a few draws tell a direction, not a law.  What
+the project aims at and how far it is: [`TARGETS.md`](TARGETS.md).
+"""
+
+_SWITCHES_INTRODUCTION = """\
+## Each strengthening switched by itself
+
+One switch of a formulation is turned, all others stay at their defaults; the same instances for
+every row.  A factor is the geometric mean, over the instances, of the value with the switch turned
+over the value of the formulation as it is: seconds above 1 say that the turned switch costs time.
+A run without a proof counts with its limit, so a factor is marked ≥ where only runs with the switch
+turned, ≤ where only runs of the formulation as it is, and ~ where both kinds ended without a proof.
+Nodes are compared on the instances that both proved.  Instances on which the formulation as it is
+takes less than a second say little, since nearly all of that is the start of a process.
 """
 
 
 def read_rows() -> pd.DataFrame:
-    """Return the raw rows with the bound as a share (%) of the best TEL of the instance."""
+    """Return the raw rows with the bounds as shares (%) of the best TEL of the instance."""
     rows = pd.read_csv(ROWS)
     best = rows.groupby("instance")["tel"].transform("min")
     rows["bound_share"] = 100 * rows["lower_bound"] / best
+    rows["lp_share"] = 100 * rows["lp_bound"] / best
     rows["counted_seconds"] = rows["seconds"].where(rows["proved"] == 1, rows["time_limit"])
     return rows
 
@@ -58,7 +76,8 @@ def shifted_mean(values: pd.Series) -> float:
 def page(rows: pd.DataFrame) -> str:
     """Return the page as Markdown."""
     parts = [_INTRODUCTION]
-    for group, in_group in rows.groupby("group", sort=False):
+    switched = rows["group"].str.startswith(SWITCHES)
+    for group, in_group in rows[~switched].groupby("group", sort=False):
         proofs = str(group).startswith("proofs")
         parts.append(f"## {str(group).capitalize()}\n")
         parts.append(
@@ -68,33 +87,92 @@ def page(rows: pd.DataFrame) -> str:
             if not proofs
             else ""
         )
-        table = []
-        for name, runs in in_group.groupby("formulation", sort=False):
-            line = {
-                "formulation": f"`{name}`",
-                "runs": len(runs),
-                "bound, % of best TEL (mean)": f"{runs['bound_share'].mean():.1f}",
-            }
-            if proofs:
-                line["proved"] = f"{int(runs['proved'].sum())}"
-                line["seconds to proof (shifted mean)"] = (
-                    f"{shifted_mean(runs['counted_seconds']):.2f}"
-                )
-            else:
-                line["seconds (shifted mean)"] = f"{shifted_mean(runs['seconds']):.2f}"
-            line["entries (median)"] = _number(runs["entries"])
-            line["nodes (median)"] = _number(runs["nodes"])
-            line["memory, MB (max)"] = _number(runs["peak_memory_mb"], largest=True)
-            table.append(line)
-        parts.append(_markdown(table))
+        parts.append(_markdown([_line(name, runs, proofs) for name, runs in _methods(in_group)]))
+    if switched.any():
+        parts.append(_SWITCHES_INTRODUCTION)
+        parts.append("![Factor of seconds by switch](switches.svg)\n")
+        for group, in_group in rows[switched].groupby("group", sort=False):
+            parts.append(f"### {str(group).capitalize()}\n")
+            parts.append(_markdown(_switch_lines(in_group)))
     return "\n".join(part for part in parts if part)
 
 
-def _number(values: pd.Series, largest: bool = False) -> str:
+def _methods(in_group: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the formulations of a group with their runs, in the order of the rows."""
+    return [(str(name), runs) for name, runs in in_group.groupby("formulation", sort=False)]
+
+
+def _line(name: str, runs: pd.DataFrame, proofs: bool) -> dict[str, object]:
+    line: dict[str, object] = {
+        "formulation": f"`{name}`",
+        "runs": len(runs),
+        "bound, % of best TEL (mean)": f"{runs['bound_share'].mean():.1f}",
+    }
+    if proofs:
+        line["proved"] = f"{int(runs['proved'].sum())}"
+        line["seconds to proof (shifted mean)"] = f"{shifted_mean(runs['counted_seconds']):.2f}"
+    else:
+        line["seconds (shifted mean)"] = f"{shifted_mean(runs['seconds']):.2f}"
+    line["entries (median)"] = _number(runs["entries"])
+    line["nodes (median)"] = _number(runs["nodes"])
+    line["memory, MB (max)"] = _number(runs["peak_memory_mb"], largest=True)
+    return line
+
+
+def _switch_lines(in_group: pd.DataFrame) -> list[dict[str, object]]:
+    """Return one line for the formulation as it is and one for each switch, with the factors."""
+    (base, as_it_is), *_ = _methods(in_group)
+    lines = []
+    # A relaxation proves nothing: its run is over when the bound stands.
+    proves = bool(in_group["proved"].any())
+    for name, runs in _methods(in_group):
+        pairs = runs.merge(as_it_is, on="instance", suffixes=("", "_as_it_is"))
+        line: dict[str, object] = {"formulation": f"`{name}`", "runs": len(runs)}
+        seconds = "counted_seconds" if proves else "seconds"
+        if proves:
+            line["proved"] = f"{int(runs['proved'].sum())}"
+        line["seconds (shifted mean)"] = f"{shifted_mean(runs[seconds]):.2f}"
+        line["seconds, factor"] = (
+            "1" if name == base else _sign(pairs, proves) + _factor(pairs, seconds)
+        )
+        both = pairs[(pairs["proved"] == 1) & (pairs["proved_as_it_is"] == 1)]
+        counted = both[(both["nodes"] > 0) & (both["nodes_as_it_is"] > 0)]
+        line["nodes, factor"] = "1" if name == base else _factor(counted, "nodes")
+        line["memory, factor"] = "1" if name == base else _factor(pairs, "peak_memory_mb")
+        line["LP bound, % of best TEL (mean)"] = _number(runs["lp_share"], digits=1, mean=True)
+        line["bound, % of best TEL (mean)"] = f"{runs['bound_share'].mean():.1f}"
+        lines.append(line)
+    return lines
+
+
+def _sign(pairs: pd.DataFrame, proves: bool) -> str:
+    """Return what runs without a proof, which count with their limit, make of a factor."""
+    if not proves:
+        return ""
+    turned = bool((pairs["proved"] == 0).any())
+    as_it_is = bool((pairs["proved_as_it_is"] == 0).any())
+    return {(True, False): "≥ ", (False, True): "≤ ", (True, True): "~ "}.get(
+        (turned, as_it_is), ""
+    )
+
+
+def _factor(pairs: pd.DataFrame, column: str) -> str:
+    """Return the geometric mean of the ratios of a column over the one of the same instance."""
+    if pairs.empty:
+        return "–"
+    ratios = [
+        math.log(turned / as_it_is)
+        for turned, as_it_is in zip(pairs[column], pairs[f"{column}_as_it_is"], strict=True)
+    ]
+    return f"{math.exp(sum(ratios) / len(ratios)):.2f}"
+
+
+def _number(values: pd.Series, largest: bool = False, mean: bool = False, digits: int = 0) -> str:
     known = values.dropna()
     if known.empty:
         return "–"
-    return f"{known.max() if largest else known.median():,.0f}"
+    value = known.max() if largest else known.mean() if mean else known.median()
+    return f"{value:,.{digits}f}"
 
 
 def _markdown(table: list[dict[str, object]]) -> str:
@@ -107,12 +185,16 @@ def pictures(rows: pd.DataFrame) -> dict[str, bytes]:
     """Return the figures as SVG by file name; the background is white in dark pages too."""
     bounds = rows[rows["group"].str.startswith("bounds")]
     proofs = rows[rows["group"].str.startswith("proofs")]
-    return {
+    drawn = {
         "bounds.svg": _strip(bounds, "bound_share", "bound, % of the best TEL known", log=False),
         "proofs.svg": _strip(
             proofs, "counted_seconds", "seconds to the proof (limit 30)", log=True
         ),
     }
+    switched = rows[rows["group"].str.startswith(SWITCHES)]
+    if len(switched):
+        drawn["switches.svg"] = _switches(switched)
+    return drawn
 
 
 def _strip(rows: pd.DataFrame, column: str, label: str, log: bool) -> bytes:
@@ -124,6 +206,8 @@ def _strip(rows: pd.DataFrame, column: str, label: str, log: bool) -> bytes:
         FigureCanvasAgg(figure)
         axes = figure.subplots()
         grouped = rows["group"].nunique() > 1
+        # seaborn draws its jitter from here: the same rows must give the same picture.
+        np.random.seed(0)
         sns.stripplot(
             data=rows,
             x=column,
@@ -137,6 +221,7 @@ def _strip(rows: pd.DataFrame, column: str, label: str, log: bool) -> bytes:
         )
         if log:
             axes.set_xscale("log")
+            axes.xaxis.set_major_formatter("{x:g}")
         axes.set_xlabel(label)
         axes.set_ylabel("")
         if grouped:
@@ -144,6 +229,70 @@ def _strip(rows: pd.DataFrame, column: str, label: str, log: bool) -> bytes:
         picture = io.BytesIO()
         figure.savefig(picture, format="svg", metadata={"Date": None}, facecolor="white")
         return picture.getvalue()
+
+
+def _switches(rows: pd.DataFrame) -> bytes:
+    """Draw the factor of the seconds of every instance, a panel for each formulation."""
+    groups = [(str(group), in_group) for group, in_group in rows.groupby("group", sort=False)]
+    heights = [0.8 + in_group["formulation"].nunique() for _, in_group in groups]
+    with matplotlib.rc_context({"svg.hashsalt": "kvopt", "svg.fonttype": "path"}):
+        sns.set_theme(style="whitegrid")
+        figure = Figure(figsize=(9, 0.3 * sum(heights) + 0.9), layout="constrained")
+        FigureCanvasAgg(figure)
+        panels = figure.subplots(
+            len(groups), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
+        )[:, 0]
+        for axes, (title, in_group) in zip(panels, groups, strict=True):
+            _factors(axes, title.removeprefix(SWITCHES), in_group)
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
+        panels[-1].set_xlabel("seconds with the switch turned / seconds as it is")
+        picture = io.BytesIO()
+        figure.savefig(picture, format="svg", metadata={"Date": None}, facecolor="white")
+        return picture.getvalue()
+
+
+def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
+    """Draw one row of points for each turned switch, and their geometric mean."""
+    (base, as_it_is), *turned = _methods(in_group)
+    proves = bool(in_group["proved"].any())
+    seconds = "counted_seconds" if proves else "seconds"
+    labels = []
+    for height, (name, runs) in enumerate(turned):
+        pairs = runs.merge(as_it_is, on="instance", suffixes=("", "_as_it_is"))
+        ratios = pairs[seconds] / pairs[f"{seconds}_as_it_is"]
+        open_end = pairs["proved"] == 0 if proves else pd.Series(False, index=pairs.index)
+        blue, orange = sns.color_palette("colorblind")[0], sns.color_palette("colorblind")[3]
+        for marker, some, label in (
+            ("o", ~open_end, "one instance"),
+            (">", open_end, "stopped at the limit: at least this"),
+        ):
+            axes.plot(
+                ratios[some],
+                [height] * int(some.sum()),
+                marker,
+                color=blue,
+                alpha=0.6,
+                label=label if height == 0 else None,
+            )
+        mean = math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
+        axes.plot(
+            [mean],
+            [height],
+            "|",
+            color=orange,
+            ms=16,
+            mew=2.5,
+            label="geometric mean" if height == 0 else None,
+        )
+        own = name.startswith(f"{base}(")
+        labels.append(name.removeprefix(base).strip("()") if own else name)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.axvline(1, color="0.4", lw=1)
+    axes.set_title(title, loc="left", fontsize=11)
 
 
 def main(arguments: list[str]) -> int:
