@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import queue
 import time
@@ -18,9 +17,8 @@ import dask
 from distributed import Client, Future, KilledWorker, LocalCluster
 
 from runs.engines.dask_crew import Crew
-from runs.engines.dask_worker import Demand, UnfitWorkerError, carry_out, present, under_way
+from runs.engines.dask_worker import UnfitWorkerError, carry_out, present, under_way
 from runs.engines.engine import EngineError
-from runs.provenance import provenance
 from runs.sweep.execute import InterruptedRunError
 from runs.sweep.row import faulty
 from runs.sweep.task import Finished, Task
@@ -126,8 +124,7 @@ class _Sweep:
         self._done: queue.SimpleQueue[Future] = queue.SimpleQueue()
         self._submitted = 0
         self._name = f"kvopt-{uuid.uuid4().hex}"
-        self._command: list[str] = provenance()["command"]
-        self._crew = Crew(client, _demands(tasks))
+        self._crew = Crew(client, _samples(tasks))
 
     def run(self) -> Iterator[Finished]:
         try:
@@ -195,7 +192,7 @@ class _Sweep:
         except KilledWorker:
             return None  # its worker is gone
         except UnfitWorkerError as error:
-            self._crew.refuse(run.worker, error.reason)
+            self._crew.refuse(run.worker, str(error))
             self._waiting.appendleft(self._running.pop(future.key))
             return None
         except InterruptedRunError:
@@ -208,8 +205,7 @@ class _Sweep:
             del self._running[future.key]
             return _lost(run.task, f"{type(error).__name__} on {run.worker}: {error}")
         del self._running[future.key]
-        # A worker knows its own command only.
-        return replace(finished, record=replace(finished.record, command=self._command))
+        return finished
 
     def _stop(self) -> None:
         """Have the workers kill what is still under way, and wait until they have."""
@@ -232,13 +228,9 @@ def _lost(task: Task, reason: str) -> Finished:
     return replace(row, record=replace(row.record, ending="lost"))
 
 
-def _demands(tasks: Sequence[Task]) -> list[Demand]:
-    return [
-        (method, code, json.loads(libraries))
-        for method, code, libraries in sorted(
-            {(task.method, task.code, json.dumps(task.versions, sort_keys=True)) for task in tasks}
-        )
-    ]
+def _samples(tasks: Sequence[Task]) -> list[str]:
+    """Return one task, without its instance, for each combination of method and sources."""
+    return sorted({replace(task, instance=None, name="", seed=0).to_line() for task in tasks})
 
 
 def _threads_of_this_process(jobs: int) -> LocalCluster:

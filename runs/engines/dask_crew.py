@@ -7,7 +7,7 @@ import logging
 
 from distributed import Client
 
-from runs.engines.dask_worker import Demand, difference
+from runs.engines.dask_worker import unfitness
 from runs.engines.engine import EngineError
 
 _LOG = logging.getLogger("kvopt")
@@ -20,6 +20,11 @@ class Crew:
     A worker is asked once, when it is first seen; one with other sources or libraries, or without
     kvopt, takes no part.
 
+    Parameters
+    ----------
+    samples
+        What the workers are asked: see ``unfitness``.
+
     Attributes
     ----------
     fit
@@ -28,9 +33,9 @@ class Crew:
         Addresses of all workers that the scheduler knows.
     """
 
-    def __init__(self, client: Client, demands: list[Demand]) -> None:
+    def __init__(self, client: Client, samples: list[str]) -> None:
         self._client = client
-        self._demands = demands
+        self._samples = samples
         # Replaced as a whole, never changed: Dask's thread writes what the caller's reads.
         self.fit: dict[str, int] = {}
         self.present: frozenset[str] = frozenset()
@@ -87,7 +92,7 @@ class Crew:
     async def _ask(self, address: str, threads: int) -> None:
         try:
             answers = await self._client.run(
-                difference, self._demands, workers=[address], on_error="return"
+                unfitness, self._samples, workers=[address], on_error="return"
             )
         except OSError:
             return  # it has gone, or the scheduler has

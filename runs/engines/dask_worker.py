@@ -10,25 +10,15 @@ import threading
 
 from distributed import Status, Worker, get_worker
 
-from runs.sweep.execute import execute
-from runs.sweep.fingerprint import fingerprint, versions
-from runs.sweep.methods import MethodError, read_method
+from runs.sweep.execute import difference, execute
 from runs.sweep.task import Task
-
-#: Method, digest of its sources and versions of its libraries, as the client has them.
-Demand = tuple[str, str, dict[str, str]]
 
 _running: set[str] = set()
 _lock = threading.Lock()
 
 
 class UnfitWorkerError(Exception):
-    """A worker cannot carry out the client's runs; arguments: its address and why, one line."""
-
-    def __init__(self, address: str, reason: str) -> None:
-        super().__init__(address, reason)
-        self.address = address
-        self.reason = reason
+    """A worker would give other results than the client; the message is one line."""
 
 
 def present() -> bool:
@@ -36,13 +26,18 @@ def present() -> bool:
     return True
 
 
-async def difference(demands: list[Demand]) -> str:
+async def unfitness(lines: list[str]) -> str:
     """Return one line that says why this worker would give other results than the client.
 
     Empty if it gives the same.
+
+    Parameters
+    ----------
+    lines
+        Tasks without instances, which carry the client's sources and libraries.
     """
     # Importing and reading all sources takes a while, during which the worker has to be heard.
-    return await asyncio.to_thread(_first_difference, demands)
+    return await asyncio.to_thread(_first_difference, lines)
 
 
 def under_way(sweep: str) -> int:
@@ -63,9 +58,9 @@ def carry_out(line: str) -> str:
     """
     worker = get_worker()
     task = Task.from_line(line)
-    reason = _first_difference([(task.method, task.code, task.versions)])
-    if reason:
-        raise UnfitWorkerError(worker.address, reason)
+    # The run would notice too, but as a row under the client's key.
+    if reason := difference(task):
+        raise UnfitWorkerError(reason)
     key = str(worker.get_current_task())
     with _lock:
         _running.add(key)
@@ -97,18 +92,9 @@ class _Unwanted(threading.Event):
         return super().is_set()
 
 
-def _first_difference(demands: list[Demand]) -> str:
-    for text, code, libraries in demands:
-        try:
-            method = read_method(text)
-            own_libraries = versions(method)
-            own_code = fingerprint(method)
-        except (MethodError, OSError, SyntaxError) as error:
-            return f"{text}: {' '.join(str(error).split())}"
-        for library in sorted(libraries.keys() | own_libraries.keys()):
-            asked, found = libraries.get(library, "none"), own_libraries.get(library, "none")
-            if asked != found:
-                return f"{text}: expected {library} {asked}, found {found}"
-        if code != own_code:
-            return f"{text}: its sources are not those of the client ({own_code}, not {code})"
+def _first_difference(lines: list[str]) -> str:
+    for line in lines:
+        task = Task.from_line(line)
+        if reason := difference(task):
+            return f"{task.method}: {reason}"
     return ""

@@ -7,6 +7,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,11 +89,13 @@ class Store:
         StoreError
             If the disk is full or the server is gone.
         """
-        runs = list(runs)
-        # Runs first, then what hangs on them, in every writer: nobody waits in a circle.
+        # Runs first, then what hangs on them, each by key, in every writer: nobody waits in a
+        # circle.
+        runs = sorted(runs, key=lambda finished: finished.record.key)
         with self._telling("written"), self._engine.begin() as connection:
             _put(connection, RUNS, [_row(finished) for finished in runs])
             instances = [_instance(finished) for finished in runs if finished.instance is not None]
+            instances.sort(key=itemgetter("sha256"))
             _put(connection, INSTANCES, instances, replace=False)
             _put(connection, PROOFS, [_proof(finished) for finished in runs])
 

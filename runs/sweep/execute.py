@@ -47,8 +47,8 @@ def execute(task: Task, stop: threading.Event | None = None) -> Finished:
     started = time.monotonic()
     if task.fault:
         return faulty(task, task.fault, task.fault_status, started)
-    if difference := _difference(task):
-        return faulty(task, difference, "error", started)
+    if reason := difference(task):
+        return faulty(task, reason, "error", started)
     try:
         process = Process("runs.sweep.child", task.to_line(), task.memory_limit)
     except OSError as error:
@@ -111,8 +111,11 @@ class _Supervisor:
         self.account.take(event)
 
 
-def _difference(task: Task) -> str:
-    """Return one line if sources or libraries are not those for which the task was planned."""
+def difference(task: Task) -> str:
+    """Return one line if sources or libraries are not those for which the task was planned.
+
+    Empty if they are.
+    """
     try:
         method = read_method(task.method)
         if fingerprint(method) != task.code:

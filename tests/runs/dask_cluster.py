@@ -47,16 +47,17 @@ class DaskCluster:
     def add_worker(self, python_path: Path = ROOT) -> subprocess.Popen[bytes]:
         """Start a worker; it joins when it is ready."""
         worker = self._start(
-            *("worker", self.address, "--host", "127.0.0.1", "--no-dashboard", "--no-nanny"),
-            *("--nthreads", "1", "--local-directory", str(self._folder)),
+            *("worker", self.address, "--host", "127.0.0.1", "--no-nanny", "--nthreads", "1"),
+            # Else the status page of a worker, wanted or not, listens on all interfaces.
+            *("--dashboard-address", "127.0.0.1:0", "--local-directory", str(self._folder)),
             PYTHONPATH=str(python_path),
         )
         self.workers.append(worker)
         return worker
 
-    def runs_under_way(self) -> int:
+    def processes(self) -> int:
         """Return how many processes the workers have started."""
-        return sum(len(below(worker.pid)) for worker in self.workers)
+        return sum(len(_below(worker.pid)) for worker in self.workers)
 
     def listening(self) -> set[str]:
         """Return the addresses on which scheduler and workers listen."""
@@ -66,7 +67,7 @@ class DaskCluster:
     def close(self) -> None:
         """Kill all that is left."""
         for process in [*self.workers, self.scheduler]:
-            for child in below(process.pid):
+            for child in _below(process.pid):
                 with contextlib.suppress(psutil.NoSuchProcess):
                     child.kill()
             process.kill()
@@ -92,6 +93,13 @@ def listening(pid: int) -> set[str]:
     }
 
 
+def has_run(worker: subprocess.Popen[bytes]) -> bool:
+    """Whether a worker is carrying out a run."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return any("runs.sweep.child" in process.cmdline() for process in _below(worker.pid))
+    return False
+
+
 def wait_until(holds: Callable[[], object], seconds: float = _SECONDS_TO_START) -> None:
     """Wait until something holds; an assertion fails after some seconds."""
     deadline = time.monotonic() + seconds
@@ -112,8 +120,7 @@ def dask_cluster(folder: Path, workers: int, **options: Any) -> Iterator[DaskClu
         cluster.close()
 
 
-def below(pid: int) -> list[psutil.Process]:
-    """Return the processes that a process has started, and those that these have."""
+def _below(pid: int) -> list[psutil.Process]:
     with contextlib.suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).children(recursive=True)
     return []

@@ -22,7 +22,7 @@ from runs.sweep.execute import execute
 from runs.sweep.fingerprint import fingerprint, versions
 from runs.sweep.methods import read_method
 from runs.sweep.task import Finished, Task
-from tests.runs.dask_cluster import ROOT, DaskCluster, below, dask_cluster, listening, wait_until
+from tests.runs.dask_cluster import ROOT, DaskCluster, dask_cluster, has_run, listening, wait_until
 
 #: A method that waits at a gate, is not easily killed, and says which worker it is of.
 _GATED = """\
@@ -106,7 +106,6 @@ def test_same_rows_as_without_dask(engine: DaskEngine) -> None:
     planned = tasks("mc-sf", "fcfs", count=2)
     results = list(engine.run(planned))
     assert by_key(results) == by_key([execute(task) for task in planned])
-    assert results[0].record.command == [Path(sys.argv[0]).name, *sys.argv[1:]]
 
 
 def test_without_a_scheduler_nothing_but_loopback_listens() -> None:
@@ -124,6 +123,7 @@ def test_without_a_scheduler_nothing_but_loopback_listens() -> None:
 
 def test_cluster_as_documented_listens_on_loopback(cluster: DaskCluster) -> None:
     """Scheduler and workers started as the documentation says are reachable from here only."""
+    wait_until(lambda: all(listening(each.pid) for each in cluster.workers))
     assert cluster.listening() == {"127.0.0.1"}
 
 
@@ -136,12 +136,12 @@ def test_worker_killed_and_worker_late(
     late: list[int] = []
 
     def happen() -> None:
-        wait_until(lambda: below(doomed.pid))
+        wait_until(lambda: has_run(doomed))
         doomed.kill()
         doomed.wait()
         worker = cluster.add_worker()
         # The others are still busy at the gate.
-        wait_until(lambda: below(worker.pid))
+        wait_until(lambda: has_run(worker))
         late.append(worker.pid)
         (tmp_path / "gate").touch()
 
@@ -162,9 +162,9 @@ def test_closing_the_results_stops_the_runs(
     """Who stops asking leaves no process behind on the workers, not even a grandchild."""
     results = engine.run([*tasks("fcfs"), *gated_tasks(tmp_path, 4)])
     next(results)
-    wait_until(cluster.runs_under_way)
+    wait_until(lambda: any(map(has_run, cluster.workers)))
     results.close()
-    assert cluster.runs_under_way() == 0
+    assert cluster.processes() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
@@ -185,19 +185,19 @@ def test_client_that_is_stopped_leaves_nothing(
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_until(lambda: cluster.runs_under_way() >= 2)
+    wait_until(lambda: sum(map(has_run, cluster.workers)) >= 2)
     client.send_signal(number)
     _, errors = client.communicate(timeout=20)
-    wait_until(lambda: not cluster.runs_under_way())
+    wait_until(lambda: not cluster.processes())
     assert "distributed" not in errors.replace("site-packages/distributed", "")
 
 
 def test_other_sources_are_refused(engine: DaskEngine) -> None:
     """Results of a worker that has other sources or libraries never stand under our key."""
     (task,) = tasks("fcfs")
-    with pytest.raises(EngineError, match=r"fcfs: its sources are not those of the client"):
+    with pytest.raises(EngineError, match=r"no worker can .* fcfs: the sources were"):
         list(engine.run([replace(task, code="0" * 16)]))
-    with pytest.raises(EngineError, match=r"expected python 3\.1, found "):
+    with pytest.raises(EngineError, match=r"fcfs: python 3.* on this machine"):
         list(engine.run([replace(task, versions=task.versions | {"python": "3.1"})]))
 
 
@@ -240,7 +240,7 @@ def test_scheduler_killed(tmp_path: Path) -> None:
     with dask_cluster(tmp_path, workers=1) as cluster:
 
         def happen() -> None:
-            wait_until(cluster.runs_under_way)
+            wait_until(lambda: any(map(has_run, cluster.workers)))
             cluster.scheduler.kill()
 
         events = threading.Thread(target=happen)
@@ -248,7 +248,7 @@ def test_scheduler_killed(tmp_path: Path) -> None:
         with pytest.raises(EngineError, match="the connection to the Dask scheduler is lost"):
             list(DaskEngine(cluster.address, 1).run(gated_tasks(tmp_path, 2)))
         events.join()
-        wait_until(lambda: not cluster.runs_under_way())
+        wait_until(lambda: not cluster.processes())
 
 
 def test_scheduler_without_kvopt(tmp_path: Path) -> None:
