@@ -11,12 +11,14 @@ import io
 import json
 import os
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from instances.jsonfile import write_bytes
 from runs.store.store import Store
 from runs.store.tables import RUNS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _JSON = ("incumbents", "bounds", "versions", "command")
 _WHOLE = ("n", "memory", "seed", "threads", "peak_memory", "cores")
@@ -89,6 +91,8 @@ def read_rows(location: str | Path) -> pd.DataFrame:
     StoreError
         If the store cannot be read.
     """
+    import pandas as pd  # half a second, which a sweep need not wait for
+
     suffix = Path(location).suffix.lower()
     if suffix not in SUFFIXES:
         return _of_store(location)
@@ -122,6 +126,8 @@ def _pairs(trace: list[list[float]]) -> list[tuple[float, float]]:
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
     frame = frame[[column.name for column in RUNS.c]].copy()
     try:
         for column in _JSON:

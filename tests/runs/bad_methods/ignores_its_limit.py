@@ -1,0 +1,12 @@
+"""Does not look at the clock, in a process of its own and in one that it starts."""
+
+import subprocess
+import sys
+import time
+
+
+def solve(instance, seconds):
+    """Work for a hundred times as long as allowed, with a helper."""
+    del instance
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    time.sleep(100 * seconds)
