@@ -163,8 +163,14 @@ def _read_url(location: str | Path) -> URL:
         return URL.create("sqlite", database=text)
     try:
         url = make_url(text)
-    except (ArgumentError, ValueError) as error:
-        raise StoreError(f"{mask_passwords(text)}: expected a database URL: {error}") from None
+    except (ArgumentError, ValueError):
+        url = None
+    # The reasons would quote pieces of a password in which an @ stands as it is.
+    if url is None or "@" in (url.host or ""):
+        raise StoreError(
+            f"{mask_passwords(text)}: expected postgresql://user@host/database, with @ : / in a "
+            "password written as %40 %3A %2F"
+        )
     if url.drivername in ("postgresql", "postgres"):
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in ("sqlite", "postgresql+psycopg"):
@@ -252,7 +258,8 @@ def _storable(value: Any) -> Any:
     return value
 
 
-def _loads(text: str) -> Any:
+def _loads(text: str | bytes) -> Any:
+    text = text if isinstance(text, str) else text.decode()  # SQLite's driver, PostgreSQL's
     # Versions and commands are the same in thousands of rows; traces, lists of lists, are not.
     return json.loads(text) if text.startswith(("[[", "[]")) else _loads_often(text)
 

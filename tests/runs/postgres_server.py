@@ -11,6 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
 _SECONDS_TO_START = 20
@@ -36,6 +37,7 @@ class PostgresServer:
         # Not below pytest's own folder, which only its owner may enter.
         self.folder = Path(tempfile.mkdtemp(prefix="kvopt-postgres-"))
         self.port = _free_port()
+        self._databases = 0
         password = self.folder / "password"
         password.write_text(PASSWORD + "\n", encoding="utf-8")
         if self._user is not None:
@@ -59,6 +61,19 @@ class PostgresServer:
             database=database,
         )
         return url.render_as_string(hide_password=False)
+
+    def new_database(self) -> str:
+        """Create an empty database and return its URL."""
+        self._databases += 1
+        name = f"test{self._databases}"
+        engine = sa.create_engine(
+            self.url().replace("postgresql://", "postgresql+psycopg://"),
+            isolation_level="AUTOCOMMIT",
+        )
+        with engine.connect() as connection:
+            connection.execute(sa.text(f"CREATE DATABASE {name}"))
+        engine.dispose()
+        return self.url(name)
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
