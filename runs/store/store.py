@@ -125,6 +125,8 @@ class Store:
             frame = frame[frame["key"].isin(list(keys))]
         for column in ("known_optimum", "tel", "lower_bound", "nodes"):
             frame[column] = frame[column].astype("Int64")
+        for column in ("memory_limit", "relaxation", "solver_seconds"):
+            frame[column] = frame[column].astype(float)
         order = ["family", "n", "instance", "method", "seed", "key"]
         return frame.sort_values(order, ignore_index=True)
 

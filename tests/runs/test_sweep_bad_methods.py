@@ -30,12 +30,11 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, str, 
     never = good.read_text().replace('"output": 3', '"output": 3000').replace("small_0", "never")
     (folder / "never.json").write_text(never)
     methods = ",".join(f"file:{BAD / name}.py" for name in EXPECTED)
-    command = Evaluate(
-        [folder, "--methods", f"{methods},svf", "--time-limit", LIMIT, "--memory-limit", 0.4]
-        + ["--jobs", 2, "--store", folder / "runs.sqlite"]
-    )
+    limits = ["--time-limit", LIMIT, "--memory-limit", 0.4, "--jobs", 2]
+    store = folder / "runs.sqlite"
+    command = Evaluate([folder, "--methods", f"{methods},svf", *limits, "--store", store])
     result = command.run()
-    rows = read_rows(folder / "runs.sqlite")
+    rows = read_rows(store)
     return rows, result.stderr, result.returncode, command.alive()
 
 
