@@ -77,7 +77,8 @@ class Event:
         ``expected_starts``: Σ t·x of each request, rounds), ``advice`` (``expected_starts`` of a
         relaxation that was solved on a coarse grid or in part only),
         ``note`` (``text``), ``too_large`` (``text``), ``unavailable`` (``text``),
-        ``error`` (``text``) or ``done`` (``solver``: name and version; ``nodes``; ``outcome``).
+        ``error`` (``text``) or ``done`` (``solver``: name and version; ``nodes``; ``outcome``;
+        ``solver_seconds``, where the solver says how long it took).
     seconds
         Since the start of the engine's process.
     """

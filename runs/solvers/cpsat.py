@@ -41,6 +41,7 @@ def solve(job: Job, report: Report) -> None:
         solver=f"CP-SAT {ortools.__version__}",
         nodes=solver.num_branches,
         outcome=solver.status_name(status).lower(),
+        solver_seconds=solver.wall_time,
     )
 
 

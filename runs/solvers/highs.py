@@ -67,13 +67,14 @@ def solve(job: Job, report: Report) -> None:
         rows=lp.num_row_,
         entries=len(lp.a_matrix_.value_),
     )
-    outcome, nodes = "", 0
+    outcome, nodes, seconds = "", 0, 0.0
     if job.relaxation or lp.num_col_ >= RELAXATION_FIRST_FROM:
-        outcome = _solve_relaxation(job, report, compiled, windows)
+        outcome, seconds = _solve_relaxation(job, report, compiled, windows)
     if not job.relaxation:
-        outcome, nodes = _solve_mip(job, report, compiled)
-    version = highspy.Highs().version()
-    report("done", solver=f"HiGHS {version}", nodes=nodes, outcome=outcome)
+        outcome, nodes, of_search = _solve_mip(job, report, compiled)
+        seconds += of_search
+    solver = f"HiGHS {highspy.Highs().version()}"
+    report("done", solver=solver, nodes=nodes, outcome=outcome, solver_seconds=seconds)
 
 
 def compile_model(model: Any) -> Compiled:
@@ -122,8 +123,10 @@ def _engine(job: Job, report: Report) -> Any:
     return engine
 
 
-def _solve_relaxation(job: Job, report: Report, compiled: Compiled, windows: Windows) -> str:
-    """Send the LP's value and the integer bound that its memory prices certify."""
+def _solve_relaxation(
+    job: Job, report: Report, compiled: Compiled, windows: Windows
+) -> tuple[str, float]:
+    """Send the LP's value and the bound that its prices certify; return outcome and seconds."""
     engine = _engine(job, report)
     if compiled.lp.num_col_ >= RELAXATION_FIRST_FROM:
         engine.setOptionValue("solver", "ipm")
@@ -167,7 +170,7 @@ def _solve_relaxation(job: Job, report: Report, compiled: Compiled, windows: Win
                 )
             source = "prices of the LP relaxation"
             report("bound", value=certificate["value"], source=source, certificate=certificate)
-    return str(outcome)
+    return str(outcome), engine.getRunTime()
 
 
 def _expected_starts(compiled: Compiled, values: NDArray[np.float64], n: int) -> list[float]:
@@ -180,8 +183,8 @@ def _expected_starts(compiled: Compiled, values: NDArray[np.float64], n: int) ->
     return expected
 
 
-def _solve_mip(job: Job, report: Report, compiled: Compiled) -> tuple[str, int]:
-    """Solve the MIP from the warm start; send incumbents and bounds as they come."""
+def _solve_mip(job: Job, report: Report, compiled: Compiled) -> tuple[str, int, float]:
+    """Solve from the warm start; send what is found; return outcome, nodes and seconds."""
     engine = _engine(job, report)
     engine.setOptionValue("mip_rel_gap", 0.0)
     engine.setOptionValue("mip_abs_gap", ABSOLUTE_GAP)
@@ -216,7 +219,8 @@ def _solve_mip(job: Job, report: Report, compiled: Compiled) -> tuple[str, int]:
         report("error", text="HiGHS says infeasible of a feasible instance")
     elif info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible):
         report("schedule", starts=starts_of(np.asarray(engine.getSolution().col_value)))
-    return str(engine.modelStatusToString(status).lower()), int(info.mip_node_count)
+    outcome = str(engine.modelStatusToString(status).lower())
+    return outcome, int(info.mip_node_count), engine.getRunTime()
 
 
 def rounded_bound(bound: float) -> int:

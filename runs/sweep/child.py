@@ -129,8 +129,13 @@ def _run_engine(task: Task, method: Method, report: Report) -> None:
     sender(progress, True)
     for text in progress.notes:
         report("note", text=text)
-    ending = "finished" if outcome is None else outcome.ending
-    report("done", **({"solver": "", "nodes": None} | progress.engine | {"ending": ending}))
+    told = {"solver": "", "nodes": None} | progress.engine
+    if method.kind == "auto":
+        # One engine's time of several.
+        told["solver_seconds"] = None
+    # An engine that was stopped because nothing was left to be proved has finished.
+    stopped = outcome is not None and outcome.ending in ("time_limit", "memory_limit", "crashed")
+    report("done", **told | {"ending": outcome.ending if outcome and stopped else "finished"})
 
 
 class _Sender:
