@@ -27,6 +27,7 @@ from reports.metrics.gap import gap
 from reports.pages.instance import InstancePage, make_page
 from reports.pages.picture import Documents, draw_best
 from reports.parts import Figure, Report
+from reports.per_instance import per_instance
 from reports.references import Contradiction, contradictions, references
 from reports.rows import prepare
 from reports.slugs import slugs
@@ -43,12 +44,13 @@ from reports.tables import (
     statuses,
 )
 from reports.tables import runs as run_tables
+from reports.timed import timed
 from runs.store import Store, StoreError
 from runs.store.export import SUFFIXES, ExportError, read_rows
 
 TITLE = "kvopt: results"
 #: Instances with a page, and pages with a picture; a picture takes about half a second.
-MOST_PAGES = 300
+MOST_PAGES = 200
 MOST_PICTURES = 20
 
 BestKnown = Mapping[str, Mapping[str, Any]]
@@ -142,7 +144,10 @@ def _parts(
     reference: pd.DataFrame,
     constructed: frozenset[str],
 ) -> list[Table | Figure]:
-    tel, seconds = profiles.tel_costs(runs), profiles.time_costs(runs)
+    averaged = per_instance(runs)
+    series = growth.series_of(averaged)
+    tel, seconds = profiles.tel_costs(averaged), profiles.time_costs(runs)
+    given = timed(runs)
     current = rows[~rows["superseded"]]
     found: list[Table | Figure | None] = [
         statuses.status_counts(current),
@@ -151,14 +156,14 @@ def _parts(
         gaps.gaps_to_optimum(runs),
         gaps.gaps_to_bounds(runs),
         _figure("gap-ecdf", "Distribution of the gaps", _ECDF, ecdf_figure(runs)),
-        ratios.competitive_ratios(runs),
-        known.known_optima(runs, constructed),
-        _figure("trap-growth", "Ratio against M on the traps", _GROWTH, growth_figure(runs)),
-        growth.exponents(runs),
-        growth.ratios_by_size(runs),
-        solvers.solver_table(runs),
-        solvers.solver_table_by_family(runs),
-        _figure("gap-over-time", "Gap over time", _TIME, over_time_figure(runs)),
+        ratios.competitive_ratios(averaged),
+        known.known_optima(averaged, constructed),
+        _figure("trap-growth", "Ratio against M on the traps", _GROWTH, growth_figure(series)),
+        growth.exponents(series),
+        growth.ratios_by_size(series),
+        solvers.solver_table(given.runs),
+        solvers.solver_table_by_family(given.runs),
+        _figure("gap-over-time", "Gap over time", _TIME, over_time_figure(given)),
         _figure("tel-profiles", "Profiles of TEL", tel.note(), profile_figure(tel, "TEL")),
         profiles.tel_profile(tel),
         _figure(
@@ -230,7 +235,7 @@ def _pages(
             picture = draw_best(store, key, str(line["sha"]))
             left -= 1
         elif key:
-            picture = "", "Not drawn here: `python -m reports.build --pictures N` draws more."
+            picture = "", "Not drawn here; reports.build --pictures N draws more."
         of_it = [each for each in wrong if each.sha == line["sha"]]
         told = best_known.get(str(line["sha"]), {})
         made.append(
@@ -267,11 +272,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         frame = read_rows(options.store)
         store = None if _is_export(options.store) else Store(options.store)
-    except (ExportError, StoreError) as error:
+        best_known = _registry() if options.best_known else {}
+    except (ExportError, StoreError, ValueError) as error:
         print(f"reports.build: {error}", file=sys.stderr)
         return 2
     report = make_report(
-        frame, store=store, title=options.title, pages=options.pages, pictures=options.pictures
+        frame,
+        store=store,
+        best_known=best_known,
+        title=options.title,
+        pages=options.pages,
+        pictures=options.pictures,
     )
     if store is not None:
         store.close()
@@ -292,6 +303,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 _PROGRAM = "python -m reports.build"
+
+
+def _registry() -> BestKnown:
+    from runs.best_known.known import known_values
+
+    return known_values()
 
 
 def _is_export(location: str) -> bool:
@@ -318,6 +335,11 @@ def _parser() -> argparse.ArgumentParser:
         default=MOST_PICTURES,
         metavar="N",
         help="pages with a picture of the best stored schedule (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--best-known",
+        action="store_true",
+        help="take the bounds of instances/best_known.json as references too",
     )
     parser.add_argument(
         "--check",

@@ -17,6 +17,9 @@ from reports.pages.instance import InstancePage
 from reports.parts import Figure, Report
 from reports.table import Table
 
+#: Lines of one table in a page.
+MOST_LINES = 1000
+
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -43,6 +46,7 @@ def index_page(report: Report) -> str:
             contradictions=[str(each) for each in report.contradictions],
             contents=[part.get("figure") or part.get("table") for part in parts],
             parts=parts,
+            most=MOST_LINES,
             css=Markup(_own("page.css")),
             library_css=Markup(_bundle("dt_bundle.css").decode()),
             library=Markup(base64.b64encode(_bundle("dt_bundle.js")).decode()),
@@ -57,7 +61,7 @@ def instance_page(page: InstancePage) -> str:
     return (
         _environment()
         .get_template("instance.html.j2")
-        .render(page=page, css=Markup(_own("page.css")))
+        .render(page=page, most=MOST_LINES, css=Markup(_own("page.css")))
     )
 
 

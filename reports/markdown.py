@@ -8,7 +8,7 @@ from tabulate import tabulate
 
 from reports.table import MISSING, Cell, Table
 
-#: Lines of a table in Markdown; the page has all.
+#: Lines of a table in Markdown.
 MOST_LINES = 400
 
 
@@ -35,10 +35,7 @@ def table_text(table: Table, to_pages: str, most: int = MOST_LINES) -> str:
     """
     if table.frame.empty:
         return f"{table.note}\n\nNothing to show.\n"
-    lines = [
-        [_cell(cell, to_pages) for cell in row]
-        for row, _ in zip(table.rows(), range(most), strict=False)
-    ]
+    lines = [[_cell(cell, to_pages) for cell in row] for row in table.rows(most)]
     text = tabulate(
         lines,
         headers=[column.title for column in table.columns],
@@ -46,7 +43,7 @@ def table_text(table: Table, to_pages: str, most: int = MOST_LINES) -> str:
         colalign=["right" if column.numeric else "left" for column in table.columns],
         disable_numparse=True,
     )
-    missing = len(table.frame) - len(lines) + table.left_out
+    missing = table.missing(most)
     more = f"\n\n{missing:,} more lines are left out here." if missing else ""
     return f"{table.note}\n\n{text}{more}\n"
 

@@ -15,6 +15,9 @@ AGAINST = {
 }
 
 
+_PROVENANCE = ["versions", "code", "git_commit", "python", "platform", "cpu", "cores", "ram_gb"]
+
+
 def measured(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
     """Return the runs that count with their instance's references, gaps and ratios.
 
@@ -24,10 +27,12 @@ def measured(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         The rows with the added columns upper, lower, opt, standing, ``known`` (bool: OPT is known,
-        by whatever proof), gap_opt, gap_upper, gap_lower (shares), ratio_low and ratio_high.
+        by whatever proof), gap_opt, gap_upper, gap_lower (shares), ratio_low, ratio_high and
+        ``failed`` (bool: no schedule).
     """
     runs = rows[~rows["superseded"] & rows["instance_sha256"].ne("")]
-    runs = runs.drop(columns=["known_optimum"]).join(
+    # Every selection of rows copies all columns; these are not asked for again.
+    runs = runs.drop(columns=[*_PROVENANCE, "known_optimum"]).join(
         reference[["upper", "upper_by", "lower", "lower_by", "opt", "standing"]], on="id"
     )
     runs["known"] = runs["opt"].notna()
@@ -35,6 +40,7 @@ def measured(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
     lower = runs["opt"].where(runs["known"], runs["lower"])
     interval = ratio_interval(runs["tel"], lower, upper)
     return runs.assign(
+        failed=runs["tel"].isna(),
         gap_opt=gap(runs["tel"], runs["opt"]),
         gap_upper=gap(runs["tel"], runs["upper"]),
         gap_lower=gap(runs["tel"], runs["lower"]),

@@ -16,7 +16,7 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns id, label, family, instance, n, memory, known, standing, engine, preempts, seeds,
-        tel, ratio_low, ratio_high, worst_low (the worst seed's lower end).
+        tel, ratio_low, ratio_high, worst_low (the worst seed's lower end) and failed (bool).
     """
     groups = runs.groupby(["id", "label"], sort=True)
     first = groups[
@@ -27,4 +27,4 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
     means = groups[["tel", "ratio_low", "ratio_high"]].mean().astype("Float64")
     worst = groups["ratio_low"].max()
     frame = first.join(means.where(found.eq(seeds), axis=0)).assign(seeds=seeds, worst_low=worst)
-    return frame.reset_index()
+    return frame.assign(failed=frame["tel"].isna()).reset_index()

@@ -37,6 +37,13 @@ _TEXTS = (
 _NUMBERS = ("threads", "cores", "ram_gb")
 _OBJECTS = ("incumbents", "bounds", "versions")
 
+#: Marks methods that keep tokens over an eviction, in all tables and figures.
+MARK = " *"
+MARK_NOTE = (
+    "A method marked * keeps tokens over evictions, which the schedules that OPT is about may not: "
+    "it can be better than OPT, and its TEL is never taken as a bound (UB)."
+)
+
 #: Statuses after which a run's own bound is not believed: the checker or the parent caught it.
 NOT_BELIEVED = ("error", "refused")
 #: Statuses that say that a run ended in a way that someone should look at.
@@ -55,10 +62,10 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         With the added columns ``id`` (what instance it is: hash and name), ``label`` (the method,
-        with its limits where an engine was run with several), ``engine`` (bool: claims bounds),
-        ``preempts`` (bool: keeps tokens over an eviction, so OPT is no bound for it), ``solved``
-        (bool: a proof of optimality that is believed) and ``superseded`` (bool: a later run of the
-        same method, instance, seed and limits is there).
+        with its limits where an engine was run with several, and a mark if it preempts),
+        ``engine`` (bool: an engine, no policy), ``preempts`` (bool: keeps tokens over an eviction,
+        so OPT is no bound for it), ``solved`` (bool: status ``optimal``) and ``superseded`` (bool:
+        a later run of the same method, instance, seed and limits is there).
     """
     rows = pd.DataFrame(index=range(len(frame)))
     source = frame.reset_index(drop=True)
@@ -95,6 +102,7 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     rows["engine"] = rows.groupby("method")["engine"].transform("any").astype(bool)
     rows["preempts"] = base.isin(_preempting())
     rows["label"] = _labels(rows)
+    rows["label"] = rows["label"].where(~rows["preempts"], rows["label"] + MARK)
     rows["solved"] = rows["status"].eq("optimal") & rows["tel"].notna()
     return rows
 
@@ -113,7 +121,7 @@ def _labels(rows: pd.DataFrame) -> pd.Series:
     label = rows["method"].copy()
     engines = rows["engine"]
     for column, unit in (("time_limit", "s"), ("memory_limit", "GB"), ("threads", "threads")):
-        several = rows.groupby("method")[column].transform(lambda each: each.nunique(dropna=False))
+        several = rows.groupby("method")[column].transform("nunique", dropna=False)
         chosen = engines & several.gt(1)
         if chosen.any():
             text = rows.loc[chosen, column].map(lambda v, u=unit: _limit(v, u))

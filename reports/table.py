@@ -43,6 +43,11 @@ class Cell:
         """Whether it is set flush right."""
         return self.kind not in ("name", "text")
 
+    @property
+    def sort_text(self) -> str:
+        """What it sorts by, as text; nothing comes before every number."""
+        return "" if self.sort is None else repr(self.sort)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -66,20 +71,27 @@ class Table:
     links: dict[str, str] = field(default_factory=dict)
     left_out: int = 0
 
-    def rows(self) -> Iterator[list[Cell]]:
-        """Yield the cells of each line."""
+    def missing(self, most: int) -> int:
+        """Return how many lines are not shown if at most so many are."""
+        return max(len(self.frame) - most, 0) + self.left_out
+
+    def rows(self, most: int) -> Iterator[list[Cell]]:
+        """Yield the cells of the first lines."""
+        frame = self.frame.iloc[:most]
         columns = [
-            (column, list(self.frame[column.key]), list(self.frame[column.sort or column.key]))
+            (column, list(frame[column.key]), list(frame[column.sort or column.key]))
             for column in self.columns
         ]
-        ids = list(self.frame["id"]) if self.links and "id" in self.frame else None
-        for line in range(len(self.frame)):
+        ids = list(frame["id"]) if self.links and "id" in frame else None
+        for line in range(len(frame)):
             yield [
                 Cell(
                     written(values[line], column.kind),
                     column.kind,
                     _sort_key(keys[line]) if column.numeric or column.sort else None,
-                    self.links.get(ids[line], "") if ids and column.key == "instance" else "",
+                    self.links.get(ids[line], "")
+                    if ids and column.key == "instance" and values[line]
+                    else "",
                 )
                 for column, values, keys in columns
             ]

@@ -27,7 +27,7 @@ def long_trace(runs: pd.DataFrame, column: str) -> pd.DataFrame:
     """
     traces = [_points(each) for each in runs[column]]
     counts = np.array([len(each) for each in traces], dtype=int)
-    flat = np.array(list(chain.from_iterable(traces)), dtype=float).reshape(-1, 2)
+    flat = _flat(traces)
     points = pd.DataFrame(
         {
             "run": np.repeat(runs.index.to_numpy(), counts),
@@ -55,15 +55,27 @@ def _points(trace: Any) -> list[Any]:
             trace = json.loads(trace)
         except ValueError:
             return []
-    if trace is None or isinstance(trace, float):
+    if not isinstance(trace, list | tuple | np.ndarray):
         return []
-    return [point for point in trace if _is_point(point)]
+    return list(trace)
 
 
-def _is_point(point: Any) -> bool:
+def _flat(traces: list[list[Any]]) -> np.ndarray:
+    """Return all points, shape (k, 2); what is no pair of numbers becomes a missing point."""
+    points = list(chain.from_iterable(traces))
+    try:
+        flat = np.array(points, dtype=float)
+    except (TypeError, ValueError):
+        flat = np.array([])
+    if flat.shape == (len(points), 2):
+        return flat
+    pairs = [point if _is_pair(point) else (np.nan, np.nan) for point in points]
+    return np.array(pairs, dtype=float).reshape(-1, 2)
+
+
+def _is_pair(point: Any) -> bool:
     return (
-        not isinstance(point, str)
-        and hasattr(point, "__len__")
+        isinstance(point, list | tuple | np.ndarray)
         and len(point) == 2
         and all(isinstance(each, int | float | np.number) for each in point)
     )

@@ -13,23 +13,23 @@ from reports.figures.style import (
     short_name,
     styles,
 )
-from reports.per_instance import per_instance
-from reports.series import is_trap, with_series
+from reports.series import is_trap
 
 _ACROSS = 3
 _MOST_PANELS = 12
 _CURVES_EACH = 3
+_TICKS = (0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 #: Curves with a name in the legend, over all panels.
 _MOST_NAMED = 12
 
 
-def growth_figure(runs: pd.DataFrame) -> str | None:
+def growth_figure(series: pd.DataFrame) -> str | None:
     """Return the ratio of the policies that each trap hurts most; intervals as bars.
 
     Named are the three worst policies of each panel at its largest memory; all others are grey.
+    ``series`` is from :func:`reports.tables.growth.series_of`.
     """
-    frame = with_series(per_instance(runs[~runs["engine"]]))
-    frame = frame[frame["ratio_low"].notna()]
+    frame = series[series["ratio_low"].notna()]
     frame = frame[frame["family"].map(is_trap).astype(bool)] if len(frame) else frame
     groups = [(name, group) for name, group in frame.groupby("series", sort=True)][:_MOST_PANELS]
     if not groups:
@@ -48,8 +48,8 @@ def growth_figure(runs: pd.DataFrame) -> str | None:
         for axes in panels[len(groups) :]:
             axes.set_visible(False)
         handles: dict[str, Any] = {}
-        for axes, (series, group) in zip(panels, groups, strict=False):
-            handles |= _panel(axes, str(series), group, named)
+        for axes, (name, group) in zip(panels, groups, strict=False):
+            handles |= _panel(axes, str(name), group, named)
         shown = [name for name in named if name in handles]
         panels[0].set_ylabel("TEL / OPT")
         made.figure.legend(
@@ -64,17 +64,21 @@ def _panel(axes: Any, series: str, group: pd.DataFrame, named: list[str]) -> dic
     handles: dict[str, Any] = {}
     for label, curve in group.groupby("label", sort=True):
         ordered = curve.sort_values(["memory", "n"])
-        x, low = ordered["memory"].astype(float), ordered["ratio_low"].astype(float)
+        # Equal ratios would lie on one another: each policy stands a little beside the next.
+        place = named.index(str(label)) - (len(named) - 1) / 2 if label in named else 0.0
+        x = ordered["memory"].astype(float) * 1.025**place
+        low = ordered["ratio_low"].astype(float)
         if label not in named:
             axes.plot(x, low, color=INK, alpha=0.16, linewidth=0.8)
             continue
-        colour = styles(named)[str(label)]["color"]
+        style = styles(named)[str(label)]
         high = ordered["ratio_high"].astype(float).fillna(low)
         container = axes.errorbar(
             x,
             low,
             yerr=[np.zeros(len(low)), np.maximum(high - low, 0.0)],
-            color=colour,
+            color=style["color"],
+            dashes=style["dashes"] or (None, None),
             marker="o",
             markersize=3.5,
             linewidth=1.6,
@@ -88,9 +92,12 @@ def _panel(axes: Any, series: str, group: pd.DataFrame, named: list[str]) -> dic
 
 def _scales(axes: Any, series: str, group: pd.DataFrame) -> None:
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log", base=2)
+    axes.set_yscale("log")
     sizes = sorted(set(group["memory"].astype(int)))
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    low, high = axes.get_ylim()
+    ticks = [tick for tick in _TICKS if low <= tick <= high]
+    axes.set_yticks(ticks if len(ticks) > 1 else np.linspace(low, high, 4).round(2))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.minorticks_off()
     axes.set_title(short_name(series), loc="left")

@@ -6,27 +6,25 @@ import numpy as np
 import pandas as pd
 
 from reports.figures.style import MOST_CURVES, add_legend, draw_curves, drawing, percent_axis
-from reports.metrics.integral import mean_gap_over_time, primal_dual_steps, primal_steps
-from reports.traces import long_trace
+from reports.metrics.integral import mean_gap_over_time
+from reports.timed import Timed
 
 _POINTS = 160
 _FIRST_SECOND = 0.05
 
 
-def over_time_figure(runs: pd.DataFrame) -> str | None:
+def over_time_figure(given: Timed) -> str | None:
     """Return the mean gap of each engine at time t, to the best known TEL and to its own bound.
 
     Before its first incumbent a run counts with a gap of 100 %.  Coloured are the engines with the
     least mean primal-dual gap, at most ten.
     """
-    engines = runs[runs["engine"]]
+    engines = given.runs
     if engines.empty:
         return None
-    incumbents, bounds = long_trace(engines, "incumbents"), long_trace(engines, "bounds")
-    best = engines["opt"].where(engines["opt"].notna(), engines["upper"]).astype("Float64")
     steps = {
-        "incumbent to the best known TEL": primal_steps(incumbents, best.dropna()),
-        "incumbent to its own bound": primal_dual_steps(incumbents, bounds),
+        "incumbent to the best known TEL": given.primal,
+        "incumbent to its own bound": given.primal_dual,
     }
     end = float(engines["time_limit"].fillna(engines["seconds"]).max())
     if not np.isfinite(end) or end <= _FIRST_SECOND:

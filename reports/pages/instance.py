@@ -63,7 +63,7 @@ def make_page(
     return InstancePage(
         slug=slug,
         name=str(line["instance"]),
-        facts=_facts(line),
+        facts=_facts(line, told),
         contradictions=tuple(str(each) for each in wrong),
         tables=(*_history(runs, told), _runs(runs)),
         picture_note=note,
@@ -71,12 +71,13 @@ def make_page(
     )
 
 
-def _facts(line: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
+def _facts(line: Mapping[str, Any], told: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
     values: list[tuple[str, Any, Any]] = [
         ("family", line["family"], "name"),
         ("requests n", line["n"], "count"),
         ("memory M, tokens", line["memory"], "count"),
         ("optimum", STANDING_TEXT[line["standing"]], "text"),
+        ("by the registry", told.get("reason", ""), "name"),
         ("OPT, rounds", line["opt"], "count"),
         ("best schedule UB, rounds", line["upper"], "count"),
         ("UB by", line["upper_by"], "name"),
@@ -84,7 +85,8 @@ def _facts(line: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
         ("LB by", line["lower_by"], "name"),
         ("SHA-256", line["sha"], "name"),
     ]
-    return tuple((label, Cell(written(value, kind), kind)) for label, value, kind in values)
+    shown = [each for each in values if not (isinstance(each[1], str) and each[1] == "")]
+    return tuple((label, Cell(written(value, kind), kind)) for label, value, kind in shown)
 
 
 def _history(runs: pd.DataFrame, told: Mapping[str, Any]) -> list[Table]:
@@ -113,21 +115,13 @@ def _history(runs: pd.DataFrame, told: Mapping[str, Any]) -> list[Table]:
 
 def _registry_history(entries: Sequence[Mapping[str, Any]]) -> Table:
     frame = pd.DataFrame(
-        [
-            {
-                key: each.get(key)
-                for key in ("date", "side", "value", "method", "version", "seconds")
-            }
-            for each in entries
-        ]
+        [{key: each.get(key) for key in ("date", "side", "value", "method")} for each in entries]
     )
     columns = (
         Column("date", "when (UTC)", "name"),
         Column("side", "bound", "name"),
         Column("value", "value", "count"),
         Column("method", "by", "name"),
-        Column("version", "version", "name"),
-        Column("seconds", "seconds", "seconds"),
     )
     note = "What the registry of best-known values has recorded."
     return Table("registry", "History in the registry", note, columns, frame)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 
+from reports.rows import MARK_NOTE
 from reports.table import Column, Table
 
 _NOTE_KNOWN = (
     "Gap = (TEL − OPT) / TEL over the runs whose instance has a known optimum: by construction, by "
     "the registry, or LB = UB. Mean, median and worst are over the runs with a schedule; in the "
     "penalised mean a run without one counts with a gap of 100 %. Share optimal is of all runs. "
-    "“One engine” counts instances whose optimum rests on one engine's proof only."
+    "“One engine” counts instances whose optimum rests on one engine's proof only. " + MARK_NOTE
 )
 _NOTE_OPEN = (
     "Instances whose optimum is open. The gap to the best bound, (TEL − LB) / TEL, is at least the "
@@ -26,7 +27,7 @@ def gaps_to_optimum(runs: pd.DataFrame) -> Table:
     frame = groups.agg(
         instances=("id", "nunique"),
         runs=("id", "size"),
-        unsolved=("gap_opt", lambda each: each.isna().sum()),
+        unsolved=("failed", "sum"),
         mean=("gap_opt", "mean"),
         median=("gap_opt", "median"),
         worst=("gap_opt", "max"),
@@ -57,7 +58,7 @@ def gaps_to_bounds(runs: pd.DataFrame) -> Table:
     frame = groups.agg(
         instances=("id", "nunique"),
         runs=("id", "size"),
-        unsolved=("tel", lambda each: each.isna().sum()),
+        unsolved=("failed", "sum"),
         lower_mean=("gap_lower", "mean"),
         lower_median=("gap_lower", "median"),
         lower_worst=("gap_lower", "max"),

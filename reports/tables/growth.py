@@ -8,7 +8,6 @@ import pandas as pd
 
 from reports.interval import interval_text
 from reports.metrics.growth import LEAST_SIZES, fit_exponent
-from reports.per_instance import per_instance
 from reports.series import with_series
 from reports.table import Column, Table
 
@@ -24,9 +23,12 @@ _NOTE_EXPONENTS = (
 )
 
 
-def ratios_by_size(runs: pd.DataFrame) -> Table:
-    """Return the ratio of every policy on every instance of a series."""
-    frame = _series_of(runs).copy()
+def ratios_by_size(series: pd.DataFrame) -> Table:
+    """Return the ratio of every policy on every instance of a series.
+
+    ``series`` is from :func:`series_of`.
+    """
+    frame = series.copy()
     frame["ratio"] = interval_text(frame["ratio_low"], frame["ratio_high"], frame["known"])
     columns = (
         Column("series", "series", "name"),
@@ -39,10 +41,13 @@ def ratios_by_size(runs: pd.DataFrame) -> Table:
     return Table("growth", "Ratio against n and M", _NOTE_RATIOS, columns, frame)
 
 
-def exponents(runs: pd.DataFrame) -> Table:
-    """Return the exponents of the ratio in M and in n, per series and policy."""
+def exponents(series_runs: pd.DataFrame) -> Table:
+    """Return the exponents of the ratio in M and in n, per series and policy.
+
+    ``series_runs`` is from :func:`series_of`.
+    """
     lines: list[dict[str, Any]] = []
-    for (family, series, label), group in _series_of(runs).groupby(
+    for (family, series, label), group in series_runs.groupby(
         ["family", "series", "label"], sort=True
     ):
         line: dict[str, Any] = {"family": family, "series": series, "label": label}
@@ -75,7 +80,8 @@ def exponents(runs: pd.DataFrame) -> Table:
 ENDS = ("low", "high")
 
 
-def _series_of(runs: pd.DataFrame) -> pd.DataFrame:
-    frame = with_series(per_instance(runs[~runs["engine"]]))
+def series_of(averaged: pd.DataFrame) -> pd.DataFrame:
+    """Return the policies' ratios on instances that are of a series, in the order of tables."""
+    frame = with_series(averaged[~averaged["engine"]])
     frame = frame[frame["ratio_low"].notna() | frame["ratio_high"].notna()]
     return frame.sort_values(["family", "series", "label", "memory", "n", "instance", "id"])

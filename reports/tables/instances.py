@@ -13,8 +13,6 @@ _NOTE = (
     "known by construction, by the registry or by two engines that share no model code; “one "
     "engine” means that LB = UB rests on one. Gap = (UB − LB) / UB."
 )
-#: Lines of the page's table.
-MOST_INSTANCES = 2000
 
 
 def instance_table(reference: pd.DataFrame, runs: pd.DataFrame) -> Table:
@@ -39,5 +37,4 @@ def instance_table(reference: pd.DataFrame, runs: pd.DataFrame) -> Table:
         Column("shown", "OPT", "text"),
         Column("runs", "runs", "count"),
     )
-    shown = frame.iloc[:MOST_INSTANCES]
-    return Table("instances", "Instances", _NOTE, columns, shown, left_out=len(frame) - len(shown))
+    return Table("instances", "Instances", _NOTE, columns, frame)

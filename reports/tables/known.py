@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reports.per_instance import per_instance
 from reports.table import Column, Table
 
 _NOTE = (
@@ -13,23 +12,26 @@ _NOTE = (
 )
 
 
-def known_optima(runs: pd.DataFrame, constructed: frozenset[str]) -> Table:
+def known_optima(averaged: pd.DataFrame, constructed: frozenset[str]) -> Table:
     """Return mean and worst ratio per family, number of requests and method.
 
     Parameters
     ----------
+    averaged
+        From :func:`reports.per_instance.per_instance`.
     constructed
         The ``id`` of every instance whose optimum is known by construction.
     """
-    frame = per_instance(runs[runs["id"].isin(constructed) & runs["known"]])
+    frame = averaged[averaged["id"].isin(constructed) & averaged["known"]]
+    frame = frame.assign(optimal=frame["ratio_low"].eq(1).fillna(False))
     table = (
         frame.groupby(["family", "n", "label"], sort=True)
         .agg(
             instances=("id", "nunique"),
-            unsolved=("tel", lambda each: each.isna().sum()),
+            unsolved=("failed", "sum"),
             mean=("ratio_low", "mean"),
             worst=("ratio_low", "max"),
-            optimal=("ratio_low", lambda each: each.eq(1).fillna(False).sum()),
+            optimal=("optimal", "sum"),
         )
         .reset_index()
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,9 @@ def machines(runs: pd.DataFrame) -> Table:
     """Return the number of runs per machine, Python, versions and commit."""
     keys = ["cpu", "cores", "ram_gb", "platform", "python", "libraries", "git_commit"]
     told = runs.assign(
-        libraries=_libraries(runs["versions"]), git_commit=runs["git_commit"].str[:12]
+        platform=runs["platform"].map(_system),
+        libraries=_libraries(runs["versions"]),
+        git_commit=runs["git_commit"].str[:12],
     )
     frame = told.groupby(keys, dropna=False, sort=True).size().rename("runs").reset_index()
     columns = (
@@ -33,6 +36,12 @@ def machines(runs: pd.DataFrame) -> Table:
         Column("git_commit", "commit", "name"),
     )
     return Table("machines", "Machines and versions", _NOTE, columns, frame)
+
+
+def _system(platform: str) -> str:
+    """Leave out the release of the kernel, which tells more of a machine than of its results."""
+    parts = re.fullmatch(r"(\w+)-.+-(\w+)-with-(.+)", platform)
+    return " ".join(parts.groups()) if parts else platform
 
 
 def _libraries(versions: pd.Series) -> pd.Series:

@@ -6,7 +6,6 @@ import pandas as pd
 
 from reports.common import Common, common_costs
 from reports.metrics.profile import performance_ratios, profile
-from reports.per_instance import per_instance
 from reports.table import Column, Table
 
 #: Factors of the printed table.
@@ -23,9 +22,9 @@ _NOTE = (
 )
 
 
-def tel_costs(runs: pd.DataFrame) -> Common:
+def tel_costs(averaged: pd.DataFrame) -> Common:
     """Return the TEL of all methods on shared instances, seeds averaged."""
-    return common_costs(per_instance(runs), "tel")
+    return common_costs(averaged, "tel")
 
 
 def time_costs(runs: pd.DataFrame) -> Common:
@@ -35,12 +34,8 @@ def time_costs(runs: pd.DataFrame) -> Common:
     """
     engines = runs[runs["engine"]]
     seconds = engines["seconds"].clip(lower=LEAST_SECONDS).where(engines["solved"])
-    frame = (
-        engines.assign(cost=seconds)
-        .groupby(["id", "label"], sort=True)["cost"]
-        .agg(lambda each: each.mean(skipna=False))
-        .reset_index()
-    )
+    groups = engines.assign(cost=seconds).groupby(["id", "label"], sort=True)["cost"]
+    frame = groups.mean().where(groups.count().eq(groups.size())).reset_index()
     return common_costs(frame, "cost")
 
 

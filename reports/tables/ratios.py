@@ -5,20 +5,26 @@ from __future__ import annotations
 import pandas as pd
 
 from reports.interval import interval_text
-from reports.per_instance import per_instance
+from reports.rows import MARK_NOTE
 from reports.table import Column, Table
 
 _NOTE = (
     "Ratio = TEL / OPT, seeds averaged. One number where OPT is known; else the interval "
     "[TEL / UB, TEL / LB] that holds it (“?”: no bound). The worst instance is the one with the "
     "greatest lower end: that much is shown. No instance of the family here exceeds “at most”. "
-    "A method marked * keeps tokens over evictions, which OPT may not: its ratio can be below 1."
+    + MARK_NOTE
 )
 
 
-def competitive_ratios(runs: pd.DataFrame) -> Table:
-    """Return the worst ratio per family and policy; engines are no policies and left out."""
-    frame = per_instance(runs[~runs["engine"]])
+def competitive_ratios(averaged: pd.DataFrame) -> Table:
+    """Return the worst ratio per family and policy; engines are no policies and left out.
+
+    Parameters
+    ----------
+    averaged
+        From :func:`reports.per_instance.per_instance`.
+    """
+    frame = averaged[~averaged["engine"]]
     groups = frame.groupby(["family", "label"], sort=True)
     worst = frame.sort_values(
         ["family", "label", "ratio_low", "n", "instance", "id"],
@@ -30,23 +36,29 @@ def competitive_ratios(runs: pd.DataFrame) -> Table:
     table = worst.join(
         groups.agg(
             instances=("id", "nunique"),
-            unsolved=("tel", lambda each: each.isna().sum()),
+            unsolved=("failed", "sum"),
             mean_low=("ratio_low", "mean"),
-            mean_high=("ratio_high", lambda each: each.mean(skipna=False)),
-            most=("ratio_high", lambda each: each.max(skipna=False)),
+            bounded=("ratio_high", "count"),
+            mean_high=("ratio_high", "mean"),
+            most=("ratio_high", "max"),
             all_known=("known", "all"),
         )
     ).reset_index()
+    # One instance without a bound, and nothing is known of the worst or the mean.
+    unbounded = table["bounded"] < table["instances"]
+    for column in ("mean_high", "most"):
+        table[column] = table[column].mask(unbounded)
     table["mean"] = interval_text(table["mean_low"], table["mean_high"], table["all_known"])
     table["standing"] = table["standing"].map(STANDING_TEXT)
-    table["method"] = table["label"].where(~table["preempts"].astype(bool), table["label"] + " *")
     # What shows no ratio at all names no instance.
     nothing = table["ratio_low"].isna() & table["ratio_high"].isna()
     for column in ("instance", "standing"):
         table[column] = table[column].where(~nothing, "")
+    for column in ("n", "memory"):
+        table[column] = table[column].where(~nothing)
     columns = (
         Column("family", "family", "name"),
-        Column("method", "policy", "name"),
+        Column("label", "policy", "name"),
         Column("instances", "instances", "count"),
         Column("unsolved", "no schedule", "count"),
         Column("worst", "worst ratio", "ratio", sort="ratio_low"),

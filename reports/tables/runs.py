@@ -10,7 +10,7 @@ from reports.table import Column, Table
 MOST_RUNS = 1000
 _NOTE = (
     "The first runs by family, size, instance and method. The store holds all of them: "
-    "`runs.store` exports Parquet and CSV."
+    "evaluate.py --export writes them as Parquet or CSV."
 )
 COLUMNS = (
     Column("instance", "instance", "name"),

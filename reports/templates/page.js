@@ -10,6 +10,7 @@ for (const table of document.querySelectorAll("table.data")) {
   const paged = lines > 25;
   new DataTable(table, {
     order: [],
+    columnDefs: [{ targets: "number", type: "num" }],
     paging: paged,
     pageLength: 25,
     lengthMenu: [10, 25, 100, { label: "all", value: -1 }],
