@@ -67,7 +67,7 @@ def main() -> None:
 
 def _prepare(task: Task) -> Run:
     """Import all that the method needs in this process; return what runs it."""
-    method = read_method(task.method)
+    method = read_method(task.method, planned=True)
     if method.kind == "file":
         assert method.path is not None
         solve = load_own(method.path)

@@ -117,7 +117,7 @@ def difference(task: Task) -> str:
     Empty if they are.
     """
     try:
-        method = read_method(task.method)
+        method = read_method(task.method, planned=True)
         if fingerprint(method) != task.code:
             return "the sources were edited since the sweep began, or are others on this machine"
         here = _versions(task.method)
@@ -132,4 +132,4 @@ def difference(task: Task) -> str:
 
 @cache
 def _versions(method: str) -> dict[str, str]:
-    return versions(read_method(method))
+    return versions(read_method(method, planned=True))

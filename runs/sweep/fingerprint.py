@@ -2,7 +2,7 @@
 
 The digest covers every file of the project that the method can reach: its own, those that these
 import, and those that a registry finds for it by name.  So an edit reruns what it can change and
-nothing else.  The sweep's own machinery (``runs.sweep``, engines, the store) is not part of it.
+nothing else.  Of the sweep's machinery only what calls the method and judges it is part of it.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ __all__ = ["fingerprint", "import_closure", "versions"]
 #: Libraries whose version changes no schedule and no bound.
 _BESIDE = {"psutil", "pydantic", "matplotlib"}
 _PYOMO = "runs.solvers.pyomo_solver"
+#: Call and judge every method.  Their own lines count, not what they import for other methods.
+_AROUND = ("runs.sweep.child", "runs.sweep.own", "runs.sweep.verdict", "runs.policy")
 
 
 def fingerprint(method: Method) -> str:
@@ -52,7 +54,7 @@ def versions(method: Method) -> dict[str, str]:
     none of its results either.
     """
     found = {"python": platform.python_version()}
-    for library in sorted(foreign(_files(method).values(), method.folder) - _BESIDE):
+    for library in sorted(foreign(_reached(method).values(), method.folder) - _BESIDE):
         version = _version(library)
         if version is not None:
             found[library] = version
@@ -60,12 +62,17 @@ def versions(method: Method) -> dict[str, str]:
 
 
 def _files(method: Method) -> dict[str, Path]:
+    around = {module: module_file(module) for module in _AROUND}
+    return _reached(method) | {module: path for module, path in around.items() if path}
+
+
+def _reached(method: Method) -> dict[str, Path]:
     if method.kind == "file":
         assert method.path is not None
         own = {"": method.path}
         return own | reachable(read_source(method.path).imports, method.folder)
     if method.kind == "policy":
-        return _policy_files(method)
+        return reachable(_policy_modules_of(method))
     modules = ["runs.exact", "runs.worker", *_warm_starts()]
     if method.kind == "auto":
         modules += ["runs.auto", *_named_in("runs.auto")]
@@ -74,7 +81,7 @@ def _files(method: Method) -> dict[str, Path]:
         if method.formulation:
             modules.append(read_formulation(method.formulation)[0].module)
         else:
-            modules += _choices(method.solver)
+            modules += ["formulations.choice", *_choices(method.solver)]
     return reachable(modules)
 
 
@@ -86,23 +93,21 @@ def _choices(solver: str) -> Iterable[str]:
     return [each.module for each in known if each.module in named]
 
 
-def _policy_files(method: Method) -> dict[str, Path]:
+def _policy_modules_of(method: Method) -> list[str]:
     assert method.call is not None
     policy = method.call.policy
     modules = [_policy_module(policy.name), "heuristics.simulator", "heuristics.predictions"]
     if isinstance(policy, AdvisedPolicy):
         modules += ["runs.worker", "runs.policy", *_named_in("runs.policy")]
-    # Its own lines decide the run; what it imports for advice does so only where advice is taken.
-    call = module_file("runs.policy")
-    assert call is not None
-    return reachable(modules) | {"runs.policy": call}
+    return modules
 
 
 def _named_in(module: str) -> list[str]:
     """Return the modules of the solvers, formulations and policies that a module names."""
     path = module_file(module)
     assert path is not None
-    words = read_source(path).words
+    # A name may stand with options: name(option=value).
+    words = {word.partition("(")[0] for word in read_source(path).words}
     return [
         *(file for name, file in OWN_SOLVERS.items() if name in words),
         *(each.module for name, each in formulations().items() if name in words),

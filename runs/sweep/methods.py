@@ -31,7 +31,7 @@ _PIECE = re.compile(r"\s*(file:.*?\.py(?=\s*(?:,|$))|(?:[^,(]|\([^)]*\)?)*)\s*(?
 #: Asks Pyomo in a process of its own, since loading it takes a second and may load engines.
 _ASK_PYOMO = """\
 import sys
-from pyomo.opt import SolverFactory
+from pyomo.environ import SolverFactory
 name = sys.argv[1]
 known = name in list(SolverFactory)
 try:
@@ -103,13 +103,19 @@ def read_methods(texts: Sequence[str]) -> list[Method]:
 
 
 @cache
-def read_method(text: str) -> Method:
+def read_method(text: str, planned: bool = False) -> Method:
     """Read a method.
 
     ``auto``; a solver (``highs``, ``cpsat``, ``search``, ``bound``, or a name that Pyomo knows),
     with a formulation as in ``highs:ilp-strong``; a policy with parameters and prediction, as in
     ``a-min with interval(1,1000)``; ``file:PATH.py``, whose path is taken from the current folder
     where it exists there, else from the project's.
+
+    Parameters
+    ----------
+    planned
+        The method was read before: whether Pyomo has its solver need not be found out again,
+        which takes seconds.
 
     Raises
     ------
@@ -128,7 +134,7 @@ def read_method(text: str) -> Method:
     if match is None:
         raise _unknown(text)
     solver, formulation = match.groups()
-    if solver not in SOLVERS:
+    if solver not in SOLVERS and not planned:
         _ask_pyomo(solver, text)
     if formulation is None:
         return Method(solver, "engine", solver=solver)

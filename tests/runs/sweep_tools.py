@@ -58,11 +58,12 @@ class Evaluate:
     def alive(self) -> list[str]:
         """Return the command lines of processes that are still there, after five seconds' grace."""
         deadline = time.monotonic() + 5
-        while (found := self._alive()) and time.monotonic() < deadline:
+        while (found := self.living()) and time.monotonic() < deadline:
             time.sleep(0.05)
         return found
 
-    def _alive(self) -> list[str]:
+    def living(self) -> list[str]:
+        """Return the command lines of the processes that are there now."""
         found = []
         for process in psutil.process_iter():
             try:
