@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,14 @@ class DaskCluster:
             *("--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(self._file)),
             PYTHONPATH=str(python_path),
         )
-        # It is there a moment before it is written.
+
+    @cached_property
+    def address(self) -> str:
+        """Where the scheduler listens."""
+        # The file is there a moment before it is written.
         wait_until(lambda: self._file.exists() and self._file.read_text(encoding="utf-8"))
-        self.address: str = json.loads(self._file.read_text(encoding="utf-8"))["address"]
+        address: str = json.loads(self._file.read_text(encoding="utf-8"))["address"]
+        return address
 
     def add_worker(self, python_path: Path = ROOT) -> subprocess.Popen[bytes]:
         """Start a worker; it joins when it is ready."""
@@ -93,11 +99,13 @@ def listening(pid: int) -> set[str]:
     }
 
 
-def has_run(worker: subprocess.Popen[bytes]) -> bool:
-    """Whether a worker is carrying out a run."""
+def runs_of(worker: subprocess.Popen[Any]) -> list[psutil.Process]:
+    """Return the processes of the runs that a worker is carrying out, with what they started."""
     with contextlib.suppress(psutil.NoSuchProcess):
-        return any("runs.sweep.child" in process.cmdline() for process in _below(worker.pid))
-    return False
+        for process in psutil.Process(worker.pid).children():
+            if "runs.sweep.child" in process.cmdline():
+                return [process, *process.children(recursive=True)]
+    return []
 
 
 def wait_until(holds: Callable[[], object], seconds: float = _SECONDS_TO_START) -> None:

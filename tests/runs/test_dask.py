@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from instances import Instance, Request
+from instances import Instance, Request, write_instance
 from runs.engines.dask import DaskEngine
 from runs.engines.engine import EngineError
-from runs.sweep.execute import execute
+from runs.engines.local import LocalEngine
 from runs.sweep.fingerprint import fingerprint, versions
 from runs.sweep.methods import read_method
 from runs.sweep.task import Finished, Task
-from tests.runs.dask_cluster import ROOT, DaskCluster, dask_cluster, has_run, listening, wait_until
+from tests.runs.dask_cluster import ROOT, DaskCluster, dask_cluster, listening, runs_of, wait_until
 
 #: A method that waits at a gate, is not easily killed, and says which worker it is of.
 _GATED = """\
@@ -102,10 +102,9 @@ def worker_of(finished: Finished) -> int:
 
 
 def test_same_rows_as_without_dask(engine: DaskEngine) -> None:
-    """Workers of a cluster give the rows that this process gives by itself."""
+    """Workers of a cluster give the rows that the local engine gives."""
     planned = tasks("mc-sf", "fcfs", count=2)
-    results = list(engine.run(planned))
-    assert by_key(results) == by_key([execute(task) for task in planned])
+    assert by_key(list(engine.run(planned))) == by_key(list(LocalEngine(2).run(planned)))
 
 
 def test_without_a_scheduler_nothing_but_loopback_listens() -> None:
@@ -136,12 +135,12 @@ def test_worker_killed_and_worker_late(
     late: list[int] = []
 
     def happen() -> None:
-        wait_until(lambda: has_run(doomed))
+        wait_until(lambda: runs_of(doomed))
         doomed.kill()
         doomed.wait()
         worker = cluster.add_worker()
         # The others are still busy at the gate.
-        wait_until(lambda: has_run(worker))
+        wait_until(lambda: runs_of(worker))
         late.append(worker.pid)
         (tmp_path / "gate").touch()
 
@@ -162,34 +161,41 @@ def test_closing_the_results_stops_the_runs(
     """Who stops asking leaves no process behind on the workers, not even a grandchild."""
     results = engine.run([*tasks("fcfs"), *gated_tasks(tmp_path, 4)])
     next(results)
-    wait_until(lambda: any(map(has_run, cluster.workers)))
+    wait_until(lambda: any(map(runs_of, cluster.workers)))
     results.close()
     assert cluster.processes() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_client_that_is_stopped_leaves_nothing(
-    cluster: DaskCluster, tmp_path: Path, number: signal.Signals
+@pytest.mark.parametrize("on_workers", [True, False], ids=["workers", "alone"])
+def test_command_that_is_stopped_leaves_nothing(
+    cluster: DaskCluster, tmp_path: Path, on_workers: bool, number: signal.Signals
 ) -> None:
-    """Ctrl-C and even SIGKILL of the client end the runs on the workers."""
-    planned = tmp_path / "tasks"
-    planned.write_text("".join(task.to_line() for task in gated_tasks(tmp_path, 4)))
-    program = (
-        "import sys; from runs.engines.dask import DaskEngine; from runs.sweep.task import Task\n"
-        f"tasks = [Task.from_line(line) for line in open({str(planned)!r})]\n"
-        f"list(DaskEngine({cluster.address!r}, 1).run(tasks))"
-    )
-    client = subprocess.Popen(
-        [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    """Ctrl-C and even SIGKILL of ``evaluate.py`` end all runs, here and on the workers."""
+    (method,) = {task.method for task in gated_tasks(tmp_path, 1)}
+    for task in tasks("fcfs", count=4):
+        assert task.instance is not None
+        write_instance(task.instance, tmp_path / f"{task.name}.json")
+    arguments = ["--methods", method, "--store", str(tmp_path / "store"), "--engine", "dask"]
+    arguments += ["--scheduler", cluster.address] if on_workers else ["--jobs", "2"]
+    command = subprocess.Popen(
+        [sys.executable, ROOT / "evaluate.py", *tmp_path.glob("*.json"), *arguments],
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_until(lambda: sum(map(has_run, cluster.workers)) >= 2)
-    client.send_signal(number)
-    _, errors = client.communicate(timeout=20)
-    wait_until(lambda: not cluster.processes())
-    assert "distributed" not in errors.replace("site-packages/distributed", "")
+    workers = cluster.workers if on_workers else [command]
+    wait_until(lambda: sum(len(runs_of(worker)) for worker in workers) >= 2)
+    runs = [process for worker in workers for process in runs_of(worker)]
+    if number == signal.SIGKILL and not on_workers:
+        # Nobody is left to look for what methods have started themselves.
+        runs = [process for process in runs if process.name() != "sleep"]
+    command.send_signal(number)
+    _, errors = command.communicate(timeout=60)
+    wait_until(lambda: not any(process.is_running() for process in runs))
+    if number == signal.SIGINT:
+        assert command.returncode == 130
+        assert len(errors.splitlines()) == 1
 
 
 def test_other_sources_are_refused(engine: DaskEngine) -> None:
@@ -240,7 +246,7 @@ def test_scheduler_killed(tmp_path: Path) -> None:
     with dask_cluster(tmp_path, workers=1) as cluster:
 
         def happen() -> None:
-            wait_until(lambda: any(map(has_run, cluster.workers)))
+            wait_until(lambda: any(map(runs_of, cluster.workers)))
             cluster.scheduler.kill()
 
         events = threading.Thread(target=happen)
