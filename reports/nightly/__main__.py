@@ -1,0 +1,161 @@
+"""Command: the tables of a night and what is worse in them, ``python -m reports.nightly``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import pandas as pd
+
+from instances.committed import regenerate
+from instances.jsonfile import write_text
+from reports.nightly.compare import Comparison, compare
+from reports.nightly.page import comparison_text, texts
+from reports.nightly.rows import RowsError, nightly_rows, read_rows, write_rows
+from runs.best_known import RegistryError, known_values
+from runs.store import Store, StoreError
+from runs.suites import SuiteError, read_suite
+from runs.sweep.plan import plan
+
+FOLDER = Path(__file__).parent
+ROWS = "rows.csv"
+#: Folders that hold nothing but tables of ours.
+_TABLES = ("tables", "anytime")
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+
+_PROGRAM = "python -m reports.nightly"
+_EPILOG = """\
+exit codes: 0 as good as the committed rows; 1 the night failed, or --check found a stale file;
+2 bad usage, or a store or file that cannot be read
+"""
+
+
+class _UsageError(Exception):
+    """Bad usage; the message is one line."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(message)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    try:
+        return _run(arguments)
+    except (_UsageError, StoreError, SuiteError, RowsError, RegistryError) as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}")
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    options = _parse(arguments)
+    if options.check:
+        return _check()
+    if options.store is None or (options.out is None) == (not options.update):
+        raise _UsageError("expected --check, or --store STORE with either --out DIR or --update")
+    now = _stored(options.store, options.suite)
+    reference = FOLDER / ROWS
+    comparison = None
+    if reference.exists():
+        comparison = compare(read_rows(reference), now, known_values())
+    out = FOLDER if options.update else options.out
+    _write(now, comparison, out, update=options.update)
+    if comparison is None:
+        print(f"no {ROWS} to compare with")
+        return EXIT_OK
+    _tell(comparison)
+    # What replaces the reference has been looked at by whoever asked for it.
+    return EXIT_OK if comparison.passed or options.update else EXIT_FAILED
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = _Parser(
+        prog=_PROGRAM,
+        description="Build the nightly tables and compare them with the committed rows.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--store", metavar="FILE | URL", help="in which the suite has been run")
+    parser.add_argument("--suite", default="nightly", help="default: %(default)s")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where the tables go")
+    parser.add_argument(
+        "--update", action="store_true", help="replace the committed rows and tables instead"
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; tell whether the committed tables are those of the committed rows",
+    )
+    return parser.parse_args(arguments)
+
+
+def _stored(location: str, name: str) -> pd.DataFrame:
+    """Return the rows of the suite as it is planned now.
+
+    Raises
+    ------
+    RowsError
+        If a run is not stored.
+    """
+    suite = read_suite(name)
+    sections = {task.key: task.section for task in plan(suite.sections)}
+    store = Store(location)
+    try:
+        frame = store.rows(list(sections))
+    finally:
+        store.close()
+    if len(frame) < len(sections):
+        raise RowsError(
+            f"{location}: {len(sections) - len(frame)} of {len(sections)} runs of {name} are not "
+            f"stored for the present sources: python evaluate.py {name} --store {location}"
+        )
+    return nightly_rows(frame, suite, sections)
+
+
+def _write(rows: pd.DataFrame, comparison: Comparison | None, out: Path, *, update: bool) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    files = texts(rows, known_values())
+    for path in _generated(out):
+        if str(path.relative_to(out)) not in files:
+            path.unlink()
+    for name, text in files.items():
+        (out / name).parent.mkdir(exist_ok=True)
+        write_text(out / name, text)
+    write_rows(rows, out / ROWS)
+    if comparison is not None and not update:
+        write_text(out / "COMPARISON.md", comparison_text(comparison))
+
+
+def _check() -> int:
+    if not (FOLDER / ROWS).exists():
+        return _fail(f"{FOLDER / ROWS}: there is none")
+    files = texts(read_rows(FOLDER / ROWS), known_values())
+    wanted = {FOLDER / name: text for name, text in files.items()}
+    return regenerate(_PROGRAM, wanted, _generated(FOLDER), ["--check"])
+
+
+def _generated(folder: Path) -> list[Path]:
+    return [path for name in _TABLES for path in sorted((folder / name).glob("*.md"))]
+
+
+def _tell(comparison: Comparison) -> None:
+    for line in comparison.failures:
+        print(f"{_PROGRAM}: FAILED: {line}", file=sys.stderr)
+    print(comparison_text(comparison).split("\n\n")[1])
+
+
+def _fail(line: str) -> int:
+    print(f"{_PROGRAM}: {line}", file=sys.stderr)
+    return EXIT_BAD_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""Compares the rows of a night with the committed ones: what is lost, what is better, what slower.
+
+A pure function of both tables.  Times never fail a night: machines differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from reports.build import BestKnown, find_contradictions
+from reports.nightly.rows import RUN
+
+#: Share by which a bound may be less than before: it comes from floating-point prices, and another
+#: processor may round them otherwise.
+BOUND_SLACK = 1e-4
+#: A run counts as slower from this factor and these seconds on.
+SLOWER_FACTOR = 2.0
+SLOWER_SECONDS = 2.0
+#: Statuses in which a run has ended badly.
+_BROKEN = ("refused", "error", "crashed")
+
+#: One run: a row by column, None where nothing stands.
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a night has shown; it fails if there is any ``failures``.
+
+    Attributes
+    ----------
+    failures
+        Refused schedules, contradictions, lost optima, missing runs and worse results.
+    better
+        Runs of reproducible sections with a better result: the committed rows are out of date.
+    changed
+        Differences outside of the reproducible sections, and runs that are new.
+    slower
+        Runs that took much longer; told, never failed.
+    compared
+        Number of runs that are in both.
+    """
+
+    failures: tuple[str, ...]
+    better: tuple[str, ...]
+    changed: tuple[str, ...]
+    slower: tuple[str, ...]
+    compared: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether the night is as good as the committed one."""
+        return not self.failures
+
+
+def compare(
+    reference: pd.DataFrame, now: pd.DataFrame, best_known: BestKnown | None = None
+) -> Comparison:
+    """Compare two tables of :func:`reports.nightly.rows.nightly_rows`.
+
+    A night fails on a schedule that the checker refused, a bound above a schedule of the night, of
+    the reference or of the registry, a run that is missing or broke, an optimum that is no longer
+    proved or is another one, and, in reproducible sections, a worse TEL of a policy or an engine or
+    a worse bound (by more than ``BOUND_SLACK``).  Sections that are not reproducible fail only on
+    what cannot be excused by time.
+
+    Parameters
+    ----------
+    best_known
+        By hash of the instance, see :func:`reports.references.references`.
+    """
+    failures = [
+        f"{_told(row)}: the checker refused a schedule: {row['detail']}"
+        for row in _records(now[now["status"] == "refused"])
+    ]
+    failures += [f"CONTRADICTION {line}" for line in _contradictions(reference, now, best_known)]
+    before = {tuple(row[name] for name in RUN): row for row in _records(reference)}
+    after = {tuple(row[name] for name in RUN): row for row in _records(now)}
+    better: list[str] = []
+    changed: list[str] = []
+    slower: list[str] = []
+    for run, old in before.items():
+        new = after.get(run)
+        if new is None:
+            failures.append(f"{_told(old)}: this run is missing")
+            continue
+        worse = list(_worse(old, new))
+        (failures if _judged(old) or _serious(old, new) else changed).extend(worse)
+        if not worse:
+            better += _better(old, new) if _judged(old) else []
+        slower += _slower(old, new)
+    changed += [f"{_told(row)}: new" for run, row in after.items() if run not in before]
+    both = len(before.keys() & after.keys())
+    return Comparison(tuple(failures), tuple(better), tuple(changed), tuple(slower), both)
+
+
+def _contradictions(
+    reference: pd.DataFrame, now: pd.DataFrame, best_known: BestKnown | None
+) -> list[str]:
+    """Return contradictions in which the night has a part; those of the reference alone are old."""
+    together = pd.concat([now, reference], ignore_index=True)
+    together["key"] = [str(position) for position in range(len(together))]
+    old = set(map(str, find_contradictions(reference.assign(key="r"), best_known)))
+    return [str(each) for each in find_contradictions(together, best_known) if str(each) not in old]
+
+
+def _worse(old: Row, new: Row) -> Iterator[str]:
+    """Yield what the new row shows less of than the old one."""
+    where = _told(old)
+    if new["status"] in _BROKEN and old["status"] not in _BROKEN:
+        if new["status"] != "refused":  # told already
+            yield f"{where}: {old['status']} before, now {new['status']}: {new['detail']}"
+        return
+    if old["status"] == "optimal":
+        if new["status"] != "optimal":
+            yield (
+                f"{where}: the optimum {old['tel']} is lost: {new['status']}, "
+                f"TEL {_shown(new['tel'])}, bound {_shown(new['lower_bound'])}"
+            )
+        elif new["tel"] != old["tel"]:
+            yield f"{where}: two optima, {old['tel']} before and {new['tel']} now: one is wrong"
+        return
+    if old["role"] != "bounds" and _better_tel(old["tel"], new["tel"]):
+        yield f"{where}: TEL {old['tel']} before, now {_shown(new['tel'])} ({new['status']})"
+    if old["lower_bound"] is not None:
+        allowed = old["lower_bound"] - math.ceil(BOUND_SLACK * old["lower_bound"])
+        if new["lower_bound"] is None or new["lower_bound"] < allowed:
+            yield f"{where}: bound {old['lower_bound']} before, now {_shown(new['lower_bound'])}"
+
+
+def _judged(old: Row) -> bool:
+    """Whether the result did not depend on the time: it ended by itself, an engine with a proof."""
+    done = old["ending"] == "finished" and (old["role"] != "exact" or old["status"] == "optimal")
+    return bool(old["reproducible"]) and done
+
+
+def _serious(old: Row, new: Row) -> bool:
+    """Whether a difference cannot be excused by a slower machine."""
+    two_optima = old["status"] == new["status"] == "optimal" and old["tel"] != new["tel"]
+    return two_optima or new["status"] in ("error", "crashed")
+
+
+def _better(old: Row, new: Row) -> list[str]:
+    lines = []
+    if new["status"] == "optimal" and old["status"] != "optimal":
+        lines.append(f"{_told(old)}: {old['status']} before, now optimal")
+    elif old["role"] != "bounds" and _better_tel(new["tel"], old["tel"]):
+        lines.append(f"{_told(old)}: TEL {_shown(old['tel'])} before, now {new['tel']}")
+    elif _better_bound(new["lower_bound"], old["lower_bound"]):
+        lines.append(
+            f"{_told(old)}: bound {_shown(old['lower_bound'])} before, now {new['lower_bound']}"
+        )
+    return lines
+
+
+def _better_tel(first: int | None, second: int | None) -> bool:
+    """Tell whether the first TEL is less than the second; a missing one is worse than any."""
+    return first is not None and (second is None or first < second)
+
+
+def _better_bound(first: int | None, second: int | None) -> bool:
+    """Tell whether the first bound is more than the second; a missing one is worse than any."""
+    return first is not None and (second is None or first > second)
+
+
+def _slower(old: Row, new: Row) -> list[str]:
+    before, after = float(old["seconds"]), float(new["seconds"])
+    if after < SLOWER_FACTOR * before or after - before < SLOWER_SECONDS:
+        return []
+    return [f"{_told(old)}: {before:.1f} s before, now {after:.1f} s"]
+
+
+def _records(rows: pd.DataFrame) -> list[Row]:
+    plain = rows.astype(object).where(rows.notna(), None)
+    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
+
+
+def _told(row: Row) -> str:
+    return f"{row['section']}: {row['method']} on {row['instance']}, seed {row['seed']}"
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else str(value)

@@ -1,0 +1,109 @@
+"""The files of the nightly tables: rows, a table a page, and what differs from the reference."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from reports.build import BestKnown, make_report
+from reports.nightly.compare import Comparison
+from reports.nightly.rows import TIMING
+from reports.readme import table_page
+from reports.table import Table
+
+#: Lines of each list that are shown; the counts are always whole.
+MOST_LINES = 200
+_INTRODUCTION = """\
+# Nightly tables
+
+The runs of the suite [`nightly`](../../runs/suites/nightly.toml), of which
+`.github/workflows/nightly.yml` makes a new set every night and compares it with these.  A night
+fails on a schedule that the checker refuses, on a bound above a schedule, on an optimum that is no
+longer proved, and on a worse result in a reproducible section; slower times are only told.  What
+the columns mean: [`reports/METHOD.md`](../METHOD.md).
+
+```sh
+python evaluate.py nightly --jobs 2 --store nightly.sqlite
+python -m reports.nightly --store nightly.sqlite --out /tmp/nightly      # a night, compared
+python -m reports.nightly --store nightly.sqlite --update                # a new reference, here
+python -m reports.nightly --check                                        # are the tables fresh?
+```
+
+The raw rows are in [`rows.csv`](rows.csv).  From a fresh clone all its columns come out the same
+on any machine but these, and but the rows of sections that are not reproducible:
+{timing}.
+"""
+
+
+def texts(rows: pd.DataFrame, best_known: BestKnown | None = None) -> dict[str, str]:
+    """Return every file that is made of the rows, by its path in the folder of the tables.
+
+    Reproducible sections and the others have tables of their own, so that what the machine decides
+    is never mixed with what it does not.
+    """
+    files: dict[str, str] = {}
+    lines = [_INTRODUCTION.format(timing=", ".join(f"`{name}`" for name in TIMING))]
+    for reproducible, folder, title in (
+        (True, "tables", "Reproducible"),
+        (False, "anytime", "What is reached in a time, on one machine"),
+    ):
+        chosen = rows[rows["reproducible"] == reproducible]
+        if chosen.empty:
+            continue
+        lines.append(f"## {title}\n\n{_sections(chosen)}\n")
+        report = make_report(
+            chosen.assign(key=[str(position) for position in range(len(chosen))]),
+            best_known=best_known,
+            pages=0,
+            pictures=0,
+        )
+        lines.append(report.summary + "\n")
+        for part in report.parts:
+            if isinstance(part, Table):
+                files[f"{folder}/{part.slug}.md"] = table_page(part)
+                lines.append(f"- [{part.title}]({folder}/{part.slug}.md)")
+        lines.append("")
+    return files | {"README.md": "\n".join(lines)}
+
+
+def _sections(rows: pd.DataFrame) -> str:
+    counts = rows.groupby("section", sort=False)
+    shown = [
+        f"`{name}` ({len(group):,} runs, {group['instance_sha256'].nunique():,} instances, "
+        f"{group['method'].nunique():,} methods)"
+        for name, group in counts
+    ]
+    return "Sections: " + ", ".join(shown) + "."
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """Return the result of a night as Markdown."""
+    verdict = "passed" if comparison.passed else "FAILED"
+    lines = [
+        f"# The night {verdict}",
+        "",
+        f"{comparison.compared:,} runs compared with the committed rows: "
+        f"{len(comparison.failures):,} failures, {len(comparison.better):,} better, "
+        f"{len(comparison.changed):,} changed, {len(comparison.slower):,} slower.",
+    ]
+    for title, entries in (
+        ("Failures", comparison.failures),
+        ("Better: the committed rows can be replaced", comparison.better),
+        ("Changed or new, not judged", comparison.changed),
+        ("Slower, not judged", comparison.slower),
+    ):
+        if entries:
+            lines += [
+                "",
+                f"## {title}",
+                "",
+                *(f"- {_plain(line)}" for line in entries[:MOST_LINES]),
+            ]
+        if len(entries) > MOST_LINES:
+            lines.append(f"- and {len(entries) - MOST_LINES:,} more")
+    return "\n".join([*lines, ""])
+
+
+def _plain(text: str) -> str:
+    """Return text of the rows so that Markdown shows it and does nothing else with it."""
+    flat = " ".join(text.split()).replace("`", "'")
+    return f"`{flat}`"

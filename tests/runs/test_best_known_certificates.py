@@ -1,0 +1,177 @@
+"""Certificates of bounds: never above the optimum, exact, and refused where they prove nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.bounds.certificate import (
+    Certificate,
+    CertificateError,
+    PricedGroup,
+    certificate_document,
+    evaluate,
+    price_certificate,
+    read_certificate,
+    shrink,
+)
+from formulations.bounds.clique_prices import start_costs
+from formulations.bounds.prices import certify_prices
+from formulations.bounds.volume import volume_bound
+from formulations.groups import window_groups
+from formulations.windows import start_windows
+from instances import Instance, Request
+from instances.families import families
+from tests.oracles.brute_force import brute_force_optimum
+
+AM1 = families()["am1"].generate(seed=1)
+SMALL = families()["am1"].generate(seed=4, n=5, memory=14)
+
+
+@st.composite
+def _small_instances(draw: st.DrawFn) -> Instance:
+    memory = draw(st.integers(3, 9))
+    requests = []
+    for identity in range(draw(st.integers(1, 4))):
+        output = draw(st.integers(1, min(memory, 5)))
+        prompt = draw(st.integers(0, memory - output))
+        requests.append(Request(identity, draw(st.integers(0, 4)), prompt, output))
+    return Instance("drawn", memory, tuple(requests))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    instance=_small_instances(),
+    prices=st.lists(st.integers(0, 40), max_size=14),
+    group_prices=st.lists(st.lists(st.integers(0, 40), max_size=14), min_size=2, max_size=2),
+    denominator=st.integers(1, 60),
+    limited=st.booleans(),
+)
+def test_no_certificate_exceeds_the_optimum(
+    instance: Instance,
+    prices: list[int],
+    group_prices: list[list[int]],
+    denominator: int,
+    limited: bool,
+) -> None:
+    """Whatever its prices, with or without groups and start windows, it proves at most OPT."""
+    optimum = brute_force_optimum(instance)
+    groups = tuple(
+        PricedGroup(group.most, tuple((m.request, m.before, m.after) for m in group.members), row)
+        for group, row in zip(
+            window_groups(instance), (tuple(row) for row in group_prices), strict=False
+        )
+    )
+    certificate = Certificate(
+        "prices", 0, optimum if limited else None, denominator, tuple(prices), groups
+    )
+    assert evaluate(instance, certificate) <= optimum
+
+
+def test_the_evaluation_is_that_of_the_search_for_prices() -> None:
+    """Three evaluations written apart agree: plain prices, prices with groups, and this one."""
+    rng = np.random.default_rng(7)
+    prices = rng.random(200) / 40
+    plain = certify_prices(AM1, prices.tolist())
+    document = price_certificate(plain.value, plain.denominator, plain.numerators)
+    assert evaluate(AM1, read_certificate(document)) == plain.value
+    groups = window_groups(AM1)
+    costs = start_costs(AM1, prices, groups, rng.random((len(groups), 200)) / 3)
+    document = price_certificate(
+        costs.bound, costs.denominator, costs.memory, groups=groups, group_prices=costs.groups
+    )
+    assert evaluate(AM1, read_certificate(document)) == costs.bound
+
+
+def test_huge_prices_are_evaluated_in_whole_numbers() -> None:
+    """Beyond 64 bits Python's own integers are used: scaling all prices changes nothing."""
+    rng = np.random.default_rng(3)
+    memory = tuple(rng.integers(0, 1000, 90).tolist())
+    small = Certificate("prices", 0, None, 20_000, memory)
+    factor = 10**30
+    large = replace(small, denominator=20_000 * factor, memory=tuple(p * factor for p in memory))
+    assert evaluate(AM1, large) == evaluate(AM1, small) > 0
+
+
+def test_a_smaller_denominator_proves_the_same() -> None:
+    """Shrunk prices are shorter to write and still reach the bound."""
+    plain = certify_prices(AM1, (np.linspace(1, 0, 150) * len(AM1) / AM1.memory / 10).tolist())
+    whole = read_certificate(price_certificate(plain.value, plain.denominator, plain.numerators))
+    short = shrink(AM1, whole)
+    assert evaluate(AM1, short) >= whole.value == short.value
+    assert short.denominator < whole.denominator
+    shown, before = (json.dumps(certificate_document(each)) for each in (short, whole))
+    assert len(shown) < len(before) / 2
+
+
+def test_volumes_need_nothing_but_the_instance() -> None:
+    """The volume bound is its own certificate, and bare."""
+    certificate = Certificate("volumes", volume_bound(SMALL))
+    assert evaluate(SMALL, certificate) == certificate.value
+    assert certificate.bare
+    assert shrink(SMALL, certificate) is certificate
+
+
+def test_start_windows_can_only_raise_the_bound() -> None:
+    """With starts limited by a known schedule a minimum is over fewer starts."""
+    prices = tuple(range(30, 0, -1))
+    free = Certificate("prices", 0, None, 200, prices)
+    optimum = brute_force_optimum(SMALL)
+    limited = replace(free, upper_bound=optimum)
+    assert evaluate(SMALL, free) <= evaluate(SMALL, limited) <= optimum
+    assert not limited.bare
+    assert start_windows(SMALL, optimum).latest
+
+
+def test_windows_that_are_longer_than_proved_are_refused() -> None:
+    """A group whose windows are stretched by a round, or that names a request twice, is none."""
+    group = next(group for group in window_groups(AM1) if group.most == 1)
+    members = [(m.request, m.before, m.after) for m in group.members]
+    first = members[0]
+    stretched = [(first[0], first[1], first[2] + 1), *members[1:]]
+    early = [(first[0], first[1] + 1, first[2]), *members[1:]]
+    for wrong in (stretched, early, [*members, members[0]], [*members, (len(AM1), 0, 1)]):
+        certificate = Certificate("prices", 1, None, 1, (1,), (PricedGroup(1, tuple(wrong), (1,)),))
+        with pytest.raises(CertificateError, match="group 0: "):
+            evaluate(AM1, certificate)
+    # Fewer members and shorter windows are proved as well.
+    shorter = [(first[0], first[1], first[2] - 1), *members[1:-1]]
+    if first[2] - 1 > -first[1]:
+        certificate = Certificate(
+            "prices", 1, None, 1, (1,), (PricedGroup(1, tuple(shorter), (1,)),)
+        )
+        assert evaluate(AM1, certificate) <= 10**6
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        None,
+        [],
+        {"kind": "prices"},
+        {"kind": "faith", "value": 3},
+        {"kind": "prices", "value": 3, "memory": [-1]},
+        {"kind": "prices", "value": 3, "memory": [0.5]},
+        {"kind": "prices", "value": True},
+        {"kind": "prices", "value": 3, "denominator": 0},
+        {"kind": "prices", "value": 3, "more": 1},
+        {"kind": "prices", "value": 3, "groups": [{"most": 0, "members": [], "prices": []}]},
+    ],
+)
+def test_what_is_no_certificate_is_one_line(document: object) -> None:
+    """Wrong kinds, floats, negative prices and unknown keys are refused."""
+    with pytest.raises(CertificateError) as caught:
+        read_certificate(document)
+    assert "\n" not in str(caught.value)
+
+
+def test_arrivals_in_seconds_have_no_certificate() -> None:
+    """Rounds are what the proof is about."""
+    instance = Instance("s", 5, (Request(0, 0.5, 1, 1),), time_unit="second")
+    with pytest.raises(CertificateError, match="arrivals in rounds"):
+        evaluate(instance, Certificate("volumes", 1))
