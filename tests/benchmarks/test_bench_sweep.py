@@ -1,0 +1,112 @@
+"""A sweep's own cost: overhead a run, and a store of 100,000 rows.
+
+Run with ``pytest tests/benchmarks/test_bench_sweep.py --benchmark-enable --benchmark-only``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runs.engines.local import LocalEngine
+from runs.store import Store
+from runs.suites import Section, file_source
+from runs.sweep.contradictions import alarms, showings
+from runs.sweep.plan import plan
+from runs.sweep.task import Finished, Record
+from tests.runs.sweep_tools import write_small
+
+#: Rows put in by one transaction.
+_BATCH = 1000
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_overhead_per_run(jobs: int, benchmark: Any, tmp_path: Path) -> None:
+    """What a run takes beyond its method's own time, process and imports included."""
+    paths = write_small(tmp_path, 20 if benchmark.enabled else 1)
+    sources = tuple(file_source(path) for path in paths)
+    tasks = plan([Section("", sources, ("svf", "a-min"))])
+
+    def sweep() -> list[Record]:
+        return [finished.record for finished in LocalEngine(jobs).run(tasks)]
+
+    records = benchmark.pedantic(sweep, rounds=1)
+    overheads = [record.total_seconds - record.seconds for record in records]
+    assert len(records) == len(tasks)
+    assert all(record.tel is not None for record in records)
+    assert min(overheads) > 0
+    benchmark.extra_info["overhead, median s"] = statistics.median(overheads)
+    benchmark.extra_info["overhead, largest s"] = max(overheads)
+    benchmark.extra_info["until the imports are done, median s"] = statistics.median(
+        record.start_seconds for record in records
+    )
+
+
+def test_store_of_many_rows(benchmark: Any, tmp_path: Path) -> None:
+    """100,000 rows: put in, read as a table, skipped by a resume, searched for contradictions."""
+    count = 100_000 if benchmark.enabled else 500
+    store = Store(tmp_path / "runs.sqlite")
+    rows = _rows(count)
+
+    def fill() -> None:
+        while batch := list(itertools.islice(rows, _BATCH)):
+            store.put_all(batch)
+
+    benchmark.pedantic(fill, rounds=1)
+    benchmark.extra_info["one row by itself, ms"] = 1000 * _seconds(lambda: _put_one(store)) / 50
+    benchmark.extra_info["rows(), s"] = _seconds(store.rows)
+    benchmark.extra_info["statuses() of a resume, s"] = _seconds(store.statuses)
+    benchmark.extra_info["alarms, s"] = _seconds(lambda: alarms(showings(store, None)))
+    benchmark.extra_info["file, MB"] = (tmp_path / "runs.sqlite").stat().st_size / 1e6
+    assert len(store.statuses()) == count
+    store.close()
+
+
+def _seconds(function: Any) -> float:
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started
+
+
+def _put_one(store: Store) -> None:
+    for finished in _rows(50):
+        store.put(finished)
+
+
+def _rows(count: int) -> Iterator[Finished]:
+    """Yield runs of 500 instances, twenty methods and ten seeds, with short traces."""
+    for number in range(count):
+        instance, method = number % 500, number // 500 % 20
+        tel = 1000 + 7 * instance + method
+        record = Record(
+            key=hashlib.sha256(str(number).encode()).hexdigest(),
+            instance=f"instance_{instance}",
+            instance_sha256=hashlib.sha256(f"instance {instance}".encode()).hexdigest(),
+            family=f"family_{instance % 10}",
+            n=100,
+            memory=1000,
+            known_optimum=None,
+            section="all",
+            method=f"method_{method}",
+            seed=number // 10_000,
+            time_limit=10.0,
+            memory_limit=None,
+            threads=1,
+            status="feasible",
+            ending="finished",
+            tel=tel,
+            lower_bound=900,
+            incumbents=[(0.1, 2 * tel), (0.2, tel + 100), (1.0, tel)],
+            bounds=[(0.0, 500), (2.0, 900)],
+            versions={"python": "3.11.7", "numpy": "2.0.0"},
+            command=["evaluate.py", "nightly"],
+            finished_utc="2026-01-01T00:00:00+00:00",
+        )
+        yield Finished(record, {"starts": list(range(100))})
