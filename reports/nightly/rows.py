@@ -123,7 +123,7 @@ def _typed(rows: pd.DataFrame) -> pd.DataFrame:
     typed = rows.reindex(columns=list(COLUMNS))
     for column in COLUMNS:
         if column in _TEXTS:
-            typed[column] = typed[column].fillna("").astype(str)
+            typed[column] = typed[column].astype(object).fillna("").astype(str)
         elif column == "reproducible":
             typed[column] = typed[column].astype(bool)
         elif column in _WHOLE:

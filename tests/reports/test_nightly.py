@@ -1,0 +1,286 @@
+"""The comparison of a night with the committed rows: what fails it, what is only told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from reports.nightly import __main__ as command
+from reports.nightly.compare import Comparison, compare
+from reports.nightly.page import comparison_text, texts
+from reports.nightly.rows import COLUMNS, RowsError, nightly_rows, read_rows, write_rows
+from runs.store import Store
+from runs.suites import Suite, read_suite
+from runs.sweep.execute import execute
+from runs.sweep.plan import plan
+
+POLICY: dict[str, Any] = {
+    "key": "1",
+    "section": "policies",
+    "instance": "a",
+    "instance_sha256": "a" * 64,
+    "family": "am1",
+    "n": 3,
+    "memory": 9,
+    "method": "svf",
+    "seed": 0,
+    "time_limit": 60.0,
+    "threads": 1,
+    "status": "feasible",
+    "ending": "finished",
+    "tel": 100,
+    "lower_bound": 80,
+    "found_by": "policy svf",
+    "bound_source": "volumes",
+    "detail": "",
+    "seconds": 1.0,
+    "git_commit": "c",
+}
+PROOF = POLICY | {
+    "key": "2",
+    "section": "proofs",
+    "method": "cpsat",
+    "status": "optimal",
+    "tel": 90,
+    "lower_bound": 90,
+}
+BOUND = POLICY | {
+    "key": "3",
+    "section": "bounds",
+    "method": "bound:bound-lp",
+    "tel": 95,
+    "lower_bound": 85,
+}
+ANYTIME = POLICY | {
+    "key": "4",
+    "section": "anytime",
+    "method": "auto",
+    "tel": 91,
+    "lower_bound": 86,
+}
+ROLES = {"policies": "policies", "proofs": "exact", "bounds": "bounds", "anytime": "anytime"}
+
+
+def _suite(tmp_path: Path) -> Suite:
+    sections = "".join(
+        f'[[section]]\nname = "{name}"\nrole = "{role}"\nmethods = ["svf"]\n'
+        f'instances = ["tiny/handover.json"]\nreproducible = {str(name != "anytime").lower()}\n'
+        for name, role in ROLES.items()
+    )
+    path = tmp_path / "night.toml"
+    path.write_text(f'summary = "a test"\n{sections}')
+    return read_suite(path)
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    """A suite with one section of each role."""
+    return _suite(tmp_path)
+
+
+def _night(suite: Suite, *rows: dict[str, Any], **change: Any) -> pd.DataFrame:
+    """Return a night of the four rows; ``change`` is made to the last one given."""
+    given = list(rows) or [POLICY, PROOF, BOUND, ANYTIME]
+    given[-1] = given[-1] | change
+    frame = pd.DataFrame(given)
+    return nightly_rows(frame, suite, dict(zip(frame["key"], frame["section"], strict=True)))
+
+
+def _compare(suite: Suite, row: dict[str, Any], **change: Any) -> Comparison:
+    return compare(_night(suite, row), _night(suite, row, **change))
+
+
+def test_the_same_night_again(suite: Suite) -> None:
+    """Equal rows pass, and nothing is told."""
+    comparison = compare(_night(suite), _night(suite))
+    assert comparison.passed
+    assert comparison == Comparison((), (), (), (), 4)
+
+
+@pytest.mark.parametrize(
+    ("row", "change", "told"),
+    [
+        (POLICY, {"tel": 101}, "TEL 100 before, now 101"),
+        (POLICY, {"tel": None, "status": "no_solution"}, "TEL 100 before, now none"),
+        (POLICY, {"status": "refused", "detail": "at time 3"}, "refused a schedule: at time 3"),
+        (POLICY, {"status": "crashed", "detail": "SIGSEGV"}, "now crashed: SIGSEGV"),
+        (POLICY, {"lower_bound": 70}, "bound 80 before, now 70"),
+        (PROOF, {"status": "feasible", "lower_bound": 89}, "the optimum 90 is lost"),
+        (PROOF, {"tel": 89, "lower_bound": 89}, "two optima, 90 before and 89 now"),
+        (BOUND, {"lower_bound": 83}, "bound 85 before, now 83"),
+        (BOUND, {"lower_bound": None}, "bound 85 before, now none"),
+        (ANYTIME, {"status": "error", "detail": "boom"}, "now error: boom"),
+        (ANYTIME, {"status": "refused", "detail": "at time 3"}, "refused a schedule"),
+        (POLICY, {"instance_sha256": "b" * 64}, "this run is missing"),
+        (POLICY, {"seed": 1}, "this run is missing"),
+    ],
+)
+def test_what_fails_a_night(
+    suite: Suite, row: dict[str, Any], change: dict[str, Any], told: str
+) -> None:
+    """Refused schedules, lost optima, missing runs and worse results fail, each in one line."""
+    comparison = _compare(suite, row, **change)
+    assert not comparison.passed
+    assert any(told in line for line in comparison.failures)
+    assert all("\n" not in line for line in comparison.failures)
+
+
+@pytest.mark.parametrize(
+    ("row", "change", "told"),
+    [
+        (POLICY, {"tel": 99}, "TEL 100 before, now 99"),
+        (BOUND, {"lower_bound": 86}, "bound 85 before, now 86"),
+        (BOUND | {"tel": 90}, {"status": "optimal", "lower_bound": 90}, "now optimal"),
+    ],
+)
+def test_what_is_better(
+    suite: Suite, row: dict[str, Any], change: dict[str, Any], told: str
+) -> None:
+    """A better result passes and says that the committed rows are out of date."""
+    comparison = _compare(suite, row, **change)
+    assert comparison.passed
+    assert told in comparison.better[0]
+
+
+def test_what_the_machine_decides_is_only_told(suite: Suite) -> None:
+    """A worse result of a section that is not reproducible passes, as does a slower run."""
+    comparison = _compare(suite, ANYTIME, tel=99, lower_bound=81, seconds=60.0)
+    assert comparison.passed
+    assert len(comparison.changed) == 2
+    assert comparison.slower == ("anytime: auto on a, seed 0: 1.0 s before, now 60.0 s",)
+
+
+def test_a_little_slower_is_nothing(suite: Suite) -> None:
+    """Twice as long, or a second longer, is what machines do."""
+    assert _compare(suite, POLICY, seconds=2.9).slower == ()
+    assert _compare(suite, POLICY | {"seconds": 30.0}, seconds=50.0).slower == ()
+
+
+def test_the_last_digit_of_a_price_is_excused(suite: Suite) -> None:
+    """A bound may lose a ten-thousandth: 85 may become 84, 1,000,000 no less than 999,900."""
+    assert _compare(suite, BOUND, lower_bound=84).passed
+    large = BOUND | {"lower_bound": 1_000_000, "tel": 2_000_000}
+    assert _compare(suite, large, lower_bound=999_900).passed
+    assert not _compare(suite, large, lower_bound=999_899).passed
+
+
+def test_schedules_beside_a_bound_are_not_judged(suite: Suite) -> None:
+    """Of a bound's run only the bound counts: the order of an LP's solution may be another one."""
+    assert _compare(suite, BOUND, tel=99).passed
+
+
+def test_an_engine_without_a_proof_is_not_judged(suite: Suite) -> None:
+    """How far it came in its time depends on the machine."""
+    open_ = PROOF | {"status": "feasible", "tel": 95, "lower_bound": 85}
+    comparison = _compare(suite, open_, tel=96, lower_bound=80)
+    assert comparison.passed
+    assert len(comparison.changed) == 2
+    # Nor is a policy that was stopped.
+    assert _compare(suite, POLICY | {"ending": "time_limit"}, tel=105).passed
+
+
+def test_a_contradiction_fails(suite: Suite) -> None:
+    """A bound of tonight above a schedule of the reference, or of the registry."""
+    lying = _night(suite, POLICY, BOUND, lower_bound=101)
+    comparison = compare(_night(suite, POLICY, BOUND), lying)
+    assert any("CONTRADICTION" in line for line in comparison.failures)
+    known = {"a" * 64: {"upper_bound": 84, "lower_bound": 80, "opt": False}}
+    night = _night(suite, POLICY, BOUND)
+    # Both nights contradict the registry: whoever changed the registry hears of it there.
+    assert compare(night, night, known).passed
+    assert not compare(_night(suite, POLICY | {"lower_bound": 70}), night, known).passed
+
+
+def test_new_runs_are_told(suite: Suite) -> None:
+    """A run that the reference has not is no failure."""
+    comparison = compare(_night(suite, POLICY), _night(suite, POLICY, PROOF))
+    assert comparison.passed
+    assert comparison.changed == ("proofs: cpsat on a, seed 0: new",)
+
+
+def test_rows_survive_the_file(suite: Suite, tmp_path: Path) -> None:
+    """Names that hold commas, quotes and what looks like a missing value come back as they were."""
+    odd = POLICY | {"instance": 'NA,"x"', "detail": "nan", "family": "null", "tel": None}
+    rows = _night(suite, odd, PROOF)
+    path = tmp_path / "rows.csv"
+    write_rows(rows, path)
+    pd.testing.assert_frame_equal(read_rows(path), rows)
+    assert compare(read_rows(path), rows).passed
+    assert list(rows.columns) == list(COLUMNS)
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", ",".join(COLUMNS) + "\n" + "x," * 33 + "x\n"])
+def test_a_damaged_file_is_one_line(tmp_path: Path, text: str) -> None:
+    """No traceback for an empty file, missing columns or text where numbers belong."""
+    path = tmp_path / "rows.csv"
+    path.write_text(text)
+    with pytest.raises(RowsError) as caught:
+        read_rows(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_tables_are_a_function_of_the_rows(suite: Suite) -> None:
+    """The same rows give the same files, reproducible sections apart from the others."""
+    files = texts(_night(suite))
+    assert files == texts(_night(suite))
+    assert "tables/gaps-open.md" in files or "tables/gaps.md" in files
+    assert any(name.startswith("anytime/") for name in files)
+    told = files["README.md"]
+    assert "`proofs` (1 runs, 1 instances, 1 methods)" in told
+    for name in files:
+        assert name == "README.md" or f"({name})" in told
+    # What the machine decides stands in no reproducible table.
+    assert not any("auto" in text for name, text in files.items() if name.startswith("tables/"))
+
+
+def test_what_stands_in_a_name_does_nothing_in_markdown(suite: Suite) -> None:
+    """Names are shown as code, with no way out of it."""
+    row = POLICY | {"instance": "a`<script>|[x](y)"}
+    text = comparison_text(_compare(suite, row, tel=101))
+    assert "# The night FAILED" in text
+    assert "- `policies: svf on a'<script>|[x](y), seed 0: TEL 100 before, now 101" in text
+
+
+def test_a_night_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs missing, then taken as the reference, compared, and compared with what was changed."""
+    path = tmp_path / "night.toml"
+    path.write_text(
+        'summary = "a test"\n[[section]]\nname = "p"\nmethods = ["svf", "fcfs"]\n'
+        'instances = ["tiny/handover.json", {family = "am1", set = {n = 4}}]\n'
+    )
+    store = Store(tmp_path / "night.sqlite")
+    tasks = plan(read_suite(path).sections)
+    for task in tasks[:-1]:
+        store.put(execute(task))
+    home = tmp_path / "home"
+    monkeypatch.setattr(command, "FOLDER", home)
+    monkeypatch.setattr(command, "known_values", dict)
+    night = ["--suite", str(path), "--store", str(tmp_path / "night.sqlite")]
+    # 2 methods on 2 instances, of which one is not stored.
+    assert command.main([*night, "--update"]) == 2
+    store.put(execute(tasks[-1]))
+    store.close()
+    assert command.main([*night, "--update"]) == 0
+    assert command.main(["--check"]) == 0
+    out = tmp_path / "out"
+    assert command.main([*night, "--out", str(out)]) == 0
+    assert "The night passed" in (out / "COMPARISON.md").read_text()
+    assert (out / "rows.csv").read_bytes() == (home / "rows.csv").read_bytes()
+    worse = (home / "rows.csv").read_text().replace(",svf,0,", ",svf,7,")
+    (home / "rows.csv").write_text(worse)
+    assert command.main([*night, "--out", str(out)]) == 1
+    (home / "README.md").write_text("by hand")
+    assert command.main(["--check"]) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--store", "x"], ["--out", "x"], ["--nope"], ["--store", "x", "--out", "y", "--update"]],
+)
+def test_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """One line on standard error and exit code 2."""
+    assert command.main(arguments) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
