@@ -76,7 +76,9 @@ def _sources(name: str) -> Iterator[Source]:
 
 
 def _may_be_instance(file: Path) -> bool:
-    return not file.name.endswith(".schema.json") and not file.name.startswith("best_known")
+    # Best-known values and their proofs lie beside the library.
+    beside = any(part.startswith("best_known") for part in file.parts)
+    return not file.name.endswith(".schema.json") and not beside
 
 
 def _shown(file: Path) -> str:
