@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import dask
-from distributed import Client, Future, KilledWorker, LocalCluster
+from distributed import Client, Future, KilledWorker, LocalCluster, Security
 
 from runs.engines.dask_crew import Crew
 from runs.engines.dask_worker import UnfitWorkerError, carry_out, present, under_way
@@ -75,6 +75,7 @@ class DaskEngine:
             with _threads_of_this_process(self._jobs) as cluster, Client(cluster) as client:
                 yield client
             return
+        _see_that_there_is_a_certificate(self._scheduler)
         try:
             client = Client(
                 self._scheduler, timeout=_SECONDS_TO_CONNECT, set_as_default=False, name="kvopt"
@@ -97,6 +98,15 @@ class _Run:
     worker: str = ""
     future: Any = None
     deaths: int = 0
+
+
+def _see_that_there_is_a_certificate(address: str) -> None:
+    # Dask would notice only when the client is half made, and then takes half a minute to close it.
+    if address.startswith("tls:") and not Security().get_connection_args("client")["ssl_context"]:
+        raise EngineError(
+            f"{address}: expected the client's certificate, key and authority in Dask's "
+            "configuration distributed.comm.tls"
+        )
 
 
 def _see_that_it_knows_kvopt(client: Client, address: str) -> None:

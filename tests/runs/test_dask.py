@@ -275,3 +275,5 @@ def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
         list(DaskEngine("tcp://127.0.0.1:9", 1).run(tasks("fcfs")))
     with pytest.raises(EngineError, match=r"^nonsense://x: no Dask scheduler answers: "):
         list(DaskEngine("nonsense://x", 1).run(tasks("fcfs")))
+    with pytest.raises(EngineError, match=r"^tls://127\.0\.0\.1:9: expected the client's certif"):
+        list(DaskEngine("tls://127.0.0.1:9", 1).run(tasks("fcfs")))
