@@ -56,7 +56,7 @@ class Evaluate:
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def alive(self) -> list[str]:
-        """Return the command lines of processes that are still there, after five seconds' grace."""
+        """Return the command lines of processes that are left after five seconds' grace."""
         deadline = time.monotonic() + 5
         while (found := self.living()) and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -93,6 +93,19 @@ def test_an_interrupt_stops_the_runs_and_keeps_the_rows(tmp_path: Path) -> None:
     assert list(read_rows(store)["method"]) == ["svf"]
 
 
+def test_engines_die_with_a_killed_sweep(tmp_path: Path, hard: Path) -> None:
+    """The engines that a run has started in processes of their own are gone as well."""
+    command = Evaluate([hard, "--methods", "auto", "--store", tmp_path / "runs.sqlite"])
+    process = command.start()
+    deadline = time.monotonic() + 60
+    while sum("runs.worker" in line for line in command.living()) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert command.alive() == []
+
+
 def test_two_sweeps_on_one_store(tmp_path: Path) -> None:
     """Both end well, and every run is there once."""
     folder = tmp_path / "instances"
