@@ -180,11 +180,17 @@ class _Sweep:
                 continue
             del self._running[key]
             self._client.cancel([run.future])
-            run.deaths += 1
-            if run.deaths < _DEATHS:
-                self._waiting.appendleft(run)
-            else:
-                yield _lost(run.task, f"{run.deaths} workers died while they carried it out")
+            finished = self._died(run)
+            if finished is not None:
+                yield finished
+
+    def _died(self, run: _Run) -> Finished | None:
+        """Have a run whose worker has died run again, or give it up."""
+        run.deaths += 1
+        if run.deaths < _DEATHS:
+            self._waiting.appendleft(run)
+            return None
+        return _lost(run.task, f"{run.deaths} workers died while they carried it out")
 
     def _take(self, future: Future) -> Finished | None:
         """Return what a run has given, None if it has to be run again."""
@@ -200,7 +206,7 @@ class _Sweep:
         except CancelledError:
             raise EngineError("the connection to the Dask scheduler is lost") from None
         except KilledWorker:
-            return None  # its worker is gone
+            return self._died(self._running.pop(future.key))
         except UnfitWorkerError as error:
             self._crew.refuse(run.worker, str(error))
             self._waiting.appendleft(self._running.pop(future.key))

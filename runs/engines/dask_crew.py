@@ -52,7 +52,8 @@ class Crew:
             If the scheduler is gone, or it has workers and none of them fits.
         """
         if self._watch.done():
-            raise EngineError("the connection to the Dask scheduler is lost")
+            reason = " ".join(str(self._watch.exception()).split())[:200]
+            raise EngineError(f"the connection to the Dask scheduler is lost: {reason}")
         unfit = self._unfit
         if unfit and self.present <= unfit.keys():
             address, reason = next(iter(unfit.items()))
