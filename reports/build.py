@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -152,25 +152,27 @@ def _parts(
     found: list[Table | Figure | None] = [
         statuses.status_counts(current),
         statuses.failures(current),
-        _figure("gap-map", "Mean gap to OPT at a glance", _HEAT, heat_figure(runs)),
+        _figure("gap-map", "Mean gap to OPT at a glance", _HEAT, lambda: heat_figure(runs)),
         gaps.gaps_to_optimum(runs),
         gaps.gaps_to_bounds(runs),
-        _figure("gap-ecdf", "Distribution of the gaps", _ECDF, ecdf_figure(runs)),
+        _figure("gap-ecdf", "Distribution of the gaps", _ECDF, lambda: ecdf_figure(runs)),
         ratios.competitive_ratios(averaged),
         known.known_optima(averaged, constructed),
-        _figure("trap-growth", "Ratio against M on the traps", _GROWTH, growth_figure(series)),
+        _figure(
+            "trap-growth", "Ratio against M on the traps", _GROWTH, lambda: growth_figure(series)
+        ),
         growth.exponents(series),
         growth.ratios_by_size(series),
         solvers.solver_table(given.runs),
         solvers.solver_table_by_family(given.runs),
-        _figure("gap-over-time", "Gap over time", _TIME, over_time_figure(given)),
-        _figure("tel-profiles", "Profiles of TEL", tel.note(), profile_figure(tel, "TEL")),
+        _figure("gap-over-time", "Gap over time", _TIME, lambda: over_time_figure(given)),
+        _figure("tel-profiles", "Profiles of TEL", tel.note(), lambda: profile_figure(tel, "TEL")),
         profiles.tel_profile(tel),
         _figure(
             "time-profiles",
             "Profiles of time to a proof",
             seconds.note(),
-            profile_figure(seconds, "seconds to a proof", least_range=10),
+            lambda: profile_figure(seconds, "seconds to a proof", least_range=10),
         ),
         profiles.time_profile(seconds),
         instances.instance_table(reference, runs),
@@ -194,7 +196,8 @@ _TIME = (
 )
 
 
-def _figure(slug: str, title: str, note: str, svg: str | None) -> Figure | None:
+def _figure(slug: str, title: str, note: str, draw: Callable[[], str | None]) -> Figure | None:
+    svg = draw()
     return None if svg is None else Figure(slug, title, note, svg)
 
 

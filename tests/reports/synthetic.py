@@ -1,0 +1,150 @@
+"""Frames of made-up runs with the columns of a store."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from runs.sweep.task import Record
+
+
+def record(**changed: Any) -> Record:
+    """Return a plain row with some fields changed; hash and key follow from the rest."""
+    fields: dict[str, Any] = {
+        "instance": "a",
+        "family": "uniform",
+        "n": 4,
+        "memory": 16,
+        "known_optimum": None,
+        "section": "",
+        "method": "svf",
+        "seed": 0,
+        "time_limit": 10.0,
+        "memory_limit": None,
+        "threads": 1,
+        "status": "feasible",
+        "ending": "finished",
+        "seconds": 1.0,
+        "finished_utc": "2026-01-01T00:00:00+00:00",
+    } | changed
+    fields.setdefault("instance_sha256", digest(fields["instance"]))
+    identity = [fields[k] for k in ("instance_sha256", "method", "seed", "time_limit", "threads")]
+    fields.setdefault("key", digest("|".join(map(str, [*identity, fields["finished_utc"]]))))
+    return Record(**fields)
+
+
+def frame(*records: Record) -> pd.DataFrame:
+    """Return rows as a store gives them."""
+    table = pd.DataFrame([asdict(each) for each in records], columns=list(Record.__annotations__))
+    for column in ("known_optimum", "tel", "lower_bound", "nodes"):
+        table[column] = pd.array(table[column].tolist(), dtype="Int64")
+    return table
+
+
+def digest(text: str) -> str:
+    """Return a hash that looks like those of the store."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+POLICIES = ("svf", "mc-sf", "fcfs", "a-min", "vllm-v1", "alpha-greedy", "h-sf", "output-peak")
+ENGINES = ("highs:ilp-sparse", "highs:ilp-strong", "cpsat:cpsat", "cpsat:cpsat-strong", "search")
+
+
+def many(instances: int, methods: int, points: int = 6, seed: int = 0) -> pd.DataFrame:
+    """Return rows of every method on every instance; the last third of the methods are engines.
+
+    Parameters
+    ----------
+    points
+        Points in each trace of an engine.
+    """
+    draws = np.random.default_rng(seed)
+    names = [f"policy{k:02}" if k >= len(POLICIES) else POLICIES[k] for k in range(methods)]
+    engines = [
+        ENGINES[k] if k < len(ENGINES) else f"cpsat:cpsat(width={k})" for k in range(methods // 3)
+    ]
+    names = [*names[: methods - len(engines)], *engines]
+    families = ("uniform", "am1", "planted", "three-partition", "mcsf-trap", "tiny")
+    size = instances * methods
+    which = np.repeat(np.arange(instances), methods)
+    method = np.tile(np.array(names, dtype=object), instances)
+    engine = np.isin(method, engines)
+    opt = draws.integers(1_000, 100_000, instances)[which]
+    factor = np.where(engine, 1 + draws.exponential(0.01, size), 1 + draws.exponential(0.2, size))
+    tel = np.ceil(opt * np.where(draws.random(size) < 0.2, 1.0, factor)).astype(int)
+    lower = np.floor(opt * np.where(draws.random(size) < 0.5, 1.0, 0.95)).astype(int)
+    seconds = draws.exponential(3.0, size).clip(0, 10).round(3)
+    failed = draws.random(size) < 0.02
+    family = np.array(families, dtype=object)[which % len(families)]
+    memory = 2 ** (4 + which % 8)
+    name = np.array([f"{families[k % 6].replace('-', '_')}_{k}" for k in range(instances)], object)
+    hashes = np.array([digest(each) for each in name], dtype=object)
+    table = pd.DataFrame(
+        {
+            "key": [digest(str(k)) for k in range(size)],
+            "instance": name[which],
+            "instance_sha256": hashes[which],
+            "family": family,
+            "n": 10 + which % 90,
+            "memory": memory,
+            "known_optimum": pd.array(opt, dtype="Int64").copy(),
+            "section": "",
+            "method": method,
+            "seed": 0,
+            "time_limit": 10.0,
+            "memory_limit": np.nan,
+            "threads": 1,
+            "tel": pd.array(tel, dtype="Int64"),
+            "lower_bound": pd.array(lower, dtype="Int64"),
+            "ending": "finished",
+            "detail": "",
+            "found_by": "",
+            "bound_source": "",
+            "relaxation": np.nan,
+            "seconds": seconds,
+            "solver_seconds": np.nan,
+            "start_seconds": 0.3,
+            "total_seconds": seconds + 0.3,
+            "peak_memory": 200_000_000,
+            "nodes": pd.array(draws.integers(0, 10_000, size), dtype="Int64"),
+            "solver": np.where(engine, "some 1.0", ""),
+            "code": "c",
+            "git_commit": "0" * 40,
+            "python": "3.11",
+            "platform": "Linux-6.1.0-x86_64-with-glibc2.36",
+            "cpu": "cpu",
+            "cores": 2,
+            "ram_gb": 8.0,
+            "finished_utc": "2026-01-01T00:00:00+00:00",
+        }
+    )
+    constructed = np.isin(family, ["planted", "three-partition"])
+    table.loc[~constructed, "known_optimum"] = pd.NA
+    table.loc[~engine, ["lower_bound", "nodes"]] = pd.NA
+    table.loc[failed, ["tel", "lower_bound"]] = pd.NA
+    closed = table["tel"].eq(table["lower_bound"]).fillna(False)
+    table["status"] = np.select([failed, closed], ["crashed", "optimal"], default="feasible")
+    table["versions"] = [{"numpy": "2"}] * size
+    table["command"] = [["evaluate.py"]] * size
+    table["incumbents"] = _traces(engine & ~failed, seconds, tel, points, falling=True)
+    table["bounds"] = _traces(engine & ~failed, seconds, lower, points, falling=False)
+    return table
+
+
+def _traces(
+    traced: np.ndarray, seconds: np.ndarray, final: np.ndarray, points: int, *, falling: bool
+) -> list[list[tuple[float, int]]]:
+    sign = 1 if falling else -1
+    return [
+        [
+            (round(end * (k + 1) / points, 3), int(value + sign * (points - 1 - k) * 10))
+            for k in range(points)
+        ]
+        if wanted
+        else []
+        for wanted, end, value in zip(traced, seconds, final, strict=True)
+    ]

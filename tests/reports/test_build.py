@@ -1,0 +1,262 @@
+"""The folder of a report: the same rows give the same bytes, and staleness is found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from instances import Instance, Request
+from instances.files import instance_document
+from reports.build import build_report, main, make_report, texts
+from reports.figures.style import COLOURS, MOST_CURVES
+from reports.parts import Figure, Report
+from runs.store import Store
+from runs.store.export import export_rows
+from runs.sweep.task import Finished
+from schedules import make_schedule
+from schedules.files import schedule_document
+from tests.reports.synthetic import frame, many, record
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    """Runs of twelve methods on eighteen instances of six families."""
+    return many(18, 12)
+
+
+@pytest.fixture(scope="module")
+def report(rows: pd.DataFrame) -> Report:
+    """Their report, with three pages."""
+    return make_report(rows, pages=3)
+
+
+@pytest.fixture(scope="module")
+def files(report: Report) -> dict[str, str]:
+    """What its files hold."""
+    return texts(report)
+
+
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures take most of the time."""
+    monkeypatch.setattr("reports.build._figure", lambda *_: None)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with three small runs and one of 2,000 requests, with their schedules."""
+    path = tmp_path_factory.mktemp("store") / "runs.sqlite"
+    small = Instance(name="small", memory=10, requests=tuple(_requests(3)), family="tiny")
+    large = Instance(name="large", memory=60, requests=tuple(_requests(2000)), family="big")
+    opened = Store(path)
+    for instance, method in ((small, "svf"), (small, "fcfs"), (small, "mc-sf"), (large, "svf")):
+        opened.put(_run(instance, method))
+    opened.close()
+    return path
+
+
+def _requests(n: int) -> list[Request]:
+    return [Request(id=k, arrival=0, prompt=1 + k % 3, output=1 + k % 5) for k in range(n)]
+
+
+def _run(instance: Instance, method: str) -> Finished:
+    """One request after the other: valid, and quickly made."""
+    starts, now = [], 0
+    for request in instance.requests:
+        starts.append(now)
+        now += request.output
+    schedule = make_schedule(instance, starts, method)
+    row = record(
+        instance=instance.name,
+        instance_sha256=instance.sha256,
+        family=instance.family,
+        n=len(instance),
+        memory=instance.memory,
+        method=method,
+        tel=schedule.tel,
+    )
+    return Finished(row, schedule_document(schedule), None, instance_document(instance))
+
+
+def test_same_rows_same_bytes(rows: pd.DataFrame, files: dict[str, str]) -> None:
+    """Shuffled rows, another process, hash seed and time zone: every file byte for byte."""
+    shuffled = rows.sample(frac=1, random_state=1).reset_index(drop=True)
+    assert texts(make_report(shuffled, pages=3)) == files
+    script = (
+        "import hashlib, json; from reports.build import make_report, texts;"
+        "from tests.reports.synthetic import many;"
+        "files = texts(make_report(many(18, 12), pages=3));"
+        "print(hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest())"
+    )
+    other = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    expected = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+    assert other.stdout.strip() == expected
+
+
+def test_nothing_of_the_machine_is_in_the_files(files: dict[str, str]) -> None:
+    """No path of this checkout, no clock: the day of the rows is the only one."""
+    for name, text in files.items():
+        assert str(ROOT) not in text, name
+        if name != "index.html":
+            assert set(re.findall(r"\b20[2-9]\d-\d\d-\d\d", text)) <= {"2026-01-01"}, name
+
+
+def test_all_parts_are_there(report: Report) -> None:
+    """Every figure and table that the rows can fill."""
+    assert [part.slug for part in report.parts] == [
+        "statuses",
+        "failures",
+        "gap-map",
+        "gaps",
+        "gaps-open",
+        "gap-ecdf",
+        "ratios",
+        "known-optima",
+        "trap-growth",
+        "exponents",
+        "growth",
+        "solvers",
+        "solvers-by-family",
+        "gap-over-time",
+        "tel-profiles",
+        "profile-tel",
+        "time-profiles",
+        "profile-time",
+        "instances",
+        "runs",
+        "machines",
+    ]
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_store_csv_and_parquet_give_the_same_tables(store: Path, tmp_path: Path) -> None:
+    """What was exported gives the same report, but for the pictures of schedules."""
+    opened = Store(store)
+    rows = opened.rows()
+    opened.close()
+    expected = texts(make_report(rows))
+    for name in ("rows.csv", "rows.parquet"):
+        export_rows(rows, tmp_path / name)
+        out = tmp_path / name.replace(".", "_")
+        assert main(["--store", str(tmp_path / name), "--out", str(out)]) == 0
+        assert {
+            str(path.relative_to(out)): path.read_text(encoding="utf-8")
+            for path in out.rglob("*")
+            if path.is_file()
+        } == expected
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_pages_picture_the_best_schedule(store: Path, tmp_path: Path) -> None:
+    """Also of 2,000 requests; beyond the cap the page says how to get one."""
+    assert main(["--store", str(store), "--out", str(tmp_path), "--pictures", "1"]) == 0
+    large = (tmp_path / "instances" / "large.html").read_text(encoding="utf-8")
+    assert 'src="large.svg"' in large
+    assert (tmp_path / "instances" / "large.svg").stat().st_size > 10_000
+    small = (tmp_path / "instances" / "small.md").read_text(encoding="utf-8")
+    assert "reports.build --pictures N" in small
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_check_names_the_stale_file(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--check passes after building; it names changed, missing and extra files."""
+    command = ["--store", str(store), "--out", str(tmp_path), "--pictures", "0"]
+    assert main(command) == 0
+    assert main([*command, "--check"]) == 0
+    (tmp_path / "tables" / "gaps-open.md").write_text("edited by hand", encoding="utf-8")
+    (tmp_path / "instances" / "small.html").unlink()
+    (tmp_path / "instances" / "gone.md").write_text("of yesterday", encoding="utf-8")
+    capsys.readouterr()
+    assert main([*command, "--check"]) == 1
+    told = capsys.readouterr().out
+    for line in ("stale: ", "tables/gaps-open.md", "missing: ", "small.html", "extra: ", "gone.md"):
+        assert line in told
+    # Building again mends all of it.
+    assert main(command) == 0
+    assert main([*command, "--check"]) == 0
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_files_of_an_earlier_report_are_removed(tmp_path: Path) -> None:
+    """A page of an instance that is no longer there goes; a file of someone else stays."""
+    build_report(frame(record(instance="old", tel=5)), tmp_path)
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    (tmp_path / "instances" / "notes.txt").write_text("mine", encoding="utf-8")
+    build_report(frame(record(instance="new", tel=5)), tmp_path)
+    names = {path.name for path in (tmp_path / "instances").iterdir()}
+    assert names == {"new.md", "new.html", "notes.txt"}
+    assert (tmp_path / "notes.txt").exists()
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_contradictions_are_loud(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They stand first in every overview and on the instance's page; the command exits with 5."""
+    rows = frame(
+        record(tel=100), record(method="highs:ilp", status="feasible", tel=150, lower_bound=120)
+    )
+    export_rows(rows, tmp_path / "rows.csv")
+    out = tmp_path / "out"
+    assert main(["--store", str(tmp_path / "rows.csv"), "--out", str(out)]) == 5
+    assert "CONTRADICTION a: the bound 120 of highs:ilp exceeds" in capsys.readouterr().err
+    readme = (out / "README.md").read_text(encoding="utf-8")
+    assert readme.index("## CONTRADICTIONS: 1") < readme.index("## How the runs ended")
+    for page in (out / "index.html", out / "instances" / "a.html"):
+        text = page.read_text(encoding="utf-8")
+        assert 'role="alert"' in text
+        assert "the bound 120 of highs:ilp exceeds the schedule 100 of svf" in text
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_no_rows(tmp_path: Path) -> None:
+    """An empty store gives a report that says so."""
+    written = build_report(frame(), tmp_path)
+    assert "0 stored runs" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert len(written) > 5
+
+
+def test_caps_are_said(report: Report, files: dict[str, str]) -> None:
+    """Fewer pages than instances; the tables link those that are there only."""
+    assert len(report.pages) == 3
+    assert files["tables/instances.md"].count("](../instances/") == 3
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--store", "missing.sqlite"], ["--store", "missing.csv"]], ids=["store", "csv"]
+)
+def test_bad_input_is_one_line(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2 and a reason, no traceback, nothing written."""
+    arguments = [arguments[0], str(tmp_path / arguments[1])]
+    assert main([*arguments, "--out", str(tmp_path / "out")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_forty_methods_fit_a_figure() -> None:
+    """The figures follow the page's ink and stay small; ten curves have a colour."""
+    parts = make_report(many(12, 40), pages=0).parts
+    svgs = {part.slug: part.svg for part in parts if isinstance(part, Figure)}
+    for slug in ("gap-ecdf", "tel-profiles", "gap-over-time"):
+        assert svgs[slug].startswith("<svg")
+        assert "currentColor" in svgs[slug]
+        assert len(svgs[slug]) < 400_000
+        assert sum(colour in svgs[slug] for colour in COLOURS) == MOST_CURVES

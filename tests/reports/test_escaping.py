@@ -1,0 +1,174 @@
+"""Names from rows neither break nor inject into any table, page or path."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from reports.build import build_report, make_report, texts
+from reports.markdown import code, table_text
+from reports.slugs import slugs
+from reports.table import Column, Table
+from tests.reports.hostile import NAMES
+from tests.reports.synthetic import digest, frame, record
+
+import pandas as pd  # isort: skip
+
+_MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, str]:
+    """The report of a run of every hostile method on every hostile instance and family."""
+    records = []
+    for k, name in enumerate(NAMES):
+        for method in ("svf", name):
+            records.append(
+                record(
+                    instance=name,
+                    instance_sha256=digest(str(k)),
+                    family=name,
+                    method=method,
+                    section=name,
+                    detail=name,
+                    found_by=name,
+                    bound_source=name,
+                    cpu=name,
+                    platform=name,
+                    python=name,
+                    git_commit=name,
+                    versions={name: name},
+                    tel=100 + k,
+                    lower_bound=100 + k if k % 2 else 500,
+                    status="refused" if k % 5 == 0 else "feasible",
+                    finished_utc=name,
+                )
+            )
+    return texts(make_report(frame(*records)))
+
+
+class _Tags(HTMLParser):
+    """Collects tags and attributes that a script could hide in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scripts = 0
+        self.bad: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note scripts, tags that the templates lack, event handlers and foreign addresses."""
+        self.scripts += tag == "script"
+        if tag in ("svg", "b", "iframe", "object", "form"):
+            self.bad.append(tag)
+        for name, value in attrs:
+            if name.startswith("on") or (value or "").lower().startswith("javascript:"):
+                self.bad.append(f"{tag} {name}")
+            if tag == "a" and name == "href" and ".." in (value or "").replace("../index.html", ""):
+                self.bad.append(value or "")
+
+
+def test_html_holds_no_foreign_tag(files: dict[str, str]) -> None:
+    """Every page has exactly the scripts of its template, and no handler of events."""
+    for name, text in files.items():
+        if name.endswith(".html"):
+            tags = _Tags()
+            tags.feed(text)
+            assert tags.bad == [], name
+            assert tags.scripts == (2 if name == "index.html" else 0), name
+
+
+def test_html_shows_the_names_as_they_are(files: dict[str, str]) -> None:
+    """Escaped once: what a reader sees is the name."""
+    assert "&lt;script&gt;window.pwned=1&lt;/script&gt;" in files["index.html"]
+    assert "&amp;lt;b&amp;gt; &amp;amp; &amp;#x3c;" in files["index.html"]
+    assert "{{ 7 * 7 }}" in files["index.html"]
+
+
+def test_markdown_renders_without_html_or_links(files: dict[str, str]) -> None:
+    """A Markdown parser finds no HTML, no address and no emphasis that a name made."""
+    for name, text in files.items():
+        if not name.endswith(".md"):
+            continue
+        for token in _MARKDOWN.parse(text):
+            assert token.type != "html_block", name
+            for child in token.children or []:
+                assert child.type not in ("html_inline", "em_open", "strong_open", "s_open"), name
+                if child.type == "link_open":
+                    target = str(child.attrs["href"])
+                    assert "://" not in target, name
+                    assert target.startswith(
+                        ("index.html", "tables/", "instances/", "../instances/")
+                    )
+
+
+def test_every_line_of_a_markdown_table_has_all_columns(files: dict[str, str]) -> None:
+    """No pipe in a name makes another column: each line has as many cells as the head."""
+    for name, text in files.items():
+        if not name.endswith(".md"):
+            continue
+        for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+            # In a table of this dialect any pipe after a backslash is text, also in code spans.
+            pipes = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+            assert len(pipes) == 1, name
+
+
+def test_paths_stay_in_the_folder(tmp_path: Path) -> None:
+    """Instances are written to plain file names below instances/, one each, whatever the case."""
+    records = [record(instance=name, tel=10) for name in NAMES]
+    written = build_report(frame(*records), tmp_path / "out")
+    assert all(path.resolve().is_relative_to(tmp_path / "out") for path in written)
+    assert {path.name for path in tmp_path.iterdir()} == {"out"}
+    pages = [path.name.lower() for path in written if path.parent.name == "instances"]
+    assert len(set(pages)) == len(pages) == 2 * len(NAMES)
+
+
+@given(st.lists(st.tuples(st.text(max_size=80), st.text(max_size=4)), unique=True, max_size=20))
+def test_slugs_are_safe_and_different(names: list[tuple[str, str]]) -> None:
+    """Letters, digits, - and _ only; no two alike; the same for the same names in any order."""
+    found = slugs(names)
+    assert len({slug.lower() for slug in found}) == len(names)
+    assert all(0 < len(slug) <= 80 and slug.isascii() for slug in found)
+    assert all(slug.replace("-", "").replace("_", "").isalnum() for slug in found)
+    assert slugs(names[::-1]) == found[::-1]
+
+
+def test_plain_names_are_their_own_slug() -> None:
+    """The library's names make readable addresses; a shared name is told apart."""
+    assert slugs([("am1_00", "1"), ("uniform_100", "2")]) == ["am1_00", "uniform_100"]
+    first, second = slugs([("x", "1"), ("x", "2")])
+    assert first != second
+    assert first.startswith("x--")
+
+
+@given(st.text(max_size=60))
+def test_code_spans_survive_any_text(text: str) -> None:
+    """In a table cell any text gives one code span (or a dash), and a second cell after it."""
+    table = Table(
+        "t",
+        "t",
+        "note",
+        (Column("a", "a", "name"), Column("b", "b", "count")),
+        pd.DataFrame({"a": [text], "b": [7]}),
+    )
+    tokens = _MARKDOWN.parse(table_text(table, ""))
+    cells = [token for token in tokens if token.type == "inline"][-2:]
+    kinds = [child.type for child in cells[0].children or []]
+    assert kinds in (["code_inline"], ["text"])
+    if kinds == ["text"]:
+        assert cells[0].content == "–"
+    assert cells[1].content == "7"
+
+
+def test_code_keeps_backticks_and_pipes() -> None:
+    """The fence is longer than any run of backticks inside."""
+    assert code("a`b") == "``a`b``"
+    assert code("`") == "`` ` ``"
+    assert code("a|b") == "`a\\|b`"
+    assert code("a|b", in_table=False) == "`a|b`"
+    assert code(" ") == "–"

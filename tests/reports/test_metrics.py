@@ -1,0 +1,179 @@
+"""The formulas of the reports against arithmetic by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.metrics.gap import gap
+from reports.metrics.growth import fit_exponent
+from reports.metrics.integral import (
+    integrate,
+    mean_gap_over_time,
+    primal_dual_steps,
+    primal_steps,
+)
+from reports.metrics.profile import performance_ratios, profile
+from reports.metrics.ratio import ratio_interval
+from reports.metrics.shifted_mean import counted_seconds, shifted_geometric_mean
+
+
+def _points(*points: tuple[int, float, float]) -> pd.DataFrame:
+    return pd.DataFrame(points, columns=["run", "seconds", "value"])
+
+
+def test_gap() -> None:
+    """The gap is a share of the value; equal values have none, missing ones no gap at all."""
+    values = pd.Series([200, 100, None], dtype="Int64")
+    found = gap(values, pd.Series([150, 100, 100], dtype="Int64"))
+    # (200 - 150) / 200 and (100 - 100) / 100.
+    assert found.tolist()[:2] == [0.25, 0.0]
+    assert found.isna().tolist() == [False, False, True]
+
+
+def test_ratio_interval() -> None:
+    """The interval is [TEL / UB, TEL / LB]; an unknown or zero bound leaves an end open."""
+    tel = pd.Series([300, 300, 300], dtype="Int64")
+    found = ratio_interval(
+        tel,
+        pd.Series([100, None, 0], dtype="Int64"),
+        pd.Series([200, 150, None], dtype="Int64"),
+    )
+    # 300 / 200 and 300 / 100; then 300 / 150 and no LB; then no UB, and an LB of 0 says nothing.
+    assert found.loc[0].tolist() == [1.5, 3.0]
+    assert found.loc[1, "low"] == 2.0
+    assert found.isna().to_numpy().tolist() == [[False, False], [False, True], [True, True]]
+
+
+def test_shifted_geometric_mean() -> None:
+    """The mean of 0, 3 and 15 with shift 1 is the cube root of 1 · 4 · 16 = 64, less 1."""
+    assert shifted_geometric_mean(pd.Series([0.0, 3.0, 15.0]), shift=1) == pytest.approx(3.0)
+    assert math.isnan(shifted_geometric_mean(pd.Series([], dtype=float)))
+
+
+def test_unsolved_runs_count_with_their_limit() -> None:
+    """A crash after 0.1 s and a run that was stopped late both count as 10 s; a proof as it is."""
+    seconds = pd.Series([0.1, 10.4, 2.0, 10.2])
+    solved = pd.Series([False, False, True, True])
+    assert counted_seconds(seconds, solved, pd.Series([10.0] * 4)).tolist() == [10, 10, 2, 10]
+
+
+def test_primal_integral() -> None:
+    """Gap 1 until 2 s, then 1/2 until 6 s, then 0 until T = 10 s: 2 + 2 + 0 = 4 s."""
+    # The best known TEL is 100: (200 - 100) / 200 = 1/2 and (100 - 100) / 100 = 0.
+    steps = primal_steps(_points((7, 6.0, 100), (7, 2.0, 200)), pd.Series({7: 100}))
+    assert integrate(steps, pd.Series({7: 10.0})).to_dict() == {7: pytest.approx(4.0)}
+
+
+def test_primal_integral_of_several_runs() -> None:
+    """Runs are integrated apart; one without a schedule has gap 1 throughout."""
+    steps = primal_steps(_points((1, 1.0, 100), (3, 0.0, 200)), pd.Series({1: 100, 2: 100, 3: 100}))
+    found = integrate(steps, pd.Series({1: 10.0, 2: 5.0, 3: 4.0}))
+    # 1 s without schedule, then optimal; 5 s without; gap 1/2 for 4 s.
+    assert found.to_dict() == {1: pytest.approx(1.0), 2: pytest.approx(5.0), 3: pytest.approx(2.0)}
+
+
+def test_worse_schedules_and_points_after_the_limit_change_nothing() -> None:
+    """Only improvements within the limit count."""
+    steps = primal_steps(_points((1, 1.0, 100), (1, 2.0, 400), (1, 11.0, 50)), pd.Series({1: 100}))
+    assert integrate(steps, pd.Series({1: 10.0}))[1] == pytest.approx(1.0)
+
+
+def test_primal_dual_integral() -> None:
+    """Gap 1 until both sides are there, then (UB - LB) / UB of the run itself."""
+    incumbents = _points((1, 1.0, 200), (1, 5.0, 100))
+    bounds = _points((1, 2.0, 50), (1, 8.0, 100))
+    found = integrate(primal_dual_steps(incumbents, bounds), pd.Series({1: 10.0}))
+    # 2 s of 1; 3 s of 150/200; 3 s of 50/100; closed for 2 s.
+    assert found[1] == pytest.approx(2 + 3 * 0.75 + 3 * 0.5)
+
+
+def test_mean_gap_over_time() -> None:
+    """Of two runs one has gap 1/2 from 2 s on and the other never a schedule."""
+    steps = pd.DataFrame({"run": [1], "seconds": [2.0], "gap": [0.5]})
+    # Before 2 s the mean is 1, after it (1/2 + 1) / 2.
+    assert mean_gap_over_time(steps, 2, np.array([1.0, 2.0, 3.0])).tolist() == [1.0, 0.75, 0.75]
+
+
+def test_profile() -> None:
+    """Ratios to the best and ρ(τ) of two methods on three instances, one of them failed."""
+    costs = pd.DataFrame({"a": [10.0, 20.0, np.nan], "b": [20.0, 10.0, 5.0]})
+    ratios = performance_ratios(costs)
+    assert ratios["a"].tolist() == [1.0, 2.0, np.inf]
+    found = profile(ratios, (1.0, 2.0, 1000.0))
+    # a is the best on one of three, within a factor of 2 on two, and never on the third.
+    assert found["a"].tolist() == pytest.approx([1 / 3, 2 / 3, 2 / 3])
+    assert found["b"].tolist() == pytest.approx([2 / 3, 1.0, 1.0])
+
+
+def test_instances_on_which_all_failed_stay_in_the_profile() -> None:
+    """Dolan and Moré count over all problems: one of two solved by nobody leaves 1/2."""
+    ratios = performance_ratios(pd.DataFrame({"a": [1.0, np.nan]}))
+    assert profile(ratios, (1.0, 10.0))["a"].tolist() == [0.5, 0.5]
+
+
+def test_exponent() -> None:
+    """Ratios 2, 4, 8 at M = 16, 256, 4096 are 2 · (M/16)^(1/4), without rest."""
+    fit = fit_exponent(pd.Series([16, 256, 4096]), pd.Series([2.0, 4.0, 8.0]))
+    assert fit is not None
+    assert fit.exponent == pytest.approx(0.25)
+    assert fit.r_squared == pytest.approx(1.0)
+
+
+def test_two_sizes_give_no_exponent() -> None:
+    """Two points always lie on a line; a third without a ratio is none."""
+    assert fit_exponent(pd.Series([16, 16, 81]), pd.Series([1.0, 2.0, 3.0])) is None
+    assert fit_exponent(pd.Series([16, 81, 256]), pd.Series([1.0, 2.0, None])) is None
+
+
+def test_constant_ratios_have_exponent_zero() -> None:
+    """A policy that is not trapped stays at 1."""
+    fit = fit_exponent(pd.Series([16, 81, 256]), pd.Series([1.0, 1.0, 1.0]))
+    assert fit is not None
+    assert fit.exponent == pytest.approx(0.0, abs=1e-12)
+    assert fit.r_squared == 1.0
+
+
+@given(
+    st.lists(st.floats(0, 1e6), min_size=1, max_size=30),
+    st.floats(0.01, 100),
+)
+def test_shifted_mean_is_between_least_and_largest(values: list[float], shift: float) -> None:
+    """It is a mean: within the range of its values, whatever the shift."""
+    found = shifted_geometric_mean(pd.Series(values), shift)
+    assert min(values) - 1e-6 <= found <= max(values) * (1 + 1e-9) + 1e-6
+
+
+@given(st.lists(st.tuples(st.floats(0, 20), st.integers(100, 1000)), max_size=12))
+def test_primal_integral_is_between_zero_and_the_limit(trace: list[tuple[float, int]]) -> None:
+    """It is at least the time to the first schedule and at most T; it ignores the order given."""
+    points = pd.DataFrame(
+        [(1, *point) for point in trace], columns=["run", "seconds", "value"]
+    ).astype({"run": int, "seconds": float, "value": float})
+    horizon = pd.Series({1: 10.0})
+    found = integrate(primal_steps(points, pd.Series({1: 100})), horizon)[1]
+    first = min((seconds for seconds, _ in trace), default=10.0)
+    assert min(first, 10.0) - 1e-9 <= found <= 10.0 + 1e-9
+    turned = integrate(primal_steps(points.iloc[::-1], pd.Series({1: 100})), horizon)[1]
+    assert turned == pytest.approx(found)
+
+
+@given(
+    st.lists(
+        st.lists(st.one_of(st.none(), st.floats(0.1, 1e3)), min_size=3, max_size=3),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_profiles_rise_to_the_share_that_was_solved(costs: list[list[float | None]]) -> None:
+    """ρ never falls, ends at the solved share, and at τ = 1 somebody is the best somewhere."""
+    table = pd.DataFrame(costs, columns=["a", "b", "c"], dtype=float)
+    found = profile(performance_ratios(table), (1.0, 1.5, 3.0, 1e9))
+    assert (found.diff().dropna() >= 0).all(axis=None)
+    assert np.allclose(found.iloc[-1], table.notna().mean())
+    assert found.iloc[0].sum() >= table.notna().any(axis=1).mean() - 1e-12

@@ -1,0 +1,201 @@
+"""The page in a real browser: sorting, filtering, both colour schemes, a phone, no injection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reports.build import build_report
+from tests.reports.hostile import NAMES
+from tests.reports.synthetic import digest, frame, many, record
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CHROMIUM = Path("/usr/bin/chromium")
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[playwright.Browser]:
+    """Debian's chromium, headless."""
+    with playwright.sync_playwright() as started:
+        # No sandbox: containers and runners run tests as root.
+        opened = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report over 40 methods and 24 instances."""
+    folder = tmp_path_factory.mktemp("report")
+    build_report(many(24, 40), folder, pages=2)
+    return folder
+
+
+def _open(browser: playwright.Browser, path: Path, **options: object) -> playwright.Page:
+    page = browser.new_context(**options).new_page()
+    page.faults = []
+    page.asked = []
+    page.on("pageerror", lambda error: page.faults.append(str(error)))
+    page.on("console", lambda told: page.faults.append(told.text) if told.type == "error" else None)
+    page.on("dialog", lambda dialog: (page.faults.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.goto(path.as_uri())
+    if path.name == "index.html":
+        page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+    return page
+
+
+def _column(page: playwright.Page, table: str, number: int) -> list[str]:
+    return page.locator(f"#{table} tbody tr td:nth-child({number})").all_text_contents()
+
+
+def test_sort_and_filter(browser: playwright.Browser, folder: Path) -> None:
+    """A click sorts numbers as numbers, a second one turns them; the filter keeps what matches."""
+    page = _open(browser, folder / "index.html")
+    head = page.locator("#statuses thead th:nth-child(2)")
+    assert head.text_content() == "runs"
+    for direction in ("ascending", "descending"):
+        page.locator("#profile-tel thead th:nth-child(3)").click()
+        page.wait_for_selector(f"#profile-tel thead th:nth-child(3)[aria-sort={direction}]")
+        shares = [float(text.rstrip(" %")) for text in _column(page, "profile-tel", 3)]
+        assert shares == sorted(shares, reverse=direction == "descending")
+        assert len(set(shares)) > 3
+    page.locator("#profile-tel input[type=search]").fill("vllm")
+    assert _column(page, "profile-tel", 1) == ["vllm-v1 *"]
+    assert page.faults == []
+
+
+def test_keyboard_reaches_sorting(browser: playwright.Browser, folder: Path) -> None:
+    """A column's head takes the focus, and Enter sorts it."""
+    page = _open(browser, folder / "index.html")
+    head = page.locator(
+        "#instances thead th:nth-child(3) [tabindex], #instances thead th:nth-child(3)[tabindex]"
+    )
+    head.first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#instances thead th:nth-child(3)[aria-sort=ascending]")
+
+
+def test_nothing_is_asked_of_the_network(browser: playwright.Browser, folder: Path) -> None:
+    """One file: besides itself only data and what it makes of them."""
+    page = _open(browser, folder / "index.html")
+    foreign = [url for url in page.asked if not url.startswith(("data:", "blob:"))]
+    assert foreign == [(folder / "index.html").as_uri()]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_page_is_wider_than_the_screen(
+    browser: playwright.Browser, folder: Path, scheme: str, width: int, tmp_path: Path
+) -> None:
+    """Tables and figures scroll inside their box; text and ground differ enough to read."""
+    for name in ("index.html", f"instances/{_some_page(folder)}"):
+        page = _open(
+            browser,
+            folder / name,
+            color_scheme=scheme,
+            viewport={"width": width, "height": 800},
+        )
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        colours = page.evaluate(
+            "['color', 'backgroundColor'].map(k => getComputedStyle(document.body)[k])"
+        )
+        ink, ground = (_luminance(colour) for colour in colours)
+        lighter, darker = max(ink, ground), min(ink, ground)
+        # WCAG 2.1, 1.4.6: 7 : 1.
+        assert (lighter + 0.05) / (darker + 0.05) >= 7
+        assert (ground < 0.5) == (scheme == "dark")
+        picture = tmp_path / "page.png"
+        page.screenshot(path=str(picture))
+        assert picture.stat().st_size > 10_000
+        assert page.faults == []
+
+
+def test_figures_follow_the_colour_scheme(browser: playwright.Browser, folder: Path) -> None:
+    """The corner of a figure is light on a light page and dark on a dark one."""
+    script = """async () => {
+      const image = document.querySelector('figure img');
+      await image.decode();
+      const canvas = document.createElement('canvas');
+      canvas.width = 20; canvas.height = 20;
+      const pen = canvas.getContext('2d');
+      pen.drawImage(image, 0, 0);
+      return pen.getImageData(1, 1, 1, 1).data[0];
+    }"""
+    light = _open(browser, folder / "index.html", color_scheme="light").evaluate(script)
+    dark = _open(browser, folder / "index.html", color_scheme="dark").evaluate(script)
+    assert light > 200 > 60 > dark
+
+
+def test_headings_and_names_for_screen_readers(browser: playwright.Browser, folder: Path) -> None:
+    """One h1, a main part, every link of the contents leads somewhere, every picture has a text."""
+    page = _open(browser, folder / "index.html")
+    assert page.locator("h1").count() == 1
+    assert page.locator("main").count() == 1
+    broken = page.evaluate(
+        "[...document.querySelectorAll('nav a')].filter("
+        "a => !document.getElementById(a.hash.slice(1))).map(a => a.hash)"
+    )
+    assert broken == []
+    assert page.locator("img:not([alt]), img[alt='']").count() == 0
+    unnamed = page.locator("input:not([aria-label]):not([id]), [role=region]:not([aria-label])")
+    assert unnamed.count() == 0
+
+
+def test_hostile_names_run_nothing(browser: playwright.Browser, tmp_path: Path) -> None:
+    """No script of a name runs, on any page, also after sorting and filtering by it."""
+    records = [
+        record(
+            instance=name,
+            instance_sha256=digest(str(k)),
+            family=name,
+            method=name,
+            detail=name,
+            bound_source=name,
+            status="crashed" if k % 3 else "feasible",
+            tel=100 + k,
+            lower_bound=50 if k % 3 else 500,
+        )
+        for k, name in enumerate(NAMES)
+    ]
+    build_report(frame(*records), tmp_path)
+    page = _open(browser, tmp_path / "index.html")
+    for section in ("runs", "failures", "instances"):
+        page.locator(f"#{section} thead th:first-child").click()
+        page.locator(f"#{section} input[type=search]").fill("<script>window.pwned=1</script>")
+    page.locator("#runs input[type=search]").fill("")
+    page.mouse.move(300, 300)
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("main script, main svg, main b").count() == 0
+    assert page.faults == []
+    shown = _column(page, "instances", 2)
+    assert shown == [
+        "<script>window.pwned=1</script>",
+        "</script><script>window.pwned=1</script>",
+    ] or (set(shown) <= set(NAMES))
+    for path in sorted((tmp_path / "instances").glob("*.html")):
+        page.goto(path.as_uri())
+        assert page.evaluate("window.pwned") is None, path.name
+    assert page.faults == []
+
+
+def test_page_is_readable_without_scripts(browser: playwright.Browser, folder: Path) -> None:
+    """With JavaScript off the tables stand there in full."""
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto((folder / "index.html").as_uri())
+    assert page.locator("#profile-tel tbody tr").count() == 40
+
+
+def _some_page(folder: Path) -> str:
+    return min(path.name for path in (folder / "instances").glob("*.html"))
+
+
+def _luminance(colour: str) -> float:
+    """Return the relative luminance of WCAG 2.1 of ``rgb(r, g, b)``."""
+    channels = [int(part) / 255 for part in colour.split("(")[1].rstrip(")").split(",")[:3]]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

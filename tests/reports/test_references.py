@@ -1,0 +1,177 @@
+"""What is known of an instance, and what cannot be true."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from reports.build import find_contradictions
+from reports.references import references
+from reports.rows import prepare
+from tests.reports.synthetic import digest, frame, record
+
+
+def _line(*records: object, **more: object) -> pd.Series:
+    return references(prepare(frame(*records)), **more).iloc[0]  # type: ignore[arg-type]
+
+
+def test_best_values_come_from_different_runs() -> None:
+    """UB is the least TEL, LB the greatest bound; with LB < UB the optimum is open."""
+    line = _line(
+        record(method="svf", tel=120),
+        record(method="highs:ilp", tel=130, lower_bound=100, bound_source="highs", seconds=3),
+        record(method="cpsat:cpsat", tel=125, lower_bound=90),
+    )
+    assert (line["upper"], line["upper_by"]) == (120, "svf")
+    assert (line["lower"], line["lower_by"]) == (100, "highs, highs:ilp")
+    assert line["standing"] == "open"
+    assert pd.isna(line["opt"])
+
+
+def test_one_engine_closes_two_make_it_certain() -> None:
+    """LB = UB by one engine is `closed`; a second one of another kind makes it `opt`."""
+    first = record(method="highs:ilp", tel=100, lower_bound=100, bound_source="highs")
+    other = record(method="highs:ilp-strong", tel=100, lower_bound=100, bound_source="highs b")
+    second = record(method="cpsat:cpsat", tel=100, lower_bound=100, bound_source="cpsat")
+    assert _line(first)["standing"] == "closed"
+    assert _line(first, other)["standing"] == "closed"
+    assert _line(first, second)["standing"] == "opt"
+    assert _line(first)["opt"] == _line(first, second)["opt"] == 100
+
+
+def test_two_engines_with_one_shared_bound_are_one_proof() -> None:
+    """Where both lean on the same certificate, nothing independent has been shown."""
+    runs = [
+        record(method=method, tel=100, lower_bound=100, bound_source="volumes")
+        for method in ("highs:ilp", "cpsat:cpsat")
+    ]
+    assert _line(*runs)["standing"] == "closed"
+
+
+def test_known_optimum_needs_no_run() -> None:
+    """An optimum by construction is known even where no method has found it."""
+    line = _line(record(tel=120, known_optimum=100))
+    assert (line["opt"], line["lower"], line["standing"]) == (100, 100, "opt")
+    assert line["upper"] == 120
+
+
+def test_no_schedule_at_all() -> None:
+    """Without a schedule and a known optimum there is nothing to compare with."""
+    line = _line(record(status="no_solution", lower_bound=50))
+    assert line["standing"] == "none"
+    assert pd.isna(line["upper"])
+
+
+def test_registry_raises_what_rows_know() -> None:
+    """Better values of the registry count, worse ones do not; its `opt` needs LB = UB."""
+    told = {digest("a"): {"upper_bound": 110, "upper_by": "highs", "lower_bound": 110, "opt": True}}
+    line = _line(record(tel=120, lower_bound=50), best_known=told)
+    assert (line["upper"], line["lower"], line["standing"]) == (110, 110, "opt")
+    assert line["upper_by"] == "highs (registry)"
+    worse = {digest("a"): {"upper_bound": 130, "lower_bound": 40, "opt": False}}
+    line = _line(record(tel=120, lower_bound=50), best_known=worse)
+    assert (line["upper"], line["lower"], line["standing"]) == (120, 50, "open")
+
+
+def test_registry_with_nulls() -> None:
+    """An entry may lack a bound."""
+    told = {digest("a"): {"upper_bound": None, "lower_bound": 60, "lower_by": None, "opt": False}}
+    line = _line(record(tel=120), best_known=told)
+    assert (line["upper"], line["lower"], line["lower_by"]) == (120, 60, "the registry")
+
+
+def test_a_bound_above_a_schedule_is_a_contradiction() -> None:
+    """It is named with both methods, and nothing is concluded from the instance's bounds."""
+    rows = frame(
+        record(method="svf", tel=100),
+        record(method="highs:ilp", tel=130, lower_bound=101),
+        record(method="cpsat:cpsat", tel=105, lower_bound=99),
+    )
+    (found,) = find_contradictions(rows)
+    assert (found.lower, found.lower_by, found.upper, found.upper_by) == (
+        101,
+        "highs:ilp",
+        100,
+        "svf",
+    )
+    line = references(prepare(rows)).iloc[0]
+    assert line["standing"] == "contradiction"
+    assert pd.isna(line["lower"])
+    assert pd.isna(line["opt"])
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        record(tel=99, known_optimum=100),
+        record(tel=120, lower_bound=101, known_optimum=100),
+    ],
+)
+def test_known_optima_can_be_contradicted(run: object) -> None:
+    """A schedule below or a bound above what the construction gives."""
+    assert len(find_contradictions(frame(run))) == 1  # type: ignore[arg-type]
+
+
+def test_registry_can_be_contradicted() -> None:
+    """A bound above the registry's schedule, and a schedule below its bound."""
+    told = {digest("a"): {"upper_bound": 100, "lower_bound": 90, "opt": False}}
+    assert len(find_contradictions(frame(record(tel=120, lower_bound=105)), told)) == 1
+    assert len(find_contradictions(frame(record(tel=85)), told)) == 1
+    assert not find_contradictions(frame(record(tel=95, lower_bound=92)), told)
+
+
+def test_bounds_of_refused_and_failed_runs_are_not_believed() -> None:
+    """What was caught already is a failure, not a second time a contradiction."""
+    rows = frame(
+        record(method="svf", tel=100),
+        record(method="cpsat:cpsat", status="error", lower_bound=500),
+        record(method="highs:ilp", status="refused", lower_bound=400),
+    )
+    assert find_contradictions(rows) == []
+    assert pd.isna(references(prepare(rows)).iloc[0]["lower"])
+
+
+def test_policies_that_keep_tokens_contradict_no_bound() -> None:
+    """vllm-v1 preempts, which OPT may not: its TEL below a bound is no error and no UB."""
+    rows = frame(
+        record(method="vllm-v1", tel=90),
+        record(method="cpsat:cpsat", tel=100, lower_bound=100, status="optimal"),
+    )
+    assert find_contradictions(rows) == []
+    line = references(prepare(rows)).iloc[0]
+    assert (line["upper"], line["opt"]) == (100, 100)
+
+
+def test_equal_names_of_different_instances_are_kept_apart() -> None:
+    """The hash says what an instance is, the name only what it is called."""
+    rows = frame(
+        record(instance="x", instance_sha256="1" * 64, tel=10),
+        record(instance="x", instance_sha256="2" * 64, tel=20, lower_bound=15),
+    )
+    assert len(references(prepare(rows))) == 2
+    assert find_contradictions(rows) == []
+
+
+def test_engines_with_several_limits_are_several_methods() -> None:
+    """Their limits are named; a policy's limit does not matter."""
+    rows = prepare(
+        frame(
+            record(method="cpsat:cpsat", tel=10, time_limit=5.0),
+            record(method="cpsat:cpsat", tel=10, time_limit=60.0),
+            record(method="svf", tel=10, time_limit=5.0),
+            record(method="svf", instance="b", tel=10, time_limit=60.0),
+        )
+    )
+    assert set(rows["label"]) == {"cpsat:cpsat, 5 s", "cpsat:cpsat, 60 s", "svf"}
+
+
+def test_the_latest_of_equal_runs_counts() -> None:
+    """An earlier run of the same method, instance, seed and limits is superseded."""
+    rows = prepare(
+        frame(
+            record(tel=10, finished_utc="2026-01-02T00:00:00+00:00"),
+            record(tel=12, finished_utc="2026-01-01T00:00:00+00:00"),
+            record(tel=11, seed=1, finished_utc="2026-01-01T00:00:00+00:00"),
+        )
+    )
+    assert rows.loc[rows["superseded"], "tel"].tolist() == [12]

@@ -1,0 +1,220 @@
+"""The tables: what they count and what they keep apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from reports.build import make_report
+from reports.common import common_costs
+from reports.parts import Report
+from reports.series import with_series
+from reports.table import Table
+from tests.reports.synthetic import frame, record
+
+
+@pytest.fixture(autouse=True)
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures take most of the time and are looked at elsewhere."""
+    monkeypatch.setattr("reports.build._figure", lambda *_: None)
+
+
+def _table(report: Report, slug: str) -> pd.DataFrame:
+    (found,) = [part for part in report.parts if isinstance(part, Table) and part.slug == slug]
+    return found.frame
+
+
+def _report(*records: Any) -> Report:
+    return make_report(frame(*records))
+
+
+def test_gaps_to_known_optima() -> None:
+    """Mean over schedules, penalty for runs without one, share optimal of all runs."""
+    line = _table(
+        _report(
+            record(instance="a", tel=100, known_optimum=100),
+            record(instance="b", tel=200, known_optimum=100),
+            record(instance="c", status="no_solution", known_optimum=100),
+        ),
+        "gaps",
+    ).iloc[0]
+    # Gaps 0 and 1/2, and 1 for the run without a schedule; one of three is optimal.
+    assert (line["mean"], line["median"], line["worst"]) == (0.25, 0.25, 0.5)
+    assert line["penalised"] == pytest.approx(0.5)
+    assert line["optimal"] == pytest.approx(1 / 3)
+    assert (line["runs"], line["unsolved"]) == (3, 1)
+
+
+def test_open_and_known_instances_never_share_a_line() -> None:
+    """Where OPT is open both gaps stand apart, and the known instance is not in them."""
+    report = _report(
+        record(instance="a", tel=100, known_optimum=100),
+        record(instance="b", tel=200),
+        record(instance="b", method="cpsat:cpsat", tel=160, lower_bound=100, seconds=5),
+    )
+    known, unknown = _table(report, "gaps"), _table(report, "gaps-open")
+    assert known["instances"].tolist() == [1]
+    line = unknown[unknown["label"] == "svf"].iloc[0]
+    # (200 - 100) / 200 to the bound and (200 - 160) / 200 to the best schedule.
+    assert (line["lower_mean"], line["upper_mean"]) == (0.5, pytest.approx(0.2))
+
+
+def test_competitive_ratio_is_an_interval_unless_known() -> None:
+    """The worst instance has the greatest lower end; 'at most' is the greatest upper end."""
+    report = _report(
+        record(instance="a", tel=150, known_optimum=100),
+        record(instance="b", tel=160),
+        record(instance="b", method="highs:ilp", tel=100, lower_bound=80, seconds=9),
+    )
+    (line,) = _table(report, "ratios").to_dict("records")
+    # 160 / 100 = 1.6 is more than 150 / 100; the bound allows 160 / 80 = 2.
+    assert line["worst"] == "[1.600, 2.000]"
+    assert (line["instance"], line["standing"], line["most"]) == ("b", "open", 2.0)
+    # Known 1.5 and [1.6, 2.0]: the mean is in [1.55, 1.75].
+    assert line["mean"] == "[1.550, 1.750]"
+
+
+def test_ratio_without_any_bound_says_so() -> None:
+    """No LB anywhere: the upper ends are unknown, not infinite and not left out."""
+    (line,) = _table(_report(record(tel=150)), "ratios").to_dict("records")
+    assert line["worst"] == "[1.000, ?]"
+    assert pd.isna(line["most"])
+
+
+def test_seeds_are_averaged_for_ratios() -> None:
+    """E[ALG] over the draws: (100 + 140) / 2 over 100."""
+    report = _report(
+        record(method="a-random", tel=100, seed=0, known_optimum=100),
+        record(method="a-random", tel=140, seed=1, known_optimum=100),
+    )
+    (line,) = _table(report, "ratios").to_dict("records")
+    assert line["worst"] == "1.200"
+
+
+def test_exponents_of_a_trap() -> None:
+    """Ratios 2, 4, 8 at M = 16, 256, 4096 give the exponent 1/4; engines have none."""
+    report = _report(
+        *[
+            record(
+                instance=f"mcsf_trap_{memory}",
+                family="mcsf-trap",
+                memory=memory,
+                n=memory,
+                tel=100 * ratio,
+                known_optimum=100,
+            )
+            for memory, ratio in ((16, 2), (256, 4), (4096, 8))
+        ]
+    )
+    (line,) = _table(report, "exponents").to_dict("records")
+    assert line["series"] == "mcsf_trap_M"
+    assert line["memory_low"] == pytest.approx(0.25)
+    assert line["memory_high"] == pytest.approx(0.25)
+    assert len(_table(report, "growth")) == 3
+
+
+def test_series_are_recognised_by_sizes_in_names() -> None:
+    """M or n in a name, or a trap's last number; numbered draws are no series."""
+    names = [
+        ("planted_12", "planted", 12, 60),
+        ("planted_30", "planted", 30, 240),
+        ("am1_00", "am1", 45, 40),
+        ("am1_01", "am1", 46, 41),
+        ("amax_trap_2_8", "amax-trap", 7, 16),
+        ("amax_trap_2_32", "amax-trap", 31, 64),
+        ("alone_16", "uniform", 3, 16),
+    ]
+    lines = pd.DataFrame(names, columns=["instance", "family", "n", "memory"])
+    found = with_series(lines.assign(id=lines["instance"]))
+    assert dict(zip(found["instance"], found["series"], strict=True)) == {
+        "planted_12": "planted_n",
+        "planted_30": "planted_n",
+        "amax_trap_2_8": "amax_trap_2_*",
+        "amax_trap_2_32": "amax_trap_2_*",
+    }
+
+
+def test_solver_table() -> None:
+    """Solved, shifted mean with the limit for the crash, integrals from the traces."""
+    report = _report(
+        record(
+            instance="a",
+            method="cpsat:cpsat",
+            status="optimal",
+            tel=100,
+            lower_bound=100,
+            seconds=3.0,
+            incumbents=[(1.0, 200), (2.0, 100)],
+            bounds=[(3.0, 100)],
+            nodes=7,
+            peak_memory=5_000_000,
+        ),
+        record(instance="b", method="cpsat:cpsat", status="crashed", seconds=0.1),
+    )
+    line = _table(report, "solvers").iloc[0]
+    assert (line["solved"], line["unsolved"], line["runs"]) == (1, 1, 2)
+    assert line["median"] == 3.0
+    # sqrt((3 + 1) · (10 + 1)) - 1.
+    assert line["shifted"] == pytest.approx(44**0.5 - 1)
+    # 1 s of 1, 1 s of 1/2, then 0; the crashed run's instance has no reference.
+    assert line["primal"] == pytest.approx(1.5)
+    # 3 s without a bound and then closed; 10 s for the crashed run.
+    assert line["primal_dual"] == pytest.approx(6.5)
+    assert (line["peak"], line["nodes"]) == (5_000_000, 7)
+
+
+def test_methods_are_compared_on_shared_instances() -> None:
+    """The method with the fewest instances leaves until half of all instances are shared."""
+    lines = [("a", k) for k in range(4)] + [("b", k) for k in range(4)] + [("c", 9)]
+    table = pd.DataFrame(lines, columns=["label", "id"]).assign(tel=1.0)
+    common = common_costs(table, "tel")
+    assert list(common.costs.columns) == ["a", "b"]
+    assert common.left_out == ("c",)
+    assert len(common.costs) == 4
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [],
+        [record(tel=10)],
+        [record(status="crashed"), record(instance="b", status="error", detail="boom")],
+        [record(instance="/x/gone.json", instance_sha256="", status="error", family="", n=0)],
+        [record(method="cpsat:cpsat", status="optimal", tel=5, lower_bound=5)],
+        [record(method="cpsat:cpsat", status="no_solution", seconds=float("nan"))],
+    ],
+    ids=["empty", "one row", "all failed", "unread", "one engine", "no seconds"],
+)
+def test_every_table_survives_little_data(records: list[Any]) -> None:
+    """Nothing, one row, failures only: a report all the same."""
+    report = make_report(frame(*records))
+    assert _table(report, "runs").shape[0] == sum(each.instance_sha256 != "" for each in records)
+
+
+def test_rows_with_missing_columns_and_values() -> None:
+    """None, NaN and text numbers as another program may have written them."""
+    rows = pd.DataFrame(
+        {
+            "instance": ["a", None, "c"],
+            "method": ["svf", "svf", float("nan")],
+            "status": ["feasible", None, "feasible"],
+            "instance_sha256": ["1" * 64, "2" * 64, "3" * 64],
+            "tel": ["12", float("nan"), "oops"],
+            "lower_bound": [float("inf"), 3.5, None],
+            "incumbents": ["not json", None, [(1, 2, 3), "ab", (0.5, 12)]],
+        }
+    )
+    report = make_report(rows)
+    # By name: the nameless one, a, c.
+    assert _table(report, "runs")["tel"].isna().tolist() == [True, False, True]
+
+
+def test_failures_are_listed_with_their_reason() -> None:
+    """Crashed, refused, memory_limit and error runs, and no others."""
+    report = _report(
+        record(instance="a", status="refused", detail="memory exceeded at 3"),
+        record(instance="b", status="no_solution"),
+    )
+    assert _table(report, "failures")["detail"].tolist() == ["memory exceeded at 3"]
