@@ -166,7 +166,12 @@ def _parts(
         solvers.solver_table(given.runs),
         solvers.solver_table_by_family(given.runs),
         _figure("gap-over-time", "Gap over time", _TIME, lambda: over_time_figure(given)),
-        _figure("tel-profiles", "Profiles of TEL", tel.note(), lambda: profile_figure(tel, "TEL")),
+        _figure(
+            "tel-profiles",
+            "Profiles of the policies' TEL",
+            tel.note(),
+            lambda: profile_figure(tel, "TEL"),
+        ),
         profiles.tel_profile(tel),
         _figure(
             "time-profiles",
@@ -187,7 +192,7 @@ _HEAT = (
 )
 _ECDF = (
     "Share of runs with at most that gap; runs without a schedule never count, so a curve may end "
-    "below 100 %. One panel per reference."
+    "below 100 %. One panel per reference, with three instances at least."
 )
 _GROWTH = "The policies that each trap hurts most; bars reach from TEL / UB to TEL / LB."
 _TIME = (

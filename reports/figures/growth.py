@@ -31,6 +31,10 @@ def growth_figure(series: pd.DataFrame) -> str | None:
     """
     frame = series[series["ratio_low"].notna()]
     frame = frame[frame["family"].map(is_trap).astype(bool)] if len(frame) else frame
+    # Several instances of one size: the worst is the one that a trap is about.
+    order = ["series", "label", "memory", "ratio_low", "n", "id"]
+    frame = frame.sort_values(order, ascending=[True, True, True, False, True, True])
+    frame = frame.drop_duplicates(["series", "label", "memory"])
     groups = [(name, group) for name, group in frame.groupby("series", sort=True)][:_MOST_PANELS]
     if not groups:
         return None

@@ -31,7 +31,8 @@ COLOURS = (
     "#7d7d7d",
     "#a3692e",
 )
-_DASHES = ("", (4, 1.5), (1, 1), (5, 1.5, 1, 1.5))
+#: Three to ten colours: neighbours in the circle of colours differ in dashes too.
+_DASHES = ("", (4, 1.5), (1, 1))
 _LONGEST_NAME = 34
 
 #: The ground goes with the ink, so that the figure is legible wherever it is embedded.

@@ -6,8 +6,9 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -17,8 +18,6 @@ from reports.slugs import slugs
 from reports.table import Column, Table
 from tests.reports.hostile import NAMES
 from tests.reports.synthetic import digest, frame, record
-
-import pandas as pd  # isort: skip
 
 _MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 
@@ -118,8 +117,9 @@ def test_every_line_of_a_markdown_table_has_all_columns(files: dict[str, str]) -
             assert len(pipes) == 1, name
 
 
-def test_paths_stay_in_the_folder(tmp_path: Path) -> None:
+def test_paths_stay_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Instances are written to plain file names below instances/, one each, whatever the case."""
+    monkeypatch.setattr("reports.build._figure", lambda *_: None)
     records = [record(instance=name, tel=10) for name in NAMES]
     written = build_report(frame(*records), tmp_path / "out")
     assert all(path.resolve().is_relative_to(tmp_path / "out") for path in written)
@@ -128,6 +128,7 @@ def test_paths_stay_in_the_folder(tmp_path: Path) -> None:
     assert len(set(pages)) == len(pages) == 2 * len(NAMES)
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.text(max_size=80), st.text(max_size=4)), unique=True, max_size=20))
 def test_slugs_are_safe_and_different(names: list[tuple[str, str]]) -> None:
     """Letters, digits, - and _ only; no two alike; the same for the same names in any order."""
@@ -146,6 +147,7 @@ def test_plain_names_are_their_own_slug() -> None:
     assert first.startswith("x--")
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text(max_size=60))
 def test_code_spans_survive_any_text(text: str) -> None:
     """In a table cell any text gives one code span (or a dash), and a second cell after it."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports.metrics.gap import gap
@@ -139,6 +139,7 @@ def test_constant_ratios_have_exponent_zero() -> None:
     assert fit.r_squared == 1.0
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     st.lists(st.floats(0, 1e6), min_size=1, max_size=30),
     st.floats(0.01, 100),
@@ -149,6 +150,7 @@ def test_shifted_mean_is_between_least_and_largest(values: list[float], shift: f
     assert min(values) - 1e-6 <= found <= max(values) * (1 + 1e-9) + 1e-6
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.floats(0, 20), st.integers(100, 1000)), max_size=12))
 def test_primal_integral_is_between_zero_and_the_limit(trace: list[tuple[float, int]]) -> None:
     """It is at least the time to the first schedule and at most T; it ignores the order given."""
@@ -163,6 +165,7 @@ def test_primal_integral_is_between_zero_and_the_limit(trace: list[tuple[float, 
     assert turned == pytest.approx(found)
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     st.lists(
         st.lists(st.one_of(st.none(), st.floats(0.1, 1e3)), min_size=3, max_size=3),
