@@ -48,7 +48,7 @@ exit codes:
   2    bad usage or bad input: one line on standard error
   5    the checker refused a schedule, or a bound is contradicted: named on standard error
   6    the store cannot be opened, read or written: one line on standard error
-  7    the engine cannot be reached: one line on standard error
+  7    the engine failed, so that runs have no row: one line on standard error
   130  interrupted: what was finished is stored
 """
 
@@ -110,6 +110,8 @@ def _run(arguments: Sequence[str]) -> int:
     if options.export:
         check_export(options.export)
     tasks = plan(read_inputs(options.inputs, _wishes(options)))
+    if options.inputs and not tasks:
+        raise InputError("expected a method (see --list), found none")
     store = _open(options.store)
     try:
         sweep = _choose(tasks, store, options)
@@ -280,6 +282,8 @@ def _finish(
 ) -> int:
     """Write what was asked for, print the summary, name what is wrong; return the exit code."""
     runs = showings(store, keys)
+    if keys is not None and len(runs) < len(keys):
+        raise EngineError(f"{len(keys) - len(runs)} runs have no row")
     written: list[Path] = []
     if options.export or options.report:
         frame = store.rows(keys)

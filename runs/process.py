@@ -101,7 +101,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=_ROOT,
-            env=os.environ | {"PYTHONPATH": str(_ROOT), "PYTHONUNBUFFERED": "1"},
+            env=os.environ | {"PYTHONPATH": _python_path(), "PYTHONUNBUFFERED": "1"},
             text=True,
             encoding="utf-8",
             errors="replace",
@@ -174,6 +174,11 @@ class Worker(Process):
     def __init__(self, job: Job) -> None:
         super().__init__("runs.worker", job.to_line(), job.memory_limit)
         self.job = job
+
+
+def _python_path() -> str:
+    """Return where modules are looked for: this project's first, then the user's."""
+    return os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def kill_tree(pid: int) -> None:

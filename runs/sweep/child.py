@@ -31,6 +31,7 @@ from runs.policy import run_policy_call
 from runs.sweep.methods import Method, read_method
 from runs.sweep.own import load_own
 from runs.sweep.task import Task
+from runs.sweep.telling import where_and_what
 from schedules import Schedule
 
 Run = Callable[[Report], None]
@@ -59,7 +60,7 @@ def main() -> None:
     except (NotApplicableError, EndlessLoopError, AdviceError) as error:
         report("error", text=str(error), outcome="no_solution")
     except (Exception, SystemExit) as error:
-        report("error", text=_told(error), outcome="error")
+        report("error", text=where_and_what(error), outcome="error")
     report("peak", bytes=_peak_memory())
     # Neither threads that a method has left behind nor the interpreter's own end are waited for.
     os._exit(0)
@@ -172,17 +173,6 @@ class _Sender:
 def _send_schedule(report: Report, schedule: Schedule, found_by: str) -> None:
     more = {key: getattr(schedule, key) for key in ("attempts", "kept") if getattr(schedule, key)}
     report("schedule", starts=list(schedule.starts), found_by=found_by, **more)
-
-
-def _told(error: BaseException) -> str:
-    """Return one line: where it happened, what, and why."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = ""
-    if trace is not None:
-        where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}: "
-    return " ".join(f"{where}{type(error).__name__}: {error}".split())[:500]
 
 
 def _be_the_first_to_go() -> None:

@@ -13,6 +13,7 @@ from runs.sweep.fingerprint import fingerprint, versions
 from runs.sweep.methods import MethodError, read_method
 from runs.sweep.row import Cost, faulty, finished
 from runs.sweep.task import Finished, Task
+from runs.sweep.telling import where_and_what
 from runs.sweep.verdict import Account
 
 #: A run is killed when it exceeds its time limit by this share and these seconds.
@@ -45,6 +46,16 @@ def execute(task: Task, stop: threading.Event | None = None) -> Finished:
         If ``stop`` was set before the run had ended.
     """
     started = time.monotonic()
+    try:
+        return _execute(task, stop or threading.Event(), started)
+    except InterruptedRunError:
+        raise
+    except Exception as error:
+        # A fault of ours is no reason to lose the other runs either.
+        return faulty(task, f"kvopt itself failed: {where_and_what(error)}", "error", started)
+
+
+def _execute(task: Task, stop: threading.Event, started: float) -> Finished:
     if task.fault:
         return faulty(task, task.fault, task.fault_status, started)
     if reason := difference(task):
@@ -54,7 +65,7 @@ def execute(task: Task, stop: threading.Event | None = None) -> Finished:
     except OSError as error:
         # The machine has no process or no memory left for it; the sweep goes on.
         return faulty(task, f"no process could be started: {error.strerror}", "error", started)
-    supervisor = _Supervisor(process, task, stop or threading.Event())
+    supervisor = _Supervisor(process, task, stop)
     outcome = supervisor.run()
     if outcome.ending == "interrupted":
         raise InterruptedRunError

@@ -10,11 +10,10 @@ from instances.files import instance_document
 from runs.process import Outcome
 from runs.provenance import provenance
 from runs.sweep.task import Finished, Record, Task
+from runs.sweep.telling import one_line
 from runs.sweep.verdict import Account
 from schedules import Status, make_schedule
 from schedules.files import schedule_document
-
-_LONGEST_DETAIL = 600
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def finished(task: Task, account: Account, outcome: Outcome, cost: Cost) -> Fini
         tel=None if account.schedule is None else account.schedule.tel,
         lower_bound=account.lower_bound,
         found_by=account.found_by,
-        bound_source=account.bound_source,
+        bound_source=one_line(account.bound_source),
         relaxation=account.relaxation,
         seconds=round(cost.seconds, 4),
         solver_seconds=account.solver_seconds,
@@ -75,13 +74,6 @@ def finished(task: Task, account: Account, outcome: Outcome, cost: Cost) -> Fini
     )
     schedule = _schedule(task, account, record, status, origin)
     return Finished(record, schedule, account.certificate, _instance(task))
-
-
-def one_line(text: str) -> str:
-    """Return text that any terminal, table and database takes: no control characters."""
-    flat = " ".join(text.split())
-    safe = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in flat)
-    return safe if len(safe) <= _LONGEST_DETAIL else safe[: _LONGEST_DETAIL - 3] + "..."
 
 
 def _of_task(task: Task) -> dict[str, Any]:

@@ -128,6 +128,7 @@ def test_an_exception_names_its_line(tmp_path: Path) -> None:
         ("return [0, -3]", "refused", ""),
         ("return [0, 10**30]", "refused", "64 bits"),
         ("report('bound', value=10**30)", "error", "64 bits"),
+        ("report('bound', value=1, source='a\\0b\\nc')\nreturn [0, 3]", "feasible", ""),
         ("report('dance')", "error", "takes schedule, bound and note"),
         ("return None", "no_solution", ""),
         ("import sys; sys.exit(3)", "error", "SystemExit"),
@@ -197,6 +198,15 @@ def test_optimal_is_counted_not_claimed() -> None:
     account.take(_event("bound", value=6, source="m"))
     assert account.status("time_limit") == "optimal"
     assert account.incumbents == [(0.5, 6)]
+
+
+def test_a_fault_of_the_sweep_itself_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It costs one run, not the others."""
+    monkeypatch.setattr(Account, "take", lambda *_: 1 // 0)
+    record = execute(_task("svf")).record
+    assert record.status == "error"
+    assert "kvopt itself failed: " in record.detail
+    assert "ZeroDivisionError" in record.detail
 
 
 def test_stop_kills_the_run(tmp_path: Path) -> None:
