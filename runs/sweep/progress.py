@@ -77,6 +77,7 @@ class _Lines:
         self._stream = stream
         self._tally = _Tally(total, jobs)
         self._started = self._last = time.monotonic()
+        self._told = 0
 
     def advance(self, record: Record) -> None:
         self._tally.add(record)
@@ -84,10 +85,12 @@ class _Lines:
             self._print()
 
     def close(self) -> None:
-        self._print()
+        if self._told < self._tally.done:
+            self._print()
 
     def _print(self) -> None:
         self._last = time.monotonic()
+        self._told = self._tally.done
         done = f"{self._tally.done}/{self._tally.total}"
         print(
             f"{self._last - self._started:9.1f} s  {done:>13}  rest about {self._tally.rest():>8}"

@@ -49,6 +49,10 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
     assert "2/10" in line
     assert "rest about  0:00:40" in line
     assert line.endswith("1 optimal, 1 crashed")
+    monkeypatch.setattr(runs.sweep.progress, "EVERY_SECONDS", 10.0)
+    shown.close()
+    assert len(stream.getvalue().splitlines()) == 1
+    shown.advance(_record("optimal"))
     shown.close()
     assert len(stream.getvalue().splitlines()) == 2
 
