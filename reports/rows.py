@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from heuristics.policy import RoundPolicy
 from heuristics.registry import policies
+from runs.sweep.contradictions import token_keeping_policies
 from runs.sweep.methods import SOLVERS
 
 _INTEGERS = ("n", "memory", "known_optimum", "seed", "tel", "lower_bound", "nodes")
@@ -100,20 +99,11 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     )
     # A method is one or the other in all its rows, also where one crashed before it said so.
     rows["engine"] = rows.groupby("method")["engine"].transform("any").astype(bool)
-    rows["preempts"] = base.isin(_preempting())
+    rows["preempts"] = base.isin(list(token_keeping_policies()))
     rows["label"] = _labels(rows)
     rows["label"] = rows["label"].where(~rows["preempts"], rows["label"] + MARK)
     rows["solved"] = rows["status"].eq("optimal") & rows["tel"].notna()
     return rows
-
-
-@cache
-def _preempting() -> list[str]:
-    return [
-        name
-        for name, policy in policies().items()
-        if isinstance(policy, RoundPolicy) and policy.keeps_tokens
-    ]
 
 
 def _labels(rows: pd.DataFrame) -> pd.Series:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from runs.arguments import count, positive
+from runs.best_known import RegistryError, known_values
 from runs.engines.engine import Engine, EngineError
 from runs.masking import mask_passwords
 from runs.store import Store, StoreError
@@ -74,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         return _run(arguments)
-    except (InputError, MethodError, SuiteError, ExportError) as error:
+    except (InputError, MethodError, SuiteError, ExportError, RegistryError) as error:
         return _fail(str(error), EXIT_BAD_INPUT)
     except StoreError as error:
         return _fail(str(error), EXIT_STORE)
@@ -292,7 +293,7 @@ def _finish(
         if options.report:
             from reports.build import build_report  # loads seaborn: seconds
 
-            build_report(frame, Path(options.report), store=store)
+            build_report(frame, Path(options.report), store=store, best_known=known_values())
             written.append(Path(options.report))
     if not options.quiet:
         statuses = Counter(run.status for run in runs)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+from heuristics.policy import RoundPolicy
+from heuristics.registry import policies
 from runs.store import Store
 from runs.sweep.verdict import CONTRADICTED
 
@@ -37,6 +40,24 @@ class Showing:
         return self.status == "refused" or self.detail.startswith(CONTRADICTED)
 
 
+@cache
+def token_keeping_policies() -> frozenset[str]:
+    """Return the names of the policies whose requests keep their tokens over an eviction.
+
+    They solve an easier problem than the one that bounds are about, so their TEL may be below OPT.
+    """
+    return frozenset(
+        name
+        for name, policy in policies().items()
+        if isinstance(policy, RoundPolicy) and policy.keeps_tokens
+    )
+
+
+def policy_name(method: str) -> str:
+    """Return the first word of a method's text, without parameters and prediction."""
+    return method.partition(" ")[0].partition("(")[0]
+
+
 def showings(store: Store, keys: Collection[str] | None) -> list[Showing]:
     """Return what stored runs show; ``keys`` None means all.
 
@@ -58,7 +79,11 @@ def alarms(runs: Sequence[Showing]) -> list[str]:
         of_instance[run.instance_sha256].append(run)
     for together in of_instance.values():
         bounds = [run for run in together if run.lower_bound is not None]
-        schedules = [run for run in together if run.tel is not None]
+        schedules = [
+            run
+            for run in together
+            if run.tel is not None and policy_name(run.method) not in token_keeping_policies()
+        ]
         if not bounds or not schedules:
             continue
         high = max(bounds, key=lambda run: run.lower_bound or 0)
