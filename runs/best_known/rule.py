@@ -21,6 +21,13 @@ TRUSTED = ("instances", "schedules")
 #: What a bound rests on that is the engine's own search, as the engines say it.
 OWN_SEARCH = {"highs": "HiGHS", "cpsat": "CP-SAT", "search": "search"}
 CONSTRUCTION = "construction"
+#: What stands before the kind of a certificate where it is named among the engines.
+CERTIFICATE = "certificate: "
+#: What evaluates each kind.
+_CERTIFIERS = {
+    "volumes": "formulations.bounds.volume",
+    "prices": "formulations.bounds.certificate",
+}
 
 
 @dataclass(frozen=True)
@@ -43,14 +50,10 @@ def decide(
     It does if the bound meets it and one of these holds:
 
     1. two engines proved it whose solvers differ and whose models share no code
-       (:func:`model_code`);
-    2. one engine proved it, or a certificate, and the instance has it as its optimum by
-       construction;
-    3. a bare certificate proves it.  That is the volume bound, or prices on memory alone with every
-       start from the arrival on allowed: both follow from the memory limit in three lines
-       (:func:`formulations.bounds.certificate.evaluate`) and are evaluated in integers each time
-       the registry is checked, so there is no search and no model that could err.  A certificate
-       with windows or groups rests on more proofs and counts as one engine only.
+       (:func:`model_code`).  A certificate that meets it is an engine in this sense: it is
+       evaluated anew in integers each time the registry is checked, by
+       :mod:`formulations.bounds.certificate` and what that imports;
+    2. one engine proved it, and the instance has it as its optimum by construction.
 
     Parameters
     ----------
@@ -63,15 +66,12 @@ def decide(
     """
     if lower < upper:
         return Verdict(False, "open")
-    meets = certificate is not None and certificate.value == upper
-    if certificate is not None and meets and certificate.bare:
-        return Verdict(True, f"certificate: {certificate.kind}")
-    pair = independent_pair(instance, [proof.method for proof in proofs])
+    one = [proof.method for proof in proofs]
+    if certificate is not None and certificate.value == upper:
+        one.append(f"{CERTIFICATE}{certificate.kind}")
+    pair = independent_pair(instance, one)
     if pair is not None:
         return Verdict(True, f"two engines: {pair[0]} and {pair[1]}")
-    one = [proof.method for proof in proofs]
-    if meets:
-        one.append("a certificate of prices with windows or groups")
     if not one:
         return Verdict(False, "by construction alone")
     if instance.known_optimum == upper:
@@ -89,13 +89,15 @@ def independent_pair(instance: Instance, methods: Iterable[str]) -> tuple[str, s
 
 
 def model_of(instance: Instance, method: str) -> tuple[str, str]:
-    """Return the solver of an engine's method and the module of its model.
+    """Return the solver of an engine's method and the module of its model, or of a certificate.
 
     Raises
     ------
     MethodError
         If it is no engine's method.
     """
+    if method.startswith(CERTIFICATE):
+        return CERTIFICATE, _CERTIFIERS[method.removeprefix(CERTIFICATE)]
     read = read_method(method)
     if read.kind != "engine":
         raise MethodError(f"{method}: expected a method of an engine")

@@ -168,7 +168,7 @@ def test_an_optimum_by_two_engines(proved: Sweep) -> None:
     assert entry["certified"]["value"] == volume_bound(FOUR)
     assert entry["history"]["upper"] == [{"value": 12, "method": "cpsat", "date": "2026-11-01"}]
     # Each of pair holds 3 token-rounds of 3: completions at 1 and 2 at the earliest.
-    assert proved.entry("pair")["reason"] == "certificate: volumes"
+    assert proved.entry("pair")["reason"] == "construction and certificate: volumes"
     assert proved.check() == 0
 
 
@@ -470,12 +470,15 @@ def test_the_rule() -> None:
     known = Instance("known", 5, FOUR.requests, known_optimum=12, known_optimum_reason="r")
     cases = [
         (FOUR, 11, ["cpsat", "highs:ilp"], bare, (False, "open")),
-        (FOUR, 12, [], bare, (True, "certificate: volumes")),
+        (FOUR, 12, [], bare, (False, "one witness only: certificate: volumes")),
+        (FOUR, 12, ["cpsat"], bare, (True, "two engines: cpsat and certificate: volumes")),
+        # Certificate and integer program take their windows from one file.
+        (FOUR, 12, ["highs:ilp"], bare, (False, "one witness only: highs:ilp, certificate")),
         (FOUR, 12, ["cpsat", "highs:ilp"], weak, (True, "two engines: cpsat and highs:ilp")),
         (FOUR, 12, ["cpsat"], weak, (False, "one witness only: cpsat")),
-        (FOUR, 12, [], grouped, (False, "one witness only: a certificate of prices")),
+        (FOUR, 12, [], grouped, (False, "one witness only: certificate: prices")),
         (known, 12, ["cpsat"], weak, (True, "construction and cpsat")),
-        (known, 12, [], grouped, (True, "construction and a certificate of prices")),
+        (known, 12, [], grouped, (True, "construction and certificate: prices")),
         (known, 12, [], weak, (False, "by construction alone")),
     ]
     for instance, lower, methods, certificate, (opt, reason) in cases:
