@@ -8,6 +8,7 @@ for about a quarter of an hour, and prints what was compared.
 from __future__ import annotations
 
 import math
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -47,19 +48,8 @@ def _drawn(number: int) -> list[tuple[Instance, int]]:
     return [(instance, brute_force_optimum(instance)) for instance in drawn]
 
 
-@cache
-def _solved(number: int, names: tuple[str, ...]) -> dict[str, list[Answer]] | AssertionError:
-    """Solve half of the draws of each kind from a good schedule, the rest from a bad one.
-
-    What an engine reports as an error is returned, so that it is not run into again for each name.
-    """
-    try:
-        return _solve_all(number, names)
-    except AssertionError as error:
-        return error
-
-
-def _solve_all(number: int, names: tuple[str, ...]) -> dict[str, list[Answer]]:
+def _solve(number: int, names: tuple[str, ...]) -> dict[str, list[Answer]]:
+    """Solve half of the draws of each kind from a good schedule, the rest from a bad one."""
     drawn = [instance for instance, _ in _drawn(number)]
     positions = range(number)
     found: dict[tuple[int, str], Answer] = {}
@@ -70,13 +60,19 @@ def _solve_all(number: int, names: tuple[str, ...]) -> dict[str, list[Answer]]:
     return {name: [found[p, name] for p in positions] for name in names}
 
 
+@cache
+def _few_of_all() -> dict[str, list[Answer]]:
+    """Solve few draws with all formulations at once; nothing where one of them fails."""
+    try:
+        return _solve(FEW, (*EXACT, *LOWER))
+    except (AssertionError, subprocess.CalledProcessError):
+        return {}
+
+
 def _answers(number: int, formulation: str) -> list[Answer]:
-    """Return the answers of one formulation; few draws are solved for all at once."""
-    names = (formulation,) if number == MANY else (*EXACT, *LOWER)
-    found = _solved(number, names)
-    if isinstance(found, AssertionError):
-        raise found
-    return found[formulation]
+    """Return the answers of one formulation, by itself if all at once failed."""
+    known = _few_of_all() if number == FEW else {}
+    return known.get(formulation) or _solve(number, (formulation,))[formulation]
 
 
 @pytest.mark.parametrize("formulation", EXACT)
