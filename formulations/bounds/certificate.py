@@ -6,7 +6,10 @@ no code with the search for prices and runs in exact arithmetic.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -16,8 +19,9 @@ from pydantic.dataclasses import dataclass
 
 from formulations.bounds.volume import volume_bound
 from formulations.groups import WindowGroup
+from formulations.patterns import PriceTable
 from formulations.windows import start_windows
-from instances import Instance
+from instances import Instance, Request
 
 #: Integers below this leave room for one addition in 64 bits.
 _SAFE = 1 << 61
@@ -45,6 +49,23 @@ class PricedGroup:
     prices: Prices
 
 
+Grid = tuple[Count, ...]
+
+
+@dataclass(frozen=True, config=_CONFIG)
+class PricedStates:
+    """Prices on states of running requests: a ``formulations.patterns.PriceTable``.
+
+    ``table`` lists the numerators by knot, then by tokens held, then by rounds left.
+    """
+
+    knots: Grid
+    tokens: Grid
+    left: Grid
+    table: Prices
+    lookahead: bool = True
+
+
 @dataclass(frozen=True, config=_CONFIG)
 class Certificate:
     """A lower bound on the TEL and what proves it.
@@ -52,7 +73,7 @@ class Certificate:
     Attributes
     ----------
     kind
-        ``volumes`` (nothing else is needed) or ``prices``.
+        ``volumes`` (nothing else is needed), ``prices`` or ``patterns``.
     value
         The bound, rounds.
     upper_bound
@@ -60,14 +81,17 @@ class Certificate:
         None where every start from the arrival on is allowed.
     denominator, memory, groups
         Prices as fractions: ``memory[t]`` / denominator on a token at time t, and those of groups.
+    states
+        Of the kind ``patterns``: prices on states, in units of 1 / denominator.
     """
 
-    kind: Literal["volumes", "prices"]
+    kind: Literal["volumes", "prices", "patterns"]
     value: Count
     upper_bound: Count | None = None
     denominator: Annotated[int, Field(strict=True, ge=1)] = 1
     memory: Prices = ()
     groups: tuple[PricedGroup, ...] = ()
+    states: PricedStates | None = None
 
     @property
     def bare(self) -> bool:
@@ -132,6 +156,22 @@ def price_certificate(
     )
 
 
+def pattern_certificate(
+    value: int, table: PriceTable, *, lookahead: bool = True, upper_bound: int | None = None
+) -> dict[str, Any]:
+    """Return the JSON object of the certificate of a bound from prices on states."""
+    states = PricedStates(
+        tuple(table.knots.tolist()),
+        tuple(table.tokens.tolist()),
+        tuple(table.left.tolist()),
+        tuple(table.numerators.ravel().tolist()),
+        lookahead,
+    )
+    return certificate_document(
+        Certificate("patterns", value, upper_bound, table.denominator, states=states)
+    )
+
+
 def certificate_schema() -> dict[str, Any]:
     """Return the JSON Schema of a certificate."""
     return _ADAPTER.json_schema()
@@ -143,7 +183,8 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
     Proof.  For ``volumes`` see :func:`formulations.bounds.volume.volume_bound`.  For ``prices``
     take a feasible schedule with starts p_i.  At every time t the tokens held are at most M, and
     of the windows of a group at most ``most`` hold a round, which is checked here for every group
-    by the conditions that ``formulations.groups`` proves sufficient.  With λ, μ ≥ 0,
+    by the conditions that ``formulations.groups`` proves sufficient.  For ``patterns`` see
+    :func:`formulations.bounds.patterns.compute_bound`.  With λ, μ ≥ 0,
 
         TEL ≥ Σ_i c_i(p_i) − M Σ_t λ_t − Σ_g most_g Σ_t μ_gt,
 
@@ -156,17 +197,21 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
     Raises
     ------
     CertificateError
-        If a group is not one, or the arrivals are not rounds.
+        If a group is not one, a grid does not hold all states, or the arrivals are not rounds.
     """
     if instance.time_unit != "round":
         raise CertificateError("expected an instance with arrivals in rounds")
     if certificate.kind == "volumes":
         return volume_bound(instance)
+    if (certificate.kind == "patterns") != (certificate.states is not None):
+        raise CertificateError("states: expected with the kind patterns, and only there")
     for number, group in enumerate(certificate.groups):
         _check_group(instance, number, group)
     latest = None
     if certificate.upper_bound is not None:
         latest = start_windows(instance, certificate.upper_bound).latest
+    if certificate.states is not None:
+        return _evaluate_states(instance, certificate, certificate.states, latest)
     total = _least_costs(instance, certificate, latest)
     total -= instance.memory * sum(certificate.memory)
     total -= sum(group.most * sum(group.prices) for group in certificate.groups)
@@ -178,7 +223,7 @@ def shrink(instance: Instance, certificate: Certificate) -> Certificate:
 
     Prices that end in zeros are cut there.
     """
-    if certificate.kind != "prices":
+    if certificate.kind == "volumes":
         return certificate
     bits = certificate.denominator.bit_length()
     for exponent in range(2, bits, 2):
@@ -206,7 +251,15 @@ def _rounded(certificate: Certificate, denominator: int) -> Certificate:
         denominator=denominator,
         memory=scaled(certificate.memory),
         groups=tuple(group for group in groups if group.prices),
+        states=_rounded_states(certificate.states, certificate.denominator, denominator),
     )
+
+
+def _rounded_states(states: PricedStates | None, old: int, new: int) -> PricedStates | None:
+    if states is None:
+        return None
+    table = tuple((2 * price * new + old) // (2 * old) for price in states.table)
+    return PricedStates(states.knots, states.tokens, states.left, table, states.lookahead)
 
 
 def _check_group(instance: Instance, number: int, group: PricedGroup) -> None:
@@ -283,3 +336,104 @@ def _running(values: Iterable[int], length: int, kind: type) -> NDArray[Any]:
     sums[1 : len(given) + 1] = np.cumsum(given)
     sums[len(given) + 1 :] = sums[len(given)]
     return sums
+
+
+def _evaluate_states(
+    instance: Instance, certificate: Certificate, states: PricedStates, latest: Sequence[int] | None
+) -> int:
+    """Return the bound of prices on states, without the compiled kernels that searched for them."""
+    knots = states.knots
+    for name, grid in (("knots", knots), ("tokens", states.tokens), ("left", states.left)):
+        if len(grid) < 2 or any(low >= high for low, high in pairwise(grid)):
+            raise CertificateError(f"states.{name}: expected two or more, increasing")
+    shape = (len(knots), len(states.tokens), len(states.left))
+    if len(states.table) != math.prod(shape) or knots[0] < 1:
+        raise CertificateError("states: expected a price for each point, and times from 1 on")
+    seen = {
+        (request.prompt + j, (request.output - j) * states.lookahead)
+        for request in instance.requests
+        for j in range(1, request.output + 1)
+    }
+    for name, grid, values in (
+        ("tokens", states.tokens, [held for held, _ in seen]),
+        ("left", states.left, [rounds for _, rounds in seen]),
+    ):
+        if min(values) < grid[0] or max(values) > grid[-1]:
+            raise CertificateError(f"states.{name}: expected to hold all states")
+    table = np.array(states.table, dtype=object).reshape(shape)
+    order = sorted(seen, key=lambda state: -state[1])
+    priced = {state: _interpolated(table, states, *state) for state in order}
+    total = sum(
+        _least_state_cost(request, priced, certificate, states, None if latest is None else last)
+        for request, last in zip(instance.requests, latest or [0] * len(instance), strict=True)
+    )
+    worths = _worths(order, priced, instance.memory, len(knots))
+    for (low, high), (here, there) in zip(pairwise(knots), pairwise(worths), strict=True):
+        width = high - low
+        total -= sum(-(-(here * (width - e) + there * e) // width) for e in range(width))
+    return -(-(total - worths[-1]) // certificate.denominator)
+
+
+def _interpolated(table: NDArray[Any], states: PricedStates, held: int, rounds: int) -> list[int]:
+    """Return the price of a state at every knot, rounded down."""
+    a = min(bisect_right(states.tokens, held), len(states.tokens) - 1)
+    c = min(bisect_right(states.left, rounds), len(states.left) - 1)
+    w0, w1 = states.tokens[a] - held, held - states.tokens[a - 1]
+    r0, r1 = states.left[c] - rounds, rounds - states.left[c - 1]
+    sums = w0 * (r0 * table[:, a - 1, c - 1] + r1 * table[:, a - 1, c])
+    sums += w1 * (r0 * table[:, a, c - 1] + r1 * table[:, a, c])
+    return [int(price) // ((w0 + w1) * (r0 + r1)) for price in sums]
+
+
+def _least_state_cost(
+    request: Request,
+    priced: dict[tuple[int, int], list[int]],
+    certificate: Certificate,
+    states: PricedStates,
+    latest: int | None,
+) -> int:
+    """Return denominator times the least priced latency of a request, starts up to ``latest``."""
+    knots, arrival = states.knots, int(request.arrival)
+    end = max(arrival, knots[-1])
+    end = end if latest is None else max(min(end, latest), arrival)
+    starts = np.arange(arrival, end + 1)
+    cost = (starts + (request.output - arrival)).astype(object) * certificate.denominator
+    for j in range(1, request.output + 1):
+        prices = priced[request.prompt + j, (request.output - j) * states.lookahead]
+        at = np.zeros(knots[-1] + request.output + arrival + 2, dtype=object)
+        for (low, high), (here, there) in zip(pairwise(knots), pairwise(prices), strict=True):
+            e = np.arange(high - low).astype(object)
+            at[low:high] = (here * (high - low - e) + there * e) // (high - low)
+        at[knots[-1]] = prices[-1]
+        cost += at[np.minimum(starts + j, len(at) - 1)]
+    return int(cost.min())
+
+
+def _worths(
+    order: Sequence[tuple[int, int]],
+    priced: dict[tuple[int, int], list[int]],
+    memory: int,
+    knots: int,
+) -> list[int]:
+    """Return the most that requests which can run together pay at each knot.
+
+    Every request is added to longer ones, so at its completion all of them hold memory.
+    """
+    most = memory // min(held for held, _ in order)
+    highest = max(max(prices) for prices in priced.values())
+    # Far below 0 stands for what cannot be; 64 bits only where they do.
+    never = -(most + 1) * (highest + 1)
+    kind: type = np.int64 if -4 * never < _SAFE else object
+    best: NDArray[Any] = np.full((most + 1, memory + 1, knots), never, dtype=kind)
+    best[0, 0] = 0
+    for held, rounds in order:
+        prices: NDArray[Any] = np.array(priced[held, rounds], dtype=kind)
+        for count in range(most):
+            room = memory - held - (count + 1) * rounds
+            if room < 0:
+                break
+            longer = best[count, : room + 1] + prices
+            best[count + 1, held : held + room + 1] = np.maximum(
+                best[count + 1, held : held + room + 1], longer
+            )
+    return [int(worth) for worth in best.max(axis=(0, 1))]

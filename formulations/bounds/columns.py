@@ -245,8 +245,10 @@ class Master:
         # Columns are added by origin, so the stack has their order.
         self._use = use
 
-    def drop(self, prices: Floats, costs: Floats, weights: Floats, above: float) -> None:
+    def drop(self, prices: Floats, costs: Floats, weights: Floats, above: float) -> Floats:
         """Drop unused columns that cost more than ``above`` rounds beyond their cluster's best.
+
+        Returns the weights of the columns that are left, in their new places.
 
         Parameters
         ----------
@@ -263,6 +265,8 @@ class Master:
         self._use = self._use[np.flatnonzero(keep)]
         self._keys, self._clusters = self._keys[keep], self._clusters[keep]
         self._origins, self._costs = self._origins[keep], self._costs[keep]
+        left: Floats = weights[keep[: len(weights)]]
+        return left
 
     def solve(self, seconds: float, threads: int) -> MasterSolution | None:
         """Solve the LP by interior point; None if HiGHS does not finish in time.

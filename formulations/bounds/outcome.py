@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.prices import PriceBound
+from formulations.patterns import PriceTable
 
 
 class Reporter(Protocol):
@@ -32,9 +33,12 @@ class Bound:
         Σ t·x of each request in the last master LP, shape (n,), rounds; None without one.
     objective
         Objective of the LP that the prices are the dual of (rounds), where it was solved.
+    table
+        The certificate of a bound from prices on states; None for other bounds.
     """
 
     value: int
     prices: PriceBound | None
     expected_starts: NDArray[np.float64] | None
     objective: float | None
+    table: PriceTable | None = None

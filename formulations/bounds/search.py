@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -160,12 +161,14 @@ class Search:
             iteration += 1
             if iteration % 4 == 0:
                 allowance = max(solution.objective - self.value, 0.001 * abs(solution.objective))
-                self.master.drop(
+                weights = self.master.drop(
                     self._prices[grid.knots],
                     self._best_costs,
                     solution.weights,
                     KEEP_FACTOR * allowance / min(len(self.groups), 1500),
                 )
+                # What comes after a deadline must find the weights where the columns are now.
+                self.solution = replace(solution, weights=weights)
         return False
 
     def _closed(self, tolerance: float) -> bool:

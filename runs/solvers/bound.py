@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from formulations.bounds.certificate import price_certificate
+from formulations.bounds.certificate import pattern_certificate, price_certificate
 from formulations.bounds.outcome import Bound
 from formulations.windows import start_windows
 from runs.job import Job, Report
@@ -36,6 +36,14 @@ def solve(job: Job, report: Report) -> None:
             prices.value, prices.denominator, prices.numerators, upper_bound=job.upper_bound
         )
         report("bound", value=prices.value, source="prices", certificate=certificate)
+    if bound.table is not None:
+        certificate = pattern_certificate(
+            bound.value,
+            bound.table,
+            lookahead=options["options"].lookahead,
+            upper_bound=job.upper_bound,
+        )
+        report("bound", value=bound.value, source="prices of patterns", certificate=certificate)
     if bound.expected_starts is not None:
         expected = bound.expected_starts.tolist()
         if bound.objective is not None:
@@ -47,7 +55,7 @@ def solve(job: Job, report: Report) -> None:
 
 
 def _solver(bound: Bound) -> str:
-    if bound.prices is None:
+    if bound.prices is None and bound.table is None:
         return ""
     import highspy  # solved the master LPs
 

@@ -21,7 +21,7 @@ from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
 
 TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
-BOUNDS = ("bound-dual", "bound-lp", "bound-volume")
+BOUNDS = ("bound-dual", "bound-lp", "bound-patterns", "bound-volume")
 
 
 def test_bounds_are_formulations() -> None:

@@ -1,0 +1,138 @@
+"""Patterns: which requests can be running at one time, given what they hold and still have left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances import Instance
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class States:
+    """States (w, r) of running requests: w tokens are held, r rounds are left; shape (states,).
+
+    Attributes
+    ----------
+    tokens, left
+        In the order of falling ``left``, then of growing ``tokens``.
+    of
+        Positions of the states through which the requests pass: (s_i + j, o_i − j) for
+        j = 1..o_i of request 0, then of request 1, ...; shape (Σ o_i,).
+    memory
+        M of the instance, tokens.
+    """
+
+    tokens: Ints
+    left: Ints
+    of: Ints
+    memory: int
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def work(self) -> int:
+        """Steps that one search for the best pattern takes at most."""
+        steps = 0
+        for w, r in zip(self.tokens.tolist(), self.left.tolist(), strict=True):
+            room = self.memory - w - r
+            steps += sum(range(room + 1, 0, -max(r, 1))) if r else room * self.most
+        return steps
+
+    @property
+    def most(self) -> int:
+        """The most requests that a pattern can hold."""
+        return self.memory // int(self.tokens.min())
+
+
+def running_states(instance: Instance, *, lookahead: bool = True) -> States:
+    """Return the states of an instance's requests while they hold memory.
+
+    Without ``lookahead`` all have r = 0: then a pattern is any set that fits in memory at once,
+    and what is proved of schedules holds all the more.
+    """
+    ages = [np.arange(1, request.output + 1) for request in instance.requests]
+    tokens = np.concatenate([r.prompt + j for r, j in zip(instance.requests, ages, strict=True)])
+    left = np.concatenate([r.output - j for r, j in zip(instance.requests, ages, strict=True)])
+    left *= lookahead
+    distinct, of = np.unique(np.stack([-left, tokens], axis=1), axis=0, return_inverse=True)
+    return States(
+        np.ascontiguousarray(distinct[:, 1]),
+        np.ascontiguousarray(-distinct[:, 0]),
+        of.ravel().astype(np.int64),
+        instance.memory,
+    )
+
+
+def is_pattern(states: Sequence[tuple[int, int]], memory: int) -> bool:
+    """Tell whether requests in these states (w, r) can run on from now within memory.
+
+    A request in state (w, r) holds w + e tokens e rounds from now, for e = 0..r.  So with the
+    states in order of r, what is held grows until one completes, and falls only there: memory
+    suffices if Σ (w' + r) ≤ M for every state (w, r), summed over the states (w', r') with
+    r' ≥ r.
+
+    *What this says of schedules.*  At any time of a feasible schedule, the states of the requests
+    that hold memory then are a pattern: what they alone hold later is at most what is held in all.
+    """
+    return all(
+        sum(held + rounds for held, left in states if left >= rounds) <= memory
+        for _, rounds in states
+    )
+
+
+@dataclass(frozen=True)
+class PriceTable:
+    """Prices π_t(w, r) ≥ 0 on states and times, linear between the points of a grid.
+
+    Attributes
+    ----------
+    knots
+        Increasing times from 1 on; before the first and after the last one prices are 0.
+    tokens, left
+        Increasing grids of w and r from 0 on that contain the states between their ends.
+    numerators
+        Prices at the points times ``denominator``, at least 0, shape (knots, tokens, left).
+    """
+
+    knots: Ints
+    tokens: Ints
+    left: Ints
+    numerators: Ints
+    denominator: int
+
+    def at_knots(self, states: States) -> Ints:
+        """Return the numerators of all states at the knots, rounded down, (knots, states)."""
+        a, b, width = _spans(self.tokens, states.tokens)
+        c, d, height = _spans(self.left, states.left)
+        table = self.numerators
+        # Weights of the lower point and of the upper one.
+        w0, w1 = self.tokens[a + 1] - states.tokens, states.tokens - self.tokens[a]
+        r0, r1 = self.left[c + 1] - states.left, states.left - self.left[c]
+        low = r0 * table[:, a, c] + r1 * table[:, a, d]
+        high = r0 * table[:, b, c] + r1 * table[:, b, d]
+        found: Ints = (w0 * low + w1 * high) // (width * height)
+        return np.ascontiguousarray(found)
+
+
+def _spans(grid: Ints, values: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the grid's points below and above each value, and their distance."""
+    below = np.clip(np.searchsorted(grid, values, side="right") - 1, 0, len(grid) - 2)
+    return below, below + 1, grid[below + 1] - grid[below]
+
+
+def hats(grid: Ints, values: Ints) -> NDArray[np.float64]:
+    """Return the weight of each grid point in linear interpolation, shape (values, points)."""
+    below, above, width = _spans(grid, values)
+    share = (values - grid[below]) / width
+    weights = np.zeros((len(values), len(grid)))
+    rows = np.arange(len(values))
+    weights[rows, below] = 1 - share
+    weights[rows, above] += share
+    return weights

@@ -1,0 +1,194 @@
+"""Patterns of running requests: against every schedule, every multiset and brute force."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.bounds.certificate import (
+    CertificateError,
+    evaluate,
+    pattern_certificate,
+    read_certificate,
+    shrink,
+)
+from formulations.bounds.pattern_kernels import best_patterns
+from formulations.bounds.patterns import evaluate as evaluate_table
+from formulations.bounds.patterns import last_starts
+from formulations.patterns import PriceTable, is_pattern, running_states
+from formulations.windows import start_windows
+from instances import Instance, Request
+from instances.families import am1, am2
+from schedules import check_schedule, make_schedule
+from tests.engine_batch import solve_batch
+from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.crowds import crowd
+from tests.oracles.draws import instances
+
+SMALL = instances(max_requests=4, max_memory=10, max_arrival=6, max_output=6)
+
+
+@given(instance=SMALL, data=st.data())
+@settings(max_examples=500, deadline=None)
+def test_what_runs_at_one_time_is_a_pattern(instance: Instance, data: st.DataObject) -> None:
+    """At every time of a feasible schedule, optimal or not, the states form a pattern."""
+    starts = [data.draw(st.integers(int(r.arrival), 16)) for r in instance.requests]
+    if not check_schedule(instance, make_schedule(instance, starts, "drawn")).valid:
+        return
+    for time in range(1, 30):
+        running = [
+            (request.prompt + time - start, start + request.output - time)
+            for request, start in zip(instance.requests, starts, strict=True)
+            if start < time <= start + request.output
+        ]
+        assert is_pattern(running, instance.memory)
+
+
+@pytest.mark.parametrize("lookahead", [True, False])
+@given(instance=instances(max_requests=3, max_memory=9, max_arrival=0), data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_best_patterns_equal_all_multisets(
+    lookahead: bool, instance: Instance, data: st.DataObject
+) -> None:
+    """Of every size the best pattern is worth what the best of all multisets of states is."""
+    states = running_states(instance, lookahead=lookahead)
+    values = data.draw(st.lists(st.integers(0, 9), min_size=len(states), max_size=len(states)))
+    found, last, before, state = best_patterns(
+        states.tokens, states.left, np.array(values), instance.memory, states.most
+    )
+    pairs = list(zip(states.tokens.tolist(), states.left.tolist(), strict=True))
+    # States without a price are left out of the search.
+    priced = [k for k, value in enumerate(values) if value]
+    for size in range(min(states.most, 4) + 1):
+        expected = max(
+            (
+                sum(values[k] for k in chosen)
+                for chosen in combinations_with_replacement(priced, size)
+                if is_pattern([pairs[k] for k in chosen], instance.memory)
+            ),
+            default=-1,
+        )
+        assert found[size] == expected
+        if expected >= 0:
+            members, step = [], last[size]
+            while step >= 0:
+                members.append(int(state[step]))
+                step = before[step]
+            assert sum(values[k] for k in members) == expected
+            assert is_pattern([pairs[k] for k in members], instance.memory)
+
+
+@st.composite
+def _tables(draw: st.DrawFn, instance: Instance) -> PriceTable:
+    """Draw prices on a drawn grid of states and times."""
+    peak = max(request.peak for request in instance.requests)
+    output = max(request.output for request in instance.requests)
+    inner = st.sets(st.integers(1, 30), max_size=3)
+    knots = sorted({1, draw(st.integers(2, 30))} | draw(inner))
+    tokens = sorted({0, peak} | {t for t in draw(inner) if t < peak})
+    left = sorted({0, max(output - 1, 1)} | {t for t in draw(inner) if t < output - 1})
+    size = len(knots) * len(tokens) * len(left)
+    numerators = draw(st.lists(st.integers(0, 40), min_size=size, max_size=size))
+    grids = [np.array(grid, dtype=np.int64) for grid in (knots, tokens, left)]
+    table = np.array(numerators, dtype=np.int64).reshape([len(grid) for grid in grids])
+    return PriceTable(*grids, table, draw(st.integers(1, 20)))
+
+
+@given(instance=SMALL, lookahead=st.booleans(), data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_any_prices_on_states_certify(
+    instance: Instance, lookahead: bool, data: st.DataObject
+) -> None:
+    """Whatever the prices, the bound is no more than the optimum, and the certificate's own."""
+    table = data.draw(_tables(instance))
+    states = running_states(instance, lookahead=lookahead)
+    optimum = brute_force_optimum(instance)
+    for known in (None, optimum):
+        windows = start_windows(instance, known) if known else None
+        latest = last_starts(instance, int(table.knots[-1]), windows)
+        bound = evaluate_table(instance, states, table, latest).bound
+        assert bound <= optimum
+        document = pattern_certificate(max(bound, 0), table, lookahead=lookahead, upper_bound=known)
+        assert evaluate(instance, read_certificate(document)) == bound
+
+
+def test_prices_on_states_by_hand() -> None:
+    """Two requests (0, 2), M = 3, price 1 on every state at times 1 and 2, nothing later.
+
+    States are (1, 1) and (2, 0).  Two of (1, 1) would hold 4 one round later, (1, 1) and (2, 0)
+    hold 3 now and 2 later: so two can run at a time, h = 2.  A start at 0 pays for two times, one
+    at 1 for one, one at 2 for none: 2 + 2, 1 + 2 + 1 and 2 + 2 rounds.  The bound is
+    2·4 − (2 + 2) = 4, the volumes' 2 + 2.  With price 1 on (1, 1) alone, h = 1: starts at 0 and 1
+    pay 1, so 2·3 − 2 = 4 again.
+    """
+    instance = Instance("two", 3, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
+    states = running_states(instance)
+    grids = [np.array(grid, dtype=np.int64) for grid in ((1, 2), (1, 2), (0, 1))]
+    latest = last_starts(instance, 2, None)
+    for prices in ([1, 1, 1, 1], [0, 1, 0, 0]):
+        table = PriceTable(*grids, np.array([prices, prices]).reshape(2, 2, 2), 1)
+        priced = evaluate_table(instance, states, table, latest)
+        assert priced.worths.tolist() == ([2, 2] if sum(prices) == 4 else [1, 1])
+        assert priced.bound == 4
+
+
+def test_growth_is_priced() -> None:
+    """Ten requests (0, 4), M = 5: the second must start 3 rounds after the first, memory says 2.
+
+    Together they hold 4 and 4 − d tokens when the first completes, so d ≥ 3 and OPT is
+    Σ (4 + 3k) = 40 + 135 = 175.  By volume 10 token-rounds take 2 rounds, about 130 together.
+    """
+    instance = Instance("equal", 5, tuple(Request(i, 0, 0, 4) for i in range(10)))
+    names = ("bound-patterns", "bound-patterns(lookahead=no)", "bound-dual")
+    full, now, memory = solve_batch([(instance, name) for name in names], seconds=20)
+    assert max(memory.bound, now.bound) < full.bound <= 175
+    assert full.bound >= 170
+
+
+DRAWS = [
+    *(am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(6)),
+    *(am2.generate(seed=seed, n=5, memory=12) for seed in range(4)),
+    *(crowd(seed) for seed in range(24)),
+]
+
+
+@pytest.mark.parametrize("name", ["bound-patterns", "bound-patterns(lookahead=no,knots=5)"])
+def test_the_bound_is_no_more_than_the_optimum(name: str) -> None:
+    """On draws of every kind, equal requests, gaps and peaks of M included."""
+    answers = solve_batch([(instance, name) for instance in DRAWS], seconds=8)
+    for instance, answer in zip(DRAWS, answers, strict=True):
+        assert answer.bound <= brute_force_optimum(instance), instance
+
+
+def test_large_memories_are_left_to_memory_prices() -> None:
+    """Where all patterns cannot be searched the bound is that of ``bound-dual``."""
+    requests = tuple(Request(i, 0, 100 + 13 * i, 300 + 7 * i) for i in range(60))
+    instance = Instance("large", 16_000, requests)
+    patterns, dual = solve_batch(
+        [(instance, "bound-patterns"), (instance, "bound-dual")], seconds=5
+    )
+    # Both stop by the clock, so they need not stop at the same prices.
+    assert patterns.bound == pytest.approx(dual.bound, rel=0.01)
+
+
+def test_certificates_on_states_are_checked() -> None:
+    """A certificate shrinks to the same bound; grids that miss a state or a price are refused."""
+    instance = Instance("two", 3, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
+    grids = [np.array(grid, dtype=np.int64) for grid in ((1, 3), (1, 2), (0, 1))]
+    table = PriceTable(*grids, np.full((2, 2, 2), 1 << 10, dtype=np.int64), 1 << 11)
+    document = pattern_certificate(4, table)
+    whole = read_certificate(document)
+    value = evaluate(instance, whole)
+    short = shrink(instance, read_certificate(document | {"value": value}))
+    assert short.denominator < whole.denominator
+    assert evaluate(instance, short) == value
+    for name, damage in (("tokens", [0, 1]), ("left", [1, 2]), ("table", [1]), ("knots", [3, 1])):
+        states = document["states"] | {name: damage}
+        with pytest.raises(CertificateError, match="states"):
+            evaluate(instance, read_certificate(document | {"states": states}))
+    with pytest.raises(CertificateError, match="kind"):
+        evaluate(instance, read_certificate({"kind": "patterns", "value": 4}))
