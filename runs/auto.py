@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
+from formulations.patterns import running_states
 from formulations.registry import formulations
 from formulations.windows import Windows, start_windows
 from instances import Instance
@@ -18,6 +20,8 @@ EXACT_UP_TO = 30
 REPAIR_UP_TO = 200
 #: Start columns up to which a relaxation with one row a round is solved.
 RELAXATION_UP_TO = 400_000
+#: Steps of one search for the best pattern up to which patterns are priced.
+PATTERN_WORK_UP_TO = 40_000_000
 #: Share of the time after which a better order found by a relaxation no longer restarts the
 #: local search.
 RESTART_UNTIL = 0.6
@@ -37,11 +41,11 @@ def solve_auto(
     """Solve an instance with what suits its size; always returns the best schedule and a bound.
 
     The quick policies and the volume bound come first.  Then local search on priority lists runs
-    beside, by size: the exact search (small), the relaxation with window groups (medium), or the
-    bound from prices on a time grid (large).  The order of a relaxation restarts the local search
-    where it is better.  Where the bound has ended, CP-SAT repairs parts of the best schedule (small
-    and medium), or a second local search with another seed takes its core.  All stop when bound and
-    schedule meet, or at the deadline.
+    beside, by size: the exact search (small), the relaxation with window groups and then the prices
+    of patterns (medium), or the bound from prices on a time grid (large).  The order of a
+    relaxation restarts the local search where it is better.  Where the bounds have ended, CP-SAT
+    repairs parts of the best schedule (small and medium), or a second local search with another
+    seed takes its core.  All stop when bound and schedule meet, or at the deadline.
 
     Parameters
     ----------
@@ -81,13 +85,16 @@ def solve_auto(
         if event.kind == "done" and sender.solver not in ("improve", "repair"):
             if progress.closed:
                 return []
+            if next_name := following.pop(name, None):
+                return [job(_SOLVERS[formulations()[next_name].kind], next_name)]
             small = len(instance) <= REPAIR_UP_TO
             return [job("repair") if small else job("improve", more_seed=1)]
         return []
 
-    name = chosen_formulation(instance, start_windows(instance, progress.schedule.tel))
+    first, *more = chosen_formulations(instance, start_windows(instance, progress.schedule.tel))
+    following = dict(pairwise([first, *more]))
     outcomes = run_team(
-        [job(_SOLVERS[formulations()[name].kind], name), job("improve")],
+        [job(_SOLVERS[formulations()[first].kind], first), job("improve")],
         listen,
         deadline=deadline,
         finished=lambda: progress.closed,
@@ -101,8 +108,12 @@ def solve_auto(
     return progress, max(outcomes, key=lambda outcome: outcome.peak_memory, default=None)
 
 
-def chosen_formulation(instance: Instance, windows: Windows) -> str:
-    """Return the formulation that runs beside the local search for an instance of this size."""
+def chosen_formulations(instance: Instance, windows: Windows) -> list[str]:
+    """Return the formulations that run beside the local search at this size, one after another."""
     if len(instance) <= EXACT_UP_TO:
-        return "layers"
-    return "lp-cliques" if windows.starts <= RELAXATION_UP_TO else "bound-dual"
+        return ["layers"]
+    if windows.starts > RELAXATION_UP_TO:
+        return ["bound-dual"]
+    # The groups are priced in seconds; the patterns give more and take minutes.
+    patterns = running_states(instance).work <= PATTERN_WORK_UP_TO
+    return ["lp-cliques", "bound-patterns"] if patterns else ["lp-cliques"]

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from formulations.bounds.volume import volume_bound
+from formulations.registry import formulations
+from formulations.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, read_instance
-from instances.families import am2, chat
-from runs.auto import solve_auto
+from instances.families import am1, am2, chat
+from runs.auto import chosen_formulations, solve_auto
 from runs.exact import Progress, final_status, warm_start_policies
 from schedules import check_schedule
 from tests.oracles.brute_force import brute_force_optimum
@@ -56,6 +58,23 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
     assert check_schedule(instance, progress.schedule).valid
     assert progress.schedule.tel <= run_policy(policies()["svf"], instance).tel
     assert volume_bound(instance) <= progress.lower_bound <= progress.schedule.tel
+
+
+@pytest.mark.parametrize(
+    ("instance", "names"),
+    [
+        (am2.generate(seed=3, n=12), ["layers"]),
+        (am1.generate(seed=0), ["lp-cliques", "bound-patterns"]),
+        # Patterns of 40 requests in 16,492 tokens are too many to search.
+        (Instance("few", 16_492, chat.generate(n=40).requests), ["lp-cliques"]),
+        (chat.generate(n=2000), ["bound-dual"]),
+    ],
+    ids=["small", "medium", "large memory", "large"],
+)
+def test_what_runs_beside_the_local_search(instance: Instance, names: list[str]) -> None:
+    """By size: exact search; groups, then patterns where these are few; prices on a grid."""
+    assert chosen_formulations(instance, start_windows(instance)) == names
+    assert all(name in formulations() for name in names)
 
 
 def test_warm_starts_begin_with_the_best_and_end_with_the_slow() -> None:
