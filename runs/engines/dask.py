@@ -30,7 +30,7 @@ _POLL_SECONDS = 0.2
 #: After so many workers have died with a run, the run is to blame.
 _DEATHS = 3
 #: How long a worker may take to hand over a result.
-_SECONDS_TO_FETCH = 30
+_SECONDS_TO_FETCH = 15
 #: Any address without a host's name would be one of this machine.
 _LOOPBACK = "127.0.0.1:0"
 
@@ -200,9 +200,10 @@ class _Sweep:
         try:
             finished = Finished.from_line(future.result(timeout=_SECONDS_TO_FETCH))
         except TimeoutError:
-            # The worker may have died with the result; then the run is taken back.
-            self._done.put(future)
-            return None
+            # The worker has died with the result, or the scheduler has lost track of it.
+            del self._running[future.key]
+            self._client.cancel([future])
+            return self._died(run)
         except CancelledError:
             raise EngineError("the connection to the Dask scheduler is lost") from None
         except KilledWorker:
