@@ -94,6 +94,15 @@ def by_key(results: list[Finished]) -> dict[str, dict[str, object]]:
     return {each.record.key: deterministic(each) for each in results}
 
 
+def hide_kvopt(folder: Path) -> None:
+    """Let processes with this folder on their path find no kvopt, though it is installed.
+
+    An empty package would not do: an editable install finds its subpackages all the same.
+    """
+    (folder / "runs").mkdir()
+    (folder / "runs" / "__init__.py").write_text("raise ModuleNotFoundError('no kvopt here')")
+
+
 def worker_of(finished: Finished) -> int:
     """Return the process number of the worker that carried out a slow run."""
     found = re.search(r"worker (\d+)", finished.record.detail)
@@ -211,8 +220,7 @@ def test_worker_without_kvopt_is_passed_over(
     cluster: DaskCluster, engine: DaskEngine, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A worker from another environment gets no runs; the others do them all."""
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "runs" / "__init__.py").write_text("")
+    hide_kvopt(tmp_path)
     stranger = cluster.add_worker(python_path=tmp_path)
     planned = tasks("fcfs", count=2)
     try:
@@ -259,8 +267,7 @@ def test_scheduler_killed(tmp_path: Path) -> None:
 
 def test_scheduler_without_kvopt(tmp_path: Path) -> None:
     """A scheduler from another environment is refused before anything is run."""
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "runs" / "__init__.py").write_text("")
+    hide_kvopt(tmp_path)
     with (
         dask_cluster(tmp_path, workers=0, python_path=tmp_path) as cluster,
         pytest.raises(EngineError, match=r"expected a scheduler started in kvopt's environment: "),
