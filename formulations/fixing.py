@@ -4,9 +4,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.bounds.clique_prices import StartCosts
+from formulations.bounds.clique_lp import Solve, lp_prices
+from formulations.bounds.clique_prices import StartCosts, start_costs
+from formulations.groups import window_groups
 from formulations.windows import Windows
 from instances import Instance
+
+#: Up to this many starts the LP takes seconds.
+STARTS_UP_TO = 20_000
+#: Seconds after which the LP is given up.
+LP_SECONDS = 20.0
+
+
+def priced_windows(
+    instance: Instance, windows: Windows, upper_bound: int | None, solve: Solve
+) -> Windows:
+    """Return windows narrowed by the prices of ``lp-cliques``, for any exact model.
+
+    They keep every schedule with TEL ≤ ``upper_bound`` that keeps to ``windows``: fixing is done
+    for ``upper_bound`` + 1, so that the known schedule stays and no model becomes infeasible.
+    ``solve`` is the engine of the process that asks (``formulations.bounds.clique_lp``).
+    Without an upper bound, or for more than ``STARTS_UP_TO`` starts, windows stay as they are.
+    """
+    if upper_bound is None or windows.starts > STARTS_UP_TO:
+        return windows
+    groups = window_groups(instance)
+    found = lp_prices(instance, windows, groups, LP_SECONDS, solve)
+    if found is None:
+        return windows
+    prices, group_prices = found
+    costs = start_costs(instance, prices, groups, group_prices, windows.latest)
+    return fixed_windows(instance, windows, costs, upper_bound + 1)
 
 
 def fixed_windows(

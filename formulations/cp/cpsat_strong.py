@@ -9,11 +9,13 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
+from formulations.bounds.clique_lp import by_glop
 from formulations.bounds.volume import volume_bound
 from formulations.cp import cpsat
 from formulations.cp._windows import StartRounds
 from formulations.cp.cpsat import model_size
 from formulations.differences import forbidden_differences
+from formulations.fixing import priced_windows
 from formulations.groups import window_groups
 from formulations.windows import start_windows as windows_from_volumes
 from instances import Instance
@@ -37,15 +39,19 @@ class Options:
     "the TEL is at least the volume bound"
     windows: bool = True
     "start windows from volumes and horizon (formulations.windows) instead of those of cpsat"
+    fixing: bool = False
+    "start windows narrowed by the prices of lp-cliques (formulations.fixing)"
 
 
 def start_windows(
     instance: Instance, upper_bound: int | None = None, options: Options | None = None
 ) -> StartRounds:
-    """Return start windows from volumes and horizon, or those of ``cpsat``."""
-    if options is not None and not options.windows:
+    """Return start windows from volumes and horizon, or those of ``cpsat``; then the fixed ones."""
+    options = options or Options()
+    if not options.windows and not options.fixing:
         return cpsat.start_windows(instance, upper_bound)
-    return windows_from_volumes(instance, upper_bound)
+    windows = windows_from_volumes(instance, upper_bound)
+    return priced_windows(instance, windows, upper_bound, by_glop) if options.fixing else windows
 
 
 def build_model(

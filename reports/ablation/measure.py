@@ -84,11 +84,17 @@ def _varied(n: int) -> Callable[[], list[Instance]]:
 
 
 def switched(formulation: Formulation) -> tuple[str, ...]:
-    """Return the formulation and, for each of its switches, the formulation with it turned."""
+    """Return the formulation and, for each of its switches, the formulation with it turned.
+
+    A number that is 0 where it is off is turned to 2.
+    """
     turned = [
-        format_formulation(formulation, {option.name: not option.default})
+        format_formulation(
+            formulation,
+            {option.name: not option.default if isinstance(option.default, bool) else 2},
+        )
         for option in formulation.options
-        if isinstance(option.default, bool)
+        if isinstance(option.default, bool) or option.default == 0
     ]
     return (formulation.name, *turned) if turned else ()
 

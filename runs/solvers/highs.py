@@ -53,7 +53,10 @@ class Compiled:
 def solve(job: Job, report: Report) -> None:
     """Build the model of a MIP formulation and solve it within the job's limits."""
     formulation, options = load_formulation(job)
-    windows = start_windows(job.instance, job.upper_bound)
+    known = start_windows(job.instance, job.upper_bound)
+    windows = known
+    if hasattr(formulation, "start_windows"):
+        windows = formulation.start_windows(job.instance, job.upper_bound, **options)
     if reason := too_large(formulation.model_size(job.instance, windows), job.memory_limit):
         report("too_large", text=reason)
         return
@@ -69,7 +72,7 @@ def solve(job: Job, report: Report) -> None:
     )
     outcome, nodes, seconds = "", 0, 0.0
     if job.relaxation or lp.num_col_ >= RELAXATION_FIRST_FROM:
-        outcome, seconds = _solve_relaxation(job, report, compiled, windows)
+        outcome, seconds = _solve_relaxation(job, report, compiled, known)
     if not job.relaxation:
         outcome, nodes, of_search = _solve_mip(job, report, compiled)
         seconds += of_search
@@ -211,7 +214,8 @@ def _solve_mip(job: Job, report: Report, compiled: Compiled) -> tuple[str, int, 
     engine.cbMipImprovingSolution.subscribe(on_improvement)
     # HiGHS logs only where it prints; this callback comes between nodes and cut rounds as well.
     engine.cbMipInterrupt.subscribe(lambda event: send_bound(event.data_out.mip_dual_bound))
-    engine.run()
+    if engine.run() == highspy.HighsStatus.kError:
+        report("error", text="HiGHS refuses to solve the model")
     info = engine.getInfo()
     send_bound(info.mip_dual_bound)
     status = engine.getModelStatus()

@@ -7,9 +7,9 @@ import math
 import psutil
 
 from formulations.bounds.certificate import price_certificate
+from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.clique_prices import start_costs
 from formulations.groups import window_groups
-from formulations.search._relaxation import lp_prices
 from formulations.search.layers import Pass
 from formulations.windows import start_windows
 from runs.job import Job, Report
@@ -39,11 +39,12 @@ def solve(job: Job, report: Report) -> None:
         return
     chosen = options["options"]
     groups = window_groups(instance) if chosen.groups and chosen.prices else []
-    costs = start_costs(instance, [], [], [])
+    costs = start_costs(instance, [], groups, [[] for _ in groups])
     if chosen.prices:
         left = PRICES_SHARE * (job.seconds - report.elapsed())
-        prices, group_prices = lp_prices(instance, windows, groups, left)
-        costs = start_costs(instance, prices, groups, group_prices)
+        if found := lp_prices(instance, windows, groups, left, by_highs):
+            prices, group_prices = found
+            costs = start_costs(instance, prices, groups, group_prices)
     report("built", columns=size, rows=0, entries=size)
     certificate = price_certificate(
         costs.bound,

@@ -5,15 +5,18 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.bounds.clique_lp import by_highs
 from formulations.bounds.clique_prices import start_costs
 from formulations.differences import forbidden_differences
-from formulations.fixing import fixed_windows
+from formulations.fixing import fixed_windows, priced_windows
 from formulations.groups import window_groups
-from formulations.windows import start_windows
+from formulations.mip import ilp_cliques
+from formulations.windows import Windows, start_windows
 from instances import Instance, Request
 from instances.families import am1, am2
 from schedules import check_schedule, make_schedule
@@ -177,10 +180,76 @@ def test_forbidden_differences_equal_the_checker(instance: Instance) -> None:
         assert forbidden != _feasible(both, starts)
 
 
+@given(instance=st.one_of(SMALL, CROWDED), rounds=st.integers(1, 5), data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_no_feasible_schedule_violates_the_lookahead(
+    instance: Instance, rounds: int, data: st.DataObject
+) -> None:
+    """Every feasible schedule, optimal or not, satisfies every growth look-ahead row."""
+    starts = [data.draw(st.integers(int(r.arrival), 12)) for r in instance.requests]
+    if not _feasible(instance, starts):
+        return
+    horizon = max(p + r.output for p, r in zip(starts, instance.requests, strict=True))
+    windows = Windows(tuple(starts), tuple(starts), horizon)
+    options = ilp_cliques.Options(groups=False, lookahead=rounds)
+    model = ilp_cliques.build_model(instance, windows, options)
+    ilp_cliques.set_starts(model, instance, starts)
+    for row in model.lookahead.values():
+        assert pyo.value(row.body) <= pyo.value(row.upper)
+
+
+def test_the_lookahead_row_by_hand() -> None:
+    """Two requests (0, 4), M = 5, d = 2, both started at 0: 2·1 + 2·2 = 6 > 5 at time 1.
+
+    Nothing completes at times 1 and 2, so the row at time 1 says W + 2·N ≤ 5.  At time 4 both
+    complete: 8 + 4 ≤ 5 + 2·n_0·2 with n_0 = 2, since no two hold more than 5 with one token each.
+    """
+    instance = Instance("two", 5, (Request(0, 0, 0, 4), Request(1, 0, 0, 4)))
+    windows = Windows((0, 0), (0, 0), 4)
+    options = ilp_cliques.Options(groups=False, lookahead=2)
+    model = ilp_cliques.build_model(instance, windows, options)
+    ilp_cliques.set_starts(model, instance, [0, 0])
+    assert [pyo.value(model.lookahead[t].body) for t in (1, 4)] == [6, 12 - 2 * 2 * 2]
+
+
+@given(instance=st.one_of(SMALL, CROWDED), above=st.integers(0, 3), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_priced_windows_keep_schedules_up_to_the_known_one(
+    instance: Instance, above: int, data: st.DataObject
+) -> None:
+    """Fixing by the LP's prices keeps every feasible schedule with TEL ≤ U in its windows."""
+    starts = [data.draw(st.integers(int(r.arrival), 12)) for r in instance.requests]
+    if not _feasible(instance, starts):
+        return
+    known = make_schedule(instance, starts, "drawn").tel + above
+    windows = start_windows(instance, known)
+    if any(start > last for start, last in zip(starts, windows.latest, strict=True)):
+        return
+    fixed = priced_windows(instance, windows, known, by_highs)
+    for i, start in enumerate(starts):
+        assert fixed.earliest[i] <= start <= fixed.latest[i]
+
+
+def test_priced_windows_narrow_and_stay_without_a_bound() -> None:
+    """On an am1 draw with its optimum known two fifths of the starts go; without one, none."""
+    instance = am1.generate(seed=0, n=12)
+    windows = start_windows(instance, 411)
+    assert priced_windows(instance, windows, None, by_highs) is windows
+    assert priced_windows(instance, windows, 411, by_highs).starts < 0.6 * windows.starts
+
+
 DRAWS = [am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(12)] + [
     am2.generate(seed=seed, n=5, memory=12) for seed in range(6)
 ]
-STRONG = ("cpsat-strong", "ilp-strong", "ilp-cliques", "layers")
+STRONG = (
+    "cpsat-strong",
+    "cpsat-strong(fixing=yes)",
+    "ilp-strong",
+    "ilp-strong(fixing=yes)",
+    "ilp-cliques",
+    "ilp-cliques(fixing=yes,lookahead=2)",
+    "layers",
+)
 
 
 @pytest.fixture(scope="module")
