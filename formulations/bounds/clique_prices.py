@@ -123,11 +123,14 @@ def start_costs(
 def _denominator(instance: Instance, floats: NDArray[np.float64], groups: int) -> int:
     """Return the largest power of two for which no intermediate number overflows."""
     horizon = floats.shape[1] + max(int(request.arrival) for request in instance.requests)
-    most = max(request.peak for request in instance.requests) + horizon + groups
+    # What one run pays, what all pay together, and what the memory is worth.
+    most = (max(request.peak for request in instance.requests) + horizon + groups) * len(instance)
+    most = max(most, instance.memory)
     total = float(np.abs(floats).sum())
     for exponent in range(40, -1, -1):
         denominator = 1 << exponent
-        # Rounding adds at most one unit a price; n costs are added up only as Python integers.
-        if 4 * most * (total * denominator + floats.size) + 2 * denominator * horizon < _SAFE:
+        # Rounding adds at most one unit a price.
+        latencies = 2 * denominator * horizon * len(instance)
+        if 4 * most * (total * denominator + floats.size) + latencies < _SAFE:
             return denominator
     raise OverflowError("prices are too large for exact 64-bit arithmetic")

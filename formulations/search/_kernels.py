@@ -36,6 +36,29 @@ def _bound(t, mask, starts, data, tables):
 
 
 @njit(cache=True)
+def _pattern_bound(t, mask, starts, data, tables):
+    """Return the bound of :func:`_bound` from prices on patterns, in the same units."""
+    arrival, _, output, before, after = data
+    later, paid, opened, tail, unit, shift = tables
+    length = len(tail) - 1
+    total = -tail[min(t, length)]
+    for i in range(len(arrival)):
+        if not (mask >> np.uint64(i)) & _ONE:
+            total += later[i, t]
+            continue
+        start = starts[i]
+        total += unit * (start + output[i] - arrival[i])
+        total += paid[i, start, min(t - start, output[i])]
+        for g in range(len(opened)):
+            if after[g, i] + before[g, i] > 0:
+                left = min(max(start - before[g, i], t), length)
+                right = min(start + after[g, i], length)
+                if right > left:
+                    total += opened[g, right] - opened[g, left]
+    return total << shift if shift >= 0 else total >> -shift
+
+
+@njit(cache=True)
 def _hash(mask, profile):
     key = mask * np.uint64(0x9E3779B97F4A7C15)
     for value in profile[1:]:
@@ -125,14 +148,14 @@ def _undominated(layer, count, compare):
 
 
 @njit(cache=True, nogil=True)
-def advance(t, now, count, following, table, data, tables, rules, best, best_starts):
+def advance(t, now, count, following, table, data, tables, of_patterns, rules, best, best_starts):
     """Decide the starts at round t for all states of a layer and fill the following layer.
 
     Parameters
     ----------
-    rules : array of int, shape (8,)
+    rules : array of int, shape (9,)
         Memory, width, least bound lost so far (written), states compared, shift rule, dominance,
-        merging of equal states, order of equal requests.
+        merging of equal states, order of equal requests, prices on patterns.
     best : array of int, shape (1,)
         TEL of the best schedule (written), with its starts in ``best_starts``.
 
@@ -175,6 +198,9 @@ def advance(t, now, count, following, table, data, tables, rules, best, best_sta
                 else:
                     value = max(bounds[state], _bound(t + 1, mask, starts, data, tables))
                     fine = value <= (best[0] - 1) * denominator
+                    if fine and rules[8]:
+                        value = max(value, _pattern_bound(t + 1, mask, starts, data, of_patterns))
+                        fine = value <= (best[0] - 1) * denominator
                     left = need
                     if fine and rules[4]:
                         tight = reach > 1 and profile[depth, 1] == memory

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.clique_prices import StartCosts
+from formulations.bounds.patterns import GroupPrices, Priced
 from formulations.groups import WindowGroup
+from formulations.patterns import States
 from formulations.windows import Windows
 from instances import Instance
 
@@ -18,6 +20,10 @@ RELAXATION = False
 
 #: States kept per round in successive passes; the first passes look for good schedules.
 WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000, 12_000_000)
+#: Passes without the prices on patterns, which take longer to find than these.
+NARROW = 3
+#: Table entries up to which prices on patterns are used.
+PATTERN_ENTRIES_UP_TO = 40_000_000
 #: Sets of started requests are the bits of one word.
 REQUESTS_UP_TO = 63
 _NONE = 1 << 62
@@ -39,8 +45,19 @@ class Options:
     "bound states by the LP's prices, else by latencies alone"
     groups: bool = True
     "prices on window groups beside those on memory"
+    patterns: bool = True
+    "prices on what a request holds and has left, once narrow passes have found no proof"
     compare: int = 64
     "states that one state is compared with for dominance"
+
+
+@dataclass(frozen=True)
+class PatternPrices:
+    """Prices on states of running requests, beside those of window groups, for :func:`search`."""
+
+    states: States
+    priced: Priced
+    groups: GroupPrices
 
 
 @dataclass(frozen=True)
@@ -69,6 +86,7 @@ def search(
     on_pass: Callable[[Pass], None],
     out_of_time: Callable[[], bool] = lambda: False,
     options: Options | None = None,
+    patterns: PatternPrices | None = None,
     widths: tuple[int, ...] = WIDTHS,
     memory_bytes: float = 2e9,
 ) -> None:
@@ -86,6 +104,11 @@ def search(
     far, plus the least priced cost of each other request over starts from t on, plus the priced
     tokens and windows of S, less M Σ λ + Σ most μ, bounds every completion.  A state whose bound
     exceeds U − 1 has no completion better than U.
+
+    *Patterns.*  The same with prices π on states of running requests and the worths h
+    (``formulations.bounds.patterns``) in place of λ and M λ: what is priced at the times after t
+    is again a sum over requests, and what runs at such a time pays at most h.  The larger of
+    the two bounds counts.
 
     *Equal states.*  Completions depend on S and the tokens held after t only, so of two states
     equal in both the cheaper is kept.
@@ -134,6 +157,10 @@ def search(
     data = (*columns, before, after)
     last = max(windows.latest)
     tables = _tables(instance, groups, costs, last + 1, data)
+    of_patterns = _no_patterns()
+    if patterns is not None and patterns.priced.bound > 0:
+        of_patterns = _pattern_tables(instance, patterns, costs, last + 1, data) or of_patterns
+    use_patterns = len(of_patterns[3]) > 0
     tel, starts = incumbent
     best = np.array([tel], dtype=np.int64)
     # Half the memory where the numbers are small enough.
@@ -153,6 +180,7 @@ def search(
                 options.dominance,
                 options.merge,
                 options.equal,
+                use_patterns,
             ],
             dtype=np.int64,
         )
@@ -165,7 +193,17 @@ def search(
             if out_of_time():
                 return
             count = _kernels.advance(
-                t, layers[0], count, layers[1], table, data, tables, settings, best, best_starts
+                t,
+                layers[0],
+                count,
+                layers[1],
+                table,
+                data,
+                tables,
+                of_patterns,
+                settings,
+                best,
+                best_starts,
             )
             layers.reverse()
             total += count
@@ -229,32 +267,13 @@ def _tables(
     end = max(rounds, length, max(int(r.arrival) for r in instance.requests)) + widest + 1
     later = np.empty((len(instance), rounds + 1), dtype=np.int64)
     starts = np.arange(end + 1, dtype=np.int64)
-    froms = np.arange(rounds + 1)
     for i, request in enumerate(instance.requests):
         arrival = int(request.arrival)
         low = np.minimum(starts + 1, length)
         high = np.minimum(starts + request.output + 1, length)
         base = (starts + request.output - arrival) * denominator
         base += (request.prompt - starts) * (sums[high] - sums[low]) + moments[high] - moments[low]
-
-        def windows_from(
-            cut: NDArray[np.int64], at: NDArray[np.int64], i: int = i
-        ) -> NDArray[np.int64]:
-            total = np.zeros(len(at), dtype=np.int64)
-            for g in range(len(groups)):
-                if before[g, i] + after[g, i] > 0:
-                    left = np.clip(np.maximum(at - before[g, i], cut), 0, length)
-                    right = np.clip(at + after[g, i], 0, length)
-                    total += opened[g, np.maximum(left, right)] - opened[g, left]
-            return total
-
-        whole = base + windows_from(np.zeros_like(starts), starts)
-        suffix = np.minimum.accumulate(whole[::-1])[::-1]
-        least = suffix[np.maximum(np.minimum(froms + widest, end), arrival)]
-        for shift in range(widest):
-            at = np.maximum(froms + shift, arrival)
-            least = np.minimum(least, base[at] + windows_from(froms, at))
-        later[i] = least
+        later[i] = _least_from(base, arrival, rounds, opened, before[:, i], after[:, i], widest)
     weights = np.array([group.most for group in groups], dtype=np.int64)
     tail = instance.memory * (sums[-1] - sums)
     # Times after t, rounds from t on.
@@ -262,3 +281,116 @@ def _tables(
     if len(groups):
         tail = tail + weights @ (opened[:, -1:] - opened)
     return later, sums, moments, opened, tail, denominator
+
+
+def _least_from(
+    base: NDArray[np.int64],
+    arrival: int,
+    rounds: int,
+    opened: NDArray[np.int64],
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
+    widest: int,
+) -> NDArray[np.int64]:
+    """Return the least cost of one request over starts from max(t, arrival) on, for t = 0..rounds.
+
+    Parameters
+    ----------
+    base
+        Cost of the starts 0, 1, ... but for window groups; past its end a start only costs more.
+    opened
+        Prices of each group before round t, shape (groups, length + 1); windows are cut at t.
+    before, after
+        Rounds of the request's window in each group.
+    """
+    length = opened.shape[1] - 1
+    end = len(base) - 1
+
+    def windows_from(cut: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.int64]:
+        total = np.zeros(len(at), dtype=np.int64)
+        for g in range(len(opened)):
+            if before[g] + after[g] > 0:
+                left = np.clip(np.maximum(at - before[g], cut), 0, length)
+                right = np.clip(at + after[g], 0, length)
+                total += opened[g, np.maximum(left, right)] - opened[g, left]
+        return total
+
+    starts = np.arange(end + 1, dtype=np.int64)
+    froms = np.arange(rounds + 1)
+    whole = base + windows_from(np.zeros_like(starts), starts)
+    suffix = np.minimum.accumulate(whole[::-1])[::-1]
+    least = suffix[np.maximum(np.minimum(froms + widest, end), arrival)]
+    for shift in range(widest):
+        at = np.maximum(froms + shift, arrival)
+        least = np.minimum(least, base[at] + windows_from(froms, at))
+    return least
+
+
+def _no_patterns() -> tuple[Any, ...]:
+    """Return empty tables of the form of :func:`_pattern_tables`."""
+    nothing = np.zeros((0, 0), dtype=np.int64)
+    return nothing, np.zeros((0, 0, 0), dtype=np.int64), nothing, nothing.ravel(), 0, 0
+
+
+def _pattern_tables(
+    instance: Instance,
+    patterns: PatternPrices,
+    costs: StartCosts,
+    rounds: int,
+    data: tuple[NDArray[np.int64], ...],
+) -> tuple[Any, ...] | None:
+    """Return least costs, what runs still pay, group prices, tails, unit, and shift.
+
+    ``paid[i, p, k]`` is what request i, started at p, pays for its tokens after the k-th.  All
+    are numerators of the prices' own denominator, the unit, a power of two; shifted to the left (to
+    the right if negative) they are ones of ``costs``.  None if the tables would be too
+    large, or numbers too large for 64 bits.
+    """
+    *_, before, after = data
+    table, unit = patterns.priced.table, patterns.priced.denominator
+    knots, worths = table.knots, patterns.priced.worths
+    values = table.at_knots(patterns.states)
+    prices = patterns.groups.rounded(unit)
+    times = np.arange(int(knots[-1]) + 1)
+    span = np.clip(np.searchsorted(knots, times, side="right") - 1, 0, len(knots) - 2)
+    low, high = knots[span], knots[span + 1]
+    # As in formulations.bounds.patterns.evaluate: prices rounded down, worths rounded up.
+    worth = -(-((high - times) * worths[span] + (times - low) * worths[span + 1]) // (high - low))
+    worth[: knots[0]] = 0
+    length = max(len(times), prices.shape[1])
+    widest = int(before.max()) if before.size else 0
+    end = max(rounds, length, max(int(r.arrival) for r in instance.requests)) + widest + 1
+    longest = max(request.output for request in instance.requests)
+    if len(instance) * (end + 1) * (longest + 1) > PATTERN_ENTRIES_UP_TO:
+        return None
+    opened = np.zeros((len(prices), length + 1), dtype=np.int64)
+    np.cumsum(prices, axis=1, out=opened[:, 1 : prices.shape[1] + 1])
+    opened[:, prices.shape[1] + 1 :] = opened[:, [prices.shape[1]]]
+    paid = np.zeros((len(instance), end + 1, longest + 1), dtype=np.int64)
+    later = np.empty((len(instance), rounds + 1), dtype=np.int64)
+    starts = np.arange(end + 1, dtype=np.int64)
+    offsets = np.concatenate(([0], np.cumsum(instance.outputs)))
+    for i, request in enumerate(instance.requests):
+        of = values[:, patterns.states.of[offsets[i] : offsets[i + 1]]]
+        low_part = (high - times)[:, None] * of[span] + (times - low)[:, None] * of[span + 1]
+        price = low_part // (high - low)[:, None]
+        price[: knots[0]] = 0
+        price = np.concatenate((price, np.zeros((1, request.output), dtype=np.int64)))
+        at = np.minimum(starts[:, None] + np.arange(1, request.output + 1), len(times))
+        token = price[at, np.arange(request.output)]
+        paid[i, :, : request.output] = np.cumsum(token[:, ::-1], axis=1)[:, ::-1]
+        base = (starts + request.output - int(request.arrival)) * unit + paid[i, :, 0]
+        later[i] = _least_from(
+            base, int(request.arrival), rounds, opened, before[:, i], after[:, i], widest
+        )
+    weights = np.array([group.most for group in patterns.groups.groups], dtype=np.int64)
+    tail = np.zeros(length + 1, dtype=np.int64)
+    tail[: len(worth)] = worth[::-1].cumsum()[::-1] - worth
+    if len(weights):
+        tail += weights @ (opened[:, -1:] - opened)
+    largest = int(worth.sum()) + patterns.groups.constant(unit)
+    largest += len(instance) * int(later.max(initial=0))
+    if max(largest, largest * costs.denominator // unit) >= _NONE:
+        return None
+    shift = costs.denominator.bit_length() - unit.bit_length()
+    return later, paid, opened, tail, unit, shift

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import math
+import time
 
+import numpy as np
 import psutil
 
 from formulations.bounds.certificate import price_certificate
 from formulations.bounds.clique_lp import by_highs, lp_prices
-from formulations.bounds.clique_prices import start_costs
-from formulations.groups import window_groups
-from formulations.search.layers import Pass
-from formulations.windows import start_windows
+from formulations.bounds.clique_prices import StartCosts, start_costs
+from formulations.bounds.patterns import GroupPrices, Options, price_patterns
+from formulations.groups import WindowGroup, window_groups
+from formulations.patterns import running_states
+from formulations.search.layers import Pass, PatternPrices
+from formulations.windows import Windows, start_windows
 from runs.job import Job, Report
 from runs.solvers.loading import load_formulation
 from runs.solvers.size import too_large
 
 #: Share of the time that the prices may take.
 PRICES_SHARE = 0.3
+#: Share of the time left, and seconds, that the prices on patterns may take.
+PATTERN_SHARE, PATTERN_SECONDS = 0.25, 60.0
+#: Steps of one search for the best pattern beyond which there are no prices on patterns.
+PATTERN_WORK_UP_TO = 40_000_000
+#: How many grids of states they are refined to.
+PATTERN_GRIDS = 3
 #: Share of the memory that may be used, for the layers of the search.
 MEMORY_SHARE = 0.5
 
@@ -56,25 +66,66 @@ def solve(job: Job, report: Report) -> None:
     bound = min(costs.bound, job.upper_bound)
     report("bound", value=bound, source="prices", certificate=certificate)
     states, outcome = 0, "limit"
+    best = Pass(job.upper_bound, list(job.warm_start), bound, 0, 0, False)
+    priced = chosen.prices and chosen.patterns
     available = psutil.virtual_memory().available
 
     def on_pass(found: Pass) -> None:
-        nonlocal states, outcome
+        nonlocal states, outcome, best
         states += found.states
+        best = found
         report("schedule", starts=found.starts)
         report("bound", value=found.bound, source="search")
         if found.complete:
             outcome = "optimal"
 
-    formulation.search(
-        instance,
-        windows,
-        groups,
-        costs,
-        (job.upper_bound, list(job.warm_start)),
-        on_pass,
-        lambda: report.elapsed() > job.seconds,
-        options=chosen,
-        memory_bytes=MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf)),
-    )
+    def run(widths: tuple[int, ...], patterns: PatternPrices | None = None) -> None:
+        formulation.search(
+            instance,
+            windows,
+            groups,
+            costs,
+            (best.tel, best.starts),
+            on_pass,
+            lambda: report.elapsed() > job.seconds,
+            options=chosen,
+            patterns=patterns,
+            widths=widths,
+            memory_bytes=MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf)),
+        )
+
+    run(formulation.WIDTHS[: formulation.NARROW])
+    left = job.seconds - report.elapsed()
+    if outcome != "optimal" and left > 0:
+        # The last narrow pass again, with better prices: its bound may do.
+        patterns = _pattern_prices(job, groups, costs, windows, best, left) if priced else None
+        skipped = formulation.NARROW - (patterns is not None)
+        run(formulation.WIDTHS[skipped:], patterns)
     report("done", solver="kvopt search", nodes=states, outcome=outcome)
+
+
+def _pattern_prices(
+    job: Job,
+    groups: list[WindowGroup],
+    costs: StartCosts,
+    windows: Windows,
+    best: Pass,
+    left: float,
+) -> PatternPrices | None:
+    """Return prices on patterns beside the window groups' prices; None where there are too many."""
+    states = running_states(job.instance)
+    if states.work > PATTERN_WORK_UP_TO:
+        return None
+    of_groups = GroupPrices(groups, costs.groups, costs.denominator)
+    priced = price_patterns(
+        job.instance,
+        states,
+        deadline=time.monotonic() + min(PATTERN_SHARE * left, PATTERN_SECONDS),
+        windows=windows,
+        known_starts=np.array(best.starts, dtype=np.int64),
+        groups=of_groups,
+        memory=costs.memory / costs.denominator,
+        threads=job.threads,
+        options=Options(grids=PATTERN_GRIDS),
+    )
+    return PatternPrices(states, priced, of_groups)
