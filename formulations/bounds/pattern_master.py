@@ -56,9 +56,7 @@ class PatternMaster:
         self._states, self._n = states, len(instance)
         self._outputs = instance.outputs
         self._offsets = np.concatenate(([0], np.cumsum(self._outputs)))
-        self._arrivals = instance.arrivals
-        self._constant = float((instance.outputs - instance.arrivals).sum())
-        self._beside: list[Floats] | None = None
+        self._constant = int((instance.outputs - instance.arrivals).sum())
         self.owners: Ints = np.empty(0, dtype=np.int64)
         self.starts: Ints = np.empty(0, dtype=np.int64)
         self._start_keys: set[tuple[int, int]] = set()
@@ -66,11 +64,6 @@ class PatternMaster:
         self._patterns: list[Ints] = []
         self._pattern_keys: set[tuple[int, bytes]] = set()
         self.refine(grids)
-
-    def charge(self, beside: list[Floats], constant: float) -> None:
-        """Let the starts from the arrival of each request on cost more, all together less."""
-        self._beside = beside
-        self._constant -= constant
 
     def refine(self, grids: Grids) -> None:
         """Take other grids with the same number of knots, and count the columns' use anew."""
@@ -194,13 +187,9 @@ class PatternMaster:
         lp.num_col_, lp.num_row_ = columns, points + self._n + knots
         mean = max(1.0, float(self.starts.mean()))
         unit = np.repeat(self.weights, self._points)[real] / mean
-        paid = self.starts.astype(np.float64)
-        if self._beside is not None:
-            after = self.starts - self._arrivals[self.owners]
-            paid += [self._beside[i][k] for i, k in zip(self.owners, after, strict=True)]
         lp.col_cost_ = np.concatenate(
             (
-                paid / mean,
+                self.starts / mean,
                 np.zeros(patterns),
                 high.ravel()[real] * unit,
                 -low.ravel()[real] * unit,

@@ -13,7 +13,6 @@ from formulations.bounds.columns import group_requests
 from formulations.bounds.outcome import Bound, Reporter
 from formulations.bounds.pattern_master import Floats, Grids, PatternMaster, Solution
 from formulations.bounds.search import fitted_knots, fluid_prices, likely_horizon
-from formulations.groups import WindowGroup
 from formulations.patterns import Ints, PriceTable, States, hats, running_states
 from formulations.windows import Windows
 from instances import Instance
@@ -106,68 +105,19 @@ def price_patterns(
     deadline: float,
     windows: Windows,
     known_starts: Ints,
-    groups: GroupPrices,
     memory: Floats,
     threads: int = 1,
     options: Options | None = None,
 ) -> Priced:
-    """Return the best prices on states found by the deadline, beside given prices of groups.
+    """Return the best prices on states found by the deadline.
 
     ``memory`` are good prices on tokens at times 0, 1, ..., the first that are tried.
     """
     options = options or Options()
-    search = _Search(
-        instance, states, windows, deadline, lambda *_, **__: None, threads, options, groups
-    )
+    search = _Search(instance, states, windows, deadline, lambda *_, **__: None, threads, options)
     search.try_tokens(memory)
     search.run(known_starts, options.grids)
     return search.priced
-
-
-@dataclass(frozen=True)
-class GroupPrices:
-    """Prices μ on window groups (``formulations.groups``), paid by starts beside the states.
-
-    ``numerators`` / denominator is the price of each group and round, shape (groups, rounds), at
-    least 0; the denominator is a power of two.
-    """
-
-    groups: list[WindowGroup]
-    numerators: Ints
-    denominator: int
-
-    @property
-    def last_start(self) -> int:
-        """The last start that can pay: none later meets a priced round."""
-        longest = max((m.before for group in self.groups for m in group.members), default=0)
-        return len(self.numerators.T) + longest
-
-    def rounded(self, denominator: int) -> Ints:
-        """Return the prices as numerators of another power of two, rounded down."""
-        if denominator >= self.denominator:
-            return self.numerators * (denominator // self.denominator)
-        return self.numerators // (self.denominator // denominator)
-
-    def constant(self, denominator: int) -> int:
-        """Return Σ_g most_g Σ_t μ_gt, a numerator."""
-        rows = self.rounded(denominator)
-        return sum(g.most * int(row.sum()) for g, row in zip(self.groups, rows, strict=True))
-
-    def costs(self, arrivals: Ints, latest: Ints, denominator: int) -> list[Ints]:
-        """Return what the starts arrivals_i..latest_i of each request pay, numerators."""
-        rows = self.rounded(denominator)
-        rounds = rows.shape[1]
-        sums = np.zeros((len(rows), rounds + 1), dtype=np.int64)
-        np.cumsum(rows, axis=1, out=sums[:, 1:])
-        costs = [np.zeros(b - a + 1, dtype=np.int64) for a, b in zip(arrivals, latest, strict=True)]
-        for g, group in enumerate(self.groups):
-            for member in group.members:
-                i = member.request
-                starts = np.arange(arrivals[i], latest[i] + 1)
-                opens = np.clip(starts - member.before, 0, rounds)
-                closes = np.maximum(np.clip(starts + member.after, 0, rounds), opens)
-                costs[i] += sums[g, closes] - sums[g, opens]
-        return costs
 
 
 @dataclass(frozen=True)
@@ -210,12 +160,8 @@ def evaluate(
     table: PriceTable,
     latest: Ints,
     pool: ThreadPoolExecutor | None = None,
-    groups: GroupPrices | None = None,
 ) -> Priced:
     """Evaluate the Lagrangian of :func:`compute_bound` exactly, as an integer times 1/denominator.
-
-    With ``groups`` a start pays μ for the rounds of its windows as well, and Σ most·μ is taken
-    off, as in ``formulations.bounds.clique_prices``.
 
     Between knots a < b let the price at time t be the interpolation of those at the knots, rounded
     down.  A pattern pays at t at most the same interpolation of what it pays at the knots, so
@@ -251,13 +197,9 @@ def evaluate(
     knots = range(len(table.knots))
     found = list(pool.map(at_knot, knots)) if pool else [at_knot(knot) for knot in knots]
     worths = np.array([worth for worth, _ in found], dtype=np.int64)
-    if groups is not None:
-        flat += np.concatenate(groups.costs(arrivals, latest, table.denominator))
     costs = np.split(flat, places[1:-1])
     total = sum(int(cost.min()) for cost in costs)
     total += table.denominator * int((outputs - arrivals).sum())
-    if groups is not None:
-        total -= groups.constant(table.denominator)
     for low, high, here, there in zip(
         table.knots[:-1], table.knots[1:], worths[:-1], worths[1:], strict=True
     ):
@@ -281,26 +223,16 @@ class _Search:
         report: Reporter,
         threads: int,
         options: Options,
-        groups: GroupPrices | None = None,
     ) -> None:
         self._instance, self._states, self._report = instance, states, report
         self._deadline, self._threads = deadline, threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        self._groups = groups
         distinct = group_requests(instance)
         horizon = max(likely_horizon(instance, distinct), 2)
-        self._latest = last_starts(
-            instance, max(horizon, groups.last_start if groups else 0), windows
-        )
+        self._latest = last_starts(instance, horizon, windows)
         fluid = fluid_prices(instance, distinct, horizon)
         knots = fitted_knots(fluid, max(options.knots, 2))
         self._master = PatternMaster(instance, states, _grids(states, knots, 0))
-        if groups is not None:
-            beside = groups.costs(instance.arrivals, self._latest, groups.denominator)
-            self._master.charge(
-                [cost / groups.denominator for cost in beside],
-                groups.constant(groups.denominator) / groups.denominator,
-            )
         self._solution: Solution | None = None
         self._reach = FIRST_REACH
         self._scale = np.maximum(fluid[knots], 0.02 * fluid.max())[:, None, None]
@@ -404,13 +336,8 @@ class _Search:
         return Bound(self._priced.bound, None, expected, None, self._table)
 
     def _evaluate(self, prices: Floats) -> tuple[PriceTable, Priced]:
-        beside = 0.0
-        if self._groups is not None:
-            beside = float(self._groups.numerators.sum()) / self._groups.denominator
-        table = rounded_table(self._instance, self._states, self._master.grids, prices, beside)
-        return table, evaluate(
-            self._instance, self._states, table, self._latest, self._pool, self._groups
-        )
+        table = rounded_table(self._instance, self._states, self._master.grids, prices)
+        return table, evaluate(self._instance, self._states, table, self._latest, self._pool)
 
     def _try(self, prices: Floats) -> int:
         """Evaluate prices, keep them if they are the best, add columns; return how many are new."""
@@ -484,12 +411,8 @@ def _grids(states: States, knots: Ints, level: int) -> Grids:
     )
 
 
-def rounded_table(
-    instance: Instance, states: States, grids: Grids, prices: Floats, beside: float = 0.0
-) -> PriceTable:
+def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floats) -> PriceTable:
     """Return prices in the grids' shape as fractions of a denominator safe for 64 bits.
-
-    ``beside`` is what a start can pay at most for anything else, rounds.
 
     Raises
     ------
@@ -505,7 +428,7 @@ def rounded_table(
     payers = max(states.most, int(instance.outputs.max()))
     rounds = int(grids.knots[-1] + instance.arrivals.max() + instance.outputs.max()) + 1
     largest = float(floats.max(initial=0.0)) + 1
-    factor = largest * (max(span, 4) * payers + 4 * cell) + rounds + beside
+    factor = largest * (max(span, 4) * payers + 4 * cell) + rounds
     denominator = 1 << 24
     while denominator > 1 and factor * denominator >= _SAFE:
         denominator >>= 1

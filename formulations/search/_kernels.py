@@ -38,8 +38,8 @@ def _bound(t, mask, starts, data, tables):
 @njit(cache=True)
 def _pattern_bound(t, mask, starts, data, tables):
     """Return the bound of :func:`_bound` from prices on patterns, in the same units."""
-    arrival, _, output, before, after = data
-    later, paid, opened, tail, unit, shift = tables
+    arrival, _, output, _, _ = data
+    later, paid, tail, unit, shift = tables
     length = len(tail) - 1
     total = -tail[min(t, length)]
     for i in range(len(arrival)):
@@ -49,12 +49,6 @@ def _pattern_bound(t, mask, starts, data, tables):
         start = starts[i]
         total += unit * (start + output[i] - arrival[i])
         total += paid[i, start, min(t - start, output[i])]
-        for g in range(len(opened)):
-            if after[g, i] + before[g, i] > 0:
-                left = min(max(start - before[g, i], t), length)
-                right = min(start + after[g, i], length)
-                if right > left:
-                    total += opened[g, right] - opened[g, left]
     return total << shift if shift >= 0 else total >> -shift
 
 

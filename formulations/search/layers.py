@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.clique_prices import StartCosts
-from formulations.bounds.patterns import GroupPrices, Priced
+from formulations.bounds.patterns import Priced
 from formulations.groups import WindowGroup
 from formulations.patterns import States
 from formulations.windows import Windows
@@ -53,11 +53,10 @@ class Options:
 
 @dataclass(frozen=True)
 class PatternPrices:
-    """Prices on states of running requests, beside those of window groups, for :func:`search`."""
+    """Prices on states of running requests, for :func:`search`."""
 
     states: States
     priced: Priced
-    groups: GroupPrices
 
 
 @dataclass(frozen=True)
@@ -159,8 +158,8 @@ def search(
     tables = _tables(instance, groups, costs, last + 1, data)
     of_patterns = _no_patterns()
     if patterns is not None and patterns.priced.bound > 0:
-        of_patterns = _pattern_tables(instance, patterns, costs, last + 1, data) or of_patterns
-    use_patterns = len(of_patterns[3]) > 0
+        of_patterns = _pattern_tables(instance, patterns, costs, last + 1) or of_patterns
+    use_patterns = len(of_patterns[2]) > 0
     tel, starts = incumbent
     best = np.array([tel], dtype=np.int64)
     # Half the memory where the numbers are small enough.
@@ -267,13 +266,32 @@ def _tables(
     end = max(rounds, length, max(int(r.arrival) for r in instance.requests)) + widest + 1
     later = np.empty((len(instance), rounds + 1), dtype=np.int64)
     starts = np.arange(end + 1, dtype=np.int64)
+    froms = np.arange(rounds + 1)
     for i, request in enumerate(instance.requests):
         arrival = int(request.arrival)
         low = np.minimum(starts + 1, length)
         high = np.minimum(starts + request.output + 1, length)
         base = (starts + request.output - arrival) * denominator
         base += (request.prompt - starts) * (sums[high] - sums[low]) + moments[high] - moments[low]
-        later[i] = _least_from(base, arrival, rounds, opened, before[:, i], after[:, i], widest)
+
+        def windows_from(
+            cut: NDArray[np.int64], at: NDArray[np.int64], i: int = i
+        ) -> NDArray[np.int64]:
+            total = np.zeros(len(at), dtype=np.int64)
+            for g in range(len(groups)):
+                if before[g, i] + after[g, i] > 0:
+                    left = np.clip(np.maximum(at - before[g, i], cut), 0, length)
+                    right = np.clip(at + after[g, i], 0, length)
+                    total += opened[g, np.maximum(left, right)] - opened[g, left]
+            return total
+
+        whole = base + windows_from(np.zeros_like(starts), starts)
+        suffix = np.minimum.accumulate(whole[::-1])[::-1]
+        least = suffix[np.maximum(np.minimum(froms + widest, end), arrival)]
+        for shift in range(widest):
+            at = np.maximum(froms + shift, arrival)
+            least = np.minimum(least, base[at] + windows_from(froms, at))
+        later[i] = least
     weights = np.array([group.most for group in groups], dtype=np.int64)
     tail = instance.memory * (sums[-1] - sums)
     # Times after t, rounds from t on.
@@ -283,114 +301,57 @@ def _tables(
     return later, sums, moments, opened, tail, denominator
 
 
-def _least_from(
-    base: NDArray[np.int64],
-    arrival: int,
-    rounds: int,
-    opened: NDArray[np.int64],
-    before: NDArray[np.int64],
-    after: NDArray[np.int64],
-    widest: int,
-) -> NDArray[np.int64]:
-    """Return the least cost of one request over starts from max(t, arrival) on, for t = 0..rounds.
-
-    Parameters
-    ----------
-    base
-        Cost of the starts 0, 1, ... but for window groups; past its end a start only costs more.
-    opened
-        Prices of each group before round t, shape (groups, length + 1); windows are cut at t.
-    before, after
-        Rounds of the request's window in each group.
-    """
-    length = opened.shape[1] - 1
-    end = len(base) - 1
-
-    def windows_from(cut: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.int64]:
-        total = np.zeros(len(at), dtype=np.int64)
-        for g in range(len(opened)):
-            if before[g] + after[g] > 0:
-                left = np.clip(np.maximum(at - before[g], cut), 0, length)
-                right = np.clip(at + after[g], 0, length)
-                total += opened[g, np.maximum(left, right)] - opened[g, left]
-        return total
-
-    starts = np.arange(end + 1, dtype=np.int64)
-    froms = np.arange(rounds + 1)
-    whole = base + windows_from(np.zeros_like(starts), starts)
-    suffix = np.minimum.accumulate(whole[::-1])[::-1]
-    least = suffix[np.maximum(np.minimum(froms + widest, end), arrival)]
-    for shift in range(widest):
-        at = np.maximum(froms + shift, arrival)
-        least = np.minimum(least, base[at] + windows_from(froms, at))
-    return least
-
-
 def _no_patterns() -> tuple[Any, ...]:
     """Return empty tables of the form of :func:`_pattern_tables`."""
     nothing = np.zeros((0, 0), dtype=np.int64)
-    return nothing, np.zeros((0, 0, 0), dtype=np.int64), nothing, nothing.ravel(), 0, 0
+    return nothing, np.zeros((0, 0, 0), dtype=np.int64), nothing.ravel(), 0, 0
 
 
 def _pattern_tables(
-    instance: Instance,
-    patterns: PatternPrices,
-    costs: StartCosts,
-    rounds: int,
-    data: tuple[NDArray[np.int64], ...],
+    instance: Instance, patterns: PatternPrices, costs: StartCosts, rounds: int
 ) -> tuple[Any, ...] | None:
-    """Return least costs, what runs still pay, group prices, tails, unit, and shift.
+    """Return least costs, what runs still pay, tails of the worths, the unit, and the shift.
 
-    ``paid[i, p, k]`` is what request i, started at p, pays for its tokens after the k-th.  All
-    are numerators of the prices' own denominator, the unit, a power of two; shifted to the left (to
-    the right if negative) they are ones of ``costs``.  None if the tables would be too
-    large, or numbers too large for 64 bits.
+    ``later[i, t]`` is the least cost of request i over starts from max(t, a_i) on; ``paid[i, p,
+    k]`` is what request i, started at p, pays after its k-th token.  All are numerators of the
+    prices' own denominator, the unit, a power of two; shifted to the left (to the right if
+    negative) they are ones of ``costs``.  None if the tables would be too large, or numbers too
+    large for 64 bits.
     """
-    *_, before, after = data
     table, unit = patterns.priced.table, patterns.priced.denominator
     knots, worths = table.knots, patterns.priced.worths
     values = table.at_knots(patterns.states)
-    prices = patterns.groups.rounded(unit)
     times = np.arange(int(knots[-1]) + 1)
     span = np.clip(np.searchsorted(knots, times, side="right") - 1, 0, len(knots) - 2)
     low, high = knots[span], knots[span + 1]
     # As in formulations.bounds.patterns.evaluate: prices rounded down, worths rounded up.
     worth = -(-((high - times) * worths[span] + (times - low) * worths[span + 1]) // (high - low))
     worth[: knots[0]] = 0
-    length = max(len(times), prices.shape[1])
-    widest = int(before.max()) if before.size else 0
-    end = max(rounds, length, max(int(r.arrival) for r in instance.requests)) + widest + 1
-    longest = max(request.output for request in instance.requests)
+    # From here on a later start only costs more.
+    end = max(rounds, len(times), int(instance.arrivals.max()))
+    longest = int(instance.outputs.max())
     if len(instance) * (end + 1) * (longest + 1) > PATTERN_ENTRIES_UP_TO:
         return None
-    opened = np.zeros((len(prices), length + 1), dtype=np.int64)
-    np.cumsum(prices, axis=1, out=opened[:, 1 : prices.shape[1] + 1])
-    opened[:, prices.shape[1] + 1 :] = opened[:, [prices.shape[1]]]
     paid = np.zeros((len(instance), end + 1, longest + 1), dtype=np.int64)
     later = np.empty((len(instance), rounds + 1), dtype=np.int64)
     starts = np.arange(end + 1, dtype=np.int64)
     offsets = np.concatenate(([0], np.cumsum(instance.outputs)))
     for i, request in enumerate(instance.requests):
+        arrival, output = int(request.arrival), request.output
         of = values[:, patterns.states.of[offsets[i] : offsets[i + 1]]]
-        low_part = (high - times)[:, None] * of[span] + (times - low)[:, None] * of[span + 1]
-        price = low_part // (high - low)[:, None]
+        price = (high - times)[:, None] * of[span] + (times - low)[:, None] * of[span + 1]
+        price //= (high - low)[:, None]
         price[: knots[0]] = 0
-        price = np.concatenate((price, np.zeros((1, request.output), dtype=np.int64)))
-        at = np.minimum(starts[:, None] + np.arange(1, request.output + 1), len(times))
-        token = price[at, np.arange(request.output)]
-        paid[i, :, : request.output] = np.cumsum(token[:, ::-1], axis=1)[:, ::-1]
-        base = (starts + request.output - int(request.arrival)) * unit + paid[i, :, 0]
-        later[i] = _least_from(
-            base, int(request.arrival), rounds, opened, before[:, i], after[:, i], widest
-        )
-    weights = np.array([group.most for group in patterns.groups.groups], dtype=np.int64)
-    tail = np.zeros(length + 1, dtype=np.int64)
-    tail[: len(worth)] = worth[::-1].cumsum()[::-1] - worth
-    if len(weights):
-        tail += weights @ (opened[:, -1:] - opened)
-    largest = int(worth.sum()) + patterns.groups.constant(unit)
-    largest += len(instance) * int(later.max(initial=0))
+        price = np.concatenate((price, np.zeros((1, output), dtype=np.int64)))
+        at = np.minimum(starts[:, None] + np.arange(1, output + 1), len(times))
+        tokens = price[at, np.arange(output)]
+        paid[i, :, :output] = np.cumsum(tokens[:, ::-1], axis=1)[:, ::-1]
+        whole = (starts + output - arrival) * unit + paid[i, :, 0]
+        suffix = np.minimum.accumulate(whole[::-1])[::-1]
+        later[i] = suffix[np.maximum(np.arange(rounds + 1), arrival)]
+    tail = np.append(worth[::-1].cumsum()[::-1] - worth, 0)
+    largest = int(worth.sum()) + len(instance) * int(later.max())
     if max(largest, largest * costs.denominator // unit) >= _NONE:
         return None
     shift = costs.denominator.bit_length() - unit.bit_length()
-    return later, paid, opened, tail, unit, shift
+    return later, paid, tail, unit, shift

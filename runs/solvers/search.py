@@ -11,8 +11,8 @@ import psutil
 from formulations.bounds.certificate import price_certificate
 from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.clique_prices import StartCosts, start_costs
-from formulations.bounds.patterns import GroupPrices, Options, price_patterns
-from formulations.groups import WindowGroup, window_groups
+from formulations.bounds.patterns import Options, price_patterns
+from formulations.groups import window_groups
 from formulations.patterns import running_states
 from formulations.search.layers import Pass, PatternPrices
 from formulations.windows import Windows, start_windows
@@ -26,8 +26,8 @@ PRICES_SHARE = 0.3
 PATTERN_SHARE, PATTERN_SECONDS = 0.25, 60.0
 #: Steps of one search for the best pattern beyond which there are no prices on patterns.
 PATTERN_WORK_UP_TO = 40_000_000
-#: How many grids of states they are refined to.
-PATTERN_GRIDS = 3
+#: Times between which they are linear, and grids of states that they are refined to.
+PATTERN_KNOTS, PATTERN_GRIDS = 40, 3
 #: Share of the memory that may be used, for the layers of the search.
 MEMORY_SHARE = 0.5
 
@@ -98,34 +98,27 @@ def solve(job: Job, report: Report) -> None:
     left = job.seconds - report.elapsed()
     if outcome != "optimal" and left > 0:
         # The last narrow pass again, with better prices: its bound may do.
-        patterns = _pattern_prices(job, groups, costs, windows, best, left) if priced else None
+        patterns = _pattern_prices(job, costs, windows, best, left) if priced else None
         skipped = formulation.NARROW - (patterns is not None)
         run(formulation.WIDTHS[skipped:], patterns)
     report("done", solver="kvopt search", nodes=states, outcome=outcome)
 
 
 def _pattern_prices(
-    job: Job,
-    groups: list[WindowGroup],
-    costs: StartCosts,
-    windows: Windows,
-    best: Pass,
-    left: float,
+    job: Job, costs: StartCosts, windows: Windows, best: Pass, left: float
 ) -> PatternPrices | None:
-    """Return prices on patterns beside the window groups' prices; None where there are too many."""
+    """Return prices on patterns, found in a share of the time; None where there are too many."""
     states = running_states(job.instance)
     if states.work > PATTERN_WORK_UP_TO:
         return None
-    of_groups = GroupPrices(groups, costs.groups, costs.denominator)
     priced = price_patterns(
         job.instance,
         states,
         deadline=time.monotonic() + min(PATTERN_SHARE * left, PATTERN_SECONDS),
         windows=windows,
         known_starts=np.array(best.starts, dtype=np.int64),
-        groups=of_groups,
         memory=costs.memory / costs.denominator,
         threads=job.threads,
-        options=Options(grids=PATTERN_GRIDS),
+        options=Options(knots=PATTERN_KNOTS, grids=PATTERN_GRIDS),
     )
-    return PatternPrices(states, priced, of_groups)
+    return PatternPrices(states, priced)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.clique_prices import start_costs
+from formulations.bounds.patterns import Options as BoundOptions
+from formulations.bounds.patterns import evaluate, last_starts, price_patterns
 from formulations.groups import window_groups
-from formulations.search.layers import Options, Pass, search
+from formulations.patterns import PriceTable, running_states
+from formulations.search.layers import Options, Pass, PatternPrices, search
 from formulations.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request, read_instance
+from instances.families import am1
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
@@ -35,9 +42,11 @@ def _search(
     prices: list[float],
     group_price: float,
     widths: tuple[int, ...] = (50_000,),
+    of_states: list[int] | None = None,
 ) -> Pass:
     groups = window_groups(instance)
     costs = start_costs(instance, prices, groups, [[group_price] * 12] * len(groups))
+    patterns = _pattern_prices(instance, of_states) if of_states else None
     known = run_policy(policies()["fcfs"], instance)
     passes: list[Pass] = []
     search(
@@ -48,9 +57,21 @@ def _search(
         (known.tel, list(known.starts)),
         passes.append,
         options=options,
+        patterns=patterns,
         widths=widths,
     )
     return passes[-1]
+
+
+def _pattern_prices(instance: Instance, numerators: list[int]) -> PatternPrices:
+    """Return prices on states: these numbers, in turn, at the points of a grid."""
+    grid = np.array([0, 4, 9, 20])
+    knots = np.array([1, 5, 14, 18])
+    values = np.resize(np.array(numerators, dtype=np.int64), (len(knots), len(grid), len(grid)))
+    table = PriceTable(knots, grid, grid, values, 64)
+    states = running_states(instance)
+    latest = last_starts(instance, int(knots[-1]), None)
+    return PatternPrices(states, evaluate(instance, states, table, latest))
 
 
 @pytest.mark.parametrize("options", RULES, ids=str)
@@ -83,6 +104,62 @@ def test_a_narrow_pass_still_bounds(instance: Instance, width: int, prices: list
     found = _search(instance, Options(), prices, 0.1, (width,))
     assert found.bound <= brute_force_optimum(instance) <= found.tel
     assert found.complete == (found.bound == found.tel)
+
+
+NUMERATORS = st.lists(st.integers(0, 60), min_size=1, max_size=64)
+
+
+@given(
+    instance=st.one_of(SMALL, CROWDED),
+    width=st.sampled_from((1, 3, 50_000)),
+    numerators=NUMERATORS,
+    group_price=st.sampled_from((0.0, 0.1, 0.4)),
+)
+@settings(max_examples=300, deadline=None)
+def test_prices_on_patterns_keep_the_optimum(
+    instance: Instance, width: int, numerators: list[int], group_price: float
+) -> None:
+    """Whatever states are priced at, the bound is one, and a wide pass finds the optimum."""
+    found = _search(instance, Options(), [], group_price, (width,), numerators)
+    optimum = brute_force_optimum(instance)
+    assert found.bound <= optimum <= found.tel
+    if width > 3:
+        assert (found.tel, found.bound, found.complete) == (optimum, optimum, True)
+
+
+def test_prices_on_patterns_save_states() -> None:
+    """On an am1 draw of nine the prices that an LP finds leave fewer states."""
+    instance = am1.generate(seed=7, n=9)
+    known = run_policy(policies()["svf"], instance)
+    starts = np.array(known.starts)
+    windows, groups = start_windows(instance, known.tel), window_groups(instance)
+    found = lp_prices(instance, windows, groups, 60.0, by_highs)
+    assert found is not None
+    costs = start_costs(instance, found[0], groups, found[1])
+    states = running_states(instance)
+    priced = price_patterns(
+        instance,
+        states,
+        deadline=time.monotonic() + 60.0,
+        windows=windows,
+        known_starts=starts,
+        memory=costs.memory / costs.denominator,
+        options=BoundOptions(knots=25, grids=2),
+    )
+    passes: list[Pass] = []
+    for patterns in (None, PatternPrices(states, priced)):
+        search(
+            instance,
+            windows,
+            groups,
+            costs,
+            (known.tel, starts.tolist()),
+            passes.append,
+            patterns=patterns,
+            widths=(100_000,),
+        )
+    assert passes[0].tel == passes[1].tel == passes[1].bound
+    assert passes[1].states < passes[0].states
 
 
 @pytest.mark.parametrize("path", TINY, ids=lambda path: path.stem)
