@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.clique_prices import start_costs
 from formulations.bounds.patterns import Options as BoundOptions
 from formulations.bounds.patterns import evaluate, last_starts, price_patterns
@@ -127,15 +126,18 @@ def test_prices_on_patterns_keep_the_optimum(
         assert (found.tel, found.bound, found.complete) == (optimum, optimum, True)
 
 
-def test_prices_on_patterns_save_states() -> None:
-    """On an am1 draw of nine the prices that an LP finds leave fewer states."""
-    instance = am1.generate(seed=7, n=9)
-    known = run_policy(policies()["svf"], instance)
+@pytest.mark.parametrize("seed", range(10))
+def test_good_prices_on_patterns_keep_the_optimum(seed: int) -> None:
+    """With prices that an LP finds narrow passes bound, wide ones find the optimum sooner.
+
+    The reference is the search without them.  These prices are sharp enough that a round too many
+    in what is paid, or one too few in what patterns are worth, shows.
+    """
+    instance = am1.generate(seed=seed, n=7, memory=32)
+    known = run_policy(policies()["fcfs"], instance)
     starts = np.array(known.starts)
     windows, groups = start_windows(instance, known.tel), window_groups(instance)
-    found = lp_prices(instance, windows, groups, 60.0, by_highs)
-    assert found is not None
-    costs = start_costs(instance, found[0], groups, found[1])
+    costs = start_costs(instance, [], groups, [[] for _ in groups])
     states = running_states(instance)
     priced = price_patterns(
         instance,
@@ -143,23 +145,34 @@ def test_prices_on_patterns_save_states() -> None:
         deadline=time.monotonic() + 60.0,
         windows=windows,
         known_starts=starts,
-        memory=costs.memory / costs.denominator,
-        options=BoundOptions(knots=25, grids=2),
+        memory=np.zeros(1),
+        options=BoundOptions(knots=12, grids=2),
     )
-    passes: list[Pass] = []
-    for patterns in (None, PatternPrices(states, priced)):
+
+    def run(patterns: PatternPrices | None, width: int) -> Pass:
+        passes: list[Pass] = []
+        incumbent = (known.tel, starts.tolist())
         search(
             instance,
             windows,
             groups,
             costs,
-            (known.tel, starts.tolist()),
+            incumbent,
             passes.append,
             patterns=patterns,
-            widths=(100_000,),
+            widths=(width,),
         )
-    assert passes[0].tel == passes[1].tel == passes[1].bound
-    assert passes[1].states < passes[0].states
+        return passes[-1]
+
+    plain = run(None, 1_000_000)
+    assert plain.complete
+    assert 0 < priced.bound <= plain.tel
+    for width in (1, 5, 40, 300):
+        found = run(PatternPrices(states, priced), width)
+        assert found.bound <= plain.tel <= found.tel
+    found = run(PatternPrices(states, priced), 1_000_000)
+    assert (found.tel, found.bound, found.complete) == (plain.tel, plain.tel, True)
+    assert found.states <= plain.states
 
 
 @pytest.mark.parametrize("path", TINY, ids=lambda path: path.stem)
