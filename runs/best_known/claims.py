@@ -18,7 +18,8 @@ from formulations.bounds.volume import volume_bound
 from instances import Instance
 from runs.best_known.entry import Value
 from runs.best_known.files import certificate_path, schedule_path
-from runs.best_known.rule import CONSTRUCTION, OWN_SEARCH
+from runs.best_known.rule import CONSTRUCTION
+from runs.exact import OWN_SEARCH
 from runs.store import Store
 from runs.sweep.methods import MethodError, read_method
 from schedules import Schedule, check_schedule, make_schedule

@@ -18,8 +18,6 @@ from runs.sweep.sources import import_closure, module_file, read_source
 
 #: What every model is told and judged by: the instance, and the checker of schedules.
 TRUSTED = ("instances", "schedules")
-#: What a bound rests on that is the engine's own search, as the engines say it.
-OWN_SEARCH = {"highs": "HiGHS", "cpsat": "CP-SAT", "search": "search"}
 CONSTRUCTION = "construction"
 #: What stands before the kind of a certificate where it is named among the engines.
 CERTIFICATE = "certificate: "

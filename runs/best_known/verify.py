@@ -22,7 +22,8 @@ from runs.best_known.files import (
     schedule_path,
 )
 from runs.best_known.merge import Known
-from runs.best_known.rule import CONSTRUCTION, OWN_SEARCH, decide, model_of
+from runs.best_known.rule import CONSTRUCTION, decide, model_of
+from runs.exact import OWN_SEARCH
 from runs.sweep.methods import MethodError
 from schedules import Schedule, check_schedule
 from schedules.files import read_schedule

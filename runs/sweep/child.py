@@ -123,6 +123,7 @@ def _run_engine(task: Task, method: Method, report: Report) -> None:
                 memory_limit=task.memory_limit,
                 on_progress=sender,
                 options=options,
+                prove_anyway=True,
             )
     except UnavailableSolverError as error:
         report("error", text=str(error), outcome="error")
@@ -145,7 +146,7 @@ class _Sender:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._schedule: Schedule | None = None
-        self._bound = 0
+        self._bound = (0, "")
         self._refused = 0
         self._relaxation: float | None = None
         self._certificate: dict[str, Any] | None = None
@@ -156,9 +157,9 @@ class _Sender:
         self._refused = len(progress.refused)
         if not improved:
             return
-        if progress.lower_bound > self._bound:
-            self._bound = progress.lower_bound
-            self._report("bound", value=self._bound, source=progress.bound_source)
+        if (progress.lower_bound, progress.bound_source) != self._bound:
+            self._bound = progress.lower_bound, progress.bound_source
+            self._report("bound", value=progress.lower_bound, source=progress.bound_source)
         if progress.schedule is not self._schedule and progress.schedule is not None:
             self._schedule = progress.schedule
             _send_schedule(self._report, progress.schedule, progress.found_by)

@@ -158,3 +158,6 @@ class Account:
             self.lower_bound = value
             self.bound_source = data["source"]
             self.bounds.append((round(seconds, 4), value))
+        elif value == self.lower_bound:
+            # Proved once more, by the engine's own search.
+            self.bound_source = data["source"]
