@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from heuristics.policy import RoundPolicy
@@ -28,6 +28,7 @@ class Showing:
     detail: str
     tel: int | None
     lower_bound: int | None
+    keeps_tokens: bool = False
 
     @property
     def run(self) -> str:
@@ -68,7 +69,17 @@ def showings(store: Store, keys: Collection[str] | None) -> list[Showing]:
     """
     wanted = None if keys is None else set(keys)
     rows = store.select(*_COLUMNS, "lower_bound")
-    return [Showing(*row) for row in rows if wanted is None or row[0] in wanted]
+    runs = [Showing(*row) for row in rows if wanted is None or row[0] in wanted]
+    return [replace(run, keeps_tokens=True) if _keeps_tokens(run, store) else run for run in runs]
+
+
+def _keeps_tokens(run: Showing, store: Store) -> bool:
+    """Tell whether the requests of a schedule kept tokens over an eviction."""
+    if run.tel is None:
+        return False
+    if run.method.startswith("file:"):
+        return bool((store.schedule(run.key) or {}).get("kept"))
+    return policy_name(run.method) in token_keeping_policies()
 
 
 def alarms(runs: Sequence[Showing]) -> list[str]:
@@ -79,11 +90,7 @@ def alarms(runs: Sequence[Showing]) -> list[str]:
         of_instance[run.instance_sha256].append(run)
     for together in of_instance.values():
         bounds = [run for run in together if run.lower_bound is not None]
-        schedules = [
-            run
-            for run in together
-            if run.tel is not None and policy_name(run.method) not in token_keeping_policies()
-        ]
+        schedules = [run for run in together if run.tel is not None and not run.keeps_tokens]
         if not bounds or not schedules:
             continue
         high = max(bounds, key=lambda run: run.lower_bound or 0)

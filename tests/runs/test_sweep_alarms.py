@@ -53,11 +53,32 @@ def test_a_bound_above_the_schedule_of_another_run() -> None:
     assert alarms([_showing("a", 12, 3), _showing("b", 20, 12)]) == []
 
 
-@pytest.mark.parametrize("method", ["vllm-v1", "sglang-ratio(order=random)"])
-def test_policies_that_keep_tokens_may_beat_the_bound(method: str) -> None:
-    """Their problem is an easier one, so nothing is wrong; a policy like svf may not."""
-    assert alarms([_showing(method, 12, 3), _showing("cpsat", 13, 13)]) == []
-    assert len(alarms([_showing("svf", 12, 3), _showing("cpsat", 13, 13)])) == 1
+@pytest.mark.parametrize(
+    ("method", "kept", "keeps"),
+    [
+        ("vllm-v1", [[0, 1], [0]], True),
+        ("sglang-ratio(order=random)", None, True),
+        ("svf", None, False),
+        ("file:own.py", None, False),
+        ("file:own.py", [[0, 1], [0]], True),
+    ],
+)
+def test_methods_that_keep_tokens_may_beat_the_bound(
+    tmp_path: Path, method: str, kept: list[list[int]] | None, keeps: bool
+) -> None:
+    """Their problem is an easier one, so nothing is wrong; other methods may not."""
+    store = Store(tmp_path / "runs.sqlite")
+    document = {"starts": [0, 0]} | ({"kept": kept} if kept else {})
+    store.put_all(
+        [
+            Finished(replace(RECORD, method=method, tel=12, lower_bound=3), schedule=document),
+            Finished(replace(RECORD, key="c" * 64, method="cpsat", tel=13, lower_bound=13)),
+        ]
+    )
+    runs = showings(store, None)
+    store.close()
+    assert [run.keeps_tokens for run in runs] == [keeps, False]
+    assert len(alarms(runs)) == (not keeps)
 
 
 def test_refused_and_contradicted_runs() -> None:
