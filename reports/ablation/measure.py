@@ -124,6 +124,8 @@ def plan() -> dict[str, Group]:
             ("ilp", "ilp-sparse", "ilp-strong", "ilp-cliques", "cpsat", "cpsat-strong", "layers"),
         ),
         "proofs, n = 12": Group(_am1(range(4), 12), 30.0, ("cpsat", "cpsat-strong", "layers")),
+        # Small ones are proved before prices on patterns are looked for.
+        "proofs, n = 16": Group(_am1(range(4), 16), 240.0, ("layers", "layers(patterns=no)")),
     }
     for name, formulation in formulations().items():
         methods = switched(formulation)
