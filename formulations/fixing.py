@@ -26,15 +26,26 @@ def priced_windows(
     ``solve`` is the engine of the process that asks (``formulations.bounds.clique_lp``).
     Without an upper bound, or for more than ``STARTS_UP_TO`` starts, windows stay as they are.
     """
-    if upper_bound is None or windows.starts > STARTS_UP_TO:
+    costs = None if upper_bound is None else priced_starts(instance, windows, solve)
+    if upper_bound is None or costs is None:
         return windows
+    return fixed_windows(instance, windows, costs, upper_bound + 1)
+
+
+def priced_starts(instance: Instance, windows: Windows, solve: Solve) -> StartCosts | None:
+    """Return what starts cost at the prices of ``lp-cliques``; None if there are none in time.
+
+    Their bound holds for every schedule that keeps to ``windows``.  None too for more than
+    ``STARTS_UP_TO`` starts.
+    """
+    if windows.starts > STARTS_UP_TO:
+        return None
     groups = window_groups(instance)
     found = lp_prices(instance, windows, groups, LP_SECONDS, solve)
     if found is None:
-        return windows
+        return None
     prices, group_prices = found
-    costs = start_costs(instance, prices, groups, group_prices, windows.latest)
-    return fixed_windows(instance, windows, costs, upper_bound + 1)
+    return start_costs(instance, prices, groups, group_prices, windows.latest)
 
 
 def fixed_windows(

@@ -15,8 +15,9 @@ from formulations.cp import cpsat
 from formulations.cp._windows import StartRounds
 from formulations.cp.cpsat import model_size
 from formulations.differences import forbidden_differences
-from formulations.fixing import priced_windows
+from formulations.fixing import priced_starts, priced_windows
 from formulations.groups import window_groups
+from formulations.windows import Windows
 from formulations.windows import start_windows as windows_from_volumes
 from instances import Instance
 
@@ -41,6 +42,8 @@ class Options:
     "start windows from volumes and horizon (formulations.windows) instead of those of cpsat"
     fixing: bool = False
     "start windows narrowed by the prices of lp-cliques (formulations.fixing)"
+    dual: bool = False
+    "the TEL is at least what the prices of lp-cliques certify (formulations.fixing)"
 
 
 def start_windows(
@@ -73,7 +76,8 @@ def build_model(
     *Equal requests.*  Those of equal (arrival, prompt, output) start in the instance's order:
     exchanging the starts of two of them changes neither feasibility nor TEL.
 
-    *Bound.*  The TEL is at least the volume bound.
+    *Bound*, *dual*.  The TEL is at least the volume bound, or what prices certify for schedules
+    that keep to the windows (``formulations.bounds.clique_prices``).
     """
     options = options or Options()
     requests = instance.requests
@@ -106,9 +110,15 @@ def build_model(
     if options.equal:
         for i, j in _neighbours(instance):
             model.add(starts[i] <= starts[j])
-    if options.bound:
+    least = volume_bound(instance) if options.bound else 0
+    if options.dual:
+        costs = priced_starts(
+            instance, Windows(windows.earliest, windows.latest, windows.horizon), by_glop
+        )
+        least = max(least, costs.bound if costs else 0)
+    if least:
         ends = sum(request.output - int(request.arrival) for request in requests)
-        model.add(cp_model.LinearExpr.sum(starts) + ends >= volume_bound(instance))
+        model.add(cp_model.LinearExpr.sum(starts) + ends >= least)
     return model, starts
 
 

@@ -243,7 +243,7 @@ DRAWS = [am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(12
 ]
 STRONG = (
     "cpsat-strong",
-    "cpsat-strong(fixing=yes)",
+    "cpsat-strong(fixing=yes,dual=yes)",
     "ilp-strong",
     "ilp-strong(fixing=yes)",
     "ilp-cliques",
