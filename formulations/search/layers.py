@@ -20,8 +20,6 @@ RELAXATION = False
 
 #: States kept per round in successive passes; the first passes look for good schedules.
 WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000, 12_000_000)
-#: Passes without the prices on patterns, which take longer to find than these.
-NARROW = 3
 #: Table entries up to which prices on patterns are used.
 PATTERN_ENTRIES_UP_TO = 40_000_000
 #: Sets of started requests are the bits of one word.
@@ -46,7 +44,7 @@ class Options:
     groups: bool = True
     "prices on window groups beside those on memory"
     patterns: bool = True
-    "prices on what a request holds and has left, once narrow passes have found no proof"
+    "prices on what a request holds and has left, once passes take long"
     compare: int = 64
     "states that one state is compared with for dominance"
 

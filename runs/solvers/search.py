@@ -22,6 +22,8 @@ from runs.solvers.size import too_large
 
 #: Share of the time that the prices may take.
 PRICES_SHARE = 0.3
+#: Seconds that the next pass must be expected to take before prices on patterns are looked for.
+PATTERNS_FROM = 20.0
 #: Share of the time left, and seconds, that the prices on patterns may take.
 PATTERN_SHARE, PATTERN_SECONDS = 0.25, 60.0
 #: Steps of one search for the best pattern beyond which there are no prices on patterns.
@@ -79,7 +81,7 @@ def solve(job: Job, report: Report) -> None:
         if found.complete:
             outcome = "optimal"
 
-    def run(widths: tuple[int, ...], patterns: PatternPrices | None = None) -> None:
+    def run(widths: tuple[int, ...], patterns: PatternPrices | None) -> None:
         formulation.search(
             instance,
             windows,
@@ -94,13 +96,21 @@ def solve(job: Job, report: Report) -> None:
             memory_bytes=MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf)),
         )
 
-    run(formulation.WIDTHS[: formulation.NARROW])
-    left = job.seconds - report.elapsed()
-    if outcome != "optimal" and left > 0:
-        # The last narrow pass again, with better prices: its bound may do.
-        patterns = _pattern_prices(job, costs, windows, best, left) if priced else None
-        skipped = formulation.NARROW - (patterns is not None)
-        run(formulation.WIDTHS[skipped:], patterns)
+    patterns: PatternPrices | None = None
+    narrower, took = 0, 0.0
+    for width in formulation.WIDTHS:
+        left = job.seconds - report.elapsed()
+        if outcome == "optimal" or left <= 0:
+            break
+        widths: tuple[int, ...] = (width,)
+        if priced and narrower and took * width / narrower > PATTERNS_FROM:
+            priced = False
+            if patterns := _pattern_prices(job, costs, windows, best, left):
+                # The last pass again, with better prices: its bound may do.
+                widths = (narrower, width)
+        began = time.monotonic()
+        run(widths, patterns)
+        narrower, took = width, time.monotonic() - began
     report("done", solver="kvopt search", nodes=states, outcome=outcome)
 
 
