@@ -25,6 +25,7 @@ CERTIFICATE = "certificate: "
 _CERTIFIERS = {
     "volumes": "formulations.bounds.volume",
     "prices": "formulations.bounds.certificate",
+    "patterns": "formulations.bounds.certificate",
 }
 
 

@@ -466,6 +466,7 @@ def test_the_rule() -> None:
     """Each way in which a value counts as the optimum, and those in which it does not."""
     bare = read_certificate({"kind": "volumes", "value": 12})
     grouped = read_certificate({"kind": "prices", "value": 12, "upper_bound": 12})
+    patterns = read_certificate({"kind": "patterns", "value": 12})
     weak = read_certificate({"kind": "volumes", "value": 11})
     known = Instance("known", 5, FOUR.requests, known_optimum=12, known_optimum_reason="r")
     cases = [
@@ -477,6 +478,8 @@ def test_the_rule() -> None:
         (FOUR, 12, ["cpsat", "highs:ilp"], weak, (True, "two engines: cpsat and highs:ilp")),
         (FOUR, 12, ["cpsat"], weak, (False, "one witness only: cpsat")),
         (FOUR, 12, [], grouped, (False, "one witness only: certificate: prices")),
+        (FOUR, 12, [], patterns, (False, "one witness only: certificate: patterns")),
+        (FOUR, 12, ["cpsat"], patterns, (True, "two engines: cpsat and certificate: patterns")),
         (known, 12, ["cpsat"], weak, (True, "construction and cpsat")),
         (known, 12, [], grouped, (True, "construction and certificate: prices")),
         (known, 12, [], weak, (False, "by construction alone")),
