@@ -479,7 +479,8 @@ def test_the_rule() -> None:
         (FOUR, 12, ["cpsat"], weak, (False, "one witness only: cpsat")),
         (FOUR, 12, [], grouped, (False, "one witness only: certificate: prices")),
         (FOUR, 12, [], patterns, (False, "one witness only: certificate: patterns")),
-        (FOUR, 12, ["cpsat"], patterns, (True, "two engines: cpsat and certificate: patterns")),
+        # The evaluation of prices and cpsat have the separation of pairs in common.
+        (FOUR, 12, ["cpsat"], patterns, (False, "one witness only: cpsat, certificate: patterns")),
         (known, 12, ["cpsat"], weak, (True, "construction and cpsat")),
         (known, 12, [], grouped, (True, "construction and certificate: prices")),
         (known, 12, [], weak, (False, "by construction alone")),
