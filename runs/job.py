@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from instances import Instance
 from instances.files import instance_document, parse_instance
+from runs.event_data import read_event
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,12 @@ class Event:
     kind: str
     seconds: float
     data: dict[str, Any]
+
+    @staticmethod
+    def from_line(line: bytes) -> Event | None:
+        """Return the event of a line, None where it is not one."""
+        read = read_event(line)
+        return None if read is None else Event(*read)
 
 
 class Report:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
-import queue
 import signal
 import subprocess
 import sys
-import threading
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from typing import IO, Literal
 import psutil
 
 from runs.job import Event, Job
+from runs.pipe import LinePipe
 
 #: How the process ended: by itself, at a limit, by a signal or error, by Ctrl-C, or because the
 #: parent had what it wanted.
@@ -27,8 +26,13 @@ Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupt
 
 _ROOT = Path(__file__).resolve().parent.parent
 _POLL_SECONDS = 0.1
-#: How long a process that has said its last word may take to exit.
+#: How long a process that has said its last word may take to exit, or a killed one to be gone.
 _EXIT_SECONDS = 10
+#: How long what a process had sent before its end may take to be looked at.
+_DRAIN_SECONDS = 1.0
+#: Bytes of the longest event, and what each request adds: starts, attempts and their certificates.
+_LONGEST_LINE = 64_000_000
+_BYTES_A_REQUEST = 1_000
 
 
 @dataclass(frozen=True)
@@ -76,11 +80,17 @@ def run_job(
                 break
     except KeyboardInterrupt:
         ending = "interrupted"
+    except BaseException:
+        worker.close("stopped", lambda _: None)
+        raise
     return worker.close(ending, on_event)
 
 
 class Process:
     """A Python module in a process of its own; it starts at once and sends events.
+
+    It ends with this process, whatever ends that, and all that it starts ends with it
+    (``runs.keeper``).
 
     Parameters
     ----------
@@ -90,34 +100,37 @@ class Process:
         That line.
     memory_limit
         Gigabytes of resident memory of the process and all that it starts.
+    requests
+        Requests of the instance, which decide how long an honest event can be.
     """
 
-    def __init__(self, module: str, line: str, memory_limit: float | None) -> None:
+    def __init__(self, module: str, line: str, memory_limit: float | None, requests: int) -> None:
         self._started = time.monotonic()
         self._memory_limit = memory_limit
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", module],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=_ROOT,
-            env=os.environ | {"PYTHONPATH": _python_path(), "PYTHONUNBUFFERED": "1"},
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
+        events, sent = os.pipe()
+        lifeline, self._lifeline = os.pipe()
+        try:
+            with _file_holding(line) as task:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "runs.keeper", str(lifeline), module],
+                    stdin=task,
+                    stdout=sent,
+                    stderr=subprocess.DEVNULL,
+                    cwd=_ROOT,
+                    env=os.environ | {"PYTHONPATH": _python_path(), "PYTHONUNBUFFERED": "1"},
+                    start_new_session=True,
+                    pass_fds=[lifeline],
+                )
+        except BaseException:
+            os.close(events)
+            os.close(self._lifeline)
+            raise
+        finally:
+            os.close(sent)
+            os.close(lifeline)
         self._watch = _Watch(self._process.pid)
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._reader = threading.Thread(
-            target=_read_lines, args=(self._process.stdout, self._lines), daemon=True
-        )
-        self._reader.start()
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(line)
-            self._process.stdin.flush()
+        self._lines = LinePipe(events, _LONGEST_LINE + _BYTES_A_REQUEST * requests)
+        self._strange = 0
 
     def age(self) -> float:
         """Return the seconds since the process was started."""
@@ -129,38 +142,42 @@ class Process:
 
     def take(self, on_event: Callable[[Event], None], wait: float = _POLL_SECONDS) -> bool:
         """Hand over the next event if one comes within ``wait`` seconds; False at the end."""
-        try:
-            line = self._lines.get(timeout=wait)
-        except queue.Empty:
-            return True
+        line = self._lines.take(wait)
         if line is None:
             return False
-        try:
-            event = Event(**json.loads(line))
-        except (json.JSONDecodeError, TypeError):
-            # A process killed while it writes leaves half a line.
-            return True
-        on_event(event)
+        if line:
+            event = Event.from_line(line)
+            if event is None:
+                self._strange += 1
+            else:
+                on_event(event)
         return True
 
+    @property
+    def strange(self) -> int:
+        """Number of lines that were no events, or longer than any event can be."""
+        return self._strange + self._lines.dropped
+
     def close(self, ending: Ending, on_event: Callable[[Event], None]) -> Outcome:
-        """Kill the process unless it has finished, and hand over the events that are left."""
-        if ending != "finished":
-            kill_tree(self._process.pid)
-        else:
-            # Its input must stay open until it has ended: a closed one tells it that it is alone.
+        """Kill the process unless it has finished, and hand over the events that are left.
+
+        Of a process that has sent more than can be looked at in ``_DRAIN_SECONDS`` the rest is
+        lost.
+        """
+        if ending == "finished":
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=_EXIT_SECONDS)
-        _kill_session(self._process.pid)
-        assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.close()
-        self._process.wait()
-        self._reader.join(timeout=5)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-        while not self._lines.empty():
-            self.take(on_event)
+        # The keeper kills what is left; if it cannot, it is killed with all that is below it.
+        os.close(self._lifeline)
+        drained = time.monotonic() + _DRAIN_SECONDS
+        while time.monotonic() < drained and self.take(on_event, wait=0.01):
+            pass
+        self._lines.close()
+        try:
+            self._process.wait(timeout=_EXIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            kill_tree(self._process.pid)
+            self._process.wait()
         detail = ""
         if ending == "finished" and self._process.returncode != 0:
             ending = "crashed"
@@ -172,7 +189,7 @@ class Worker(Process):
     """An engine's process with one job."""
 
     def __init__(self, job: Job) -> None:
-        super().__init__("runs.worker", job.to_line(), job.memory_limit)
+        super().__init__("runs.worker", job.to_line(), job.memory_limit, len(job.instance))
         self.job = job
 
 
@@ -188,13 +205,6 @@ def kill_tree(pid: int) -> None:
         for process in [*root.children(recursive=True), root]:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
-
-
-def _kill_session(pid: int) -> None:
-    """Kill what a process that has ended left behind in the session that it led."""
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
 
 
 class _Watch:
@@ -220,11 +230,19 @@ class _Watch:
         return gigabytes is not None and now > gigabytes * 1e9
 
 
-def _read_lines(stream: IO[str], lines: queue.SimpleQueue[str | None]) -> None:
-    with contextlib.suppress(ValueError, OSError):
-        for line in stream:
-            lines.put(line)
-    lines.put(None)
+def _file_holding(line: str) -> IO[bytes]:
+    """Return an open file without a name that holds a line, to be read from its beginning.
+
+    A pipe would have the caller wait for a process that does not read.
+    """
+    file: IO[bytes]
+    if hasattr(os, "memfd_create"):
+        file = os.fdopen(os.memfd_create("kvopt-task"), "w+b")
+    else:
+        file = tempfile.TemporaryFile()  # noqa: SIM115
+    file.write(line.encode())
+    file.seek(0)
+    return file
 
 
 def _exit_reason(code: int) -> str:

@@ -76,6 +76,10 @@ def run_team(
                 break
     except KeyboardInterrupt:
         ending = "interrupted"
+    except BaseException:
+        for worker in running:
+            worker.close("stopped", lambda _: None)
+        raise
     for worker in running:
         outcomes.append(worker.close(ending, partial(deliver, worker.job)))
     return outcomes

@@ -9,7 +9,6 @@ import sys
 import time
 
 from runs.job import Job, Report
-from runs.lifeline import end_with_parent
 
 #: Solvers with a file of their own; every other name goes through Pyomo.
 OWN_SOLVERS = {
@@ -32,7 +31,6 @@ def main() -> int:
     # The parent stops this process itself, after it has taken the last event.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     job = Job.from_line(sys.stdin.readline())
-    end_with_parent()
     report = Report(events, started)
     try:
         module = importlib.import_module(OWN_SOLVERS.get(job.solver, "runs.solvers.pyomo_solver"))

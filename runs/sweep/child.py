@@ -26,7 +26,6 @@ from runs.alarm import TimeLimitError
 from runs.auto import solve_auto
 from runs.exact import Progress, UnavailableSolverError, solve_exactly
 from runs.job import Report
-from runs.lifeline import end_with_parent
 from runs.policy import run_policy_call
 from runs.sweep.methods import Method, read_method
 from runs.sweep.own import load_own
@@ -45,7 +44,6 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _be_the_first_to_go()
     line = sys.stdin.readline()
-    end_with_parent()
     report = Report(events, time.monotonic())
     try:
         task = Task.from_line(line)

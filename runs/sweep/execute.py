@@ -60,8 +60,9 @@ def _execute(task: Task, stop: threading.Event, started: float) -> Finished:
         return faulty(task, task.fault, task.fault_status, started)
     if reason := difference(task):
         return faulty(task, reason, "error", started)
+    assert task.instance is not None
     try:
-        process = Process("runs.sweep.child", task.to_line(), task.memory_limit)
+        process = Process("runs.sweep.child", task.to_line(), task.memory_limit, len(task.instance))
     except OSError as error:
         # The machine has no process or no memory left for it; the sweep goes on.
         return faulty(task, f"no process could be started: {error.strerror}", "error", started)

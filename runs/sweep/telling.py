@@ -9,7 +9,8 @@ _LONGEST = 600
 
 def one_line(text: str) -> str:
     """Return text that any terminal, table and database takes: no control characters."""
-    flat = " ".join(text.split())
+    # What is cut away need not be looked at; a method may send any length.
+    flat = " ".join(text[: 4 * _LONGEST].split())
     safe = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in flat)
     return safe if len(safe) <= _LONGEST else safe[: _LONGEST - 3] + "..."
 

@@ -8,10 +8,13 @@ from typing import Any
 
 from instances import Instance
 from runs.job import Event
+from runs.sweep.telling import one_line
 from schedules import Schedule, Status, check_schedule, make_schedule
 
 #: How the detail of a row begins whose bound cannot be true.
 CONTRADICTED = "contradicted: "
+#: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
+_MOST_TOLD, _MOST_TRACED = 20, 10_000
 #: Largest integer that a store holds.
 _LARGEST = 2**63 - 1
 
@@ -73,13 +76,14 @@ class Account:
                 # Evaluated by whoever relies on it (``runs.best_known``), not here.
                 self.certificate = data["document"]
             case "refused":
-                self.refused.append(data["text"])
+                _tell(self.refused, data["text"])
             case "note":
-                self.notes.append(data["text"])
+                _tell(self.notes, data["text"])
             case "error":
-                self.failure, self.failure_status = data["text"], data["outcome"]
+                self.failure = one_line(data["text"])
+                self.failure_status = data.get("outcome", "error")
             case "done":
-                self.solver = data["solver"]
+                self.solver = one_line(data["solver"])
                 self.nodes = data["nodes"]
                 self.solver_seconds = data.get("solver_seconds")
                 self.engine_ending = data.get("ending", "finished")
@@ -125,7 +129,7 @@ class Account:
         return lines
 
     def _take_schedule(self, seconds: float, data: dict[str, Any]) -> None:
-        found_by = data["found_by"]
+        found_by = one_line(data.get("found_by", ""))
         try:
             schedule = make_schedule(
                 self.instance,
@@ -135,29 +139,44 @@ class Account:
                 kept=data.get("kept"),
             )
         except ValueError as error:
-            self.refused.append(f"{found_by}: {' '.join(str(error).split())[:200]}")
+            _tell(self.refused, f"{found_by}: {' '.join(str(error).split())[:200]}")
             return
         if schedule.tel > _LARGEST:
-            self.refused.append(f"{found_by}: a TEL of more than 64 bits")
+            _tell(self.refused, f"{found_by}: a TEL of more than 64 bits")
             return
         if self.schedule is not None and schedule.tel >= self.schedule.tel:
             return
         verdict = check_schedule(self.instance, schedule)
         if not verdict.valid:
-            self.refused.append(f"{found_by}: {verdict.reason}")
+            _tell(self.refused, f"{found_by}: {verdict.reason}")
             return
         self.schedule = schedule
         self.found_by = found_by
-        self.incumbents.append((round(seconds, 4), schedule.tel))
+        _trace(self.incumbents, seconds, schedule.tel)
 
     def _take_bound(self, seconds: float, data: dict[str, Any]) -> None:
         value = data["value"]
         if value > _LARGEST:
-            self.contradictions.append(f"a lower bound ({data['source']}) of more than 64 bits")
+            _tell(self.contradictions, f"a lower bound ({data['source']}) of more than 64 bits")
         elif value > (self.lower_bound or 0):
             self.lower_bound = value
             self.bound_source = data["source"]
-            self.bounds.append((round(seconds, 4), value))
+            _trace(self.bounds, seconds, value)
         elif value == self.lower_bound:
             # Proved once more, by the engine's own search.
             self.bound_source = data["source"]
+
+
+def _tell(lines: list[str], text: str) -> None:
+    """Add a line, unless there are enough of them already."""
+    if len(lines) < _MOST_TOLD:
+        lines.append(one_line(text))
+    elif len(lines) == _MOST_TOLD:
+        lines.append("and more")
+
+
+def _trace(trace: list[tuple[float, int]], seconds: float, value: int) -> None:
+    """Add an improvement; of too many the last takes the place of the one before."""
+    if len(trace) >= _MOST_TRACED:
+        trace.pop()
+    trace.append((round(seconds, 4), value))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+import runs.keeper
 import runs.process
 from formulations.registry import formulations
 from instances import Instance, Request
@@ -56,6 +58,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     package = tmp_path / "runs"
     package.mkdir()
     (package / "__init__.py").touch()
+    shutil.copy(runs.keeper.__file__, package)
     monkeypatch.setattr(runs.process, "_ROOT", tmp_path)
     return package / "worker.py"
 
