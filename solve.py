@@ -2,7 +2,14 @@
 
 import sys
 
-from runs.solve_command import main
+from runs.watchdog import Watchdog, under_watch
+
+
+def _solve(watchdog: Watchdog) -> int:
+    from runs.solve_command import main  # loads what the watcher does not need
+
+    return main(sys.argv[1:], watchdog)
+
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(under_watch(_solve))

@@ -97,6 +97,12 @@ def kernels(n: int) -> Kernels:
     return _Compiled() if n >= COMPILE_FROM else _Interpreted()
 
 
+def warm_up(n: int) -> None:
+    """Load the kernels for n requests, which compiles them where no other process has before."""
+    one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
+    kernels(n).run_in_order(zero, zero, one, one, zero, zero, zero, 1, False)
+
+
 @cache
 def compiled_admission() -> ModuleType:
     """Load ``heuristics.admission`` a second time with every kernel compiled."""

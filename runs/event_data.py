@@ -74,7 +74,9 @@ class _Peak(TypedDict):
 
 
 _SHAPES: dict[str, Any] = {
+    "compiling": _Nothing,
     "ready": _Nothing,
+    "chosen": _Text,
     "built": _Built,
     "schedule": _Schedule,
     "bound": _Bound,

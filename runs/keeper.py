@@ -7,13 +7,12 @@ module has ended, or when the caller has gone (the other end of the pipe FD is c
 kernel does for a process that is killed), all of it is killed, and the keeper ends as the module
 did.  Elsewhere the module runs alone and ends with its caller.
 
-Nothing of the project is imported here: the module's process begins as a copy of this one.
+Nothing heavy is imported here: the module's process begins as a copy of this one.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import resource
 import runpy
@@ -25,8 +24,8 @@ import time
 from collections import defaultdict
 from typing import NoReturn
 
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
+from runs.kernel import adopt_orphans, end_with
+
 #: Seconds between two looks for orphans that have ended and wait to be taken note of.
 _REAP_SECONDS = 1.0
 #: Seconds after which processes that cannot be killed (of another user, say) are left behind.
@@ -39,14 +38,12 @@ def main() -> NoReturn:
     if sys.platform != "linux":
         threading.Thread(target=_exit_with_caller, args=(lifeline,), daemon=True).start()
         _run(module)
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    adopt_orphans()
     keeper = os.getpid()
     child = os.fork()
     if child == 0:
         os.close(lifeline)
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != keeper:
-            os._exit(1)  # it went before it could be told of
+        end_with(keeper)
         _run(module)
     # The pipes of the run must end when the run does.
     os.close(0)
@@ -130,11 +127,6 @@ def _end_as(status: int | None) -> NoReturn:
             signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
     os._exit(os.waitstatus_to_exitcode(status))
-
-
-def _prctl(option: int, value: int) -> None:
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _exit_with_caller(lifeline: int) -> None:

@@ -11,7 +11,6 @@ from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
 from instances import Instance
-from runs.alarm import TimeLimitError
 from runs.policy import PolicyCall, read_policy_call, run_policy_call
 from schedules import check_schedule
 from schedules.metrics import measure
@@ -80,7 +79,7 @@ def _row(
     except EndlessLoopError as error:
         reason = f"loops for ever (state repeated at round {error.round_of_repeat})"
         return _Row(float("inf"), [call.method, reason])
-    except (NotApplicableError, AdviceError, TimeLimitError) as error:
+    except (NotApplicableError, AdviceError) as error:
         return _Row(float("inf"), [call.method, f"not run: {error}"])
     milliseconds = 1000 * (time.perf_counter() - started)
     metrics = measure(instance, schedule)

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-import psutil
-
 from formulations.bounds.volume import volume_bound
 from formulations.choice import default_formulation
 from formulations.registry import Formulation, formulations
@@ -32,7 +30,6 @@ from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError, run_policy
 from heuristics.spec import SpecError, describe_parameter
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, read_instance
-from runs.alarm import TimeLimitError
 from runs.auto import solve_auto
 from runs.exact import (
     Progress,
@@ -44,9 +41,11 @@ from runs.exact import (
 from runs.job import Event, Job
 from runs.policies_table import policies_table
 from runs.policy import read_policy_call, run_policy_call
+from runs.kernel import process_age
 from runs.process import Outcome, run_job
 from runs.provenance import provenance, usable_cores
 from runs.terminal import ProgressLines, summary
+from runs.watchdog import Watchdog
 from schedules import Schedule, check_schedule, make_schedule, write_schedule
 
 EXIT_OK = 0
@@ -58,6 +57,9 @@ EXIT_REFUSED = 5
 DEFAULT_SOLVER = "auto"
 #: Seconds kept back for the last checks and for writing files.
 RESERVE_SECONDS = 0.3
+#: The command is killed when it exceeds its limit by this share and these seconds: while it reads a
+#: file that is too large for the limit, say.
+GRACE_SHARE, GRACE_SECONDS = 0.1, 1.2
 
 _EPILOG = """\
 exit codes:
@@ -78,14 +80,16 @@ class _BadInputError(Exception):
     """Bad usage or bad input; the message is one line."""
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str], watchdog: Watchdog | None = None) -> int:
     """Run the command and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         # File names and request names may hold what the terminal cannot show.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        return _run(arguments, _process_start())
+        # The limit counts from the start of the process, so that importing is part of it.
+        started = time.monotonic() - process_age()
+        return _run(arguments, started, watchdog or Watchdog())
     except (
         _BadInputError,
         FormulationError,
@@ -107,23 +111,18 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_OK
 
 
-def _process_start() -> float:
-    """Return when this process began, on the clock of ``time.monotonic``.
-
-    The time limit counts from there, so that importing is part of it.
-    """
-    age = time.time() - psutil.Process().create_time()
-    # A clock that was set back or forth since then tells nothing.
-    return time.monotonic() - (age if 0 <= age < 10 else 0.0)
-
-
 def _interrupt(signum: int, frame: object) -> NoReturn:
     del signum, frame
     raise KeyboardInterrupt
 
 
-def _run(arguments: Sequence[str], started: float) -> int:
+def _run(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:
     options = _parse(arguments)
+    watchdog.bark_at(
+        started + (1 + GRACE_SHARE) * options.time_limit + GRACE_SECONDS,
+        EXIT_NO_SCHEDULE,
+        f"solve.py: no schedule within the time limit of {options.time_limit:g} s",
+    )
     if options.list:
         print(_listing())
         return EXIT_OK
@@ -344,7 +343,7 @@ def _solve_with_policy(instance: Instance, options: argparse.Namespace, started:
             threads=options.threads or usable_cores(),
             memory_limit=options.memory_limit,
         )
-    except (EndlessLoopError, NotApplicableError, AdviceError, TimeLimitError) as error:
+    except (EndlessLoopError, NotApplicableError, AdviceError) as error:
         progress.notes.append(str(error))
     else:
         progress.offer(schedule, f"policy {call.policy.name}")

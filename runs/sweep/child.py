@@ -12,17 +12,19 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from formulations.bounds.volume import volume_bound
 from formulations.choice import default_formulation
-from formulations.spec import read_formulation
+from formulations.spec import format_formulation, read_formulation
 from formulations.windows import start_windows
+from heuristics.compiled import warm_up
 from heuristics.policy import NotApplicableError
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
-from runs.alarm import TimeLimitError
 from runs.auto import solve_auto
 from runs.exact import Progress, UnavailableSolverError, solve_exactly
 from runs.job import Report
@@ -33,7 +35,7 @@ from runs.sweep.task import Task
 from runs.sweep.telling import where_and_what
 from schedules import Schedule
 
-Run = Callable[[Report], None]
+Run = Callable[[Task, Report], None]
 
 
 def main() -> None:
@@ -47,14 +49,12 @@ def main() -> None:
     report = Report(events, time.monotonic())
     try:
         task = Task.from_line(line)
-        run = _prepare(task)
+        run, task = _prepare(task, report)
         report = Report(events, time.monotonic())
         report("ready")
-        run(report)
+        run(task, report)
     except MemoryError:
         report("error", text="out of memory", outcome="memory_limit")
-    except TimeLimitError as error:
-        report("error", text=str(error), outcome="time_limit")
     except (NotApplicableError, EndlessLoopError, AdviceError) as error:
         report("error", text=str(error), outcome="no_solution")
     except (Exception, SystemExit) as error:
@@ -64,19 +64,27 @@ def main() -> None:
     os._exit(0)
 
 
-def _prepare(task: Task) -> Run:
-    """Import all that the method needs in this process; return what runs it."""
+def _prepare(task: Task, report: Report) -> tuple[Run, Task]:
+    """Import and compile all that the method needs in this process.
+
+    Returns what runs it, and the task with the time that compiling has taken added to its deadline.
+    """
     method = read_method(task.method, planned=True)
     if method.kind == "file":
         assert method.path is not None
-        solve = load_own(method.path)
-        return lambda report: solve(task, report)
-    if method.kind == "policy":
-        return lambda report: _run_policy(task, method, report)
-    return lambda report: _run_engine(task, method, report)
+        return load_own(method.path), task
+    if method.kind != "policy":
+        return partial(_run_engine, method), task
+    assert task.instance is not None
+    began = time.monotonic()
+    report("compiling")
+    warm_up(len(task.instance))
+    if task.deadline is not None:
+        task = replace(task, deadline=task.deadline + time.monotonic() - began)
+    return partial(_run_policy, method), task
 
 
-def _run_policy(task: Task, method: Method, report: Report) -> None:
+def _run_policy(method: Method, task: Task, report: Report) -> None:
     assert task.instance is not None
     assert method.call is not None
     report("bound", value=volume_bound(task.instance), source="volumes")
@@ -84,7 +92,7 @@ def _run_policy(task: Task, method: Method, report: Report) -> None:
         method.call,
         task.instance,
         seed=task.seed,
-        deadline=time.monotonic() + task.time_limit,
+        deadline=task.end_from(time.monotonic()),
         threads=task.threads,
         memory_limit=task.memory_limit,
     )
@@ -92,9 +100,9 @@ def _run_policy(task: Task, method: Method, report: Report) -> None:
     report("done", solver="", nodes=None)
 
 
-def _run_engine(task: Task, method: Method, report: Report) -> None:
+def _run_engine(method: Method, task: Task, report: Report) -> None:
     assert task.instance is not None
-    deadline = time.monotonic() + task.time_limit
+    deadline = task.end_from(time.monotonic())
     sender = _Sender(report)
     try:
         if method.kind == "auto":
@@ -111,6 +119,7 @@ def _run_engine(task: Task, method: Method, report: Report) -> None:
                 method.solver, task.instance, start_windows(task.instance)
             )
             formulation, options = read_formulation(name)
+            report("chosen", text=format_formulation(formulation, options))
             progress, outcome = solve_exactly(
                 task.instance,
                 method.solver,
@@ -121,7 +130,7 @@ def _run_engine(task: Task, method: Method, report: Report) -> None:
                 memory_limit=task.memory_limit,
                 on_progress=sender,
                 options=options,
-                prove_anyway=True,
+                prove_anyway=task.prove_anyway,
             )
     except UnavailableSolverError as error:
         report("error", text=str(error), outcome="error")
@@ -147,12 +156,16 @@ class _Sender:
         self._bound = (0, "")
         self._refused = 0
         self._relaxation: float | None = None
+        self._built = False
         self._certificate: dict[str, Any] | None = None
 
     def __call__(self, progress: Progress, improved: bool) -> None:
         for text in progress.refused[self._refused :]:
             self._report("refused", text=text)
         self._refused = len(progress.refused)
+        if progress.model and not self._built:
+            self._built = True
+            self._report("built", **progress.model)
         if not improved:
             return
         if (progress.lower_bound, progress.bound_source) != self._bound:

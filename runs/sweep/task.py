@@ -42,6 +42,12 @@ class Task:
         One line that says why the instance cannot be run at all.
     fault_status
         ``error`` for a file that cannot be read, ``infeasible`` for a request that never fits.
+    deadline
+        When the run must have ended in any case, on this machine's ``time.monotonic``: where the
+        limit covers more than the run.  No part of the key.
+    prove_anyway
+        Whether an engine is started also where the volume bound meets the best policy, as one more
+        witness.  No part of the key.
     """
 
     instance: Instance | None
@@ -56,6 +62,8 @@ class Task:
     section: str = ""
     fault: str = ""
     fault_status: str = "error"
+    deadline: float | None = None
+    prove_anyway: bool = True
 
     @cached_property
     def key(self) -> str:
@@ -72,6 +80,11 @@ class Task:
         }
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def end_from(self, moment: float) -> float:
+        """Return when a run that begins at a moment must have ended, on the same clock."""
+        end = moment + self.time_limit
+        return end if self.deadline is None else min(end, self.deadline)
 
     def to_line(self) -> str:
         """Return the task as one line of JSON."""

@@ -78,7 +78,7 @@ class Account:
             case "refused":
                 _tell(self.refused, data["text"])
             case "note":
-                _tell(self.notes, data["text"])
+                self.tell(data["text"])
             case "error":
                 self.failure = one_line(data["text"])
                 self.failure_status = data.get("outcome", "error")
@@ -90,6 +90,10 @@ class Account:
             case "peak":
                 self.peak_memory = data["bytes"]
                 self.done = True
+
+    def tell(self, text: str) -> None:
+        """Add a note that a reader of the result should have."""
+        _tell(self.notes, text)
 
     def close(self) -> None:
         """Hold the bound against what is known; a bound that cannot be true is withdrawn."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import runs.keeper
+import runs.kernel
 import runs.process
 from formulations.registry import formulations
 from instances import Instance, Request
@@ -58,7 +59,8 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     package = tmp_path / "runs"
     package.mkdir()
     (package / "__init__.py").touch()
-    shutil.copy(runs.keeper.__file__, package)
+    for beside in (runs.keeper, runs.kernel):
+        shutil.copy(beside.__file__, package)
     monkeypatch.setattr(runs.process, "_ROOT", tmp_path)
     return package / "worker.py"
 

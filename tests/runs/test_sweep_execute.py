@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import runs.sweep.execute
+import runs.sweep.supervise
 from instances import Instance, Request, write_instance
 from runs.engines.local import LocalEngine
 from runs.job import Event
@@ -92,7 +92,7 @@ def test_the_clock_starts_after_the_imports(tmp_path: Path) -> None:
 
 def test_imports_that_never_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They have a limit too."""
-    monkeypatch.setattr(runs.sweep.execute, "START_SECONDS", 1.0)
+    monkeypatch.setattr(runs.sweep.supervise, "START_SECONDS", 1.0)
     method = _own(tmp_path, "return [0, 3]", "import time\ntime.sleep(600)")
     record = execute(_task(method)).record
     assert (record.status, record.ending) == ("time_limit", "time_limit")
