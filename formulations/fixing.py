@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.bounds.clique_lp import Solve, lp_prices
-from formulations.bounds.clique_prices import StartCosts, start_costs
+from formulations.bounds.clique_prices import StartCosts, certified_costs
 from formulations.groups import window_groups
 from formulations.windows import Windows
 from instances import Instance
@@ -44,8 +44,7 @@ def priced_starts(instance: Instance, windows: Windows, solve: Solve) -> StartCo
     found = lp_prices(instance, windows, groups, LP_SECONDS, solve)
     if found is None:
         return None
-    prices, group_prices = found
-    return start_costs(instance, prices, groups, group_prices, windows.latest)
+    return certified_costs(instance, groups, found, windows.latest)
 
 
 def fixed_windows(

@@ -12,6 +12,9 @@ from instances import Instance
 
 Ints = NDArray[np.int64]
 
+#: Rounds that all requests run, added up, beyond which their states are not even listed.
+AGES_UP_TO = 10_000_000
+
 
 @dataclass(frozen=True)
 class States:
@@ -40,9 +43,12 @@ class States:
     def work(self) -> int:
         """Steps that one search for the best pattern takes at most."""
         steps = 0
+        most = self.most
         for w, r in zip(self.tokens.tolist(), self.left.tolist(), strict=True):
             room = self.memory - w - r
-            steps += sum(range(room + 1, 0, -max(r, 1))) if r else room * self.most
+            # With r rounds left: room + 1, less r for each that runs already, while above 0.
+            times = -(-(room + 1) // r) if r else 0
+            steps += times * (room + 1) - r * times * (times - 1) // 2 if r else room * most
         return steps
 
     @property
@@ -68,6 +74,17 @@ def running_states(instance: Instance, *, lookahead: bool = True) -> States:
         of.ravel().astype(np.int64),
         instance.memory,
     )
+
+
+def searchable_states(instance: Instance, work: int, *, lookahead: bool = True) -> States | None:
+    """Return the states if one search for the best pattern takes at most ``work`` steps.
+
+    None if it takes more, or if the states are too many to list.
+    """
+    if int(instance.outputs.sum()) > AGES_UP_TO:
+        return None
+    states = running_states(instance, lookahead=lookahead)
+    return states if states.work <= work else None
 
 
 def is_pattern(states: Sequence[tuple[int, int]], memory: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
-from formulations.patterns import running_states
+from formulations.patterns import searchable_states
 from formulations.registry import formulations
 from formulations.windows import Windows, start_windows
 from instances import Instance
@@ -115,5 +115,5 @@ def chosen_formulations(instance: Instance, windows: Windows) -> list[str]:
     if windows.starts > RELAXATION_UP_TO:
         return ["bound-dual"]
     # The groups are priced in seconds; the patterns give more and take minutes.
-    patterns = running_states(instance).work <= PATTERN_WORK_UP_TO
+    patterns = searchable_states(instance, PATTERN_WORK_UP_TO) is not None
     return ["lp-cliques", "bound-patterns"] if patterns else ["lp-cliques"]

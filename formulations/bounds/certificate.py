@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from formulations.bounds.exact import SAFE, run_cost
 from formulations.bounds.volume import volume_bound
 from formulations.groups import WindowGroup
 from formulations.patterns import PriceTable
 from formulations.windows import start_windows
 from instances import Instance, Request
 
-#: Integers below this leave room for one addition in 64 bits.
-_SAFE = 1 << 61
 _CONFIG = ConfigDict(extra="forbid")
 
 Count = Annotated[int, Field(strict=True, ge=0)]
@@ -143,7 +142,11 @@ def price_certificate(
         TEL that limited the starts; None where nothing did.
     group_prices
         Numerators of μ, shape (groups, T + 1); without ``groups`` None.
+
+    A value of 0 or less needs no prices, since no TEL is below 0.
     """
+    if value <= 0:
+        return certificate_document(Certificate("prices", 0))
     rows = [] if group_prices is None else group_prices.tolist()
     priced = tuple(
         PricedGroup(
@@ -292,11 +295,13 @@ def _least_costs(instance: Instance, certificate: Certificate, latest: Sequence[
     length = max(1, len(certificate.memory), *(len(each.prices) for each in certificate.groups))
     horizon = length + max(int(request.arrival) for request in instance.requests)
     peak = max(request.peak for request in instance.requests)
-    paid = (peak + horizon) * sum(certificate.memory)
-    paid += sum(sum(group.prices) for group in certificate.groups)
-    exact = 4 * (paid + certificate.denominator * (horizon + peak)) < _SAFE
+    paid = sum(sum(group.prices) for group in certificate.groups)
+    # Windows and outputs end a peak after the last priced round at the latest.
+    most = run_cost(
+        certificate.denominator, horizon + 2 * peak, peak, sum(certificate.memory), paid
+    )
     # Python's own integers where 64 bits might not do.
-    kind: type = np.int64 if exact else object
+    kind: type = np.int64 if most < SAFE else object
     sums = _running(certificate.memory, length, kind)
     moments = _running((t * price for t, price in enumerate(certificate.memory)), length, kind)
     opened = [_running(group.prices, length, kind) for group in certificate.groups]
@@ -310,21 +315,29 @@ def _least_costs(instance: Instance, certificate: Certificate, latest: Sequence[
         arrival, limit = int(request.arrival), latest[position] if latest else None
         like = (arrival, request.prompt, request.output, limit, tuple(windows[position]))
         if like not in known:
+
+            def cost_of(
+                starts: NDArray[np.int64], request: Request = request, position: int = position
+            ) -> NDArray[Any]:
+                low = np.minimum(starts + 1, length)
+                high = np.minimum(starts + request.output + 1, length)
+                wide: NDArray[Any] = starts.astype(kind)
+                cost = (wide + (request.output - int(request.arrival))) * certificate.denominator
+                # The request holds prompt + t − start tokens at time t.
+                cost += (request.prompt - wide) * (sums[high] - sums[low])
+                cost += moments[high] - moments[low]
+                for number, before, after in windows[position]:
+                    opens = np.clip(starts - before, 0, length)
+                    closes = np.clip(starts + after, 0, length)
+                    cost += opened[number][closes] - opened[number][opens]
+                return cost
+
             last = max(arrival, length + max((b for _, b, _ in windows[position]), default=0))
             last = last if limit is None else min(last, max(limit, arrival))
-            starts = np.arange(arrival, last + 1)
-            low = np.minimum(starts + 1, length)
-            high = np.minimum(starts + request.output + 1, length)
-            wide: NDArray[Any] = starts.astype(kind)
-            cost = (wide + (request.output - arrival)) * certificate.denominator
-            # The request holds prompt + t − start tokens at time t.
-            cost += (request.prompt - wide) * (sums[high] - sums[low])
-            cost += moments[high] - moments[low]
-            for number, before, after in windows[position]:
-                opens = np.clip(starts - before, 0, length)
-                closes = np.clip(starts + after, 0, length)
-                cost += opened[number][closes] - opened[number][opens]
-            known[like] = int(cost.min())
+            # A start costs its latency at least: none later than this beats the first one.
+            at_once = int(cost_of(np.array([arrival]))[0]) // certificate.denominator
+            last = min(last, arrival + max(at_once - request.output + 1, 0))
+            known[like] = int(cost_of(np.arange(arrival, last + 1)).min())
         total += known[like]
     return total
 
@@ -423,7 +436,7 @@ def _worths(
     highest = max(max(prices) for prices in priced.values())
     # Far below 0 stands for what cannot be; 64 bits only where they do.
     never = -(most + 1) * (highest + 1)
-    kind: type = np.int64 if -4 * never < _SAFE else object
+    kind: type = np.int64 if -4 * never < SAFE else object
     best: NDArray[Any] = np.full((most + 1, memory + 1, knots), never, dtype=kind)
     best[0, 0] = 0
     for held, rounds in order:

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.bounds.exact import SAFE, largest_denominator, run_cost
 from formulations.groups import WindowGroup
 from instances import Instance
-
-#: Integers below this leave room for one addition in 64 bits.
-_SAFE = 1 << 61
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,8 @@ def start_costs(
     starts from a_i on.  A start from which neither the run nor a window meets a priced time costs
     p + o_i − a_i alone, which grows with p, so starts up to one round after the last priced time
     plus the largest ``before`` suffice and no horizon is assumed.  The prices given are
-    rounded to multiples of 1 / denominator (negative ones to 0) and the rest is integer arithmetic.
+    rounded to multiples of 1 / denominator (negative ones to 0) and the rest is integer arithmetic,
+    in ranges that ``formulations.bounds.exact`` proves safe.
 
     With ``latest`` the starts of request i end there; valid for the schedules that keep to them.
 
@@ -86,7 +85,7 @@ def start_costs(
         row[: len(each)] = each
     if not np.all(np.isfinite(floats)):
         raise ValueError("expected finite prices")
-    denominator = _denominator(instance, floats, len(groups))
+    denominator = _denominator(instance, floats, groups, latest)
     rounded = np.rint(np.maximum(floats, 0.0) * denominator).astype(np.int64)
     times = np.arange(length, dtype=np.int64)
     # sums[k] adds the prices of the times before k.
@@ -120,17 +119,51 @@ def start_costs(
     return StartCosts(costs, constant, rounded[0], rounded[1:], denominator)
 
 
-def _denominator(instance: Instance, floats: NDArray[np.float64], groups: int) -> int:
-    """Return the largest power of two for which no intermediate number overflows."""
-    horizon = floats.shape[1] + max(int(request.arrival) for request in instance.requests)
-    # What one run pays, what all pay together, and what the memory is worth.
-    most = (max(request.peak for request in instance.requests) + horizon + groups) * len(instance)
-    most = max(most, instance.memory)
+def certified_costs(
+    instance: Instance,
+    groups: Sequence[WindowGroup],
+    prices: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    latest: Sequence[int],
+) -> StartCosts:
+    """Return the start costs of prices λ and μ, or of prices of 0 where these prove no less.
+
+    Prices of 0 certify Σ o_i, so no bound is below that.  They also take the place of prices that
+    there are none of, or that are too large for 64 bits.
+    """
+    free = start_costs(instance, [], groups, [[] for _ in groups], latest)
+    if prices is None:
+        return free
+    try:
+        found = start_costs(instance, prices[0], groups, prices[1], latest)
+    except OverflowError:
+        return free
+    return found if found.bound > free.bound else free
+
+
+def _denominator(
+    instance: Instance,
+    floats: NDArray[np.float64],
+    groups: Sequence[WindowGroup],
+    latest: Sequence[int] | None,
+) -> int:
+    """Return the largest power of two for which no number of the evaluation overflows."""
+    last = floats.shape[1] + max(int(request.arrival) for request in instance.requests)
+    if latest is not None:
+        last = max(last, *latest)
+    else:
+        last += max((m.before for group in groups for m in group.members), default=0)
+    rounds = last + max(request.output for request in instance.requests)
+    peak = max(request.peak for request in instance.requests)
     total = float(np.abs(floats).sum())
-    for exponent in range(40, -1, -1):
-        denominator = 1 << exponent
+
+    def fits(denominator: int) -> bool:
         # Rounding adds at most one unit a price.
-        latencies = 2 * denominator * horizon * len(instance)
-        if 4 * most * (total * denominator + floats.size) + latencies < _SAFE:
-            return denominator
-    raise OverflowError("prices are too large for exact 64-bit arithmetic")
+        numerators = total * denominator + floats.size
+        # What all pay together, and what memory and groups are worth.
+        paid = run_cost(denominator, rounds, peak, numerators, numerators) * len(instance)
+        return paid + (instance.memory + len(instance)) * numerators < SAFE
+
+    found = largest_denominator(fits)
+    if found is None:
+        raise OverflowError("prices are too large for exact 64-bit arithmetic")
+    return found

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from formulations.bounds.exact import exact_sum
 from formulations.windows import Windows
 from instances import Instance
 
@@ -73,7 +74,7 @@ class Pricing:
 
     def __init__(self, instance: Instance, groups: Groups, horizon: int, threads: int) -> None:
         self._memory, self._groups = instance.memory, groups
-        self._constant = int((groups.sizes * (groups.outputs - groups.arrivals)).sum())
+        self._constant = exact_sum(instance.outputs) - exact_sum(instance.arrivals)
         self._times = np.arange(horizon + 1, dtype=np.float64)
         busy = threads if len(groups) * horizon >= SHARE_FROM else 1
         self._edges = np.linspace(0, len(groups), 8 * busy + 1).astype(int).tolist()

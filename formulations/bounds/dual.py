@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from formulations.bounds.columns import Ints
 from formulations.bounds.outcome import Bound, Reporter
-from formulations.bounds.search import Search
+from formulations.bounds.search import Search, model_size
 from formulations.windows import Windows
 from instances import Instance
+
+__all__ = ["compute_bound", "model_size"]
 
 FIRST_KNOTS = 80
 MOST_KNOTS = 2_000

@@ -6,9 +6,11 @@ import numpy as np
 
 from formulations.bounds.columns import Ints
 from formulations.bounds.outcome import Bound, Reporter
-from formulations.bounds.search import Search, likely_horizon
+from formulations.bounds.search import Search, likely_horizon, model_size
 from formulations.windows import Windows
 from instances import Instance
+
+__all__ = ["compute_bound", "model_size"]
 
 FIRST_KNOTS = 60
 #: Relative gap at which a coarse grid is left for a finer one.

@@ -82,7 +82,8 @@ def priced_starts(
     """Fill ``unit``·start + priced states of every start arrivals_i..latest_i.
 
     The price of state q at time t between knots a ≤ t < b is
-    ⌊((b − t)·values[a, q] + (t − a)·values[b, q]) / (b − a)⌋.
+    ⌊((b − t)·values[a, q] + (t − a)·values[b, q]) / (b − a)⌋; before the first knot and past the
+    last one it is 0.
 
     Parameters
     ----------
@@ -103,6 +104,8 @@ def priced_starts(
             cost = unit * start
             for j in range(1, outputs[i] + 1):
                 t = start + j
+                if t < knots[0]:
+                    continue
                 if t > last:
                     break
                 k = span[t]

@@ -10,12 +10,16 @@ import numpy as np
 
 from formulations.bounds import dual
 from formulations.bounds.columns import group_requests
+from formulations.bounds.exact import SAFE, largest_denominator
 from formulations.bounds.outcome import Bound, Reporter
 from formulations.bounds.pattern_master import Floats, Grids, PatternMaster, Solution
-from formulations.bounds.search import fitted_knots, fluid_prices, likely_horizon
-from formulations.patterns import Ints, PriceTable, States, hats, running_states
+from formulations.bounds.search import fitted_knots, fluid_prices, likely_horizon, model_size
+from formulations.patterns import Ints, PriceTable, States, hats, searchable_states
 from formulations.windows import Windows
 from instances import Instance
+
+__all__ = ["Options", "Priced", "compute_bound", "evaluate", "last_starts", "model_size"]
+__all__ += ["price_patterns", "rounded_table"]
 
 #: Factors on the fluid prices whose cheapest starts and best patterns are the first columns.
 SPREAD = (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
@@ -24,6 +28,8 @@ SPREAD = (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
 FIRST_REACH, FAR = 0.25, 1.0
 #: Spans of tokens held and of rounds left on the first grid.
 FIRST_SPANS = (5, 4)
+#: Level from which on grids get no finer.
+FINEST = 30
 #: Promised improvement, as a share, at which a grid is left for a finer one.
 TOLERANCES = (3e-3, 2e-3, 1e-3, 5e-4)
 #: Cheapest starts of a request that become columns in each iteration.
@@ -34,8 +40,6 @@ KEEP_FACTOR = 10.0
 PATTERNS = 3
 #: Steps of all searches for best patterns together beyond which memory alone is priced.
 MOST_WORK = 1_000_000_000
-#: Integers below this leave room for additions in 64 bits.
-_SAFE = 1 << 60
 
 
 @dataclass(frozen=True)
@@ -83,8 +87,9 @@ def compute_bound(
     Where the search for patterns would take too long (large M), the bound is ``bound-dual``.
     """
     options = options or Options()
-    states = running_states(instance, lookahead=options.lookahead)
-    if states.work * options.knots > MOST_WORK:
+    work = MOST_WORK // max(options.knots, 2)
+    states = searchable_states(instance, work, lookahead=options.lookahead)
+    if states is None:
         return dual.compute_bound(
             instance,
             deadline=deadline,
@@ -340,8 +345,14 @@ class _Search:
         return table, evaluate(self._instance, self._states, table, self._latest, self._pool)
 
     def _try(self, prices: Floats) -> int:
-        """Evaluate prices, keep them if they are the best, add columns; return how many are new."""
-        table, priced = self._evaluate(prices)
+        """Evaluate prices, keep them if they are the best, add columns; return how many are new.
+
+        Prices too large for 64 bits are not tried.
+        """
+        try:
+            table, priced = self._evaluate(prices)
+        except OverflowError:
+            return 0
         if priced.value > self._priced.value:
             if priced.bound > self._priced.bound:
                 self._report("bound", value=priced.bound, source="prices of patterns")
@@ -402,6 +413,7 @@ def _grids(states: States, knots: Ints, level: int) -> Grids:
 
     From level to level the spans of rounds left and of tokens held are halved in turn.
     """
+    level = min(level, FINEST)
     tokens, left = FIRST_SPANS[0] << level // 2, FIRST_SPANS[1] << (level + 1) // 2
     most_tokens, most_left = int(states.tokens.max()), max(int(states.left.max()), 1)
     return Grids(
@@ -414,10 +426,15 @@ def _grids(states: States, knots: Ints, level: int) -> Grids:
 def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floats) -> PriceTable:
     """Return prices in the grids' shape as fractions of a denominator safe for 64 bits.
 
+    The largest numbers are the interpolations: a price times the area of a cell of the grid of
+    states, and what a pattern pays times the rounds between two knots.
+
     Raises
     ------
     ValueError
         If a price is not finite.
+    OverflowError
+        If the prices are too large for exact 64-bit arithmetic.
     """
     floats = np.maximum(prices, 0.0)
     if not np.all(np.isfinite(floats)):
@@ -429,10 +446,8 @@ def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floa
     rounds = int(grids.knots[-1] + instance.arrivals.max() + instance.outputs.max()) + 1
     largest = float(floats.max(initial=0.0)) + 1
     factor = largest * (max(span, 4) * payers + 4 * cell) + rounds
-    denominator = 1 << 24
-    while denominator > 1 and factor * denominator >= _SAFE:
-        denominator >>= 1
-    if factor * denominator >= _SAFE:
+    denominator = largest_denominator(lambda trial: factor * trial < SAFE / 2, 1 << 24)
+    if denominator is None:
         raise OverflowError("prices are too large for exact 64-bit arithmetic")
     numerators = np.rint(floats * denominator).astype(np.int64)
     return PriceTable(grids.knots, grids.tokens, grids.left, numerators, denominator)

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.bounds.exact import SAFE, largest_denominator, run_cost
 from instances import Instance
 
 #: Requests times rounds from which on loading the compiled evaluation pays.
 COMPILE_FROM = 20_000_000
-#: Integers of this size leave room for one addition in 64 bits.
-_SAFE = 1 << 61
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,9 @@ def certify_prices(
     denominator, negative ones to 0, and everything after is integer arithmetic; the sum is
     rounded up at the end, since the TEL is an integer.
 
+    Prices of 0 certify Σ o_i.  They take the place of prices that certify less, and of prices too
+    large for 64 bits, so no bound is below that.
+
     With ``latest`` the minimum of request i is over starts up to latest_i only.  That is valid if
     some optimal schedule keeps to these starts (``formulations.windows``), by the same steps for
     that schedule.
@@ -63,10 +65,14 @@ def certify_prices(
     floats = np.maximum(np.asarray(prices, dtype=np.float64), 0.0)
     if not np.all(np.isfinite(floats)):
         raise ValueError("expected finite prices")
-    denominator = _largest_denominator(instance, floats)
-    numerators = np.rint(floats * denominator).astype(np.int64)
-    value = evaluate_prices(instance, numerators, denominator, latest)
-    return PriceBound(value, numerators, denominator)
+    free = sum(request.output for request in instance.requests)
+    denominator = largest_denominator(lambda trial: _fits(instance, floats, trial))
+    if denominator is not None:
+        numerators = np.rint(floats * denominator).astype(np.int64)
+        value = evaluate_prices(instance, numerators, denominator, latest)
+        if value >= free:
+            return PriceBound(value, numerators, denominator)
+    return PriceBound(free, np.zeros(1, dtype=np.int64), 1)
 
 
 def evaluate_prices(
@@ -147,24 +153,21 @@ def _least_cost(
     return int((denominator * starts + paid).min())
 
 
-def _largest_denominator(instance: Instance, prices: NDArray[np.float64]) -> int:
-    denominator = 1 << 40
-    while denominator > 1:
-        numerators = np.rint(prices * denominator)
-        if _magnitude(instance, float(numerators.sum()), len(prices), denominator) < _SAFE / 4:
-            return denominator
-        denominator >>= 1
-    return denominator
+def _fits(instance: Instance, prices: NDArray[np.float64], denominator: int) -> bool:
+    """Tell whether prices rounded to this denominator are safe, with room for their rounding."""
+    with np.errstate(over="ignore"):  # infinite is too large as well
+        rounded = float(np.rint(prices * denominator).sum())
+    return _magnitude(instance, rounded, len(prices), denominator) < SAFE / 4
 
 
 def _refuse_overflow(instance: Instance, numerators: NDArray[np.int64], denominator: int) -> None:
     price_sum = sum(numerators.tolist())
-    if _magnitude(instance, price_sum, len(numerators), denominator) >= _SAFE:
+    if _magnitude(instance, price_sum, len(numerators), denominator) >= SAFE:
         raise OverflowError("prices are too large for exact 64-bit arithmetic")
 
 
 def _magnitude(instance: Instance, price_sum: float, length: int, denominator: int) -> float:
-    """Bound every intermediate number of the evaluation."""
-    horizon = length + max(int(request.arrival) for request in instance.requests)
+    """Bound every number of the evaluation, in which a start costs its round, not its latency."""
+    rounds = length + max(int(request.arrival) for request in instance.requests)
     prompt = max(request.prompt for request in instance.requests)
-    return denominator * horizon + price_sum * (prompt + 3 * horizon)
+    return run_cost(denominator, rounds, prompt, price_sum)

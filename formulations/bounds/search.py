@@ -6,6 +6,7 @@ import heapq
 import itertools
 import time
 from dataclasses import replace
+from operator import mul
 
 import numpy as np
 
@@ -230,9 +231,18 @@ class Search:
             self.master.add(starts[order[position]], keep=True)
 
 
+def model_size(instance: Instance, windows: Windows) -> int:
+    """Return the number of matrix entries that need as much memory as the prices of all rounds."""
+    del windows
+    # About 200 bytes a round, half of what an entry takes.
+    return likely_horizon(instance, group_requests(instance)) // 2
+
+
 def likely_horizon(instance: Instance, groups: Groups) -> int:
     """Return a time past which memory hardly has a price; a bad guess costs quality only."""
-    work = int(groups.volumes @ groups.sizes) * 13 // (10 * instance.memory)
+    # A million requests of 10⁹ tokens hold more token-rounds than 64 bits count.
+    volume = sum(map(mul, groups.volumes.tolist(), groups.sizes.tolist()))
+    work = volume * 13 // (10 * instance.memory)
     return int(groups.arrivals.max()) + work + int(groups.outputs.max()) + 10
 
 
@@ -243,7 +253,7 @@ def fluid_prices(instance: Instance, groups: Groups, horizon: int) -> Floats:
     one that arrives later than its turn is taken at its arrival.
     """
     order = np.lexsort((groups.volumes, groups.arrivals // _span(groups)))
-    rounds = (groups.volumes * groups.sizes)[order] / instance.memory
+    rounds = (groups.volumes * groups.sizes.astype(float))[order] / instance.memory
     done = 0.0
     ends = np.empty(len(groups))
     for position, (arrival, length) in enumerate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.clique_prices import StartCosts
+from formulations.bounds.exact import exact_sum, run_cost
 from formulations.bounds.patterns import Priced
 from formulations.groups import WindowGroup
 from formulations.patterns import States
@@ -24,6 +25,9 @@ WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000, 12_000_000)
 PATTERN_ENTRIES_UP_TO = 40_000_000
 #: Sets of started requests are the bits of one word.
 REQUESTS_UP_TO = 63
+#: Steps that the tables of cut windows may take; longer windows are shortened until they do.
+CUTS_UP_TO = 100_000_000
+#: Above all bounds of states, so the least bound lost while nothing is.
 _NONE = 1 << 62
 
 
@@ -55,6 +59,15 @@ class PatternPrices:
 
     states: States
     priced: Priced
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Numerators of λ, shape (T + 1,), and of μ, shape (groups, T + 1), and their denominator."""
+
+    memory: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    denominator: int
 
 
 @dataclass(frozen=True)
@@ -102,6 +115,11 @@ def search(
     tokens and windows of S, less M Σ λ + Σ most μ, bounds every completion.  A state whose bound
     exceeds U − 1 has no completion better than U.
 
+    *Windows.*  ``windows`` keep every optimal schedule (``formulations.windows``), so starts past
+    the last one of a request need not be priced, and a state in which such a start is all that is
+    left has no optimal completion.  The bounds are then bounds on the completions that keep to
+    the windows, and every optimal one does; the rules below compare optimal completions only.
+
     *Patterns.*  The same with prices π on states of running requests and the worths h
     (``formulations.bounds.patterns``) in place of λ and M λ: what is priced at the times after t
     is again a sum over requests, and what runs at such a time pays at most h.  The larger of
@@ -130,10 +148,11 @@ def search(
     the claim every schedule has TEL ≥ min(U, least bound lost), which is reported as the bound of
     the pass; with nothing lost it is U, a proof.
 
-    *Prices* and *groups* are the caller's: they make ``costs``.
+    *Prices* and *groups* are the caller's: they make ``costs``.  Only the prices are taken from
+    there, at a scale at which every bound is exact in 64 bits (:func:`scaled_prices`).
 
-    Rounds go up to the last start of ``windows`` (which keep an optimal schedule).  Passes whose
-    layers may need more than ``memory_bytes`` are left out.
+    Rounds go up to the last start of ``windows``.  Passes whose layers may need more than
+    ``memory_bytes`` are left out.
 
     Raises
     ------
@@ -146,26 +165,32 @@ def search(
     if n > REQUESTS_UP_TO:
         raise ValueError(f"expected at most {REQUESTS_UP_TO} requests, found {n}")
     options = options or Options()
-    before, after = _window_arrays(n, groups)
+    last = max(windows.latest)
+    tel, starts = incumbent
+    prices = scaled_prices(instance, groups, costs, last, tel)
+    widest = CUTS_UP_TO // max(1, n * (last + 2) * len(groups))
+    before, after = _window_arrays(n, groups, max(widest, 1))
     columns = [
         np.array([getattr(r, name) for r in instance.requests], dtype=np.int64)
         for name in ("arrival", "prompt", "output")
     ]
     data = (*columns, before, after)
-    last = max(windows.latest)
-    tables = _tables(instance, groups, costs, last + 1, data)
+    tables = _tables(instance, groups, prices, windows.latest, tel, data)
     of_patterns = _no_patterns()
     if patterns is not None and patterns.priced.bound > 0:
-        of_patterns = _pattern_tables(instance, patterns, costs, last + 1) or of_patterns
+        found = _pattern_tables(instance, patterns, prices, windows.latest, tel)
+        of_patterns = found or of_patterns
     use_patterns = len(of_patterns[2]) > 0
-    tel, starts = incumbent
     best = np.array([tel], dtype=np.int64)
     # Half the memory where the numbers are small enough.
-    word = np.int16 if max(instance.memory, windows.horizon) < 1 << 15 else np.int32
+    largest = max(instance.memory, windows.horizon, *starts)
+    word = next(kind for kind in (np.int16, np.int32, np.int64) if largest <= np.iinfo(kind).max)
     best_starts = np.array(starts, dtype=word)
     reach = max(request.output for request in instance.requests) + 2
     for width in widths:
-        if 2 * width * (64 + 32 + 2 * np.dtype(word).itemsize * (n + reach)) > memory_bytes:
+        states = 2 * width * (64 + 32 + 2 * np.dtype(word).itemsize * (n + reach))
+        # Beside the layers, the tokens of one state after each start.
+        if states + 8 * (n + 1) * reach > memory_bytes:
             return
         settings = np.array(
             [
@@ -206,8 +231,9 @@ def search(
             total += count
             if count == 0:
                 break
-        lost = int(settings[2])
-        bound = min(int(best[0]), -(-lost // costs.denominator))
+        lost, bound = int(settings[2]), int(best[0])
+        if lost < _NONE:
+            bound = min(bound, -(-lost // prices.denominator))
         complete = bound == int(best[0])
         on_pass(Pass(int(best[0]), best_starts.tolist(), bound, width, total, complete))
         if complete:
@@ -227,46 +253,100 @@ def _layer(
     )
 
 
+def scaled_prices(
+    instance: Instance, groups: list[WindowGroup], costs: StartCosts, last: int, tel: int
+) -> Prices:
+    """Return prices for which all that is computed of states is exact in 64 bits.
+
+    ``last`` is the last start of any request, ``tel`` the TEL of the schedule to be beaten.
+
+    Proof.  By ``formulations.bounds.exact`` one request pays at most X = ``run_cost`` and nothing
+    less than 0.  What no start is left for costs F = D·U + C, with C = M Σ λ + Σ most μ the worth
+    of all, so a state in which that happens exceeds (U − 1)·D and is dropped; F is also what U
+    itself is compared as.  A bound adds n such numbers and takes away at most C, so nothing
+    exceeds n·max(X, F) + C, which has to be below 2⁶².  Where it is not, denominator and
+    numerators are halved, these rounded down: any prices ≥ 0 bound.  In the end all of them are 0
+    and D = 1.  Then X is the last completion and F = U, and n ≤ 63 of them are below 2⁶² as long
+    as these are below 7·10¹⁶; by the limits of ``instances.model`` they are below 7·10¹³.
+
+    Raises
+    ------
+    OverflowError
+        If U or the last completion is beyond that.
+    """
+    rounds = max(last, len(costs.memory)) + max(r.output for r in instance.requests)
+    peak = max(request.peak for request in instance.requests)
+    scale = 0
+    while True:
+        found = Prices(
+            costs.memory >> scale, costs.groups >> scale, max(costs.denominator >> scale, 1)
+        )
+        if scale >= costs.denominator.bit_length():
+            found = Prices(np.zeros_like(found.memory), np.zeros_like(found.groups), 1)
+        denominator = found.denominator
+        sums = [exact_sum(row) for row in (found.memory, *found.groups)]
+        worth = instance.memory * sums[0]
+        worth += sum(group.most * each for group, each in zip(groups, sums[1:], strict=True))
+        cost = int(run_cost(denominator, rounds, peak, sums[0], sum(sums[1:])))
+        if len(instance) * max(cost, denominator * tel + worth) + worth < _NONE:
+            return found
+        if not any(sums) and denominator == 1:
+            raise OverflowError("rounds are too large for exact 64-bit arithmetic")
+        scale += 1
+
+
 def _window_arrays(
-    n: int, groups: list[WindowGroup]
+    n: int, groups: list[WindowGroup], widest: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return ``before`` and ``after`` of each group and request, 0 where it is no member."""
+    """Return ``before`` and ``after`` of each group and request, 0 where it is no member.
+
+    Windows begin at most ``widest`` rounds before their starts: a shorter window holds fewer
+    rounds, so it is proved as well.  One that is empty then counts as no member.
+    """
     before = np.zeros((len(groups), n), dtype=np.int64)
     after = np.zeros((len(groups), n), dtype=np.int64)
     for g, group in enumerate(groups):
         for member in group.members:
-            before[g, member.request] = member.before
-            after[g, member.request] = member.after
+            if (cut := min(member.before, widest)) + member.after > 0:
+                before[g, member.request] = cut
+                after[g, member.request] = member.after
     return before, after
 
 
 def _tables(
     instance: Instance,
     groups: list[WindowGroup],
-    costs: StartCosts,
-    rounds: int,
+    prices: Prices,
+    latest: Sequence[int],
+    tel: int,
     data: tuple[NDArray[np.int64], ...],
 ) -> tuple[Any, ...]:
     """Return least costs from each round on, prefix sums of the prices, and their weighted tails.
 
-    ``later[i, t]`` is the least priced cost of request i over starts from max(t, a_i) on, with
-    windows cut at round t.
+    ``later[i, t]`` is the least priced cost of request i over starts from max(t, a_i) to latest_i,
+    with windows cut at round t; where no start is left, more than any schedule better than ``tel``
+    can cost.
     """
     *_, before, after = data
-    length = len(costs.memory)
-    denominator = costs.denominator
-    sums = np.concatenate(([0], np.cumsum(costs.memory)))
-    moments = np.concatenate(([0], np.cumsum(np.arange(length) * costs.memory)))
+    length = len(prices.memory)
+    denominator = prices.denominator
+    sums = np.concatenate(([0], np.cumsum(prices.memory)))
+    moments = np.concatenate(([0], np.cumsum(np.arange(length) * prices.memory)))
     opened = np.zeros((len(groups), length + 1), dtype=np.int64)
-    np.cumsum(costs.groups, axis=1, out=opened[:, 1:])
-    widest = int(before.max()) if before.size else 0
-    # From here on a later start only costs more.
-    end = max(rounds, length, max(int(r.arrival) for r in instance.requests)) + widest + 1
+    np.cumsum(prices.groups, axis=1, out=opened[:, 1:])
+    weights = np.array([group.most for group in groups], dtype=np.int64)
+    tail = instance.memory * (sums[-1] - sums)
+    # Times after t, rounds from t on.
+    tail[:-1] = tail[1:]
+    if len(groups):
+        tail = tail + weights @ (opened[:, -1:] - opened)
+    never = denominator * tel + int(tail.max())
+    rounds = max(latest) + 1
     later = np.empty((len(instance), rounds + 1), dtype=np.int64)
-    starts = np.arange(end + 1, dtype=np.int64)
     froms = np.arange(rounds + 1)
     for i, request in enumerate(instance.requests):
-        arrival = int(request.arrival)
+        arrival, end = int(request.arrival), latest[i]
+        starts = np.arange(end + 1, dtype=np.int64)
         low = np.minimum(starts + 1, length)
         high = np.minimum(starts + request.output + 1, length)
         base = (starts + request.output - arrival) * denominator
@@ -283,20 +363,26 @@ def _tables(
                     total += opened[g, np.maximum(left, right)] - opened[g, left]
             return total
 
+        # From so many rounds after t on no window is cut at t.
+        widest = int(before[:, i].max(initial=0))
         whole = base + windows_from(np.zeros_like(starts), starts)
-        suffix = np.minimum.accumulate(whole[::-1])[::-1]
-        least = suffix[np.maximum(np.minimum(froms + widest, end), arrival)]
-        for shift in range(widest):
+        least = _least_from(whole, np.maximum(froms + widest, arrival), never)
+        for shift in range(min(widest, end + 1)):
             at = np.maximum(froms + shift, arrival)
-            least = np.minimum(least, base[at] + windows_from(froms, at))
+            inside = at <= end
+            at, cut = at[inside], froms[inside]
+            least[inside] = np.minimum(least[inside], base[at] + windows_from(cut, at))
         later[i] = least
-    weights = np.array([group.most for group in groups], dtype=np.int64)
-    tail = instance.memory * (sums[-1] - sums)
-    # Times after t, rounds from t on.
-    tail[:-1] = tail[1:]
-    if len(groups):
-        tail = tail + weights @ (opened[:, -1:] - opened)
     return later, sums, moments, opened, tail, denominator
+
+
+def _least_from(
+    costs: NDArray[np.int64], froms: NDArray[np.int64], never: int
+) -> NDArray[np.int64]:
+    """Return the least cost of the starts from each of ``froms`` on, ``never`` past the last."""
+    suffix = np.append(np.minimum.accumulate(costs[::-1])[::-1], never)
+    least: NDArray[np.int64] = suffix[np.minimum(froms, len(costs))]
+    return least
 
 
 def _no_patterns() -> tuple[Any, ...]:
@@ -306,15 +392,19 @@ def _no_patterns() -> tuple[Any, ...]:
 
 
 def _pattern_tables(
-    instance: Instance, patterns: PatternPrices, costs: StartCosts, rounds: int
+    instance: Instance,
+    patterns: PatternPrices,
+    prices: Prices,
+    latest: Sequence[int],
+    tel: int,
 ) -> tuple[Any, ...] | None:
     """Return least costs, what runs still pay, tails of the worths, the unit, and the shift.
 
-    ``later[i, t]`` is the least cost of request i over starts from max(t, a_i) on; ``paid[i, p,
-    k]`` is what request i, started at p, pays after its k-th token.  All are numerators of the
-    prices' own denominator, the unit, a power of two; shifted to the left (to the right if
-    negative) they are ones of ``costs``.  None if the tables would be too large, or numbers too
-    large for 64 bits.
+    ``later[i, t]`` is the least cost of request i over starts from max(t, a_i) to latest_i, where
+    none is left more than any schedule better than ``tel`` can cost; ``paid[i, p, k]`` is what
+    request i, started at p, pays after its k-th token.  All are numerators of the patterns' own
+    denominator, the unit, a power of two; shifted to the left (to the right if negative) they are
+    ones of ``prices``.  None if the tables would be too large, or numbers too large for 64 bits.
     """
     table, unit = patterns.priced.table, patterns.priced.denominator
     knots, worths = table.knots, patterns.priced.worths
@@ -325,14 +415,17 @@ def _pattern_tables(
     # As in formulations.bounds.patterns.evaluate: prices rounded down, worths rounded up.
     worth = -(-((high - times) * worths[span] + (times - low) * worths[span + 1]) // (high - low))
     worth[: knots[0]] = 0
-    # From here on a later start only costs more.
-    end = max(rounds, len(times), int(instance.arrivals.max()))
+    rounds = max(latest) + 1
     longest = int(instance.outputs.max())
-    if len(instance) * (end + 1) * (longest + 1) > PATTERN_ENTRIES_UP_TO:
+    if len(instance) * rounds * (longest + 1) > PATTERN_ENTRIES_UP_TO:
         return None
-    paid = np.zeros((len(instance), end + 1, longest + 1), dtype=np.int64)
+    never = unit * tel + exact_sum(worth)
+    if len(instance) * never >= _NONE:
+        return None
+    paid = np.zeros((len(instance), rounds, longest + 1), dtype=np.int64)
     later = np.empty((len(instance), rounds + 1), dtype=np.int64)
-    starts = np.arange(end + 1, dtype=np.int64)
+    dearest = never
+    starts = np.arange(rounds, dtype=np.int64)
     offsets = np.concatenate(([0], np.cumsum(instance.outputs)))
     for i, request in enumerate(instance.requests):
         arrival, output = int(request.arrival), request.output
@@ -345,11 +438,12 @@ def _pattern_tables(
         tokens = price[at, np.arange(output)]
         paid[i, :, :output] = np.cumsum(tokens[:, ::-1], axis=1)[:, ::-1]
         whole = (starts + output - arrival) * unit + paid[i, :, 0]
-        suffix = np.minimum.accumulate(whole[::-1])[::-1]
-        later[i] = suffix[np.maximum(np.arange(rounds + 1), arrival)]
+        dearest = max(dearest, int(whole.max()))
+        froms = np.maximum(np.arange(rounds + 1), arrival)
+        later[i] = _least_from(whole[: latest[i] + 1], froms, never)
     tail = np.append(worth[::-1].cumsum()[::-1] - worth, 0)
-    largest = int(worth.sum()) + len(instance) * int(later.max())
-    if max(largest, largest * costs.denominator // unit) >= _NONE:
+    largest = exact_sum(worth) + len(instance) * dearest
+    if max(largest, largest * prices.denominator // unit) >= _NONE:
         return None
-    shift = costs.denominator.bit_length() - unit.bit_length()
+    shift = prices.denominator.bit_length() - unit.bit_length()
     return later, paid, tail, unit, shift

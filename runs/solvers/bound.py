@@ -11,6 +11,7 @@ from formulations.bounds.outcome import Bound
 from formulations.windows import start_windows
 from runs.job import Job, Report
 from runs.solvers.loading import load_formulation
+from runs.solvers.size import too_large
 
 #: Share of the time kept back for the last exact evaluation of the prices.
 RESERVE_SHARE = 0.05
@@ -19,12 +20,18 @@ RESERVE_SHARE = 0.05
 def solve(job: Job, report: Report) -> None:
     """Compute a bound within the job's limits; send every improvement as it is certified."""
     formulation, options = load_formulation(job)
+    windows = start_windows(job.instance, job.upper_bound)
+    if hasattr(formulation, "model_size"):
+        size = formulation.model_size(job.instance, windows)
+        if reason := too_large(size, job.memory_limit):
+            report("too_large", text=reason)
+            return
     left = job.seconds - report.elapsed()
     bound = formulation.compute_bound(
         job.instance,
         deadline=time.monotonic() + (1 - RESERVE_SHARE) * left,
         report=report,
-        windows=start_windows(job.instance, job.upper_bound),
+        windows=windows,
         known_starts=np.array(job.warm_start, dtype=np.int64),
         threads=job.threads,
         **options,

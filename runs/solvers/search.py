@@ -10,10 +10,10 @@ import psutil
 
 from formulations.bounds.certificate import price_certificate
 from formulations.bounds.clique_lp import by_highs, lp_prices
-from formulations.bounds.clique_prices import StartCosts, start_costs
+from formulations.bounds.clique_prices import StartCosts, certified_costs
 from formulations.bounds.patterns import Options, price_patterns
 from formulations.groups import window_groups
-from formulations.patterns import running_states
+from formulations.patterns import searchable_states
 from formulations.search.layers import Pass, PatternPrices
 from formulations.windows import Windows, start_windows
 from runs.job import Job, Report
@@ -38,6 +38,13 @@ def solve(job: Job, report: Report) -> None:
     """Price memory and window groups by an LP, then search within the job's limits.
 
     Without ``prices`` or ``groups`` among the options the missing ones are 0.
+
+    Every bound is sent as it is, so one above the known schedule is seen as a contradiction.  None
+    can be: ``start_windows`` keep every optimal schedule if the known TEL is one of a feasible
+    schedule, so what prices certify within them is at most the optimum, not only a bound on
+    schedules better than the known one.  Where a rule does remove schedules that are no better,
+    as the search's own pruning, what is proved is that none is better, and the bound that
+    ``layers.search`` states is the known TEL itself.
     """
     formulation, options = load_formulation(job)
     instance = job.instance
@@ -51,24 +58,24 @@ def solve(job: Job, report: Report) -> None:
         return
     chosen = options["options"]
     groups = window_groups(instance) if chosen.groups and chosen.prices else []
-    costs = start_costs(instance, [], groups, [[] for _ in groups])
+    prices = None
     if chosen.prices:
         left = PRICES_SHARE * (job.seconds - report.elapsed())
-        if found := lp_prices(instance, windows, groups, left, by_highs):
-            prices, group_prices = found
-            costs = start_costs(instance, prices, groups, group_prices)
+        prices = lp_prices(instance, windows, groups, left, by_highs)
+    # The LP's prices suit its windows; over more starts they certify less.
+    costs = certified_costs(instance, groups, prices, windows.latest)
     report("built", columns=size, rows=0, entries=size)
     certificate = price_certificate(
         costs.bound,
         costs.denominator,
         costs.memory,
+        upper_bound=job.upper_bound,
         groups=groups,
         group_prices=costs.groups,
     )
-    bound = min(costs.bound, job.upper_bound)
-    report("bound", value=bound, source="prices", certificate=certificate)
+    report("bound", value=costs.bound, source="prices", certificate=certificate)
     states, outcome = 0, "limit"
-    best = Pass(job.upper_bound, list(job.warm_start), bound, 0, 0, False)
+    best = Pass(job.upper_bound, list(job.warm_start), costs.bound, 0, 0, False)
     priced = chosen.prices and chosen.patterns
     available = psutil.virtual_memory().available
 
@@ -106,6 +113,7 @@ def solve(job: Job, report: Report) -> None:
         if priced and narrower and took * width / narrower > PATTERNS_FROM:
             priced = False
             if patterns := _pattern_prices(job, costs, windows, best, left):
+                report("bound", value=patterns.priced.bound, source="prices of patterns")
                 # The last pass again, with better prices: its bound may do.
                 widths = (narrower, width)
         began = time.monotonic()
@@ -118,8 +126,8 @@ def _pattern_prices(
     job: Job, costs: StartCosts, windows: Windows, best: Pass, left: float
 ) -> PatternPrices | None:
     """Return prices on patterns, found in a share of the time; None where there are too many."""
-    states = running_states(job.instance)
-    if states.work > PATTERN_WORK_UP_TO:
+    states = searchable_states(job.instance, PATTERN_WORK_UP_TO)
+    if states is None:
         return None
     priced = price_patterns(
         job.instance,

@@ -1,0 +1,56 @@
+"""Where 64-bit integers are exact: one argument for all priced costs, and scales that keep to it.
+
+*The argument.*  Prices are numerators over one denominator D.  Let no start, completion or priced
+time exceed E rounds, no request hold more than K tokens, and let the numerators sum to Λ on memory
+and to Μ on window groups.  A start p of a request (s, o) costs
+
+    D·(p + o − a) + (s − p)·(S[p + o] − S[p]) + (R[p + o] − R[p]) + windows,
+
+with S and R the prefix sums of λ_t and t·λ_t.  No number on the way, in whatever order it is
+added up, is larger in size than D·E + (K + E)·Λ + E·Λ + E·Λ + Μ ≤ :func:`run_cost`: the latency,
+the product, both ends of R, and the windows.  Sums over n requests are n times that, and what the
+memory is worth is M·Λ.  Who keeps these below :data:`SAFE` in Python's integers, which do not
+overflow, may compute in 64 bits: the factor of four to 2⁶³ is room for one more addition.
+
+D is a power of two, at most 2⁴⁰, and prices are rounded to it after it is chosen; any prices ≥ 0
+certify a bound, so a small D costs quality, never validity.  Where not even D = 1 is safe, prices
+of 0 are: their costs are latencies, at most 10¹² + n·10⁹ rounds each by the limits of
+``instances.model``, and n = 10⁶ of them stay below 10²², which only Python's integers hold; so
+sums over all requests are taken by them or by :func:`exact_sum`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Integers below this leave room for one addition in 64 bits.
+SAFE = 1 << 61
+#: Bits of the largest denominator.
+_BITS = 40
+
+
+def run_cost(denominator: int, rounds: int, tokens: int, memory: float, groups: float = 0) -> float:
+    """Return what no number exceeds on the way to the cost of one start; see the module.
+
+    An integer if ``memory`` and ``groups``, the sums of the numerators, are integers.
+    """
+    return denominator * rounds + memory * (tokens + 3 * rounds) + groups
+
+
+def largest_denominator(fits: Callable[[int], bool], first: int = 1 << _BITS) -> int | None:
+    """Return the largest power of two up to ``first`` that fits; None if not even 1 does."""
+    denominator = first
+    while denominator and not fits(denominator):
+        denominator >>= 1
+    return denominator or None
+
+
+def exact_sum(values: NDArray[np.int64]) -> int:
+    """Return the sum as Python's integer; exact for up to 2³¹ values of any size.
+
+    The upper and the lower 32 bits are added up apart, each sum below 2⁶³.
+    """
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
