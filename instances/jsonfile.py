@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,19 +19,40 @@ class FileError(ValueError):
 
 
 def read_object(path: str | Path, schema: str) -> dict[str, Any]:
-    """Read one JSON object and check its ``schema`` key.
+    """Read one JSON object and check its ``schema`` key; see :func:`parse_object`.
 
     Raises
     ------
     FileError
-        If the file cannot be read, is not strict JSON (duplicate keys, NaN and Infinity are
-        refused), is not an object, or names another schema.
+        If the file cannot be read, or is not such an object.
+    """
+    return parse_object(read_bytes(path), schema)
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Return what a file holds.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read.
     """
     try:
-        data = Path(path).read_bytes()
+        return Path(path).read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(f"cannot be read: {_one_line(reason)}") from None
+
+
+def parse_object(data: bytes, schema: str) -> dict[str, Any]:
+    """Return the JSON object of a file with that ``schema`` key.
+
+    Raises
+    ------
+    FileError
+        If it is not strict JSON (duplicate keys, NaN and Infinity are refused), is not an object,
+        or names another schema.
+    """
     try:
         document = json.loads(
             data.decode("utf-8-sig"),
@@ -44,14 +67,28 @@ def read_object(path: str | Path, schema: str) -> dict[str, Any]:
         found = "an empty file" if not data.strip() else _one_line(str(error))
         raise FileError(f"expected JSON, found {found}") from None
     except ValueError as error:
-        raise FileError(_one_line(str(error))) from None
+        # Python reads integers of so many digits only, since more take time that grows squared.
+        digits = str(error).startswith("Exceeds the limit")
+        told = f"expected integers of at most {sys.get_int_max_str_digits()} digits, found a longer"
+        raise FileError(told if digits else _one_line(str(error))) from None
     if not isinstance(document, dict):
         raise FileError(f"expected a JSON object, found {_shown(document)}")
+    check_schema(document, schema)
+    return document
+
+
+def check_schema(document: dict[str, Any], schema: str) -> None:
+    """Refuse a JSON object of another format.
+
+    Raises
+    ------
+    FileError
+        If its ``schema`` key is missing or names another schema.
+    """
     if "schema" not in document:
         raise FileError(f'expected "schema": "{schema}", found no schema key')
     if document["schema"] != schema:
         raise FileError(f'expected "schema": "{schema}", found {_shown(document["schema"])}')
-    return document
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -131,7 +168,7 @@ def _place(steps: list[int | str], document: dict[str, Any]) -> str:
         with contextlib.suppress(Exception):
             identity = document["requests"][position]["id"]
             if isinstance(identity, int) and not isinstance(identity, bool):
-                parts[-1] += f" (id {identity})"
+                parts[-1] += f" (id {_one_line(str(identity))})"
         steps = steps[2:]
     if steps:
         parts.append("field " + ".".join(_one_line(str(step)) for step in steps))
@@ -158,8 +195,8 @@ def _one_line(text: str) -> str:
 def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        times = Counter(key for key, _ in pairs)
+        twice = next(key for key, _ in pairs if times[key] > 1)
         raise ValueError(f"expected each key once, found {_shown(twice)} twice in one object")
     return record
 
