@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from instances.jsonfile import write_text
+from instances.usage import Parser, UsageError, complain
 
 
 def regenerate(
@@ -34,17 +33,19 @@ def regenerate(
     -------
     int
         Exit code: 0 if everything is fresh now, 1 if ``--check`` found a file that is stale,
-        missing or extra, or if a file cannot be written.
+        missing or extra, or if a file cannot be written; 2 for bad usage.
     """
-    parser = argparse.ArgumentParser(
-        prog=program, description="Write the generated files that are committed."
-    )
+    parser = Parser(prog=program, description="Write the generated files that are committed.")
     parser.add_argument(
         "--check",
         action="store_true",
         help="write nothing; name stale, missing and extra files and exit with 1 if there are any",
     )
-    options = parser.parse_args(arguments)
+    try:
+        options = parser.parse_args(arguments)
+    except UsageError as error:
+        complain(program, error)
+        return 2
     stale = [path for path, text in texts.items() if path.exists() and not _holds(path, text)]
     missing = [path for path in texts if not path.exists()]
     # A file that nobody generates may be someone's work: it is named, never removed.
@@ -55,7 +56,7 @@ def regenerate(
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_text(path, texts[path])
         except OSError as error:
-            print(f"{program}: {error}", file=sys.stderr)
+            complain(program, error)
             return 1
     written = None if options.check else "written"
     for label, paths in ((written or "stale", stale), (written or "missing", missing)):

@@ -8,7 +8,15 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from instances.jsonfile import FileError, describe, read_object, write_text
+from instances.bulk import plain_document, plain_requests
+from instances.jsonfile import (
+    FileError,
+    check_schema,
+    describe,
+    parse_object,
+    read_bytes,
+    write_text,
+)
 from instances.model import InfeasibleInstanceError, Instance
 
 SCHEMA = "kvopt.instance/1"
@@ -32,7 +40,12 @@ def read_instance(path: str | Path) -> Instance:
         If a request can never run because its peak exceeds the memory.
     """
     try:
-        return parse_instance(read_object(path, SCHEMA))
+        data = read_bytes(path)
+        document = plain_document(data)
+        if document is None:
+            return parse_instance(parse_object(data, SCHEMA))
+        check_schema(document, SCHEMA)
+        return parse_instance(document)
     except InfeasibleInstanceError as error:
         error.args = (f"{path}: {error}",)
         raise
@@ -43,6 +56,9 @@ def read_instance(path: str | Path) -> Instance:
 def parse_instance(document: dict[str, Any]) -> Instance:
     """Build an instance from the JSON object of an instance file (with its ``schema`` key)."""
     fields = {key: value for key, value in document.items() if key != "schema"}
+    requests = plain_requests(fields.get("requests"))
+    if requests is not None:
+        fields["requests"] = requests
     try:
         return _ADAPTER.validate_python(fields)
     except ValidationError as error:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, get_type_hints
+from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -15,20 +14,13 @@ from instances.families import families
 from instances.files import format_instance
 from instances.jsonfile import write_text
 from instances.model import InfeasibleInstanceError, Instance
-
-
-class _UsageError(Exception):
-    """Bad usage; the message is one line."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise _UsageError(message)
+from instances.outputs import OutputError, check_outputs
+from instances.usage import Parser, UsageError, complain
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0, or 2 for bad usage (one line on stderr)."""
-    parser = _Parser(
+    parser = Parser(
         prog="python -m instances.generate",
         description="Write one instance of a family.",
         epilog="exit code: 0 written, 2 bad usage",
@@ -51,13 +43,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.list:
             return _print(_listing())
         if options.family is None:
-            raise _UsageError("expected a FAMILY; --list names them")
+            raise UsageError("expected a FAMILY; --list names them")
+        check_outputs({"--out": options.out})
         instance = _generate(options.family, options.seed, options.set)
         if options.out is None:
             return _print(format_instance(instance))
         _write(options.out, format_instance(instance))
-    except _UsageError as error:
-        print(f"{parser.prog}: {' '.join(str(error).splitlines())}", file=sys.stderr)
+    except (UsageError, OutputError) as error:
+        complain(parser.prog, error)
         return 2
     return 0
 
@@ -73,13 +66,13 @@ def _listing() -> str:
 def _generate(name: str, seed: int, assignments: Sequence[str]) -> Instance:
     family = families().get(name.replace("_", "-"))
     if family is None:
-        raise _UsageError(f"expected a family, found {name!r}; --list names them")
+        raise UsageError(f"expected a family, found {name!r}; --list names them")
     types = get_type_hints(family.generate)
     values: dict[str, Any] = {}
     for assignment in assignments:
         key, sign, text = assignment.partition("=")
         if not sign or key not in _parameters(family.generate) or key in values:
-            raise _UsageError(
+            raise UsageError(
                 f"--set {assignment!r}: expected KEY=VALUE, each key once, from "
                 f"{_shown(family.generate)}"
             )
@@ -87,15 +80,15 @@ def _generate(name: str, seed: int, assignments: Sequence[str]) -> Instance:
             values[key] = TypeAdapter(types[key]).validate_strings(text)
         except ValidationError as error:
             # Where a value may be absent (None) the complaint about the value itself comes first.
-            raise _UsageError(f"--set {assignment!r}: {error.errors()[0]['msg']}") from None
+            raise UsageError(f"--set {assignment!r}: {error.errors()[0]['msg']}") from None
     try:
         return family.generate(seed=seed, **values)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(step) for step in first["loc"])
-        raise _UsageError(f"{family.name}: {place}: {first['msg']}") from None
+        raise UsageError(f"{family.name}: {place}: {first['msg']}") from None
     except (ValueError, InfeasibleInstanceError) as error:
-        raise _UsageError(f"{family.name}: {error}") from None
+        raise UsageError(f"{family.name}: {error}") from None
 
 
 def _parameters(generate: Callable[..., Instance]) -> dict[str, Any]:
@@ -117,7 +110,7 @@ def _write(path: str, text: str) -> None:
         write_text(path, text)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise _UsageError(f"--out {path!r}: {reason}") from None
+        raise UsageError(f"--out {path}: {reason}") from None
 
 
 def _print(text: str) -> int:

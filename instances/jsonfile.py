@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
+
+from instances.telling import printable
 
 
 class FileError(ValueError):
@@ -17,19 +21,40 @@ class FileError(ValueError):
 
 
 def read_object(path: str | Path, schema: str) -> dict[str, Any]:
-    """Read one JSON object and check its ``schema`` key.
+    """Read one JSON object and check its ``schema`` key; see :func:`parse_object`.
 
     Raises
     ------
     FileError
-        If the file cannot be read, is not strict JSON (duplicate keys, NaN and Infinity are
-        refused), is not an object, or names another schema.
+        If the file cannot be read, or is not such an object.
+    """
+    return parse_object(read_bytes(path), schema)
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Return what a file holds.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read.
     """
     try:
-        data = Path(path).read_bytes()
+        return Path(path).read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise FileError(f"cannot be read: {_one_line(reason)}") from None
+        raise FileError(f"cannot be read: {_short(reason)}") from None
+
+
+def parse_object(data: bytes, schema: str) -> dict[str, Any]:
+    """Return the JSON object of a file with that ``schema`` key.
+
+    Raises
+    ------
+    FileError
+        If it is not strict JSON (duplicate keys, NaN and Infinity are refused), is not an object,
+        or names another schema.
+    """
     try:
         document = json.loads(
             data.decode("utf-8-sig"),
@@ -41,17 +66,31 @@ def read_object(path: str | Path, schema: str) -> dict[str, Any]:
     except RecursionError:
         raise FileError("expected JSON of the format, found too deep a nesting") from None
     except json.JSONDecodeError as error:
-        found = "an empty file" if not data.strip() else _one_line(str(error))
+        found = "an empty file" if not data.strip() else _short(str(error))
         raise FileError(f"expected JSON, found {found}") from None
     except ValueError as error:
-        raise FileError(_one_line(str(error))) from None
+        # Python reads integers of so many digits only, since more take time that grows squared.
+        digits = str(error).startswith("Exceeds the limit")
+        told = f"expected integers of at most {sys.get_int_max_str_digits()} digits, found a longer"
+        raise FileError(told if digits else _short(str(error))) from None
     if not isinstance(document, dict):
         raise FileError(f"expected a JSON object, found {_shown(document)}")
+    check_schema(document, schema)
+    return document
+
+
+def check_schema(document: dict[str, Any], schema: str) -> None:
+    """Refuse a JSON object of another format.
+
+    Raises
+    ------
+    FileError
+        If its ``schema`` key is missing or names another schema.
+    """
     if "schema" not in document:
         raise FileError(f'expected "schema": "{schema}", found no schema key')
     if document["schema"] != schema:
         raise FileError(f'expected "schema": "{schema}", found {_shown(document["schema"])}')
-    return document
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -60,7 +99,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write a file through a temporary one beside it, then rename.
+    """Write a file through a temporary one beside it, then rename; links are followed.
 
     Raises
     ------
@@ -69,10 +108,12 @@ def write_bytes(path: str | Path, data: bytes) -> None:
         ``path`` before is then unharmed.
     """
     target = Path(path)
-    if target.exists() and not target.is_file():
+    if target.exists() and (not target.is_file() or _is_stream(target)):
         # A rename would replace a device or pipe such as /dev/stdout instead of writing to it.
-        target.write_bytes(data)
+        with target.open("ab") as stream:
+            stream.write(data)
         return
+    target = Path(os.path.realpath(target))
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".kvopt-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -87,6 +128,11 @@ def write_bytes(path: str | Path, data: bytes) -> None:
         raise
 
 
+def _is_stream(path: Path) -> bool:
+    """Tell whether a path names an open file of a process, as /dev/stdout does."""
+    return path.is_symlink() and path.absolute().parts[1:2] in (("dev",), ("proc",))
+
+
 def describe(error: ValidationError, document: dict[str, Any]) -> str:
     """Return one line for the first thing that is wrong: request, field, expected, found."""
     errors = error.errors(include_url=False, include_context=False)
@@ -99,9 +145,9 @@ def describe(error: ValidationError, document: dict[str, Any]) -> str:
     elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
         what = "unknown key"
     elif kind == "value_error":
-        what = _one_line(first["msg"].removeprefix("Value error, "))
+        what = _short(first["msg"].removeprefix("Value error, "))
     else:
-        default = _one_line(first["msg"].removeprefix("Input should be "))
+        default = _short(first["msg"].removeprefix("Input should be "))
         what = f"expected {_EXPECTED.get(kind, default)}, found {_shown(first['input'])}"
     where = _place(value, document)
     return f"{where}: {what}" if where else what
@@ -131,10 +177,10 @@ def _place(steps: list[int | str], document: dict[str, Any]) -> str:
         with contextlib.suppress(Exception):
             identity = document["requests"][position]["id"]
             if isinstance(identity, int) and not isinstance(identity, bool):
-                parts[-1] += f" (id {identity})"
+                parts[-1] += f" (id {_short(str(identity))})"
         steps = steps[2:]
     if steps:
-        parts.append("field " + ".".join(_one_line(str(step)) for step in steps))
+        parts.append("field " + ".".join(_short(str(step)) for step in steps))
     return ", ".join(parts)
 
 
@@ -144,22 +190,21 @@ def _shown(value: object) -> str:
     if isinstance(value, list):
         return "a list" if value else "an empty list"
     if isinstance(value, str):
-        return _one_line(json.dumps(value))
+        return _short(json.dumps(value))
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    return _one_line(repr(value))
+    return _short(repr(value))
 
 
-def _one_line(text: str) -> str:
-    flat = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-    return flat if len(flat) <= 160 else flat[:157] + "..."
+def _short(text: str) -> str:
+    return printable(text, 160)
 
 
 def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        times = Counter(key for key, _ in pairs)
+        twice = next(key for key, _ in pairs if times[key] > 1)
         raise ValueError(f"expected each key once, found {_shown(twice)} twice in one object")
     return record
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from itertools import chain, repeat
+from operator import add, attrgetter
+from typing import Annotated, Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,24 +121,36 @@ class Instance:
 
     @model_validator(mode="after")
     def _consistent(self) -> Instance:
+        ids = map(attrgetter("id"), self.requests)
+        if len(set(ids)) < len(self.requests):
+            self._refuse_second_id()
+        if self.time_unit == "round":
+            arrivals = map(attrgetter("arrival"), self.requests)
+            if set(map(type, arrivals)) != {int}:
+                self._refuse_fractional_round()
+        if (self.known_optimum is None) != (self.known_optimum_reason is None):
+            raise ValueError("expected known_optimum and known_optimum_reason together")
+        prompts = map(attrgetter("prompt"), self.requests)
+        outputs = map(attrgetter("output"), self.requests)
+        if max(map(add, prompts, outputs)) > self.memory:
+            too_large = [request for request in self.requests if request.peak > self.memory]
+            raise InfeasibleInstanceError(self.name, self.memory, too_large)
+        return self
+
+    def _refuse_second_id(self) -> NoReturn:
         seen: set[int] = set()
         for request in self.requests:
             if request.id in seen:
                 raise ValueError(f"request id {request.id} stands twice, expected unique ids")
             seen.add(request.id)
-        if self.time_unit == "round":
-            for request in self.requests:
-                if not isinstance(request.arrival, int):
-                    raise ValueError(
-                        f"request id {request.id}, field arrival: expected an integer round, "
-                        f"found {request.arrival!r}"
-                    )
-        if (self.known_optimum is None) != (self.known_optimum_reason is None):
-            raise ValueError("expected known_optimum and known_optimum_reason together")
-        too_large = [request for request in self.requests if request.peak > self.memory]
-        if too_large:
-            raise InfeasibleInstanceError(self.name, self.memory, too_large)
-        return self
+        raise AssertionError("expected an id that stands twice")
+
+    def _refuse_fractional_round(self) -> NoReturn:
+        request = next(each for each in self.requests if not isinstance(each.arrival, int))
+        raise ValueError(
+            f"request id {request.id}, field arrival: expected an integer round, "
+            f"found {request.arrival!r}"
+        )
 
     def __len__(self) -> int:
         return len(self.requests)
@@ -145,17 +160,20 @@ class Instance:
         """Arrival round of each request, shape (n,); for instances in rounds only."""
         if self.time_unit != "round":
             raise ValueError(f"instance {self.name!r} has arrivals in seconds, not in rounds")
-        return np.array([request.arrival for request in self.requests], dtype=np.int64)
+        return self._column("arrival")
 
     @cached_property
     def prompts(self) -> NDArray[np.int64]:
         """Prompt tokens of each request, shape (n,)."""
-        return np.array([request.prompt for request in self.requests], dtype=np.int64)
+        return self._column("prompt")
 
     @cached_property
     def outputs(self) -> NDArray[np.int64]:
         """Output tokens of each request, shape (n,)."""
-        return np.array([request.output for request in self.requests], dtype=np.int64)
+        return self._column("output")
+
+    def _column(self, name: str) -> NDArray[np.int64]:
+        return np.fromiter(map(attrgetter(name), self.requests), np.int64, len(self.requests))
 
     def memory_and_requests(self) -> dict[str, Any]:
         """Return the part of the instance file that determines its optimum."""
@@ -164,8 +182,13 @@ class Instance:
     @cached_property
     def sha256(self) -> str:
         """Hash of memory and requests in canonical JSON (sorted keys, no spaces)."""
-        text = json.dumps(self.memory_and_requests(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        digest = hashlib.sha256(b'{"memory":%d,"requests":[' % self.memory)
+        for position in range(0, len(self.requests), _BATCH):
+            separator = "," if position else ""
+            records = _canonical(self.requests[position : position + _BATCH])
+            digest.update((separator + records).encode())
+        digest.update(b"]}")
+        return digest.hexdigest()
 
 
 def as_record(request: Request) -> dict[str, Any]:
@@ -180,3 +203,22 @@ def as_record(request: Request) -> dict[str, Any]:
         record["output_lower"] = request.output_lower
         record["output_upper"] = request.output_upper
     return record
+
+
+#: Requests that are written at once.
+_BATCH = 1000
+_PLAIN = ("arrival", "id", "output", "prompt")
+_PREDICTED = ("arrival", "id", "output", "output_lower", "output_upper", "prompt")
+
+
+def _canonical(requests: Sequence[Request]) -> str:
+    """Return requests in canonical JSON, by one format for all where all have the same keys."""
+    predicted = {request.output_lower is not None for request in requests}
+    if len(predicted) > 1:
+        records = map(as_record, requests)
+        return ",".join(json.dumps(r, sort_keys=True, separators=(",", ":")) for r in records)
+    names = _PREDICTED if predicted.pop() else _PLAIN
+    # JSON writes integers and finite floats as Python does.
+    form = "{" + ",".join(f'"{name}":%r' for name in names) + "}"
+    values = chain.from_iterable(map(attrgetter(*names), requests))
+    return ",".join(repeat(form, len(requests))) % tuple(values)

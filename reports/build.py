@@ -6,7 +6,6 @@ no clock, no draw, no path of a machine.  ``--check`` compares instead of writin
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,13 +14,15 @@ from typing import Any
 import pandas as pd
 
 from instances.committed import regenerate
+from instances.outputs import check_folder
+from instances.usage import Parser, UsageError, complain
 from reports import html, readme
 from reports.figures.ecdf import ecdf_figure
 from reports.figures.growth import growth_figure
 from reports.figures.heat import heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.profiles import profile_figure
-from reports.folder import report_files, write_files
+from reports.folder import OWNED, report_files, write_files
 from reports.measured import measured
 from reports.metrics.gap import gap
 from reports.pages.instance import InstancePage, make_page
@@ -45,8 +46,10 @@ from reports.tables import (
 )
 from reports.tables import runs as run_tables
 from reports.timed import timed
+from runs.arguments import read_integer
 from runs.store import Store, StoreError
 from runs.store.export import SUFFIXES, ExportError, read_rows
+from runs.store.files import store_files
 
 TITLE = "kvopt: results"
 #: Instances with a page, and pages with a picture; a picture takes about half a second.
@@ -276,13 +279,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done; 1: ``--check`` found a difference, or a file could not be written; 2: bad input; 5: the
     reports are written, but rows contradict each other.
     """
-    options = _parser().parse_args(arguments)
     try:
+        options = _parser().parse_args(arguments)
         frame = read_rows(options.store)
+        if not options.check:
+            check_folder("--out", options.out, OWNED, store_files(options.store))
         store = None if _is_export(options.store) else Store(options.store)
         best_known = _registry() if options.best_known else {}
-    except (ExportError, StoreError, ValueError) as error:
-        print(f"reports.build: {error}", file=sys.stderr)
+    except (UsageError, ExportError, StoreError, OSError, ValueError) as error:
+        complain(_PROGRAM, error)
         return 2
     report = make_report(
         frame,
@@ -305,7 +310,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{len(write_files(options.out, files)):,} files in {options.out}")
             code = 0
         except OSError as error:
-            print(f"reports.build: {error}", file=sys.stderr)
+            complain(_PROGRAM, error)
             code = 1
     return code or (5 if report.contradictions else 0)
 
@@ -323,8 +328,8 @@ def _is_export(location: str) -> bool:
     return Path(location).suffix.lower() in SUFFIXES
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=_PROGRAM, description="Build the reports of stored runs.")
+def _parser() -> Parser:
+    parser = Parser(prog=_PROGRAM, description="Build the reports of stored runs.")
     parser.add_argument(
         "--store", required=True, help="a store (file or URL), or exported rows (.csv, .parquet)"
     )
@@ -358,10 +363,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _count(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"expected 0 or more, found {text}")
-    return value
+    return read_integer(text, 0, 10**6)
 
 
 if __name__ == "__main__":

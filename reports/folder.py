@@ -9,6 +9,8 @@ from instances.jsonfile import write_text
 
 #: Folders below that of a report in which only its own files stand, with what these end in.
 _OWN = {"tables": (".md",), "figures": (".svg",), "instances": (".md", ".html", ".svg")}
+#: What a report writes below its folder, for :func:`instances.outputs.check_folder`.
+OWNED = ("README.md", "index.html", *(f"{folder}/" for folder in _OWN))
 
 
 def write_files(root: Path, files: Mapping[str, str]) -> list[Path]:

@@ -5,20 +5,51 @@ from __future__ import annotations
 import argparse
 import math
 
+#: Longest time limit, seconds: 30 years, which every timer and engine can count to.
+MAX_SECONDS = 10**9
+#: Largest memory limit, gigabytes, and largest number of threads.
+MAX_GIGABYTES = 10**6
+MAX_THREADS = 1024
+#: Seeds are below this: what every engine takes.
+SEED_END = 2**31
 
-def positive(text: str) -> float:
-    """Read a finite number above 0."""
+
+def read_seconds(text: str) -> float:
+    """Read a time above 0, up to 30 years (seconds)."""
+    return _positive(text, MAX_SECONDS)
+
+
+def read_gigabytes(text: str) -> float:
+    """Read an amount of memory above 0 (gigabytes)."""
+    return _positive(text, MAX_GIGABYTES)
+
+
+def _positive(text: str, largest: int) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
+    if not 0 < value <= largest:
+        raise argparse.ArgumentTypeError(
+            f"expected a number above 0, at most {largest}, found {text!r}"
+        )
     return value
 
 
-def count(text: str) -> int:
+def read_count(text: str) -> int:
     """Read an integer from 1 to 1024."""
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 1024):
-        raise argparse.ArgumentTypeError(f"expected 1 to 1024, found {text!r}")
-    return int(text)
+    return read_integer(text, 1, MAX_THREADS)
+
+
+def read_seed(text: str) -> int:
+    """Read a seed, 0 to 2**31 - 1."""
+    return read_integer(text, 0, SEED_END - 1)
+
+
+def read_integer(text: str, least: int, largest: int) -> int:
+    """Read an integer in a range; no sign, no blanks, no underscores."""
+    # As many digits as the largest has, so that a long text is not read as a number at all.
+    plain = text.isascii() and text.isdigit() and len(text.lstrip("0")) <= len(str(largest))
+    if not (plain and least <= int(text[-20:]) <= largest):
+        raise argparse.ArgumentTypeError(f"expected {least} to {largest}, found {text!r}")
+    return int(text[-20:])

@@ -13,16 +13,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
-from runs.arguments import count, positive
+from instances.outputs import OutputError, check_apart, check_folder, check_outputs
+from instances.usage import Parser, UsageError, complain
+from reports.folder import OWNED
+from runs.arguments import read_count, read_gigabytes, read_seconds
 from runs.best_known import RegistryError, known_values
 from runs.engines.engine import Engine, EngineError
 from runs.masking import mask_passwords
 from runs.store import Store, StoreError
 from runs.store.export import ExportError, check_export, export_rows
+from runs.store.files import store_files
 from runs.store.store import FAILED
-from runs.suites import SuiteError, read_suite, suites
+from runs.suites import Section, SuiteError, read_suite, suites
 from runs.sweep.contradictions import alarms, showings
-from runs.sweep.inputs import DEFAULT_METHOD, InputError, Wishes, read_inputs
+from runs.sweep.inputs import DEFAULT_METHOD, InputError, Wishes, input_files, read_inputs
 from runs.sweep.methods import MethodError, listing
 from runs.sweep.plan import plan
 from runs.sweep.progress import counts, display
@@ -54,11 +58,6 @@ exit codes:
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise InputError(message)
-
-
 @dataclass(frozen=True)
 class _Sweep:
     """The planned runs, and which of them are left to be carried out."""
@@ -75,7 +74,15 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         return _run(arguments)
-    except (InputError, MethodError, SuiteError, ExportError, RegistryError) as error:
+    except (
+        UsageError,
+        OutputError,
+        InputError,
+        MethodError,
+        SuiteError,
+        ExportError,
+        RegistryError,
+    ) as error:
         return _fail(str(error), EXIT_BAD_INPUT)
     except StoreError as error:
         return _fail(str(error), EXIT_STORE)
@@ -97,7 +104,7 @@ def _interrupt(signum: int, frame: object) -> NoReturn:
 
 
 def _fail(reason: str, code: int) -> int:
-    print(f"evaluate.py: {mask_passwords(reason)}", file=sys.stderr)
+    complain("evaluate.py", mask_passwords(reason))
     return code
 
 
@@ -110,9 +117,11 @@ def _run(arguments: Sequence[str]) -> int:
         raise InputError("expected a SUITE or an INSTANCE, found none (see --help)")
     if options.export:
         check_export(options.export)
-    tasks = plan(read_inputs(options.inputs, _wishes(options)))
+    sections = read_inputs(options.inputs, _wishes(options))
+    tasks = plan(sections)
     if options.inputs and not tasks:
         raise InputError("expected a method (see --list), found none")
+    _check_places(options, sections)
     store = _open(options.store)
     try:
         sweep = _choose(tasks, store, options)
@@ -126,7 +135,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(
+    parser = Parser(
         prog="evaluate.py",
         description="Run instances × methods × seeds, one process a run, and store every run.",
         epilog=_EPILOG,
@@ -148,28 +157,28 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--seeds",
-        type=count,
+        type=read_count,
         metavar="K",
         help="seeds 0 to K-1, for methods that draw (default: 1)",
     )
     parser.add_argument(
         "--time-limit",
-        type=positive,
+        type=read_seconds,
         metavar="S",
-        help="seconds of wall clock of a run, from the end of its imports (default: 60)",
+        help="seconds of wall clock of a run, from the end of its imports, up to 1e9 (default: 60)",
     )
     parser.add_argument(
         "--memory-limit",
-        type=positive,
+        type=read_gigabytes,
         metavar="GB",
-        help="resident memory of a run's processes together (default: no limit)",
+        help="resident memory of a run's processes together, up to 1e6 (default: no limit)",
     )
     parser.add_argument(
-        "--threads", type=count, metavar="N", help="threads of each method (default: 1)"
+        "--threads", type=read_count, metavar="N", help="threads of each method (default: 1)"
     )
     parser.add_argument(
         "--jobs",
-        type=count,
+        type=read_count,
         default=1,
         metavar="N",
         help="runs side by side (default: 1; more of them share cores, so times get longer)",
@@ -206,6 +215,18 @@ def _wishes(options: argparse.Namespace) -> Wishes:
         memory_limit=options.memory_limit,
         threads=options.threads,
     )
+
+
+def _check_places(options: argparse.Namespace, sections: Sequence[Section]) -> None:
+    """Find out before the runs, not after them, what cannot be written or must not be."""
+    read = input_files(options.inputs, sections)
+    kept = store_files(options.store or DEFAULT_STORE)
+    check_apart({"--store": kept[0] if kept else None}, read)
+    check_outputs({"--export": options.export}, [*read, *kept])
+    if options.report:
+        rows = [Path(options.export)] if options.export else []
+        check_folder("--report", options.report, OWNED, [*read, *kept, *rows])
+        known_values()
 
 
 def _listing() -> str:
@@ -293,7 +314,11 @@ def _finish(
         if options.report:
             from reports.build import build_report  # loads seaborn: seconds
 
-            build_report(frame, Path(options.report), store=store, best_known=known_values())
+            try:
+                build_report(frame, Path(options.report), store=store, best_known=known_values())
+            except OSError as error:
+                # The disk may have filled up since the folder was looked at.
+                raise OutputError(f"--report {options.report}: {error.strerror}") from None
             written.append(Path(options.report))
     if not options.quiet:
         statuses = Counter(run.status for run in runs)

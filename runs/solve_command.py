@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import signal
 import sys
@@ -30,6 +29,9 @@ from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError, run_policy
 from heuristics.spec import SpecError, describe_parameter
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, read_instance
+from instances.outputs import OutputError, check_outputs
+from instances.usage import Parser, UsageError, complain
+from runs.arguments import read_count, read_gigabytes, read_seconds, read_seed
 from runs.auto import solve_auto
 from runs.exact import (
     Progress,
@@ -39,9 +41,9 @@ from runs.exact import (
     warm_start_policies,
 )
 from runs.job import Event, Job
+from runs.kernel import process_age
 from runs.policies_table import policies_table
 from runs.policy import read_policy_call, run_policy_call
-from runs.kernel import process_age
 from runs.process import Outcome, run_job
 from runs.provenance import provenance, usable_cores
 from runs.terminal import ProgressLines, summary
@@ -71,11 +73,6 @@ exit codes:
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise _BadInputError(message)
-
-
 class _BadInputError(Exception):
     """Bad usage or bad input; the message is one line."""
 
@@ -92,15 +89,17 @@ def main(arguments: Sequence[str], watchdog: Watchdog | None = None) -> int:
         return _run(arguments, started, watchdog or Watchdog())
     except (
         _BadInputError,
+        UsageError,
+        OutputError,
         FormulationError,
         SpecError,
         InstanceFileError,
         UnavailableSolverError,
     ) as error:
-        print(f"solve.py: {error}", file=sys.stderr)
+        complain("solve.py", error)
         return EXIT_BAD_INPUT
     except InfeasibleInstanceError as error:
-        print(f"solve.py: {error}", file=sys.stderr)
+        complain("solve.py", error)
         return EXIT_INFEASIBLE
     except KeyboardInterrupt:
         print("solve.py: interrupted before there was a schedule", file=sys.stderr)
@@ -128,8 +127,12 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:
         return EXIT_OK
     if options.instance is None:
         raise _BadInputError("expected INSTANCE, found none (see --help)")
-    for path in (options.out, options.plot, options.write_model):
-        _refuse_unwritable(path)
+    outputs = {
+        "--out": options.out,
+        "--plot": options.plot,
+        "--write-model": options.write_model,
+    }
+    check_outputs(outputs, [options.instance])
     _refuse_unknown_suffix(options.plot, "--plot", (".png", ".svg"))
     _refuse_unknown_suffix(options.write_model, "--write-model", (".mps", ".lp"))
     if options.policy not in (None, "all"):
@@ -168,7 +171,7 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(
+    parser = Parser(
         prog="solve.py",
         description=(
             "Solve one instance of LLM-inference scheduling under a KV-cache limit: minimise the "
@@ -205,23 +208,23 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--time-limit",
-        type=_seconds,
+        type=read_seconds,
         default=60.0,
         metavar="S",
-        help="seconds of wall clock for building and solving together (default: 60)",
+        help="seconds of wall clock for building and solving together, up to 1e9 (default: 60)",
     )
     parser.add_argument(
         "--memory-limit",
-        type=_seconds,
+        type=read_gigabytes,
         metavar="GB",
-        help="resident memory of the engine, gigabytes (default: what the machine has)",
+        help="resident memory of the engine, gigabytes, up to 1e6 (default: what the machine has)",
     )
     parser.add_argument(
-        "--threads", type=_count, metavar="N", help="threads of the engine (default: all cores)"
+        "--threads", type=read_count, metavar="N", help="threads of the engine (default: all cores)"
     )
     parser.add_argument(
         "--seed",
-        type=_seed,
+        type=read_seed,
         default=0,
         metavar="K",
         help="seed of the engine, the policy and the prediction (default: 0)",
@@ -243,41 +246,6 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     if options.formulation is not None and options.solver == "auto":
         raise _BadInputError("--formulation goes with another --solver, auto chooses its own")
     return options
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"expected a number above 0, found {text}")
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 1024:
-        raise argparse.ArgumentTypeError(f"expected 1 to 1024, found {text}")
-    return value
-
-
-def _seed(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= 2**31 - 1:
-        raise argparse.ArgumentTypeError(f"expected 0 to {2**31 - 1}, found {text}")
-    return value
-
-
-def _refuse_unwritable(path: str | None) -> None:
-    """Find out before the run, not after it, that a result cannot be written."""
-    if path is None:
-        return
-    target = Path(path)
-    if target.is_dir():
-        raise _BadInputError(f"{path}: expected a file to write, found a directory")
-    if not target.absolute().parent.is_dir():
-        raise _BadInputError(f"{path}: there is no such folder to write to")
-    writable = target if target.exists() else target.absolute().parent
-    if not os.access(writable, os.W_OK):
-        raise _BadInputError(f"{path}: no permission to write")
 
 
 def _refuse_unknown_suffix(path: str | None, option: str, suffixes: Sequence[str]) -> None:

@@ -15,7 +15,6 @@ usage.
 
 from __future__ import annotations
 
-import argparse
 import io
 import itertools
 import sys
@@ -26,6 +25,8 @@ from typing import Literal
 from instances.files import read_instance
 from instances.jsonfile import FileError
 from instances.model import InfeasibleInstanceError, Instance
+from instances.telling import one_line
+from instances.usage import Parser, UsageError, complain
 from schedules.files import read_schedule
 from schedules.model import Schedule
 
@@ -333,32 +334,29 @@ def _shown(number: int) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m schedules.check",
         description="Check a schedule file against its instance file in integer arithmetic.",
         epilog="exit code: 0 valid, 2 bad usage, 10 malformed or unreadable, 21 infeasible",
     )
     parser.add_argument("instance", metavar="INSTANCE", help="instance file (kvopt.instance/1)")
     parser.add_argument("schedule", metavar="SCHEDULE", help="schedule file (kvopt.schedule/1)")
-    options = parser.parse_args(arguments)
     try:
+        options = parser.parse_args(arguments)
         instance = read_instance(options.instance)
         schedule = read_schedule(options.schedule)
-    except InfeasibleInstanceError as error:
-        return _refuse(str(error))
-    except FileError as error:
-        return _refuse(str(error))
+    except UsageError as error:
+        complain(parser.prog, error)
+        return 2
+    except (InfeasibleInstanceError, FileError) as error:
+        print(one_line(error), file=sys.stderr)
+        return _EXIT_CODES["malformed"]
     verdict = check_schedule(instance, schedule)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name may hold letters which the terminal's encoding lacks.
         sys.stdout.reconfigure(errors="backslashreplace")
     print(verdict)
     return verdict.exit_code
-
-
-def _refuse(message: str) -> int:
-    print(" ".join(message.splitlines()), file=sys.stderr)
-    return _EXIT_CODES["malformed"]
 
 
 if __name__ == "__main__":

@@ -6,18 +6,21 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import pandas as pd
 
 from instances.committed import regenerate
 from instances.jsonfile import write_text
+from instances.outputs import OutputError, check_folder
+from instances.usage import Parser, UsageError, complain
 from reports.nightly.compare import Comparison, compare
 from reports.nightly.page import comparison_text, texts
 from reports.nightly.rows import RowsError, nightly_rows, read_rows, write_rows
 from runs.best_known import RegistryError, known_values
 from runs.store import Store, StoreError
+from runs.store.files import store_files
 from runs.suites import SuiteError, read_suite
+from runs.sweep.methods import MethodError
 from runs.sweep.plan import plan
 
 FOLDER = Path(__file__).parent
@@ -36,20 +39,19 @@ exit codes: 0 as good as the committed rows; 1 the night failed, or --check foun
 """
 
 
-class _UsageError(Exception):
-    """Bad usage; the message is one line."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise _UsageError(message)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     try:
         return _run(arguments)
-    except (_UsageError, StoreError, SuiteError, RowsError, RegistryError) as error:
+    except (
+        UsageError,
+        OutputError,
+        StoreError,
+        SuiteError,
+        MethodError,
+        RowsError,
+        RegistryError,
+    ) as error:
         return _fail(str(error))
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}")
@@ -60,8 +62,11 @@ def _run(arguments: Sequence[str] | None) -> int:
     if options.check:
         return _check()
     if options.store is None or (options.out is None) == (not options.update):
-        raise _UsageError("expected --check, or --store STORE with either --out DIR or --update")
+        raise UsageError("expected --check, or --store STORE with either --out DIR or --update")
     now = _stored(options.store, options.suite)
+    if options.out is not None:
+        owned = ("README.md", ROWS, "COMPARISON.md", *(f"{name}/" for name in _TABLES))
+        check_folder("--out", options.out, owned, [*store_files(options.store), FOLDER / ROWS])
     reference = FOLDER / ROWS
     comparison = None
     if reference.exists():
@@ -77,7 +82,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = _Parser(
+    parser = Parser(
         prog=_PROGRAM,
         description="Build the nightly tables and compare them with the committed rows.",
         epilog=_EPILOG,
@@ -153,7 +158,7 @@ def _tell(comparison: Comparison) -> None:
 
 
 def _fail(line: str) -> int:
-    print(f"{_PROGRAM}: {line}", file=sys.stderr)
+    complain(_PROGRAM, line)
     return EXIT_BAD_INPUT
 
 

@@ -6,10 +6,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from instances.jsonfile import FileError
 from instances.library import FOLDER
+from instances.outputs import OutputError, check_folder
+from instances.usage import Parser, UsageError, complain
 from runs.best_known.claims import ContradictionError, collect, runs_by_instance
 from runs.best_known.entry import Entry, Registry
 from runs.best_known.files import (
@@ -35,6 +36,7 @@ from runs.best_known.verify import (
     read_known,
 )
 from runs.store import Store, StoreError
+from runs.store.files import store_files
 
 EXIT_OK = 0
 EXIT_FAULTS = 1
@@ -48,20 +50,11 @@ exit codes: 0 fine; 1 a value is not proved by its files, or --check found the r
 """
 
 
-class _UsageError(Exception):
-    """Bad usage; the message is one line."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise _UsageError(message)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     try:
         return _run(arguments)
-    except (_UsageError, StoreError) as error:
+    except (UsageError, OutputError, StoreError) as error:
         return _fail([str(error)], EXIT_BAD_USAGE)
     except (RegistryError, DamagedError) as error:
         return _fail([str(error)], EXIT_FAULTS)
@@ -72,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    parser = _Parser(
+    parser = Parser(
         prog=_PROGRAM,
         description="Merge stored runs into instances/best_known.json, or verify it.",
         epilog=_EPILOG,
@@ -88,7 +81,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     parser.add_argument("--folder", type=Path, default=FOLDER, help="default: instances/")
     options = parser.parse_args(arguments)
     if options.store is None and not options.check:
-        raise _UsageError("expected --store STORE, --check, or both")
+        raise UsageError("expected --store STORE, --check, or both")
+    if options.store is not None and not options.check:
+        owned = (REGISTRY_FILE, SCHEMA_FILE, f"{PROOFS}/")
+        check_folder("--folder", options.folder, owned, store_files(options.store))
     known = library_by_hash()
     if options.store is not None:
         code = _merge(options.store, known, options.folder, write=not options.check)
@@ -203,7 +199,7 @@ def _summary(registry: Registry, library: int) -> str:
 
 def _fail(lines: Sequence[str], code: int) -> int:
     for line in lines:
-        print(f"{_PROGRAM}: {line}", file=sys.stderr)
+        complain(_PROGRAM, line)
     return code
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,19 +40,15 @@ class ExportError(ValueError):
 
 
 def check_export(path: str | Path) -> None:
-    """Find out before a sweep, not after it, that its rows cannot be written to a file.
+    """Refuse the name of a file that rows are not written to.
 
     Raises
     ------
     ExportError
-        If the name ends otherwise than with .csv or .parquet, or the folder cannot be written to.
+        If it ends otherwise than with .csv or .parquet.
     """
-    target = Path(path)
-    if target.suffix.lower() not in SUFFIXES:
+    if Path(path).suffix.lower() not in SUFFIXES:
         raise ExportError(f"{path}: expected a name with {' or '.join(SUFFIXES)}")
-    folder = target.absolute().parent
-    if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise ExportError(f"{path}: cannot be written there")
 
 
 def export_rows(frame: pd.DataFrame, path: str | Path) -> Path:
@@ -76,8 +71,8 @@ def export_rows(frame: pd.DataFrame, path: str | Path) -> Path:
         flat.to_csv(buffer, index=False, lineterminator="\n")
     try:
         write_bytes(target, buffer.getvalue())
-    except OSError as error:
-        raise ExportError(f"{path}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise ExportError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     return target
 
 

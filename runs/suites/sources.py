@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from instances import InfeasibleInstanceError, Instance, read_instance
 from instances.families import families
 from instances.jsonfile import FileError
+from instances.telling import one_line
 
 Value = bool | int | float | str
 
@@ -25,10 +26,13 @@ class Source:
         Path of the file, or what is drawn: what a fault is reported under.
     read
         Returns the instance, or raises one of the errors that :func:`load` knows.
+    file
+        The file that is read, None for a generator.
     """
 
     name: str
     read: Callable[[], Instance]
+    file: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -49,11 +53,11 @@ def load(source: Source) -> Loaded:
     try:
         instance = source.read()
     except InfeasibleInstanceError as error:
-        return Loaded(source.name, None, _one_line(error), "infeasible")
+        return Loaded(source.name, None, one_line(error), "infeasible")
     except ValidationError as error:
-        return Loaded(source.name, None, f"{source.name}: {_one_line(error.errors()[0]['msg'])}")
+        return Loaded(source.name, None, f"{source.name}: {one_line(error.errors()[0]['msg'])}")
     except (FileError, ValueError, OSError, RecursionError, MemoryError) as error:
-        return Loaded(source.name, None, _one_line(error) or type(error).__name__)
+        return Loaded(source.name, None, one_line(error) or type(error).__name__)
     return Loaded(instance.name, instance)
 
 
@@ -68,7 +72,7 @@ def file_source(path: str | Path, name: str | None = None) -> Source:
             error.args = (str(error).replace(str(path), told, 1),)
             raise
 
-    return Source(told, read)
+    return Source(told, read, Path(path))
 
 
 def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
@@ -90,7 +94,3 @@ def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
         return replace(instance, name="_".join([instance.name, *untold]))
 
     return Source(label, read)
-
-
-def _one_line(error: object) -> str:
-    return " ".join(str(error).split())

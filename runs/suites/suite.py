@@ -23,6 +23,7 @@ from pydantic import (
 
 from instances import Instance
 from instances.families import families
+from runs.arguments import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END
 from runs.suites.sources import Source, Value, draw_source, file_source
 
 FOLDER = Path(__file__).parent
@@ -34,8 +35,8 @@ _NO_INSTANCES = ("instance.schema.json", "best_known")
 _CONFIG = ConfigDict(extra="forbid", frozen=True, strict=True)
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
-Seconds = Annotated[float, Field(gt=0, le=7 * 86_400)]
-Seed = Annotated[int, Field(ge=0, lt=2**31)]
+Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
+Seed = Annotated[int, Field(ge=0, lt=SEED_END)]
 
 
 class SuiteError(ValueError):
@@ -69,8 +70,8 @@ class _Section(BaseModel):
     methods: Annotated[list[Text], Field(min_length=1)]
     seeds: Annotated[int, Field(ge=1, le=10_000)] = 1
     time_limit: Seconds = 60.0
-    memory_limit: Annotated[float, Field(gt=0)] | None = None
-    threads: Annotated[int, Field(ge=1, le=1024)] = 1
+    memory_limit: Annotated[float, Field(gt=0, le=MAX_GIGABYTES)] | None = None
+    threads: Annotated[int, Field(ge=1, le=MAX_THREADS)] = 1
     reproducible: bool = True
     role: Literal["policies", "exact", "bounds", "anytime"] = "policies"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runs.suites import Section, Source, file_source, read_suite, suites
+from runs.sweep.methods import read_methods
 from runs.sweep.sources import ROOT
 
 #: Used where neither a suite nor the user names one.
@@ -49,6 +50,16 @@ def read_inputs(names: Sequence[str], wishes: Wishes) -> list[Section]:
     if sources:
         sections.append(Section("", tuple(sources.values()), (DEFAULT_METHOD,)))
     return [_as_wished(section, wishes) for section in sections]
+
+
+def input_files(names: Sequence[str], sections: Sequence[Section]) -> list[Path]:
+    """Return the files that sections read: suites, instances, and methods of one's own."""
+    found = [suites().get(name, Path(name)) for name in names]
+    for section in sections:
+        found += [source.file for source in section.sources if source.file is not None]
+        methods = read_methods(section.methods)
+        found += [method.path for method in methods if method.path is not None]
+    return found
 
 
 def _as_wished(section: Section, wishes: Wishes) -> Section:

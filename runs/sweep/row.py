@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from instances.files import instance_document
+from instances.telling import one_line
 from runs.process import Outcome
 from runs.provenance import provenance
 from runs.sweep.task import Finished, Record, Task
-from runs.sweep.telling import one_line
 from runs.sweep.verdict import Account
 from schedules import Status, make_schedule
 from schedules.files import schedule_document

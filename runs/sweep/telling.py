@@ -1,18 +1,10 @@
-"""Text for rows: one line, whatever it is made of."""
+"""What an exception tells, for rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-_LONGEST = 600
-
-
-def one_line(text: str) -> str:
-    """Return text that any terminal, table and database takes: no control characters."""
-    # What is cut away need not be looked at; a method may send any length.
-    flat = " ".join(text[: 4 * _LONGEST].split())
-    safe = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in flat)
-    return safe if len(safe) <= _LONGEST else safe[: _LONGEST - 3] + "..."
+from instances.telling import one_line
 
 
 def where_and_what(error: BaseException) -> str:

@@ -77,8 +77,13 @@ def test_the_listing_names_every_family(capsys: pytest.CaptureFixture[str]) -> N
         (["planted", "--set", "online=maybe"], "--set 'online=maybe': Input should be"),
         (["uniform", "--set", "memory=9999999999"], "uniform: memory: Input should be less"),
         (["uniform", "--set", "memory=99"], "uniform: memory: expected at least 2 * longest"),
-        (["uniform", "--out", "/no/such/folder/x.json"], "--out '/no/such/folder/x.json': No such"),
-        (["uniform", "--out", "a\0b"], "--out 'a\\x00b': "),
+        (
+            ["uniform", "--out", "/no/such/folder/x.json"],
+            "--out /no/such/folder/x.json: there is no",
+        ),
+        (["uniform", "--out", "a\0b"], "--out a\\x00b: "),
+        (["uniform", "--out", "x" * 300], f"--out {'x' * 300}: File name too long"),
+        (["uniform", "--out", "."], "--out .: expected a file to write, found a directory"),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_2(

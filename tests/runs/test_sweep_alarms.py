@@ -147,7 +147,7 @@ def test_an_export_is_whole_or_not_at_all(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs.sqlite")
     rows = store.rows()
     store.close()
-    with pytest.raises(ExportError, match="cannot be written there"):
+    with pytest.raises(ExportError, match="No such file or directory"):
         export_rows(rows, tmp_path / "missing" / "rows.csv")
     with pytest.raises(ExportError, match="expected a name with"):
         export_rows(rows, tmp_path / "rows.txt")

@@ -1,0 +1,151 @@
+"""Outputs are looked at before a run: they can be written and replace no input nor each other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from instances.jsonfile import write_bytes, write_text
+from instances.outputs import OutputError, check_apart, check_folder, check_outputs, same_file
+
+ROOT = Path(__file__).parents[2]
+
+
+def _spellings(path: Path) -> dict[str, Path]:
+    """Return other names of a file: with dots, by links, from the current folder."""
+    folder = path.parent
+    (folder / "sub").mkdir()
+    (folder / "link.json").symlink_to(path)
+    os.link(path, folder / "hard.json")
+    (folder / "folder-link").symlink_to(folder)
+    return {
+        "itself": path,
+        "dots": folder / "sub" / ".." / path.name,
+        "relative": Path(f"./{path.name}"),
+        "parent": Path(f"../{folder.name}/{path.name}"),
+        "symbolic link": folder / "link.json",
+        "hard link": folder / "hard.json",
+        "linked folder": folder / "folder-link" / path.name,
+    }
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["itself", "dots", "relative", "parent", "symbolic link", "hard link", "linked folder"],
+)
+def test_an_output_is_no_input(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By whatever name it is called, a file that is read is not written."""
+    monkeypatch.chdir(tmp_path)
+    source = tmp_path / "instance.json"
+    source.write_text("{}")
+    output = _spellings(source)[kind]
+    with pytest.raises(OutputError, match=r"--out .* is the input .*instance\.json"):
+        check_outputs({"--out": output}, [source])
+    check_outputs({"--out": tmp_path / "other.json"}, [source])
+    assert source.read_text() == "{}"
+
+
+def test_two_outputs_are_two_files(tmp_path: Path) -> None:
+    """Two options do not name one file, also where it is not there yet, nor differ by case only."""
+    (tmp_path / "later.svg").symlink_to(tmp_path / "a.svg")
+    for one, other in (("a.svg", "a.svg"), ("a.svg", "A.SVG"), ("a.svg", "later.svg")):
+        with pytest.raises(OutputError, match="--plot .* is the same file as --out"):
+            check_apart({"--out": tmp_path / one, "--plot": tmp_path / other})
+    check_apart({"--out": tmp_path / "a.json", "--plot": tmp_path / "a.svg", "--model": None})
+
+
+def test_case_counts_where_the_disk_tells(tmp_path: Path) -> None:
+    """Files that are there are compared as the disk has them, not by their names."""
+    (tmp_path / "a.json").write_text("small")
+    (tmp_path / "A.json").write_text("large")
+    there = (tmp_path / "a.json").read_text() == "small"  # a disk that tells by case
+    assert same_file(tmp_path / "a.json", tmp_path / "A.json") is not there
+
+
+def test_devices_are_no_files_to_replace() -> None:
+    """Two outputs to /dev/null, and an input of /dev/null, replace nothing."""
+    check_outputs({"--out": "/dev/null", "--plot": "/dev/null"}, ["/dev/null"])
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("x" * 300, "File name too long"),
+        ("x/" * 3000, "File name too long"),
+        ("a\0b", "embedded null byte"),
+        (".", "found a directory"),
+        ("nowhere/out.json", "there is no such folder"),
+        ("/proc/out.json", ""),
+    ],
+)
+def test_places_that_cannot_be_written(
+    path: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Impossible names, folders, and places where nobody writes are told before the run."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OutputError, match=f"--out .*{reason}"):
+        check_outputs({"--out": path})
+
+
+@pytest.mark.parametrize(
+    ("prepare", "inputs", "reason"),
+    [
+        (lambda root: root.write_text(""), [], "File exists"),
+        (lambda root: (root / "README.md").mkdir(parents=True), [], "expected a file at"),
+        (lambda root: (root.mkdir(), (root / "tables").touch()), [], "expected a folder at"),
+        (lambda root: None, ["README.md"], "is an input"),
+        (lambda root: None, ["tables/deep/a.json"], "is an input"),
+        (lambda root: None, ["a.json"], None),
+    ],
+)
+def test_folders_for_outputs(
+    prepare: Callable[[Path], object], inputs: list[str], reason: str | None, tmp_path: Path
+) -> None:
+    """A folder is made; a file in its way, and inputs among what it will hold, are refused."""
+    root = tmp_path / "report"
+    prepare(root)
+    for name in inputs:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("mine")
+    owned = ("README.md", "tables/")
+    if reason is None:
+        check_folder("--report", root, owned, [root / name for name in inputs])
+        assert root.is_dir()
+        return
+    with pytest.raises(OutputError, match=f"--report .*{reason}"):
+        check_folder("--report", root, owned, [root / name for name in inputs])
+
+
+@pytest.mark.parametrize("place", ["/proc/report", "/dev/null/report", "x" * 300])
+def test_folders_where_nobody_writes(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever runs the command: nothing can be made there, and one line says so."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OutputError, match="--report"):
+        check_folder("--report", place, ())
+
+
+def test_writing_follows_links(tmp_path: Path) -> None:
+    """A link stays a link, and what it points to is what was written."""
+    (tmp_path / "latest.json").symlink_to(tmp_path / "one.json")
+    write_text(tmp_path / "latest.json", "new")
+    assert (tmp_path / "latest.json").is_symlink()
+    assert (tmp_path / "one.json").read_text() == "new"
+
+
+def test_standard_output_into_a_file_is_written_to(tmp_path: Path) -> None:
+    """``--out /dev/stdout > FILE`` writes into FILE; the link in /dev is not replaced."""
+    before = os.readlink("/dev/stdout")
+    target = tmp_path / "out.json"
+    command = [sys.executable, "-m", "instances.generate", "example-3-1", "--out", "/dev/stdout"]
+    with target.open("wb") as stream:
+        subprocess.run(command, cwd=ROOT, stdout=stream, check=True)
+    assert os.readlink("/dev/stdout") == before
+    assert target.read_text().startswith("{")
+    write_bytes("/dev/null", b"gone")
