@@ -18,6 +18,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from formulations.bounds.exact import SAFE, run_cost
+from formulations.bounds.tree import TreeError, TreeNode, evaluate_tree
 from formulations.bounds.volume import volume_bound
 from formulations.groups import WindowGroup
 from formulations.patterns import PriceTable
@@ -72,7 +73,7 @@ class Certificate:
     Attributes
     ----------
     kind
-        ``volumes`` (nothing else is needed), ``prices`` or ``patterns``.
+        ``volumes`` (nothing else is needed), ``prices``, ``patterns`` or ``tree``.
     value
         The bound, rounds.
     upper_bound
@@ -82,15 +83,18 @@ class Certificate:
         Prices as fractions: ``memory[t]`` / denominator on a token at time t, and those of groups.
     states
         Of the kind ``patterns``: prices on states, in units of 1 / denominator.
+    tree
+        Of the kind ``tree``: branches and leaves in preorder (``formulations.bounds.tree``).
     """
 
-    kind: Literal["volumes", "prices", "patterns"]
+    kind: Literal["volumes", "prices", "patterns", "tree"]
     value: Count
     upper_bound: Count | None = None
     denominator: Annotated[int, Field(strict=True, ge=1)] = 1
     memory: Prices = ()
     groups: tuple[PricedGroup, ...] = ()
     states: PricedStates | None = None
+    tree: tuple[TreeNode, ...] = ()
 
     @property
     def bare(self) -> bool:
@@ -187,7 +191,8 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
     take a feasible schedule with starts p_i.  At every time t the tokens held are at most M, and
     of the windows of a group at most ``most`` hold a round, which is checked here for every group
     by the conditions that ``formulations.groups`` proves sufficient.  For ``patterns`` see
-    :func:`formulations.bounds.patterns.compute_bound`.  With λ, μ ≥ 0,
+    :func:`formulations.bounds.patterns.compute_bound`, for ``tree``
+    :func:`formulations.bounds.tree.evaluate_tree`.  With λ, μ ≥ 0,
 
         TEL ≥ Σ_i c_i(p_i) − M Σ_t λ_t − Σ_g most_g Σ_t μ_gt,
 
@@ -200,12 +205,17 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
     Raises
     ------
     CertificateError
-        If a group is not one, a grid does not hold all states, or the arrivals are not rounds.
+        If a group is not one, a grid does not hold all states, a tree is none of this instance, or
+        the arrivals are not rounds.
     """
     if instance.time_unit != "round":
         raise CertificateError("expected an instance with arrivals in rounds")
     if certificate.kind == "volumes":
         return volume_bound(instance)
+    if (certificate.kind == "tree") != bool(certificate.tree):
+        raise CertificateError("tree: expected with the kind tree, and only there")
+    if certificate.tree:
+        return _evaluate_tree(instance, certificate)
     if (certificate.kind == "patterns") != (certificate.states is not None):
         raise CertificateError("states: expected with the kind patterns, and only there")
     for number, group in enumerate(certificate.groups):
@@ -224,9 +234,9 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
 def shrink(instance: Instance, certificate: Certificate) -> Certificate:
     """Return a certificate of the same bound with a smaller denominator, so with shorter numbers.
 
-    Prices that end in zeros are cut there.
+    Prices that end in zeros are cut there.  Trees are made with short numbers.
     """
-    if certificate.kind == "volumes":
+    if certificate.kind in ("volumes", "tree"):
         return certificate
     bits = certificate.denominator.bit_length()
     for exponent in range(2, bits, 2):
@@ -263,6 +273,15 @@ def _rounded_states(states: PricedStates | None, old: int, new: int) -> PricedSt
         return None
     table = tuple((2 * price * new + old) // (2 * old) for price in states.table)
     return PricedStates(states.knots, states.tokens, states.left, table, states.lookahead)
+
+
+def _evaluate_tree(instance: Instance, certificate: Certificate) -> int:
+    if not certificate.bare or certificate.memory or certificate.states is not None:
+        raise CertificateError("tree: expected no prices but those of its leaves")
+    try:
+        return evaluate_tree(instance, certificate.tree, certificate.value)
+    except TreeError as error:
+        raise CertificateError(f"tree: {error}") from None
 
 
 def _check_group(instance: Instance, number: int, group: PricedGroup) -> None:

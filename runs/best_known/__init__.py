@@ -1,7 +1,8 @@
 """Best-known values: per instance of the library a schedule, a bound, and what proves them.
 
 ``python -m runs.best_known --store STORE`` merges stored runs into ``instances/best_known.json``;
-``--check`` verifies what is there.  The file is never edited by hand.
+``--check`` verifies what is there; ``python -m runs.best_known.prove`` makes certificates of optima
+that only engines' words stand behind.  The file is never edited by hand.
 """
 
 from runs.best_known.files import RegistryError, read_registry

@@ -14,39 +14,30 @@ from instances.usage import Parser, UsageError, complain
 from runs.best_known.claims import ContradictionError, collect, runs_by_instance
 from runs.best_known.entry import Entry, Registry
 from runs.best_known.files import (
-    PROOFS,
     REGISTRY_FILE,
-    SCHEMA_FILE,
     RegistryError,
-    certificate_path,
-    format_certificate,
     format_registry,
-    format_schedule,
-    format_schema,
     read_registry,
-    schedule_path,
-    write_files,
 )
 from runs.best_known.merge import Known, merge
-from runs.best_known.verify import (
-    DamagedError,
-    LibraryInstance,
-    faults,
-    library_by_hash,
-    read_known,
-)
+from runs.best_known.rebuild import read_all, write_all
+from runs.best_known.rule import CONSTRUCTION
+from runs.best_known.verify import DamagedError, LibraryInstance, faults, library_by_hash
 from runs.store import Store, StoreError
 from runs.store.files import store_files
 
 EXIT_OK = 0
 EXIT_FAULTS = 1
 EXIT_BAD_USAGE = 2
+EXIT_WORDS = 3
 EXIT_CONTRADICTION = 5
 
 _PROGRAM = "python -m runs.best_known"
 _EPILOG = """\
 exit codes: 0 fine; 1 a value is not proved by its files, or --check found the registry stale;
-2 bad usage or a store that cannot be read; 5 a bound exceeds a checked schedule: nothing is written
+2 bad usage or a store that cannot be read; 3 --check found no fault, but an optimum that no file
+proves, only the words of engines (python -m runs.best_known.prove makes a certificate); 5 a bound
+exceeds a checked schedule: nothing is written
 """
 
 
@@ -90,11 +81,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         code = _merge(options.store, known, options.folder, write=not options.check)
         if code:
             return code
-    return _verify(known, options.folder)
+    return _verify(known, options.folder, strict=options.check)
 
 
 def _merge(location: str, known: dict[str, LibraryInstance], folder: Path, *, write: bool) -> int:
-    old = _read_all(known, folder)
+    old = read_all(known, folder)
     store = Store(location)
     try:
         merged = _merged(old, known, store)
@@ -106,15 +97,7 @@ def _merge(location: str, known: dict[str, LibraryInstance], folder: Path, *, wr
     stale = format_registry(entries) != _present_text(folder)
     if not write:
         return _fail([f"{REGISTRY_FILE}: the store has something better"], 1) if stale else EXIT_OK
-    texts = {REGISTRY_FILE: format_registry(entries), SCHEMA_FILE: format_schema()}
-    for each in merged:
-        instance = known[each.entry.sha256].instance
-        proofs = {
-            schedule_path(instance): format_schedule(each.schedule),
-            certificate_path(instance): format_certificate(instance, each.certificate),
-        }
-        texts |= {f"{PROOFS}/{path}": text for path, text in proofs.items()}
-    write_files(folder, texts)
+    write_all(merged, known, folder)
     return EXIT_OK
 
 
@@ -144,18 +127,6 @@ def _merged(old: dict[str, Known], known: dict[str, LibraryInstance], store: Sto
     return merged
 
 
-def _read_all(known: dict[str, LibraryInstance], folder: Path) -> dict[str, Known]:
-    """Return the present values, each proved anew: only what is proved is merged into."""
-    registry = read_registry(folder)
-    found = {}
-    for entry in registry.instances if registry else ():
-        if entry.sha256 in known:
-            found[entry.sha256] = read_known(entry, known[entry.sha256], folder)
-        else:
-            print(f"dropped: {entry.instance}: no instance of its hash in the library")
-    return found
-
-
 def _present_text(folder: Path) -> str:
     path = folder / REGISTRY_FILE
     return path.read_text(encoding="utf-8") if path.exists() else ""
@@ -175,7 +146,7 @@ def _changes(old: dict[str, Known], entries: Sequence[Entry]) -> list[str]:
     return lines
 
 
-def _verify(known: dict[str, LibraryInstance], folder: Path) -> int:
+def _verify(known: dict[str, LibraryInstance], folder: Path, *, strict: bool) -> int:
     registry = read_registry(folder)
     if registry is None:
         return _fail([f"{folder / REGISTRY_FILE}: there is none"], EXIT_FAULTS)
@@ -183,17 +154,23 @@ def _verify(known: dict[str, LibraryInstance], folder: Path) -> int:
     if found:
         return _fail(found, EXIT_FAULTS)
     print(_summary(registry, len(known)))
-    return EXIT_OK
+    words = [each for each in registry.instances if each.on_words]
+    told = [f"{each.instance}: NOT PROVED: {each.reason}" for each in words]
+    return _fail(told, EXIT_WORDS if words and strict else EXIT_OK)
 
 
 def _summary(registry: Registry, library: int) -> str:
     entries = registry.instances
-    optimal = sum(entry.opt for entry in entries)
+    optimal = [entry for entry in entries if entry.opt]
+    words = sum(entry.on_words for entry in optimal)
     certified = sum(entry.lower.certificate is not None for entry in entries)
+    built = sum(entry.lower.method == CONSTRUCTION for entry in entries)
     return (
-        f"{len(entries)} of {library} instances: {optimal} optimal, {len(entries) - optimal} "
-        f"intervals; {len(entries)} schedules checked, {len(entries)} certificates evaluated, "
-        f"{certified} of them of the best bound"
+        f"{len(entries)} of {library} instances: {len(optimal)} optimal "
+        f"({len(optimal) - words} proved by their files, {words} by words only), "
+        f"{len(entries) - len(optimal)} intervals; {len(entries)} schedules checked, "
+        f"{len(entries)} certificates evaluated; best bounds: {certified} certified, {built} by "
+        f"construction, {len(entries) - certified - built} by words only"
     )
 
 

@@ -14,6 +14,10 @@ SCHEMA = "kvopt.best_known/1"
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False)
 Rounds = Annotated[int, Field(strict=True, ge=0)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+#: Below ``best_known/``, and nowhere else.
+ProofPath = Annotated[
+    str, Field(pattern=r"^(schedules|bounds)/[^/\\\x00-\x1f\x7f-\x9f\u2028\u2029]+\.json$")
+]
 Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 
 
@@ -38,8 +42,8 @@ class Value:
     seconds
         Wall clock of the run.
     certificate
-        File below ``instances/best_known/``: the schedule, or prices that prove the bound when they
-        are evaluated; None for a bound that rests on an engine's search or on a proof in words.
+        File below ``instances/best_known/``: the schedule, or what proves the bound when it is
+        evaluated; None for a bound that rests on an engine's search or on a proof in words.
     """
 
     value: Rounds
@@ -51,7 +55,7 @@ class Value:
     solver: Line = ""
     kvopt: Line = ""
     git_commit: Line = ""
-    certificate: Line | None = None
+    certificate: ProofPath | None = None
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -107,6 +111,11 @@ class Entry:
     history: History
     certified: Value | None = None
     proofs: tuple[Value, ...] = ()
+
+    @property
+    def on_words(self) -> bool:
+        """Whether it counts as the optimum without a certificate that reaches it."""
+        return self.opt and self.lower.certificate is None
 
     @property
     def gap(self) -> float:

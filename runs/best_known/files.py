@@ -142,6 +142,21 @@ def write_files(folder: Path, texts: dict[str, str]) -> None:
         write_text(target, texts[path])
 
 
+def proof_file(folder: Path, name: str) -> Path:
+    """Return the path of a proof that an entry names, without following it anywhere else.
+
+    Raises
+    ------
+    RegistryError
+        If it is, by a link, outside ``best_known/``.
+    """
+    base = folder / PROOFS
+    path = base / name
+    if not path.resolve().is_relative_to(base.resolve()):
+        raise RegistryError(f"{path}: a link that leads out of {base}")
+    return path
+
+
 def proof_files(folder: Path) -> set[str]:
     """Return the files below ``best_known/``, as the registry names them."""
     base = folder / PROOFS

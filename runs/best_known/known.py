@@ -7,7 +7,7 @@ from typing import Any
 
 from instances.library import FOLDER
 from runs.best_known.entry import Entry
-from runs.best_known.files import read_registry
+from runs.best_known.files import proof_file, read_registry
 
 
 def known_values(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
@@ -21,7 +21,7 @@ def known_values(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
     Raises
     ------
     RegistryError
-        If the file is damaged or was edited by hand.
+        If the file is damaged or was edited by hand, or names a schedule outside its folder.
     """
     registry = read_registry(folder)
     if registry is None:
@@ -45,6 +45,6 @@ def _told(entry: Entry, folder: Path) -> dict[str, Any]:
         "certificate": entry.lower.certificate is not None,
         "opt": entry.opt,
         "reason": entry.reason,
-        "schedule": folder / "best_known" / (entry.upper.certificate or ""),
+        "schedule": proof_file(folder, entry.upper.certificate or ""),
         "history": sorted(steps, key=lambda step: str(step["date"])),
     }

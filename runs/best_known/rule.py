@@ -26,6 +26,7 @@ _CERTIFIERS = {
     "volumes": "formulations.bounds.volume",
     "prices": "formulations.bounds.certificate",
     "patterns": "formulations.bounds.certificate",
+    "tree": "formulations.bounds.tree",
 }
 
 
@@ -54,6 +55,9 @@ def decide(
        :mod:`formulations.bounds.certificate` and what that imports;
     2. one engine proved it, and the instance has it as its optimum by construction.
 
+    The reason says what it rests on: files that are evaluated here, or words, the engines' own that
+    they have proved it; nobody can check words.
+
     Parameters
     ----------
     upper, lower
@@ -66,16 +70,21 @@ def decide(
     if lower < upper:
         return Verdict(False, "open")
     one = [proof.method for proof in proofs]
-    if certificate is not None and certificate.value == upper:
+    files = certificate is not None and certificate.value == upper
+    if certificate is not None and files:
         one.append(f"{CERTIFICATE}{certificate.kind}")
     pair = independent_pair(instance, one)
-    if pair is not None:
-        return Verdict(True, f"two engines: {pair[0]} and {pair[1]}")
-    if not one:
+    if pair is None and not one:
         return Verdict(False, "by construction alone")
-    if instance.known_optimum == upper:
-        return Verdict(True, f"construction and {one[0]}")
-    return Verdict(False, f"one witness only: {', '.join(one)}")
+    if pair is None and instance.known_optimum != upper:
+        return Verdict(False, f"one witness only: {', '.join(one)}")
+    engines = [method for method in pair or () if not method.startswith(CERTIFICATE)]
+    witnesses = " and ".join(engines) if pair else "construction"
+    if certificate is not None and files:
+        return Verdict(True, f"proved by its files ({certificate.kind}), as by {witnesses}")
+    if pair:
+        return Verdict(True, f"two engines' words: {witnesses}")
+    return Verdict(True, f"construction and the word of {one[0]}")
 
 
 def independent_pair(instance: Instance, methods: Iterable[str]) -> tuple[str, str] | None:

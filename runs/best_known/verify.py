@@ -15,8 +15,10 @@ from runs.best_known.entry import Entry, Registry
 from runs.best_known.files import (
     PROOFS,
     SCHEMA_FILE,
+    RegistryError,
     certificate_path,
     format_schema,
+    proof_file,
     proof_files,
     read_certificate_file,
     schedule_path,
@@ -91,16 +93,18 @@ def read_known(entry: Entry, found: LibraryInstance, folder: Path = FOLDER) -> K
         If a file is missing or damaged, or does not prove its value.
     """
     instance = found.instance
-    path = folder / PROOFS / schedule_path_of(entry)
     try:
+        path = proof_file(folder, schedule_path_of(entry))
         schedule = read_schedule(path)
-    except FileError as error:
+    except (FileError, RegistryError) as error:
         raise DamagedError(f"{entry.instance}: {error}") from None
     _check(entry, instance, schedule, path)
-    path = folder / PROOFS / certificate_path_of(entry)
     try:
+        path = proof_file(folder, certificate_path_of(entry))
         certificate = read_certificate_file(path, instance)
         _evaluate(entry, instance, certificate)
+    except RegistryError as error:
+        raise DamagedError(f"{entry.instance}: {error}") from None
     except CertificateError as error:
         raise DamagedError(f"{entry.instance}: {path}: {error}") from None
     return Known(entry, schedule, certificate)

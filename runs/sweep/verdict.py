@@ -8,7 +8,7 @@ from typing import Any
 
 from instances import Instance
 from runs.job import Event
-from runs.sweep.telling import one_line
+from instances.telling import one_line
 from schedules import Schedule, Status, check_schedule, make_schedule
 
 #: How the detail of a row begins whose bound cannot be true.

@@ -10,13 +10,14 @@ from typing import Any
 import jsonschema
 import pytest
 
+from formulations.bounds import tree_search
 from formulations.bounds.certificate import certificate_document, read_certificate
 from formulations.bounds.volume import volume_bound
 from instances import Instance, Request
 from instances.files import instance_document
 from instances.library import FOLDER
 from runs.best_known import __main__ as command
-from runs.best_known import known_values, read_registry
+from runs.best_known import known_values, prove, read_registry
 from runs.best_known.entry import ENTRIES, Value
 from runs.best_known.files import digest
 from runs.best_known.rule import decide, independent_pair
@@ -50,7 +51,8 @@ Edit = Callable[[dict[str, Any]], object]
 
 @pytest.fixture(autouse=True)
 def _small_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "library_by_hash", lambda: dict(LIBRARY))
+    for each in (command, prove):
+        monkeypatch.setattr(each, "library_by_hash", lambda: dict(LIBRARY))
 
 
 class Sweep:
@@ -161,15 +163,110 @@ def test_an_optimum_by_two_engines(proved: Sweep) -> None:
     """The entry names schedule, bound, both proofs, the best certified bound and the history."""
     entry = proved.entry()
     assert entry["opt"] is True
-    assert entry["reason"] == "two engines: cpsat and highs:ilp"
+    assert entry["reason"] == "two engines' words: cpsat and highs:ilp"
     assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 12)
     assert [proof["method"] for proof in entry["proofs"]] == ["cpsat", "highs:ilp"]
     assert entry["lower"].get("certificate") is None
     assert entry["certified"]["value"] == volume_bound(FOUR)
     assert entry["history"]["upper"] == [{"value": 12, "method": "cpsat", "date": "2026-11-01"}]
     # Each of pair holds 3 token-rounds of 3: completions at 1 and 2 at the earliest.
-    assert proved.entry("pair")["reason"] == "construction and certificate: volumes"
+    pair = "proved by its files (volumes), as by construction"
+    assert proved.entry("pair")["reason"] == pair
+
+
+def test_words_do_not_pass_as_proved(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two proofs that anyone could have typed in: counted apart, named, and an exit code apart."""
+    for proof in proved.entry()["proofs"]:
+        assert set(proof) <= {"value", "method", "source", "date", "seconds", "seed", "solver"}
+    assert proved.check() == 3
+    out, err = capsys.readouterr()
+    assert "2 optimal (1 proved by their files, 1 by words only)" in out
+    assert "1 by words only" in out.rpartition("best bounds:")[2]
+    assert err == (
+        "python -m runs.best_known: four: NOT PROVED: two engines' words: cpsat and highs:ilp\n"
+    )
+
+
+def test_a_forged_optimum_does_not_pass_as_proved(sweep: Sweep) -> None:
+    """An open entry that is given an optimum, two proofs and a new digest is not called proved."""
+    sweep.run(FOUR, "svf", WORSE, None)
+    assert sweep.merge() == 0
+    assert sweep.check() == 0
+
+    def forge(entry: dict[str, Any]) -> None:
+        # TEL 13; the optimum is 12.
+        proof = {"value": 13, "date": "2026-11-01", "seconds": 1.0, "seed": 0}
+        proofs = [
+            proof | {"method": "cpsat", "source": "CP-SAT"},
+            proof | {"method": "highs:ilp", "source": "HiGHS"},
+        ]
+        reason = decide(FOUR, 13, 13, [Value(**each) for each in proofs], None).reason
+        step = {"value": 13, "method": "cpsat", "date": "2026-11-01"}
+        entry["history"]["lower"].append(step)
+        entry.update(
+            opt=True, reason=reason, certified=entry["lower"], lower=proofs[0], proofs=proofs
+        )
+
+    sweep.edit(forge)
+    assert sweep.check() == 3
+
+
+def _prove(sweep: Sweep, *more: str) -> int:
+    work = sweep.folder.parent / "trees"
+    return prove.main(["--folder", str(sweep.folder), "--work", str(work), *more])
+
+
+def test_words_become_a_certificate(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tree takes the place of the words, value and history stay, and later merges keep it."""
+    before = proved.entry()
+    assert _prove(proved) == 0
+    entry = proved.entry()
+    assert entry["reason"] == "proved by its files (tree), as by cpsat and highs:ilp"
+    assert (entry["lower"]["value"], entry["lower"]["method"]) == (12, "tree")
+    assert all(entry[key] == before[key] for key in ("opt", "upper", "history", "proofs"))
     assert proved.check() == 0
+    assert "2 optimal (2 proved by their files, 0 by words only)" in capsys.readouterr().out
+    proved.run(FOUR, "search", OPTIMAL, 12, "search", day=9)
+    proved.run(FOUR, "bound:bound-lp", WORSE, 11, "prices", certificate=PRICES, day=9)
+    assert proved.merge() == 0
+    assert proved.entry()["lower"] == entry["lower"]
+    assert proved.check() == 0
+    assert not list((proved.folder.parent / "trees").iterdir())
+
+
+def test_a_tree_is_grown_in_several_steps(
+    proved: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """When the time is up nothing is entered, and the next command goes on with what was kept."""
+    assert _prove(proved, "--time-limit", "1e-9") == 1
+    assert "the same command goes on" in capsys.readouterr().err
+    [unfinished] = (proved.folder.parent / "trees").iterdir()
+    assert proved.entry()["lower"]["method"] == "cpsat"
+    kept = json.loads(unfinished.read_text())["certificate"]["tree"]
+    assert len(kept) == 1
+    known = []
+
+    def grow(instance: Instance, value: int, nodes: Any = ()) -> Any:
+        known.append(len(nodes))
+        return tree_search.grow(instance, value, nodes)
+
+    monkeypatch.setattr(prove, "grow", grow)
+    assert _prove(proved, "four") == 0
+    assert known == [1]
+    assert proved.check() == 0
+
+
+def test_no_tree_for_what_is_not_the_optimum(
+    sweep: Sweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two engines' words for 13, where 12 is possible: the tree comes down to that schedule."""
+    sweep.run(FOUR, "cpsat", WORSE, 13, "CP-SAT")
+    sweep.run(FOUR, "highs:ilp", WORSE, 13, "HiGHS")
+    assert sweep.merge() == 0
+    assert _prove(sweep) == 1
+    assert "may have a lower TEL" in capsys.readouterr().err
+    assert sweep.entry()["lower"]["method"] == "cpsat"
+    assert _prove(sweep, "five") == 2
 
 
 def test_the_file_is_valid_by_its_schema(proved: Sweep) -> None:
@@ -182,7 +279,8 @@ def test_the_file_is_valid_by_its_schema(proved: Sweep) -> None:
 def test_the_same_runs_again_change_nothing(proved: Sweep) -> None:
     """A second merge leaves every byte as it is, and --check says so."""
     before = {path: path.read_bytes() for path in proved.folder.rglob("*") if path.is_file()}
-    assert proved.merge("--check") == 0
+    # 3: nothing better in the store, and the optimum of ``four`` on words alone.
+    assert proved.merge("--check") == 3
     assert proved.merge() == 0
     after = {path: path.read_bytes() for path in proved.folder.rglob("*") if path.is_file()}
     assert before == after
@@ -340,7 +438,7 @@ def test_cancelled_attempts_are_dropped(sweep: Sweep) -> None:
     [
         (lambda e: e["upper"].update(value=11), "TEL 12, the entry says 11"),
         (lambda e: e["lower"].update(value=13), "lower bound 13 exceeds the TEL 12"),
-        (lambda e: e["lower"].update(value=11), "opt True (two engines"),
+        (lambda e: e["lower"].update(value=11), "opt True (two engines' words"),
         (lambda e: e["certified"].update(value=12), "the entry says 12"),
         (lambda e: e.update(opt=False), "opt False"),
         (lambda e: e.update(proofs=e["proofs"][:1]), "one witness only: cpsat"),
@@ -358,7 +456,7 @@ def test_cancelled_attempts_are_dropped(sweep: Sweep) -> None:
         (lambda e: e.update(n=5), "the library ('four'"),
         (lambda e: e.update(sha256="0" * 64), "the library has no instance of this hash"),
         (lambda e: e["upper"].update(certificate="schedules/pair.json"), "another instance"),
-        (lambda e: e["upper"].update(certificate="../../x.json"), "cannot be read"),
+        (lambda e: e["upper"].update(certificate="schedules/x.json"), "cannot be read"),
     ],
 )
 def test_a_careful_lie_is_found(
@@ -368,6 +466,36 @@ def test_a_careful_lie_is_found(
     proved.edit(edit)
     assert proved.check() == 1
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../../x.json", "/etc/x.json", "schedules/../../x.json", "schedules/x\n.json", "x.json"],
+)
+def test_a_proof_outside_the_folder_is_not_opened(
+    proved: Sweep, path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An entry names files of its own folder only; whoever reads the registry refuses others."""
+    text = proved.path.read_text().replace('"schedules/four.json"', json.dumps(path))
+    proved.path.write_text(text)
+    assert proved.check() == 1
+    assert "certificate" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="certificate"):
+        known_values(proved.folder)
+
+
+@pytest.mark.parametrize("kind", ["schedules", "bounds"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_link_out_of_the_folder_is_not_followed(
+    proved: Sweep, kind: str, whole: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither a proof nor the folder of proofs may be a link to another place."""
+    path = proved.proof(kind).parent if whole else proved.proof(kind)
+    elsewhere = proved.folder.parent / "elsewhere"
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+    assert proved.check() == 1
+    assert "a link that leads out of" in capsys.readouterr().err
 
 
 def test_an_edit_by_hand_is_found(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
@@ -467,22 +595,26 @@ def test_the_rule() -> None:
     bare = read_certificate({"kind": "volumes", "value": 12})
     grouped = read_certificate({"kind": "prices", "value": 12, "upper_bound": 12})
     patterns = read_certificate({"kind": "patterns", "value": 12})
+    tree = read_certificate({"kind": "tree", "value": 12})
     weak = read_certificate({"kind": "volumes", "value": 11})
     known = Instance("known", 5, FOUR.requests, known_optimum=12, known_optimum_reason="r")
     cases = [
         (FOUR, 11, ["cpsat", "highs:ilp"], bare, (False, "open")),
         (FOUR, 12, [], bare, (False, "one witness only: certificate: volumes")),
-        (FOUR, 12, ["cpsat"], bare, (True, "two engines: cpsat and certificate: volumes")),
+        (FOUR, 12, ["cpsat"], bare, (True, "proved by its files (volumes), as by cpsat")),
         # Certificate and integer program take their windows from one file.
         (FOUR, 12, ["highs:ilp"], bare, (False, "one witness only: highs:ilp, certificate")),
-        (FOUR, 12, ["cpsat", "highs:ilp"], weak, (True, "two engines: cpsat and highs:ilp")),
+        (FOUR, 12, ["cpsat", "highs:ilp"], weak, (True, "two engines' words: cpsat and highs:ilp")),
+        (FOUR, 12, ["cpsat", "highs:ilp"], tree, (True, "proved by its files (tree), as by cpsat")),
+        # A tree shares no code with any model.
+        (FOUR, 12, ["search"], tree, (True, "proved by its files (tree), as by search")),
         (FOUR, 12, ["cpsat"], weak, (False, "one witness only: cpsat")),
         (FOUR, 12, [], grouped, (False, "one witness only: certificate: prices")),
         (FOUR, 12, [], patterns, (False, "one witness only: certificate: patterns")),
         # The evaluation of prices and cpsat have the separation of pairs in common.
         (FOUR, 12, ["cpsat"], patterns, (False, "one witness only: cpsat, certificate: patterns")),
-        (known, 12, ["cpsat"], weak, (True, "construction and cpsat")),
-        (known, 12, [], grouped, (True, "construction and certificate: prices")),
+        (known, 12, ["cpsat"], weak, (True, "construction and the word of cpsat")),
+        (known, 12, [], grouped, (True, "proved by its files (prices), as by construction")),
         (known, 12, [], weak, (False, "by construction alone")),
     ]
     for instance, lower, methods, certificate, (opt, reason) in cases:
