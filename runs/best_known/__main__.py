@@ -14,7 +14,9 @@ from instances.usage import Parser, UsageError, complain
 from runs.best_known.claims import ContradictionError, collect, runs_by_instance
 from runs.best_known.entry import Entry, Registry
 from runs.best_known.files import (
+    PROOFS,
     REGISTRY_FILE,
+    SCHEMA_FILE,
     RegistryError,
     format_registry,
     read_registry,

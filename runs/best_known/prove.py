@@ -27,7 +27,7 @@ from formulations.bounds.tree_search import BetterScheduleError, grow
 from instances import Instance
 from instances.jsonfile import FileError, read_object, write_text
 from instances.library import FOLDER
-from runs.arguments import positive
+from runs.arguments import read_seconds
 from runs.best_known.claims import Claims
 from runs.best_known.entry import Value
 from runs.best_known.files import RegistryError, certificate_path
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="where unfinished trees are kept (default: results/trees)",
     )
     parser.add_argument(
-        "--time-limit", type=positive, default=float("inf"), metavar="S", help="of all together"
+        "--time-limit", type=read_seconds, default=float("inf"), metavar="S", help="of all together"
     )
     options = parser.parse_args(arguments)
     try:
