@@ -1,54 +1,38 @@
-"""The command ``solve.py``: one instance, one method, a checked schedule and a summary."""
+"""The command ``solve.py``: one instance, one method, a checked schedule and a summary.
+
+The method runs as one task of a sweep does, in a process of its own; here it is watched, what it
+sends is checked and shown, and the result is written.
+"""
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn
 
-from formulations.bounds.volume import volume_bound
-from formulations.choice import default_formulation
-from formulations.registry import Formulation, formulations
-from formulations.spec import (
-    FormulationError,
-    Options,
-    describe_option,
-    format_formulation,
-    read_formulation,
-)
-from formulations.windows import start_windows
-from heuristics.policy import NotApplicableError
-from heuristics.predictions import PREDICTIONS
-from heuristics.registry import policies
-from heuristics.rounds import EndlessLoopError
-from heuristics.simulator import AdviceError, run_policy
-from heuristics.spec import SpecError, describe_parameter
+from formulations.spec import FormulationError
+from heuristics.spec import SpecError
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, read_instance
-from instances.outputs import OutputError, check_outputs
-from instances.usage import Parser, UsageError, complain
-from runs.arguments import read_count, read_gigabytes, read_seconds, read_seed
-from runs.auto import solve_auto
-from runs.exact import (
-    Progress,
-    UnavailableSolverError,
-    final_status,
-    solve_exactly,
-    warm_start_policies,
-)
-from runs.job import Event, Job
+from instances.outputs import OutputError
+from instances.usage import UsageError, complain
+from runs.answer import Answer
 from runs.kernel import process_age
+from runs.listing import listing
 from runs.policies_table import policies_table
-from runs.policy import read_policy_call, run_policy_call
-from runs.process import Outcome, run_job
-from runs.provenance import provenance, usable_cores
+from runs.provenance import usable_cores
+from runs.solve_arguments import named_method, read_arguments
+from runs.sweep.methods import Method, MethodError
+from runs.sweep.supervise import Supervised, supervise
+from runs.sweep.task import Task
 from runs.terminal import ProgressLines, summary
 from runs.watchdog import Watchdog
-from schedules import Schedule, check_schedule, make_schedule, write_schedule
+from runs.write_model import NotWrittenError, write_model
+from schedules import Schedule, write_schedule
 
 EXIT_OK = 0
 EXIT_BAD_INPUT = 2
@@ -56,25 +40,13 @@ EXIT_INFEASIBLE = 3
 EXIT_NO_SCHEDULE = 4
 EXIT_REFUSED = 5
 
-DEFAULT_SOLVER = "auto"
-#: Seconds kept back for the last checks and for writing files.
+#: Seconds kept back for the last checks.
 RESERVE_SECONDS = 0.3
-#: The command is killed when it exceeds its limit by this share and these seconds: while it reads a
-#: file that is too large for the limit, say.
-GRACE_SHARE, GRACE_SECONDS = 0.1, 1.2
-
-_EPILOG = """\
-exit codes:
-  0  a checked schedule was produced, optimal or not (or the listing, or the model file)
-  2  bad usage or bad input: one line on standard error
-  3  the instance is infeasible: a request's prompt + output exceeds the memory
-  4  no schedule within the limits
-  5  the checker refused the method's own schedule: a bug, please report it
-"""
-
-
-class _BadInputError(Exception):
-    """Bad usage or bad input; the message is one line."""
+#: A method that looks at the clock is killed when it exceeds the limit by this share and these
+#: seconds; the whole command, while it reads a file that is too large for the limit, say, a bit
+#: later.
+KILL_SHARE, KILL_SECONDS = 0.05, 0.3
+BARK_SHARE, BARK_SECONDS = 0.1, 1.2
 
 
 def main(arguments: Sequence[str], watchdog: Watchdog | None = None) -> int:
@@ -85,16 +57,15 @@ def main(arguments: Sequence[str], watchdog: Watchdog | None = None) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         # The limit counts from the start of the process, so that importing is part of it.
-        started = time.monotonic() - process_age()
-        return _run(arguments, started, watchdog or Watchdog())
+        return _run(arguments, time.monotonic() - process_age(), watchdog or Watchdog())
     except (
-        _BadInputError,
         UsageError,
         OutputError,
         FormulationError,
         SpecError,
+        MethodError,
         InstanceFileError,
-        UnavailableSolverError,
+        NotWrittenError,
     ) as error:
         complain("solve.py", error)
         return EXIT_BAD_INPUT
@@ -116,350 +87,104 @@ def _interrupt(signum: int, frame: object) -> NoReturn:
 
 
 def _run(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:
-    options = _parse(arguments)
+    options = read_arguments(arguments)
+    if options.list:
+        print(listing())
+        return EXIT_OK
     watchdog.bark_at(
-        started + (1 + GRACE_SHARE) * options.time_limit + GRACE_SECONDS,
+        started + (1 + BARK_SHARE) * options.time_limit + BARK_SECONDS,
         EXIT_NO_SCHEDULE,
         f"solve.py: no schedule within the time limit of {options.time_limit:g} s",
     )
-    if options.list:
-        print(_listing())
-        return EXIT_OK
-    if options.instance is None:
-        raise _BadInputError("expected INSTANCE, found none (see --help)")
-    outputs = {
-        "--out": options.out,
-        "--plot": options.plot,
-        "--write-model": options.write_model,
-    }
-    check_outputs(outputs, [options.instance])
-    _refuse_unknown_suffix(options.plot, "--plot", (".png", ".svg"))
-    _refuse_unknown_suffix(options.write_model, "--write-model", (".mps", ".lp"))
-    if options.policy not in (None, "all"):
-        read_policy_call(options.policy, options.predict)
-    if options.formulation is not None:
-        read_formulation(options.formulation)
-    if options.policy == "all" and (options.out or options.plot):
-        raise _BadInputError("--policy all prints a table, it has no single schedule to write")
+    method = None if options.policy == "all" else named_method(options)
     instance = read_instance(options.instance)
     if instance.time_unit != "round":
-        raise _BadInputError(
+        raise UsageError(
             f"{options.instance}: expected arrivals in rounds, found time_unit "
             f"{instance.time_unit!r}"
         )
     if not options.quiet:
         print(f"{instance.name}: {len(instance)} requests, {instance.memory} tokens", flush=True)
-    if options.policy == "all":
-        table, accepted = policies_table(
-            instance,
-            prediction=options.predict,
-            seed=options.seed,
-            deadline=started + options.time_limit,
-            threads=options.threads or usable_cores(),
-        )
-        print(table)
-        return EXIT_OK if accepted else EXIT_REFUSED
-    if options.policy is not None:
-        return _solve_with_policy(instance, options, started)
-    solver = options.solver or _default_solver(options)
-    if solver == "auto":
-        return _solve_with_auto(instance, options, started)
-    formulation, switches = _named_formulation(options.formulation, solver, instance)
+    if method is None:
+        return _print_table(instance, options, started, watchdog)
     if options.write_model is not None:
-        return _write_model(instance, formulation, switches, options)
-    return _solve_with_engine(instance, solver, formulation, switches, options, started)
+        deadline = started + options.time_limit - RESERVE_SECONDS
+        print(write_model(instance, method, deadline, options))
+        return EXIT_OK
+    run = _solve(instance, method, options, started)
+    # What has been found is written, however long that takes.
+    watchdog.rest()
+    return _finish(Answer(method, run), options, started)
 
 
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = Parser(
-        prog="solve.py",
-        description=(
-            "Solve one instance of LLM-inference scheduling under a KV-cache limit: minimise the "
-            "total end-to-end latency (TEL).  Every schedule is re-checked independently."
-        ),
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("instance", nargs="?", metavar="INSTANCE", help="a kvopt.instance/1 file")
-    method = parser.add_mutually_exclusive_group()
-    method.add_argument(
-        "--solver",
-        metavar="NAME",
-        help="auto, highs, cpsat, bound, or any solver that Pyomo finds on this machine "
-        f"(default: {DEFAULT_SOLVER})",
-    )
-    method.add_argument(
-        "--policy",
-        metavar="SPEC",
-        help='a policy of --list with parameters, as in "alpha-beta(alpha=0.2,beta=0.1)", or '
-        "all for a table of all of them",
-    )
-    parser.add_argument(
-        "--predict",
-        metavar="SPEC",
-        help='what policies that are not clairvoyant are told, as in "interval(1,1000)" '
-        "(default: the instance's own intervals, exact where it has none)",
-    )
-    parser.add_argument(
-        "--formulation",
-        metavar="NAME",
-        help='a formulation of --list with options, as in "cpsat-strong(groups=no,equal=no)" '
-        "(default: by size)",
-    )
-    parser.add_argument(
-        "--time-limit",
-        type=read_seconds,
-        default=60.0,
-        metavar="S",
-        help="seconds of wall clock for building and solving together, up to 1e9 (default: 60)",
-    )
-    parser.add_argument(
-        "--memory-limit",
-        type=read_gigabytes,
-        metavar="GB",
-        help="resident memory of the engine, gigabytes, up to 1e6 (default: what the machine has)",
-    )
-    parser.add_argument(
-        "--threads", type=read_count, metavar="N", help="threads of the engine (default: all cores)"
-    )
-    parser.add_argument(
-        "--seed",
-        type=read_seed,
-        default=0,
-        metavar="K",
-        help="seed of the engine, the policy and the prediction (default: 0)",
-    )
-    parser.add_argument("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)")
-    parser.add_argument("--plot", metavar="FILE", help="draw the schedule (.png or .svg)")
-    parser.add_argument(
-        "--write-model", metavar="FILE", help="write the MIP (.mps or .lp) and solve nothing"
-    )
-    parser.add_argument("--quiet", action="store_true", help="print the summary only")
-    parser.add_argument(
-        "--list", action="store_true", help="list solvers, formulations and policies"
-    )
-    options = parser.parse_args(arguments)
-    if options.formulation is not None and options.policy is not None:
-        raise _BadInputError("--formulation goes with --solver, not with --policy")
-    if options.write_model is not None and options.policy is not None:
-        raise _BadInputError("--write-model goes with a MIP formulation, not with --policy")
-    if options.formulation is not None and options.solver == "auto":
-        raise _BadInputError("--formulation goes with another --solver, auto chooses its own")
-    return options
-
-
-def _refuse_unknown_suffix(path: str | None, option: str, suffixes: Sequence[str]) -> None:
-    if path is not None and Path(path).suffix.lower() not in suffixes:
-        expected = " or ".join(suffixes)
-        raise _BadInputError(f"{option}: expected a name with {expected}, found {path}")
-
-
-def _named_formulation(
-    text: str | None, solver: str, instance: Instance
-) -> tuple[Formulation, Options]:
-    if text is None:
-        text = default_formulation(solver, instance, start_windows(instance))
-    formulation, switches = read_formulation(text)
-    kind = {"cpsat": "cp", "bound": "bound", "search": "search"}.get(solver, "mip")
-    if formulation.kind != kind:
-        fitting = ", ".join(each.name for each in formulations().values() if each.kind == kind)
-        raise _BadInputError(f"{solver} cannot solve {formulation.name!r}, it takes {fitting}")
-    return formulation, switches
-
-
-def _listing() -> str:
-    sections = [
-        "solvers",
-        "  auto    bound, local search and exact engine side by side, by size (the default)",
-        "  highs   HiGHS on a Pyomo model: MIP and LP relaxations",
-        "  cpsat   OR-tools' CP-SAT",
-        "  bound   lower bounds from memory prices or volumes, certified in integers",
-        "  search  our own search over sets of started requests, up to 63 requests",
-        "  NAME    any other solver that Pyomo's solver interface finds on this machine",
-        "",
-        "formulations",
-    ]
-    width = max(len(name) for name in [*formulations(), *policies()])
-    for formulation in formulations().values():
-        kind = f"[{formulation.kind}]"
-        sections.append(f"  {formulation.name:<{width}}  {kind:<8} {formulation.summary}")
-        for option in formulation.options:
-            sections.append(f"  {'':<{width}}  {'':<8}   {describe_option(option)}")
-    sections += ["", "policies"]
-    for policy in policies().values():
-        sections.append(f"  {policy.name:<{width}}  {policy.summary}")
-        for parameter in policy.parameters:
-            sections.append(f"  {'':<{width}}    {describe_parameter(parameter)}")
-    sections += ["", "predictions (for policies that are not clairvoyant)"]
-    for prediction in PREDICTIONS.values():
-        sections.append(f"  {prediction.name:<{width}}  {prediction.summary}")
-        for parameter in prediction.parameters:
-            sections.append(f"  {'':<{width}}    {describe_parameter(parameter)}")
-    return "\n".join(sections)
-
-
-def _solve_with_policy(instance: Instance, options: argparse.Namespace, started: float) -> int:
-    call = read_policy_call(options.policy, options.predict)
-    progress = Progress(instance)
-    progress.raise_bound(volume_bound(instance), "volumes")
-    try:
-        schedule = run_policy_call(
-            call,
-            instance,
-            seed=options.seed,
-            deadline=started + options.time_limit - RESERVE_SECONDS,
-            threads=options.threads or usable_cores(),
-            memory_limit=options.memory_limit,
-        )
-    except (EndlessLoopError, NotApplicableError, AdviceError) as error:
-        progress.notes.append(str(error))
-    else:
-        progress.offer(schedule, f"policy {call.policy.name}")
-    return _finish(progress, None, call.method, options, started)
-
-
-def _default_solver(options: argparse.Namespace) -> str:
-    """Return the solver that goes with the other options when none is named."""
-    if options.formulation is not None:
-        kind = read_formulation(options.formulation)[0].kind
-        return {"cp": "cpsat", "bound": "bound", "search": "search"}.get(kind, "highs")
-    return "highs" if options.write_model else DEFAULT_SOLVER
-
-
-def _solve_with_auto(instance: Instance, options: argparse.Namespace, started: float) -> int:
-    progress, outcome = solve_auto(
-        instance,
-        deadline=started + options.time_limit - RESERVE_SECONDS,
-        threads=options.threads or usable_cores(),
-        seed=options.seed,
-        memory_limit=options.memory_limit,
-        on_progress=ProgressLines(sys.stdout, started, options.quiet),
-    )
-    return _finish(progress, outcome, "auto", options, started)
-
-
-def _solve_with_engine(
-    instance: Instance,
-    solver: str,
-    formulation: Formulation,
-    switches: Options,
-    options: argparse.Namespace,
-    started: float,
-) -> int:
-    lines = ProgressLines(sys.stdout, started, options.quiet)
-    progress, outcome = solve_exactly(
-        instance,
-        solver,
-        formulation,
-        deadline=started + options.time_limit - RESERVE_SECONDS,
-        threads=options.threads or usable_cores(),
-        seed=options.seed,
-        memory_limit=options.memory_limit,
-        on_progress=lines,
-        options=switches,
-    )
-    method = f"{solver} {format_formulation(formulation, switches)}"
-    return _finish(progress, outcome, method, options, started)
-
-
-def _write_model(
-    instance: Instance, formulation: Formulation, switches: Options, options: argparse.Namespace
-) -> int:
-    if formulation.kind != "mip":
-        raise _BadInputError(f"--write-model: {formulation.name!r} is not a MIP formulation")
-    best = min((run_policy(policy, instance) for policy in warm_start_policies()), key=_tel)
-    events: list[Event] = []
-    job = Job(
+def _solve(
+    instance: Instance, method: Method, options: argparse.Namespace, started: float
+) -> Supervised:
+    deadline = started + options.time_limit - RESERVE_SECONDS
+    grace = 0.0
+    if method.looks_at_the_clock:
+        grace = RESERVE_SECONDS + KILL_SHARE * options.time_limit + KILL_SECONDS
+    task = Task(
         instance=instance,
-        solver="export",
-        module=formulation.module,
-        relaxation=formulation.relaxation,
-        seconds=options.time_limit,
-        threads=1,
+        name=instance.name,
+        method=method.text,
         seed=options.seed,
-        warm_start=list(best.starts),
-        upper_bound=best.tel,
+        time_limit=options.time_limit,
         memory_limit=options.memory_limit,
-        path=str(Path(options.write_model).absolute()),
-        options=switches,
+        threads=options.threads or usable_cores(),
+        deadline=deadline,
+        prove_anyway=False,
     )
-    outcome = run_job(job, events.append)
-    by_kind = {event.kind: event.data for event in events}
-    if "done" not in by_kind:
-        reason = by_kind.get("too_large") or by_kind.get("error") or {"text": outcome.ending}
-        raise _BadInputError(f"{options.write_model}: not written: {reason['text']}")
-    built = by_kind["built"]
-    name = format_formulation(formulation, switches)
-    print(f"wrote {options.write_model}: {name}, {built['columns']} columns, {built['rows']} rows")
-    return EXIT_OK
+    lines = ProgressLines(sys.stdout, started, options.quiet)
+    return supervise(task, math.inf, kill_at=deadline + grace, listen=lines)
 
 
-def _tel(schedule: Schedule) -> int:
-    return schedule.tel
-
-
-def _finish(
-    progress: Progress,
-    outcome: Outcome | None,
-    method: str,
-    options: argparse.Namespace,
-    started: float,
+def _print_table(
+    instance: Instance, options: argparse.Namespace, started: float, watchdog: Watchdog
 ) -> int:
+    table = policies_table(
+        instance,
+        prediction=options.predict,
+        seed=options.seed,
+        deadline=started + options.time_limit - RESERVE_SECONDS,
+        memory_limit=options.memory_limit,
+        jobs=options.threads or usable_cores(),
+    )
+    watchdog.rest()
+    print(table.text)
+    if table.misstated:
+        complain("solve.py", f"{instance.name}: {table.misstated}")
+    if not table.accepted:
+        return EXIT_REFUSED
+    return EXIT_BAD_INPUT if table.misstated else EXIT_OK
+
+
+def _finish(answer: Answer, options: argparse.Namespace, started: float) -> int:
     """Write what was asked for, print the summary, and return the exit code."""
-    status = final_status(progress, outcome)
+    account = answer.account
     seconds = time.monotonic() - started
-    schedule = progress.schedule
-    code = EXIT_OK
-    if schedule is not None:
-        schedule = make_schedule(
-            progress.instance,
-            schedule.starts,
-            method,
-            lower_bound=min(progress.lower_bound, schedule.tel),
-            status=status if status == "optimal" else "feasible",
-            attempts=schedule.attempts,
-            kept=schedule.kept,
-            provenance=_provenance(progress, outcome, options, seconds),
-        )
-        verdict = check_schedule(progress.instance, schedule)
-        if not verdict.valid:
-            progress.refused.append(verdict.reason)
-        code = _write_results(progress.instance, schedule, options)
-    else:
-        code = EXIT_NO_SCHEDULE
-    if progress.refused or status == "error":
-        code = EXIT_REFUSED
-    print(summary(_summary_rows(progress, schedule, method, status, seconds)))
-    for line in progress.refused:
-        print(f"solve.py: THE CHECKER REFUSED A SCHEDULE, this is a bug: {line}", file=sys.stderr)
-    if status == "error":
-        print(
-            f"solve.py: LOWER BOUND {progress.lower_bound} ({progress.bound_source}) EXCEEDS A "
-            "CHECKED SCHEDULE, this is a bug",
-            file=sys.stderr,
-        )
-    return code
-
-
-def _provenance(
-    progress: Progress, outcome: Outcome | None, options: argparse.Namespace, seconds: float
-) -> dict[str, object]:
-    return provenance(
-        solver=progress.engine.get("solver"),
-        outcome=progress.engine.get("outcome") or (outcome.ending if outcome else None),
-        nodes=progress.engine.get("nodes"),
-        model=progress.model or None,
-        found_by=progress.found_by,
-        bound_source=progress.bound_source,
-        relaxation=progress.relaxation,
-        peak_memory_mb=round(outcome.peak_memory / 1e6) if outcome else None,
+    schedule = answer.schedule(
         seed=options.seed,
         threads=options.threads or usable_cores(),
         time_limit_seconds=options.time_limit,
         limit_kind="wall clock",
         seconds=round(seconds, 3),
-        notes=progress.notes,
     )
+    code = EXIT_NO_SCHEDULE
+    if schedule is not None:
+        code = _write_results(account.instance, schedule, options)
+    if account.misstated:
+        code = EXIT_BAD_INPUT
+    if account.refused or account.contradictions:
+        code = EXIT_REFUSED
+    print(summary(answer.rows(seconds)))
+    for line in account.refused:
+        complain("solve.py", f"THE CHECKER REFUSED A SCHEDULE, this is a bug: {line}")
+    for line in account.contradictions:
+        complain("solve.py", f"A BOUND IS WRONG, this is a bug: {line}")
+    if account.misstated:
+        complain("solve.py", f"{account.instance.name}: {account.misstated}")
+    return code
 
 
 def _write_results(instance: Instance, schedule: Schedule, options: argparse.Namespace) -> int:
@@ -475,36 +200,3 @@ def _write_results(instance: Instance, schedule: Schedule, options: argparse.Nam
         print(f"solve.py: a result could not be written: {reason}", file=sys.stderr)
         return EXIT_BAD_INPUT
     return EXIT_OK
-
-
-def _summary_rows(
-    progress: Progress, schedule: Schedule | None, method: str, status: str, seconds: float
-) -> list[tuple[str, str]]:
-    instance = progress.instance
-    rows = [
-        ("instance", instance.name),
-        ("n", str(len(instance))),
-        ("M", f"{instance.memory} tokens"),
-        ("method", method),
-        ("status", status),
-    ]
-    if schedule is not None:
-        rows += [
-            ("TEL", f"{schedule.tel}  (from {progress.found_by})"),
-            ("AEL", f"{schedule.tel / len(instance):.3f}"),
-        ]
-    rows.append(("lower bound", f"{progress.lower_bound}  (from {progress.bound_source})"))
-    if progress.gap is not None:
-        rows.append(("gap %", f"{100 * progress.gap:.3f}"))
-    if instance.known_optimum is not None:
-        ratio = f", ratio {schedule.tel / instance.known_optimum:.4f}" if schedule else ""
-        rows.append(("known optimum", f"{instance.known_optimum}{ratio}"))
-    if progress.relaxation is not None:
-        rows.append(("LP relaxation", f"{progress.relaxation:.6f}"))
-    rows.append(("seconds", f"{seconds:.2f}"))
-    if progress.refused:
-        rows.append(("checker", "REFUSED"))
-    else:
-        rows.append(("checker", "valid" if schedule is not None else "nothing to check"))
-    rows += [("note", note) for note in progress.notes]
-    return rows
