@@ -265,8 +265,8 @@ def test_what_keeps_tokens_is_never_optimal() -> None:
 
 def test_a_known_optimum_says_nothing_of_kept_tokens() -> None:
     """A schedule that keeps tokens may be below it, and does not prove it wrong."""
-    # M = 2, four requests of two tokens: begun at 0, 0, 1, 1 and going on in turn, they make all
-    # tokens at times 1 to 7, at most two held at a time; OPT is 18 by brute force.
+    # Request 1 makes its tokens at times 1, 2; request 2 at 1 and, after an eviction, at 3; request
+    # 0 at 4, 5; request 3 at 4 and 6: latencies 5 - 1, 2, 3 and 6 - 1, at most 2 tokens at a time.
     instance = an_instance(
         2,
         (1, 0, 2),
