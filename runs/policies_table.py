@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -13,17 +14,25 @@ from heuristics.simulator import AdviceError
 from instances import Instance
 from runs.alarm import TimeLimitError
 from runs.policy import PolicyCall, read_policy_call, run_policy_call
+from runs.stated_optimum import dispute
 from schedules import check_schedule
 from schedules.metrics import measure
+from schedules.model import KEEPS_TOKENS_NOTE
 
 
 @dataclass(frozen=True)
 class _Row:
-    tel: float
+    tel: int | None
     cells: list[str]
+    accepted: bool = True
+    keeps_tokens: bool = False
 
 
 _HEADER = ["policy", "TEL", "", "makespan", "memory %", "evictions", "ms", "checker"]
+#: Column of the ratio, which needs all TELs: one of them may prove the stated optimum wrong.
+_RATIO = 2
+#: Marks a schedule that keeps tokens.
+_MARK = " *"
 
 
 def policies_table(
@@ -33,24 +42,33 @@ def policies_table(
     seed: int,
     deadline: float,
     threads: int,
-) -> tuple[str, bool]:
-    """Return an aligned table of every policy, and whether the checker accepted all schedules.
+) -> tuple[str, bool, str]:
+    """Return an aligned table of every policy, whether the checker accepted all, and a warning.
 
-    Columns: TEL (rounds), its ratio to the optimum where the instance states it and else to the
-    volume bound (so at least the ratio to OPT), makespan (rounds), mean memory use until then
-    (share of M), number of evictions, milliseconds, and the checker's verdict.  A policy that
-    cannot serve the instance has its reason instead.
+    The warning is one line if a result contradicts the optimum that the instance's file states.
+
+    Columns: TEL (rounds), its ratio to the optimum where the instance states it undisputed and else
+    to the volume bound (so at least the ratio to OPT), makespan (rounds), mean memory use until
+    then (share of M), number of evictions, milliseconds, and the checker's verdict.  A policy that
+    cannot serve the instance has its reason instead; one that kept tokens here is marked.
     """
-    optimum = instance.known_optimum
-    reference = volume_bound(instance) if optimum is None else optimum
     rows = []
     for name in policies():
         call = read_policy_call(name, prediction)
         started = time.perf_counter()
-        rows.append(_row(call, instance, reference, seed, deadline, threads, started))
+        rows.append(_row(call, instance, seed, deadline, threads, started))
+    upper = [row.tel for row in rows if row.accepted and not row.keeps_tokens]
+    least = min((tel for tel in upper if tel is not None), default=None)
+    bound = volume_bound(instance)
+    found = dispute(instance, least, bound, "volumes", None)
+    optimum = instance.known_optimum if found is None else None
+    reference = bound if optimum is None else optimum
     header = [*_HEADER]
-    header[2] = "TEL/LB" if optimum is None else "TEL/OPT"
-    lines = [header, *(row.cells for row in sorted(rows, key=lambda row: row.tel))]
+    header[_RATIO] = "TEL/LB" if optimum is None else "TEL/OPT"
+    for row in rows:
+        if row.tel is not None:
+            row.cells[_RATIO] = f"{row.tel / reference:.4f}"
+    lines = [header, *(row.cells for row in sorted(rows, key=_by_tel))]
     full = [line for line in lines if len(line) == len(header)]
     widths = [max(len(line[column]) for line in full) for column in range(len(header))]
     widths[0] = max(len(line[0]) for line in lines)
@@ -62,14 +80,18 @@ def policies_table(
         for line in lines
     )
     kind = "known optimum" if optimum is not None else "lower bound (volumes)"
-    accepted = all(row.cells[-1] != "REFUSED" for row in rows)
-    return f"{text}\n{kind} {reference}", accepted
+    accepted = all(row.accepted for row in rows)
+    note = f"{_MARK.strip()} {KEEPS_TOKENS_NOTE}\n" if any(row.keeps_tokens for row in rows) else ""
+    return f"{text}\n{note}{kind} {reference}", accepted, "" if found is None else found.text
+
+
+def _by_tel(row: _Row) -> float:
+    return math.inf if row.tel is None else row.tel
 
 
 def _row(
     call: PolicyCall,
     instance: Instance,
-    reference: int,
     seed: int,
     deadline: float,
     threads: int,
@@ -79,22 +101,24 @@ def _row(
         schedule = run_policy_call(call, instance, seed=seed, deadline=deadline, threads=threads)
     except EndlessLoopError as error:
         reason = f"loops for ever (state repeated at round {error.round_of_repeat})"
-        return _Row(float("inf"), [call.method, reason])
+        return _Row(None, [call.method, reason])
     except (NotApplicableError, AdviceError, TimeLimitError) as error:
-        return _Row(float("inf"), [call.method, f"not run: {error}"])
+        return _Row(None, [call.method, f"not run: {error}"])
     milliseconds = 1000 * (time.perf_counter() - started)
     metrics = measure(instance, schedule)
-    verdict = "valid" if check_schedule(instance, schedule).valid else "REFUSED"
+    accepted = check_schedule(instance, schedule).valid
     return _Row(
         schedule.tel,
         [
-            call.method,
+            call.method + (_MARK if schedule.keeps_tokens else ""),
             str(schedule.tel),
-            f"{schedule.tel / reference:.4f}",
+            "",
             str(metrics.makespan),
             f"{100 * metrics.mean_memory_share:.1f}",
             str(metrics.cancelled_attempts),
             f"{milliseconds:.1f}",
-            verdict,
+            "valid" if accepted else "REFUSED",
         ],
+        accepted,
+        schedule.keeps_tokens,
     )

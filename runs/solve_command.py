@@ -48,6 +48,7 @@ from runs.process import Outcome, run_job
 from runs.provenance import provenance, usable_cores
 from runs.terminal import ProgressLines, summary
 from schedules import Schedule, check_schedule, make_schedule, write_schedule
+from schedules.model import KEEPS_TOKENS_NOTE
 
 EXIT_OK = 0
 EXIT_BAD_INPUT = 2
@@ -62,7 +63,9 @@ RESERVE_SECONDS = 0.3
 _EPILOG = """\
 exit codes:
   0  a checked schedule was produced, optimal or not (or the listing, or the model file)
-  2  bad usage or bad input: one line on standard error
+  2  bad usage or bad input: one line on standard error; also where a checked schedule or a
+     bound contradicts the known_optimum that the instance's file states (the schedule is
+     reported and written all the same)
   3  the instance is infeasible: a request's prompt + output exceeds the memory
   4  no schedule within the limits
   5  the checker refused the method's own schedule: a bug, please report it
@@ -148,7 +151,7 @@ def _run(arguments: Sequence[str], started: float) -> int:
     if not options.quiet:
         print(f"{instance.name}: {len(instance)} requests, {instance.memory} tokens", flush=True)
     if options.policy == "all":
-        table, accepted = policies_table(
+        table, accepted, misstated = policies_table(
             instance,
             prediction=options.predict,
             seed=options.seed,
@@ -156,7 +159,11 @@ def _run(arguments: Sequence[str], started: float) -> int:
             threads=options.threads or usable_cores(),
         )
         print(table)
-        return EXIT_OK if accepted else EXIT_REFUSED
+        if misstated:
+            print(f"solve.py: {instance.name}: {misstated}", file=sys.stderr)
+        if not accepted:
+            return EXIT_REFUSED
+        return EXIT_BAD_INPUT if misstated else EXIT_OK
     if options.policy is not None:
         return _solve_with_policy(instance, options, started)
     solver = options.solver or _default_solver(options)
@@ -439,32 +446,41 @@ def _finish(
     started: float,
 ) -> int:
     """Write what was asked for, print the summary, and return the exit code."""
+    misstated = progress.close()
     status = final_status(progress, outcome)
     seconds = time.monotonic() - started
-    schedule = progress.schedule
+    schedule, upper = progress.schedule, progress.upper_bound
     code = EXIT_OK
     if schedule is not None:
+        if schedule.keeps_tokens:
+            progress.notes.append(KEEPS_TOKENS_NOTE)
         schedule = make_schedule(
             progress.instance,
             schedule.starts,
             method,
-            lower_bound=min(progress.lower_bound, schedule.tel),
+            # None where the bound is not about this schedule, or one of the two is wrong.
+            lower_bound=None if upper is None or status == "error" else progress.lower_bound,
             status=status if status == "optimal" else "feasible",
             attempts=schedule.attempts,
             kept=schedule.kept,
             provenance=_provenance(progress, outcome, options, seconds),
         )
         verdict = check_schedule(progress.instance, schedule)
-        if not verdict.valid:
+        if verdict.valid:
+            code = _write_results(progress.instance, schedule, options)
+        else:
             progress.refused.append(verdict.reason)
-        code = _write_results(progress.instance, schedule, options)
     else:
         code = EXIT_NO_SCHEDULE
     if progress.refused or status == "error":
         code = EXIT_REFUSED
+    elif misstated:
+        code = EXIT_BAD_INPUT
     print(summary(_summary_rows(progress, schedule, method, status, seconds)))
     for line in progress.refused:
         print(f"solve.py: THE CHECKER REFUSED A SCHEDULE, this is a bug: {line}", file=sys.stderr)
+    if misstated:
+        print(f"solve.py: {progress.instance.name}: {misstated}", file=sys.stderr)
     if status == "error":
         print(
             f"solve.py: LOWER BOUND {progress.lower_bound} ({progress.bound_source}) EXCEEDS A "

@@ -74,6 +74,14 @@ def any_kept(kept: Iterable[Iterable[int]] | None) -> bool:
     return any(map(any, kept or ()))
 
 
+def better(schedule: Schedule, than: Schedule) -> bool:
+    """Tell whether a schedule is to replace another as the best one of its instance.
+
+    One that keeps no tokens is better than any that does, whose TEL is of an easier problem.
+    """
+    return (schedule.keeps_tokens, schedule.tel) < (than.keeps_tokens, than.tel)
+
+
 def make_schedule(
     instance: Instance,
     starts: Sequence[int],

@@ -8,9 +8,11 @@ from typing import Any
 
 from instances import Instance
 from runs.job import Event
+from runs.stated_optimum import dispute
 from schedules import Schedule, Status, check_schedule, make_schedule
+from schedules.model import KEEPS_TOKENS_NOTE, better
 
-#: How the detail of a row begins whose bound cannot be true.
+#: How the detail of a row begins whose bound cannot be true, after ``KEEPS_TOKENS_NOTE``.
 CONTRADICTED = "contradicted: "
 #: Largest integer that a store holds.
 _LARGEST = 2**63 - 1
@@ -23,15 +25,18 @@ class Account:
     Attributes
     ----------
     schedule
-        The best schedule that the checker let pass.
+        The best schedule that the checker let pass (``schedules.model.better``).
     refused
         One line for every schedule that it did not.
     contradictions
         One line for every bound that cannot be true.
+    misstated
+        One line if the run has proved wrong what the instance's file states, else empty.
     failure, failure_status
         What the process said of an end without a result.
     incumbents, bounds
-        Pairs (seconds since the end of the imports, value in rounds).
+        Pairs (seconds since the end of the imports, value in rounds); a schedule that keeps tokens
+        is no incumbent.
     done
         Whether the process has said its last word.
     """
@@ -51,6 +56,7 @@ class Account:
     peak_memory: int = 0
     refused: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
+    misstated: str = ""
     notes: list[str] = field(default_factory=list)
     failure: str = ""
     failure_status: Status = "no_solution"
@@ -89,27 +95,37 @@ class Account:
 
     def close(self) -> None:
         """Hold the bound against what is known; a bound that cannot be true is withdrawn."""
-        known = {
-            "the run's own checked TEL": None if self.schedule is None else self.schedule.tel,
-            "the instance's known optimum": self.instance.known_optimum,
-        }
-        for what, value in known.items():
-            if value is not None and self.lower_bound is not None and self.lower_bound > value:
-                self.contradictions.append(
-                    f"lower bound {self.lower_bound} ({self.bound_source}) exceeds {what}, {value}"
-                )
+        upper, bound = self.upper_bound, self.lower_bound
+        if upper is not None and bound is not None and bound > upper:
+            self.contradictions.append(
+                f"lower bound {bound} ({self.bound_source}) exceeds the run's own checked TEL, "
+                f"{upper}"
+            )
+        found = dispute(self.instance, upper, bound, self.bound_source, self.certificate)
+        if found is not None and found.settled:
+            self.misstated = found.text
+        elif found is not None:
+            self.contradictions.append(found.text)
         if self.contradictions:
             # Nor is any of the weaker ones before it to be trusted.
             self.lower_bound, self.bound_source, self.bounds = None, "", []
+
+    @property
+    def upper_bound(self) -> int | None:
+        """The TEL that OPT is at most (rounds); None without a schedule that keeps no tokens."""
+        if self.schedule is None or self.schedule.keeps_tokens:
+            return None
+        return self.schedule.tel
 
     def status(self, ending: str) -> Status:
         """Return the status of the closed list; ``ending`` is how the process ended."""
         if self.refused:
             return "refused"
-        if self.contradictions:
+        if self.contradictions or self.misstated:
             return "error"
         if self.schedule is not None:
-            return "optimal" if self.lower_bound == self.schedule.tel else "feasible"
+            closed = self.upper_bound is not None and self.lower_bound == self.upper_bound
+            return "optimal" if closed else "feasible"
         endings: dict[str, Status] = {
             "time_limit": "time_limit",
             "memory_limit": "memory_limit",
@@ -119,9 +135,12 @@ class Account:
 
     def detail(self) -> list[str]:
         """Return lines on what went wrong or should be known, the gravest first."""
-        lines = [*self.refused, *filter(None, [self.failure]), *self.notes]
+        lines = [*self.refused, *filter(None, [self.misstated, self.failure]), *self.notes]
         if self.contradictions:
             lines.insert(0, CONTRADICTED + "; ".join(self.contradictions))
+        if self.schedule is not None and self.schedule.keeps_tokens:
+            # What the row's TEL means is never cut off.
+            lines.insert(0, KEEPS_TOKENS_NOTE)
         return lines
 
     def _take_schedule(self, seconds: float, data: dict[str, Any]) -> None:
@@ -140,7 +159,7 @@ class Account:
         if schedule.tel > _LARGEST:
             self.refused.append(f"{found_by}: a TEL of more than 64 bits")
             return
-        if self.schedule is not None and schedule.tel >= self.schedule.tel:
+        if self.schedule is not None and not better(schedule, self.schedule):
             return
         verdict = check_schedule(self.instance, schedule)
         if not verdict.valid:
@@ -148,7 +167,8 @@ class Account:
             return
         self.schedule = schedule
         self.found_by = found_by
-        self.incumbents.append((round(seconds, 4), schedule.tel))
+        if not schedule.keeps_tokens:
+            self.incumbents.append((round(seconds, 4), schedule.tel))
 
     def _take_bound(self, seconds: float, data: dict[str, Any]) -> None:
         value = data["value"]
