@@ -10,6 +10,7 @@ import pandas as pd
 from heuristics.registry import policies
 from runs.sweep.contradictions import token_keeping_policies
 from runs.sweep.methods import SOLVERS
+from schedules.model import KEEPS_TOKENS_NOTE
 
 _INTEGERS = ("n", "memory", "known_optimum", "seed", "tel", "lower_bound", "nodes")
 _FLOATS = ("time_limit", "memory_limit", "relaxation", "seconds", "solver_seconds", "peak_memory")
@@ -61,10 +62,10 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         With the added columns ``id`` (what instance it is: hash and name), ``label`` (the method,
-        with its limits where an engine was run with several, and a mark if it preempts),
-        ``engine`` (bool: an engine, no policy), ``preempts`` (bool: keeps tokens over an eviction,
-        so OPT is no bound for it), ``solved`` (bool: status ``optimal``) and ``superseded`` (bool:
-        a later run of the same method, instance, seed and limits is there).
+        with its limits where an engine was run with several, and a mark if any of its runs
+        preempts), ``engine`` (bool: an engine, no policy), ``preempts`` (bool: keeps tokens over
+        an eviction, so OPT is no bound for it), ``solved`` (bool: status ``optimal``) and
+        ``superseded`` (bool: a later run of the same method, instance, seed and limits is there).
     """
     rows = pd.DataFrame(index=range(len(frame)))
     source = frame.reset_index(drop=True)
@@ -99,9 +100,12 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     )
     # A method is one or the other in all its rows, also where one crashed before it said so.
     rows["engine"] = rows.groupby("method")["engine"].transform("any").astype(bool)
-    rows["preempts"] = base.isin(list(token_keeping_policies()))
+    # The detail tells of the schedule, but older rows do not: what a policy may do counts there.
+    told = rows["detail"].str.startswith(KEEPS_TOKENS_NOTE)
+    rows["preempts"] = base.isin(list(token_keeping_policies())) | told
     rows["label"] = _labels(rows)
-    rows["label"] = rows["label"].where(~rows["preempts"], rows["label"] + MARK)
+    marked = rows.groupby("method")["preempts"].transform("any").astype(bool)
+    rows["label"] = rows["label"].where(~marked, rows["label"] + MARK)
     rows["solved"] = rows["status"].eq("optimal") & rows["tel"].notna()
     return rows
 

@@ -39,7 +39,12 @@ class Answer:
         if method.kind == "engine":
             chosen = method.formulation or self.account.chosen
             self.method = f"{method.solver} {chosen}".strip()
-        self.status: Status = self.account.status(run.outcome.ending)
+        self.status: Status = self.account.standing(run.outcome.ending)
+
+    @property
+    def about_the_file(self) -> str:
+        """One line if the optimum that the instance's file states is contradicted, else empty."""
+        return self.account.misstated or self.account.disputed
 
     def schedule(self, **of_run: Any) -> Schedule | None:
         """Return the best checked schedule with what is claimed of it; None without one.
@@ -94,7 +99,7 @@ class Answer:
             rows.append(("lower bound", f"{account.lower_bound}  (from {account.bound_source})"))
         if account.gap is not None:
             rows.append(("gap %", f"{100 * account.gap:.3f}"))
-        if instance.known_optimum is not None and not account.misstated:
+        if instance.known_optimum is not None and not self.about_the_file:
             ratio = f", ratio {schedule.tel / instance.known_optimum:.4f}" if schedule else ""
             rows.append(("known optimum", f"{instance.known_optimum}{ratio}"))
         if account.relaxation is not None:

@@ -57,8 +57,12 @@ class _Certificate(TypedDict):
 
 
 class _Relaxation(TypedDict):
-    value: NotRequired[Real]
+    value: Real
     expected_starts: NotRequired[list[Real]]
+
+
+class _Advice(TypedDict):
+    expected_starts: list[Real]
 
 
 class _Done(TypedDict):
@@ -82,7 +86,7 @@ _SHAPES: dict[str, Any] = {
     "bound": _Bound,
     "certificate": _Certificate,
     "relaxation": _Relaxation,
-    "advice": _Relaxation,
+    "advice": _Advice,
     "note": _Text,
     "refused": _Text,
     "too_large": _Text,

@@ -18,7 +18,9 @@ from heuristics.simulator import run_in_order, run_policy
 from instances import Instance
 from runs.job import Event, Job
 from runs.process import Outcome, run_job
+from runs.stated_optimum import dispute
 from schedules import Schedule, Status, check_schedule, make_schedule
+from schedules.model import better
 
 #: Share of the time limit after which no further policy is tried as a warm start.
 WARM_START_SHARE = 0.2
@@ -39,7 +41,8 @@ class Progress:
     Attributes
     ----------
     schedule
-        The best checked schedule; None until the first one.
+        The best checked schedule; None until the first one.  One that keeps tokens over evictions
+        gives way to any that does not: it solves an easier problem, has no gap and closes nothing.
     lower_bound
         An integer that no TEL is below (rounds), with its source.
     refused
@@ -64,21 +67,28 @@ class Progress:
     certificate: dict[str, Any] | None = None
 
     @property
-    def gap(self) -> float | None:
-        """Return (UB − LB) / UB, None before the first schedule."""
-        if self.schedule is None:
+    def upper_bound(self) -> int | None:
+        """The TEL that OPT is at most (rounds); None before a schedule that keeps no tokens."""
+        if self.schedule is None or self.schedule.keeps_tokens:
             return None
-        tel = self.schedule.tel
-        return (tel - self.lower_bound) / tel if tel else 0.0
+        return self.schedule.tel
+
+    @property
+    def gap(self) -> float | None:
+        """Return (UB − LB) / UB, None before the first UB."""
+        upper = self.upper_bound
+        if upper is None:
+            return None
+        return (upper - self.lower_bound) / upper if upper else 0.0
 
     @property
     def closed(self) -> bool:
         """Whether the bound meets the schedule, in integers."""
-        return self.schedule is not None and self.lower_bound >= self.schedule.tel
+        return self.upper_bound is not None and self.lower_bound >= self.upper_bound
 
     def offer(self, schedule: Schedule, found_by: str) -> bool:
         """Take a schedule if the checker accepts it and it is better; tell whether it was."""
-        if self.schedule is not None and schedule.tel >= self.schedule.tel:
+        if self.schedule is not None and not better(schedule, self.schedule):
             return False
         verdict = check_schedule(self.instance, schedule)
         if not verdict.valid:
@@ -98,6 +108,23 @@ class Progress:
         self.lower_bound = value
         self.bound_source = source
         return True
+
+    def close(self) -> str:
+        """Hold schedule and bound against the optimum that the instance's file states.
+
+        Returns one line if they exclude each other, else nothing.  A bound that may be wrong
+        itself is withdrawn then: what is left is certified.
+        """
+        found = dispute(
+            self.instance,
+            self.upper_bound,
+            self.lower_bound,
+            self.bound_source,
+            self.certificate,
+        )
+        if found is not None and not found.settled:
+            self.lower_bound, self.bound_source = volume_bound(self.instance), "volumes"
+        return "" if found is None else found.text
 
 
 def warm_start_policies() -> list[ListPolicy]:
@@ -248,7 +275,7 @@ def _keep_certificate(progress: Progress, offered: dict[str, Any] | None) -> Non
 def final_status(progress: Progress, outcome: Outcome | None) -> Status:
     """Return the status of a run from DESIGN section 6's closed list."""
     if progress.schedule is not None:
-        if progress.lower_bound > progress.schedule.tel:
+        if progress.upper_bound is not None and progress.lower_bound > progress.upper_bound:
             return "error"
         return "optimal" if progress.closed else "feasible"
     if progress.refused:

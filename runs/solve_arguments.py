@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from formulations.registry import formulations
 from formulations.spec import read_formulation
 from heuristics.registry import policies
 from instances.outputs import check_outputs

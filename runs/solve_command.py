@@ -173,7 +173,7 @@ def _finish(answer: Answer, options: argparse.Namespace, started: float) -> int:
     code = EXIT_NO_SCHEDULE
     if schedule is not None:
         code = _write_results(account.instance, schedule, options)
-    if account.misstated:
+    if answer.about_the_file:
         code = EXIT_BAD_INPUT
     if account.refused or account.contradictions:
         code = EXIT_REFUSED
@@ -182,8 +182,8 @@ def _finish(answer: Answer, options: argparse.Namespace, started: float) -> int:
         complain("solve.py", f"THE CHECKER REFUSED A SCHEDULE, this is a bug: {line}")
     for line in account.contradictions:
         complain("solve.py", f"A BOUND IS WRONG, this is a bug: {line}")
-    if account.misstated:
-        complain("solve.py", f"{account.instance.name}: {account.misstated}")
+    if answer.about_the_file:
+        complain("solve.py", f"{account.instance.name}: {answer.about_the_file}")
     return code
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import IO
 
-from runs.exact import Progress
+from runs.sweep.verdict import Account
 
 #: Without an improvement a line is printed after this many seconds.
 EVERY_SECONDS = 5.0
@@ -21,10 +21,13 @@ class ProgressLines:
         self._quiet = quiet
         self._last = started
         self._header_printed = False
+        self._shown: tuple[int | None, int | None] = (None, None)
 
-    def __call__(self, progress: Progress, improved: bool) -> None:
-        """Print a line if something improved or the last line is old."""
+    def __call__(self, account: Account) -> None:
+        """Print a line if schedule or bound have improved or the last line is old."""
         now = time.monotonic()
+        tel = None if account.schedule is None else account.schedule.tel
+        improved = tel is not None and (tel, account.lower_bound) != self._shown
         if self._quiet or not (improved or now - self._last >= EVERY_SECONDS):
             return
         if not self._header_printed:
@@ -33,16 +36,14 @@ class ProgressLines:
                 file=self._stream,
             )
             self._header_printed = True
-        incumbent = "-" if progress.schedule is None else str(progress.schedule.tel)
-        gap = "-" if progress.gap is None else f"{100 * progress.gap:.2f}"
-        origin = f"{progress.found_by}; {progress.bound_source}" if improved else ""
-        print(
-            f"{now - self._started:9.1f}  {incumbent:>14}  {progress.lower_bound:>14}"
-            f"  {gap:>7}  {origin}".rstrip(),
-            file=self._stream,
-            flush=True,
-        )
+        incumbent = "-" if tel is None else str(tel)
+        bound = "-" if account.lower_bound is None else str(account.lower_bound)
+        gap = "-" if account.gap is None else f"{100 * account.gap:.2f}"
+        origin = f"{account.found_by}; {account.bound_source}" if improved else ""
+        line = f"{now - self._started:9.1f}  {incumbent:>14}  {bound:>14}  {gap:>7}  {origin}"
+        print(line.rstrip(), file=self._stream, flush=True)
         self._last = now
+        self._shown = (tel, account.lower_bound)
 
 
 def summary(rows: Sequence[tuple[str, str]]) -> str:

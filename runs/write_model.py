@@ -62,6 +62,4 @@ def write_model(
         raise NotWrittenError(f"{options.write_model}: not written: {reason['text']}")
     built = by_kind["built"]
     shown = format_formulation(formulation, switches)
-    return (
-        f"wrote {options.write_model}: {shown}, {built['columns']} columns, {built['rows']} rows"
-    )
+    return f"wrote {options.write_model}: {shown}, {built['columns']} columns, {built['rows']} rows"

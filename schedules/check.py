@@ -5,8 +5,14 @@ neither a rounding error nor an overflow can hide a violation.
 
 A request started at round p holds s + j tokens at time p + j for j = 1..o and completes at p + o;
 a cancelled attempt (start q, g tokens) holds s + j at q + j for j = 1..g.  Where ``kept`` says
-that a run kept k tokens of the attempt before, j begins at k + 1.  At every integer time the
-tokens held sum to at most M.
+that a run kept k tokens of the attempt before, j begins at k + 1, so the run really begins at
+p + k.  At every integer time the tokens held sum to at most M.
+
+What is checked of ``kept`` suffices.  A request's first run keeps nothing; each later one keeps at
+most the g' tokens that the run before had in the end, begins at its end q' + g' or after, and makes
+a token at least.  From p + k >= q' + g' and k <= g' follows p >= q' and, run by run, that all
+starts are at least the arrival.  So a latency is never less than the output, tokens kept or not,
+and no start of a possible schedule is negative, which the file format excludes.
 
 As a command, ``python -m schedules.check INSTANCE SCHEDULE`` prints the verdict on one line and
 exits with 0 (valid), 10 (malformed, or a file that cannot be read) or 21 (infeasible); 2 is bad
@@ -28,7 +34,7 @@ from instances.model import InfeasibleInstanceError, Instance
 from instances.telling import one_line
 from instances.usage import Parser, UsageError, complain
 from schedules.files import read_schedule
-from schedules.model import Schedule
+from schedules.model import KEEPS_TOKENS_NOTE, Schedule
 
 Kind = Literal["valid", "malformed", "infeasible"]
 
@@ -86,9 +92,12 @@ def check_schedule(instance: Instance, schedule: Schedule) -> Verdict:
     The instance is recognised by its hash alone: a schedule that names it otherwise is valid,
     since a renamed file is still the same problem, and the line says so.
 
-    Two claims can only be checked against something else: a TEL below, or a lower bound above,
-    the instance's known optimum is refused, since one of the two numbers must be wrong; and so
-    is the status ``infeasible`` or ``no_solution`` on a schedule that can be run.
+    The status ``infeasible`` or ``no_solution`` is refused on a schedule that can be run, and
+    ``optimal`` on one that keeps tokens, since OPT is not about these.
+
+    The instance's known optimum is a statement of its file.  A schedule that can be run and has a
+    TEL below it proves it wrong, so that schedule is valid and the line says so; the line also
+    tells of a lower bound above it.
     """
     return (
         _wrong_structure(instance, schedule)
@@ -113,8 +122,13 @@ def _wrong_structure(instance: Instance, schedule: Schedule) -> Verdict | None:
     n = len(instance.requests)
     if len(schedule.starts) != n:
         return _malformed(f"expected {n} starts, one per request, found {len(schedule.starts)}")
+    return _wrong_attempts(instance, schedule) or _wrong_kept(instance, schedule)
+
+
+def _wrong_attempts(instance: Instance, schedule: Schedule) -> Verdict | None:
     if schedule.attempts is None:
         return None
+    n = len(instance.requests)
     if len(schedule.attempts) != n:
         return _malformed(
             f"expected {n} lists of attempts, one per request, found {len(schedule.attempts)}"
@@ -129,13 +143,16 @@ def _wrong_structure(instance: Instance, schedule: Schedule) -> Verdict | None:
                     f"{request.output}",
                     request.id,
                 )
-    return _wrong_kept(instance, schedule) if schedule.kept is not None else None
+    return None
 
 
 def _wrong_kept(instance: Instance, schedule: Schedule) -> Verdict | None:
-    kept, attempts = schedule.kept or (), schedule.attempts or ((),) * len(schedule.starts)
-    if len(kept) != len(attempts):
-        return _malformed(f"expected {len(attempts)} lists of kept tokens, found {len(kept)}")
+    if schedule.kept is None:
+        return None
+    n, kept = len(instance.requests), schedule.kept
+    attempts = ((),) * n if schedule.attempts is None else schedule.attempts
+    if len(kept) != n:
+        return _malformed(f"expected {n} lists of kept tokens, one per request, found {len(kept)}")
     for request, of_request, tried in zip(instance.requests, kept, attempts, strict=True):
         made = (0, *(tokens for _, tokens in tried), request.output)
         if len(of_request) != len(tried) + 1:
@@ -267,7 +284,7 @@ def _memory_verdict(instance: Instance, schedule: Schedule, time: int, tokens: i
 
 def _false_claim(instance: Instance, schedule: Schedule) -> Verdict | None:
     tel = _tel(instance, schedule)
-    bound, optimum = schedule.lower_bound, instance.known_optimum
+    bound = schedule.lower_bound
     if schedule.tel != tel:
         return _malformed(f"TEL is {_shown(tel)}, the schedule claims {_shown(schedule.tel)}")
     if bound is not None and bound > tel:
@@ -280,16 +297,8 @@ def _false_claim(instance: Instance, schedule: Schedule) -> Verdict | None:
         )
     if schedule.status in ("infeasible", "no_solution"):
         return _malformed(f"status is {schedule.status}, but the schedule can be run")
-    if optimum is not None and tel < optimum:
-        return _malformed(
-            f"TEL {_shown(tel)} is below the instance's known optimum {_shown(optimum)}: "
-            "the known optimum is wrong, or this checker is"
-        )
-    if optimum is not None and bound is not None and bound > optimum:
-        return _malformed(
-            f"lower bound {_shown(bound)} exceeds the instance's known optimum {_shown(optimum)}: "
-            "one of the two is wrong"
-        )
+    if schedule.status == "optimal" and schedule.keeps_tokens:
+        return _malformed("status is optimal, but requests keep tokens over evictions")
     return None
 
 
@@ -318,8 +327,23 @@ def _summary(instance: Instance, schedule: Schedule) -> str:
     renamed = f" (in the schedule {schedule.instance!r})"
     return (
         f"instance {instance.name!r}{renamed if schedule.instance != instance.name else ''}, "
-        f"n={len(instance.requests)}, TEL {_shown(schedule.tel)}"
+        f"n={len(instance.requests)}, TEL {_shown(schedule.tel)}{_remark(instance, schedule)}"
     )
+
+
+def _remark(instance: Instance, schedule: Schedule) -> str:
+    """Return what the reader of a valid verdict should know besides, or nothing."""
+    if schedule.keeps_tokens:
+        return f"; {KEEPS_TOKENS_NOTE}"
+    optimum, bound = instance.known_optimum, schedule.lower_bound
+    if optimum is not None and schedule.tel < optimum:
+        return f"; the instance's known optimum, {_shown(optimum)}, is wrong"
+    if optimum is not None and bound is not None and bound > optimum:
+        return (
+            f"; its lower bound {_shown(bound)} exceeds the instance's known optimum "
+            f"{_shown(optimum)}: one of the two is wrong"
+        )
+    return ""
 
 
 def _malformed(reason: str, *request_ids: int) -> Verdict:

@@ -1,7 +1,9 @@
 """Numbers that describe a schedule: latency, makespan, memory use, cancelled work.
 
 All times are in rounds and all memory in tokens.  The metrics describe any schedule of the right
-shape, also one that the checker refuses; they say nothing on whether it can be run.
+shape, also one that the checker refuses; they say nothing on whether it can be run.  The right
+shape is one start a request, one list of attempts a request where there are any, and one count of
+kept tokens a run, less than its tokens, where any are kept.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import ge
 from typing import NamedTuple
 
 from instances.model import Instance
@@ -85,8 +88,8 @@ def measure(instance: Instance, schedule: Schedule) -> Metrics:
     Raises
     ------
     ValueError
-        If the schedule has not one start (and list of attempts) per request, or if the
-        instance's arrivals are in seconds.
+        If the schedule is not of the right shape, the instance's arrivals are in seconds, or a
+        mean is beyond floating-point numbers.
     """
     total = tel(instance, schedule)
     end = makespan(instance, schedule)
@@ -96,7 +99,7 @@ def measure(instance: Instance, schedule: Schedule) -> Metrics:
     attempts = [attempt for of_request in schedule.attempts or () for attempt in of_request]
     return Metrics(
         tel=total,
-        ael=total / len(instance.requests),
+        ael=_mean(total, len(instance.requests)),
         makespan=end,
         peak_memory=peak,
         peak_time=profile.times[profile.tokens.index(peak)],
@@ -124,7 +127,7 @@ def tel(instance: Instance, schedule: Schedule) -> int:
 
 def ael(instance: Instance, schedule: Schedule) -> float:
     """Return the average end-to-end latency (rounds), TEL / n."""
-    return tel(instance, schedule) / len(instance.requests)
+    return _mean(tel(instance, schedule), len(instance.requests))
 
 
 def makespan(instance: Instance, schedule: Schedule) -> int:
@@ -175,7 +178,7 @@ def mean_memory(instance: Instance, schedule: Schedule) -> float:
         run.prompt * run.tokens + run.tokens * (run.tokens + 1) // 2
         for run in runs(instance, schedule)
     )
-    return volume / makespan(instance, schedule)
+    return _mean(volume, makespan(instance, schedule))
 
 
 def runs(instance: Instance, schedule: Schedule) -> Iterator[Run]:
@@ -195,6 +198,13 @@ def runs(instance: Instance, schedule: Schedule) -> Iterator[Run]:
             yield Run(position, start + kept, prompt + kept, tokens - kept, cancelled=True)
 
 
+def _mean(total: int, count: int) -> float:
+    try:
+        return total / count
+    except OverflowError:
+        raise ValueError("a mean is too large for a floating-point number") from None
+
+
 def _same_shape(instance: Instance, schedule: Schedule) -> None:
     n = len(instance.requests)
     if len(schedule.starts) != n:
@@ -203,3 +213,15 @@ def _same_shape(instance: Instance, schedule: Schedule) -> None:
         raise ValueError(
             f"expected {n} lists of attempts, one per request, found {len(schedule.attempts)}"
         )
+    if schedule.kept is None:
+        return
+    if len(schedule.kept) != n:
+        raise ValueError(f"expected {n} lists of kept tokens, found {len(schedule.kept)}")
+    attempts = schedule.attempts or ((),) * n
+    for request, tried, kept in zip(instance.requests, attempts, schedule.kept, strict=True):
+        made = [*(tokens for _, tokens in tried), request.output]
+        if len(kept) != len(made) or any(map(ge, kept, made)):
+            raise ValueError(
+                f"request id {request.id}: expected {len(made)} counts of kept tokens, each less "
+                "than the tokens of its run"
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -23,7 +23,9 @@ Status = Literal[
     "error",
 ]
 Round = Annotated[int, Field(strict=True, ge=0)]
-#: A cancelled attempt: the round in which it started and the tokens it made.
+#: What a reader is told of a schedule that keeps tokens.
+KEEPS_TOKENS_NOTE = "keeps tokens over evictions: outside the problem, its TEL may be below OPT"
+#: A cancelled attempt: the round in which it started and the tokens it made, kept ones included.
 Attempt = tuple[Round, Annotated[int, Field(strict=True, ge=1)]]
 
 
@@ -39,6 +41,10 @@ class Schedule:
     A run (start p, kept k, tokens g) holds s + j tokens at p + j for j = k + 1..g only, so its
     start is the round in which it would have begun without what it kept, and p + o is still the
     completion.  Without ``kept`` every k is 0.
+
+    A schedule that keeps tokens (:attr:`keeps_tokens`) solves an easier problem than the one that
+    OPT and bounds are about.  So it is never ``optimal``, its TEL is no upper bound on OPT, and
+    its ``lower_bound`` is null; older files state one that is at most their TEL.
 
     Raises
     ------
@@ -56,6 +62,24 @@ class Schedule:
     attempts: tuple[tuple[Attempt, ...], ...] | None = None
     kept: tuple[tuple[Round, ...], ...] | None = None
     provenance: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def keeps_tokens(self) -> bool:
+        """Whether a request kept tokens over an eviction; see :func:`any_kept`."""
+        return any_kept(self.kept)
+
+
+def any_kept(kept: Iterable[Iterable[int]] | None) -> bool:
+    """Tell from the field ``kept`` of a schedule whether any run kept a token."""
+    return any(map(any, kept or ()))
+
+
+def better(schedule: Schedule, than: Schedule) -> bool:
+    """Tell whether a schedule is to replace another as the best one of its instance.
+
+    One that keeps no tokens is better than any that does, whose TEL is of an easier problem.
+    """
+    return (schedule.keeps_tokens, schedule.tel) < (than.keeps_tokens, than.tel)
 
 
 def make_schedule(
@@ -101,6 +125,6 @@ def make_schedule(
         lower_bound=lower_bound,
         status=status,
         attempts=cancelled,
-        kept=tuple(tuple(each) for each in kept) if kept and any(map(any, kept)) else None,
+        kept=tuple(tuple(each) for each in kept) if kept and any_kept(kept) else None,
         provenance=provenance or {},
     )

@@ -75,8 +75,8 @@ def draw_schedule(instance: Instance, schedule: Schedule, path: str | Path) -> N
     Raises
     ------
     ValueError
-        If the suffix is another one, the schedule has not one start per request, the arrivals
-        are in seconds, or the rounds are too large to draw.
+        If the suffix is another one, the schedule is not of the right shape
+        (``schedules.metrics``), the arrivals are in seconds, or the rounds are too large to draw.
     OSError
         If the file cannot be written.
     """
@@ -183,7 +183,10 @@ def _subtitle(instance: Instance, schedule: Schedule) -> str:
         f"AEL {ael(instance, schedule):,.1f}",
     ]
     bound = schedule.lower_bound
-    if schedule.status == "optimal":
+    if schedule.keeps_tokens:
+        # No bound is about such a schedule, so it has no gap either.
+        parts.append("keeps tokens over evictions")
+    elif schedule.status == "optimal":
         parts.append("optimal")
     elif bound is not None and schedule.tel > 0:
         gap = 100 * (schedule.tel - bound) / schedule.tel

@@ -130,6 +130,11 @@ def _check(entry: Entry, instance: Instance, schedule: Schedule, path: Path) -> 
         raise DamagedError(
             f"{entry.instance}: {path}: TEL {schedule.tel}, the entry says {entry.upper.value}"
         )
+    if instance.known_optimum is not None and schedule.tel < instance.known_optimum:
+        raise DamagedError(
+            f"{entry.instance}: {path}: TEL {schedule.tel} is below the optimum by construction, "
+            f"{instance.known_optimum}"
+        )
 
 
 def _evaluate(entry: Entry, instance: Instance, certificate: Certificate) -> None:
@@ -158,6 +163,11 @@ def _entry_faults(known: Known, found: LibraryInstance) -> Iterator[str]:
         yield f"{name}: expected the proofs under the instance's name, found {', '.join(paths)}"
     if entry.lower.value > entry.upper.value:
         yield f"{name}: lower bound {entry.lower.value} exceeds the TEL {entry.upper.value}"
+    if instance.known_optimum is not None and entry.lower.value > instance.known_optimum:
+        yield (
+            f"{name}: lower bound {entry.lower.value} exceeds the optimum by construction, "
+            f"{instance.known_optimum}"
+        )
     if entry.certified is not None and entry.certified.value > entry.lower.value:
         yield f"{name}: the certified bound {entry.certified.value} is more than the bound"
     if entry.lower.certificate is None:

@@ -88,6 +88,7 @@ def _run_policy(method: Method, task: Task, report: Report) -> None:
     assert task.instance is not None
     assert method.call is not None
     report("bound", value=volume_bound(task.instance), source="volumes")
+    began = time.monotonic()
     schedule = run_policy_call(
         method.call,
         task.instance,
@@ -96,8 +97,9 @@ def _run_policy(method: Method, task: Task, report: Report) -> None:
         threads=task.threads,
         memory_limit=task.memory_limit,
     )
+    seconds = time.monotonic() - began
     _send_schedule(report, schedule, f"policy {method.call.policy.name}")
-    report("done", solver="", nodes=None)
+    report("done", solver="", nodes=None, solver_seconds=seconds)
 
 
 def _run_engine(method: Method, task: Task, report: Report) -> None:

@@ -11,6 +11,7 @@ from heuristics.policy import RoundPolicy
 from heuristics.registry import policies
 from runs.store import Store
 from runs.sweep.verdict import CONTRADICTED
+from schedules.model import KEEPS_TOKENS_NOTE, any_kept
 
 _COLUMNS = ("key", "instance", "instance_sha256", "method", "seed", "status", "detail", "tel")
 
@@ -38,14 +39,16 @@ class Showing:
     @property
     def alarming(self) -> bool:
         """Whether the run itself proves its method wrong."""
-        return self.status == "refused" or self.detail.startswith(CONTRADICTED)
+        detail = self.detail.removeprefix(f"{KEEPS_TOKENS_NOTE}; ")
+        return self.status == "refused" or detail.startswith(CONTRADICTED)
 
 
 @cache
 def token_keeping_policies() -> frozenset[str]:
     """Return the names of the policies whose requests keep their tokens over an eviction.
 
-    They solve an easier problem than the one that bounds are about, so their TEL may be below OPT.
+    Where one does so, it solves an easier problem than the one that bounds are about, so its TEL
+    may be below OPT.  Whether a schedule did is told by the schedule alone (``any_kept``).
     """
     return frozenset(
         name
@@ -75,11 +78,12 @@ def showings(store: Store, keys: Collection[str] | None) -> list[Showing]:
 
 def _keeps_tokens(run: Showing, store: Store) -> bool:
     """Tell whether the requests of a schedule kept tokens over an eviction."""
-    if run.tel is None:
+    own = run.method.startswith("file:")
+    if run.tel is None or not (own or policy_name(run.method) in token_keeping_policies()):
         return False
-    if run.method.startswith("file:"):
-        return bool((store.schedule(run.key) or {}).get("kept"))
-    return policy_name(run.method) in token_keeping_policies()
+    document = store.schedule(run.key)
+    # Stored without its schedule, nothing shows that it kept none.
+    return document is None or any_kept(document.get("kept"))
 
 
 def alarms(runs: Sequence[Showing]) -> list[str]:

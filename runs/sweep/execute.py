@@ -6,7 +6,6 @@ import threading
 import time
 from functools import cache
 
-from heuristics.policy import AdvisedPolicy
 from runs.sweep.fingerprint import fingerprint, versions
 from runs.sweep.methods import MethodError, read_method
 from runs.sweep.row import Cost, faulty, finished
@@ -54,10 +53,12 @@ def execute(task: Task, stop: threading.Event | None = None) -> Finished:
 def _execute(task: Task, stop: threading.Event, started: float) -> Finished:
     if task.fault:
         return faulty(task, task.fault, task.fault_status, started)
-    if reason := difference(task):
+    if task.code and (reason := difference(task)):
         return faulty(task, reason, "error", started)
+    if task.deadline is not None and started > task.deadline:
+        return faulty(task, "the time limit was over before it began", "time_limit", started)
     try:
-        run = supervise(task, limit_of(task), stop=stop)
+        run = supervise(task, limit_of(task), kill_at=task.deadline, stop=stop)
     except OSError as error:
         # The machine has no process or no memory left for it; the sweep goes on.
         return faulty(task, f"no process could be started: {error.strerror}", "error", started)
@@ -70,11 +71,10 @@ def _execute(task: Task, stop: threading.Event, started: float) -> Finished:
 def limit_of(task: Task) -> float:
     """Return the seconds after which a run is killed.
 
-    A policy has nothing to say before its end, so it is killed at the limit.  A method that looks
-    at the clock itself gets a tenth and two seconds more to tell what it has found.
+    A policy is killed at the limit.  A method that looks at the clock itself gets a tenth and two
+    seconds more to tell what it has found.
     """
-    method = read_method(task.method, planned=True)
-    looks = method.call is None or isinstance(method.call.policy, AdvisedPolicy)
+    looks = read_method(task.method, planned=True).looks_at_the_clock
     return task.time_limit + (GRACE_SHARE * task.time_limit + GRACE_SECONDS if looks else 0.0)
 
 

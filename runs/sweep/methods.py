@@ -75,6 +75,14 @@ class Method:
         return None if self.path is None else self.path.parent
 
     @property
+    def looks_at_the_clock(self) -> bool:
+        """Whether it ends by itself when its time is over, and may have something to tell then.
+
+        A policy has nothing to tell before its end, but its relaxation may be found too slow.
+        """
+        return self.call is None or isinstance(self.call.policy, AdvisedPolicy)
+
+    @property
     def seeded(self) -> bool:
         """Whether another seed can give another result."""
         if self.call is None:

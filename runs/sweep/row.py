@@ -115,7 +115,7 @@ def _schedule(
         task.instance,
         account.schedule.starts,
         task.method,
-        lower_bound=account.lower_bound,
+        lower_bound=None if account.schedule.keeps_tokens else account.lower_bound,
         status=status if status == "optimal" else "feasible",
         attempts=account.schedule.attempts,
         kept=account.schedule.kept,

@@ -33,7 +33,8 @@ class Task:
     threads
         Of the method.
     code
-        Digest of the sources that the method can reach (``runs.sweep.fingerprint``).
+        Digest of the sources that the method can reach (``runs.sweep.fingerprint``); empty where
+        the run is not to be stored, and nothing needs to be the same as when it was planned.
     versions
         Of Python and of the libraries that decide a result.
     section

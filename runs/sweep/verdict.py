@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from instances import Instance
-from runs.job import Event
 from instances.telling import one_line
+from runs.job import Event
+from runs.stated_optimum import dispute
 from schedules import Schedule, Status, check_schedule, make_schedule
+from schedules.model import KEEPS_TOKENS_NOTE, better
 
-#: How the detail of a row begins whose bound cannot be true.
+#: How the detail of a row begins whose bound cannot be true, after ``KEEPS_TOKENS_NOTE``.
 CONTRADICTED = "contradicted: "
 #: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
 _MOST_TOLD, _MOST_TRACED = 20, 10_000
@@ -26,15 +28,25 @@ class Account:
     Attributes
     ----------
     schedule
-        The best schedule that the checker let pass.
+        The best schedule that the checker let pass (``schedules.model.better``).
     refused
         One line for every schedule that it did not.
     contradictions
         One line for every bound that cannot be true.
+    disputed
+        One line if the bound exceeds the optimum that the instance's file states, and nothing shows
+        which of the two is wrong; else empty.
+    misstated
+        One line if the run has proved wrong what the instance's file states, else empty.
     failure, failure_status
         What the process said of an end without a result.
+    chosen
+        Formulation with options, where the method has left it to the size.
+    model
+        Columns, rows and entries of the model, and the second in which it stood.
     incumbents, bounds
-        Pairs (seconds since the end of the imports, value in rounds).
+        Pairs (seconds since the end of the imports, value in rounds); a schedule that keeps tokens
+        is no incumbent.
     done
         Whether the process has said its last word.
     """
@@ -50,10 +62,15 @@ class Account:
     solver_seconds: float | None = None
     nodes: int | None = None
     engine_ending: str = "finished"
+    engine_outcome: str = ""
+    chosen: str = ""
+    model: dict[str, Any] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
     peak_memory: int = 0
     refused: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
+    disputed: str = ""
+    misstated: str = ""
     notes: list[str] = field(default_factory=list)
     failure: str = ""
     failure_status: Status = "no_solution"
@@ -75,6 +92,10 @@ class Account:
             case "certificate":
                 # Evaluated by whoever relies on it (``runs.best_known``), not here.
                 self.certificate = data["document"]
+            case "chosen":
+                self.chosen = one_line(data["text"])
+            case "built":
+                self.model = data | {"seconds": round(event.seconds, 4)}
             case "refused":
                 _tell(self.refused, data["text"])
             case "note":
@@ -86,6 +107,7 @@ class Account:
                 self.solver = one_line(data["solver"])
                 self.nodes = data["nodes"]
                 self.solver_seconds = data.get("solver_seconds")
+                self.engine_outcome = data.get("outcome", "")
                 self.engine_ending = data.get("ending", "finished")
             case "peak":
                 self.peak_memory = data["bytes"]
@@ -97,27 +119,52 @@ class Account:
 
     def close(self) -> None:
         """Hold the bound against what is known; a bound that cannot be true is withdrawn."""
-        known = {
-            "the run's own checked TEL": None if self.schedule is None else self.schedule.tel,
-            "the instance's known optimum": self.instance.known_optimum,
-        }
-        for what, value in known.items():
-            if value is not None and self.lower_bound is not None and self.lower_bound > value:
-                self.contradictions.append(
-                    f"lower bound {self.lower_bound} ({self.bound_source}) exceeds {what}, {value}"
-                )
-        if self.contradictions:
+        upper, bound = self.upper_bound, self.lower_bound
+        if upper is not None and bound is not None and bound > upper:
+            self.contradictions.append(
+                f"lower bound {bound} ({self.bound_source}) exceeds the run's own checked TEL, "
+                f"{upper}"
+            )
+        found = dispute(self.instance, upper, bound, self.bound_source, self.certificate)
+        if found is not None and found.settled:
+            self.misstated = found.text
+        elif found is not None:
+            self.disputed = found.text
+        if self.contradictions or self.disputed:
             # Nor is any of the weaker ones before it to be trusted.
             self.lower_bound, self.bound_source, self.bounds = None, "", []
 
+    @property
+    def upper_bound(self) -> int | None:
+        """The TEL that OPT is at most (rounds); None without a schedule that keeps no tokens."""
+        if self.schedule is None or self.schedule.keeps_tokens:
+            return None
+        return self.schedule.tel
+
+    @property
+    def gap(self) -> float | None:
+        """(UB − LB) / UB, None where either is missing."""
+        if self.upper_bound is None or self.lower_bound is None:
+            return None
+        return (self.upper_bound - self.lower_bound) / self.upper_bound if self.upper_bound else 0.0
+
     def status(self, ending: str) -> Status:
-        """Return the status of the closed list; ``ending`` is how the process ended."""
+        """Return the status of the closed list; ``ending`` is how the process ended.
+
+        A run on an instance whose file is wrong is an error, whoever is right about the rest.
+        """
+        status = self.standing(ending)
+        return "error" if self.misstated and status != "refused" else status
+
+    def standing(self, ending: str) -> Status:
+        """Return the status of the run by itself, whatever the instance's file states."""
         if self.refused:
             return "refused"
-        if self.contradictions:
+        if self.contradictions or self.disputed:
             return "error"
         if self.schedule is not None:
-            return "optimal" if self.lower_bound == self.schedule.tel else "feasible"
+            closed = self.upper_bound is not None and self.lower_bound == self.upper_bound
+            return "optimal" if closed else "feasible"
         endings: dict[str, Status] = {
             "time_limit": "time_limit",
             "memory_limit": "memory_limit",
@@ -127,10 +174,18 @@ class Account:
 
     def detail(self) -> list[str]:
         """Return lines on what went wrong or should be known, the gravest first."""
-        lines = [*self.refused, *filter(None, [self.failure]), *self.notes]
-        if self.contradictions:
-            lines.insert(0, CONTRADICTED + "; ".join(self.contradictions))
+        lines = [*self.refused, *filter(None, [self.misstated, self.failure]), *self.notes]
+        if wrong := [*self.contradictions, *filter(None, [self.disputed])]:
+            lines.insert(0, CONTRADICTED + "; ".join(wrong))
+        if self.schedule is not None and self.schedule.keeps_tokens:
+            # What the row's TEL means is never cut off.
+            lines.insert(0, KEEPS_TOKENS_NOTE)
         return lines
+
+    def told(self) -> list[str]:
+        """Return the lines that a reader of a result that stands should have."""
+        kept = self.schedule is not None and self.schedule.keeps_tokens
+        return [*([KEEPS_TOKENS_NOTE] if kept else []), *filter(None, [self.failure]), *self.notes]
 
     def _take_schedule(self, seconds: float, data: dict[str, Any]) -> None:
         found_by = one_line(data.get("found_by", ""))
@@ -148,7 +203,7 @@ class Account:
         if schedule.tel > _LARGEST:
             _tell(self.refused, f"{found_by}: a TEL of more than 64 bits")
             return
-        if self.schedule is not None and schedule.tel >= self.schedule.tel:
+        if self.schedule is not None and not better(schedule, self.schedule):
             return
         verdict = check_schedule(self.instance, schedule)
         if not verdict.valid:
@@ -156,7 +211,8 @@ class Account:
             return
         self.schedule = schedule
         self.found_by = found_by
-        _trace(self.incumbents, seconds, schedule.tel)
+        if not schedule.keeps_tokens:
+            _trace(self.incumbents, seconds, schedule.tel)
 
     def _take_bound(self, seconds: float, data: dict[str, Any]) -> None:
         value = data["value"]

@@ -57,16 +57,17 @@ def test_a_bound_above_the_schedule_of_another_run() -> None:
     ("method", "kept", "keeps"),
     [
         ("vllm-v1", [[0, 1], [0]], True),
-        ("sglang-ratio(order=random)", None, True),
+        ("sglang-ratio(order=random)", None, False),
+        ("sglang-ratio(order=random)", [[0, 1], [0]], True),
         ("svf", None, False),
         ("file:own.py", None, False),
         ("file:own.py", [[0, 1], [0]], True),
     ],
 )
-def test_methods_that_keep_tokens_may_beat_the_bound(
+def test_schedules_that_keep_tokens_may_beat_the_bound(
     tmp_path: Path, method: str, kept: list[list[int]] | None, keeps: bool
 ) -> None:
-    """Their problem is an easier one, so nothing is wrong; other methods may not."""
+    """Their problem is an easier one, so nothing is wrong; other schedules may not."""
     store = Store(tmp_path / "runs.sqlite")
     document = {"starts": [0, 0]} | ({"kept": kept} if kept else {})
     store.put_all(

@@ -173,17 +173,9 @@ def test_bounds_against_what_is_known() -> None:
     assert account.status("finished") == "error"
     assert (account.lower_bound, account.bounds) == (None, [])
     assert account.detail()[0] == (
-        "contradicted: lower bound 7 (too much) exceeds the instance's known optimum, 6"
+        "contradicted: lower bound 7 (too much) exceeds the known_optimum that the instance's "
+        "file states, 6: one of the two is wrong"
     )
-
-
-def test_a_schedule_below_the_known_optimum_is_refused() -> None:
-    """Then the optimum that was known is wrong, or the checker is; someone has to look."""
-    wrong = Instance("w", 5, INSTANCE.requests, known_optimum=7, known_optimum_reason="a typo")
-    account = Account(wrong, "fine")
-    account.take(_event("schedule", starts=[0, 3], found_by="fine"))
-    assert account.status("finished") == "refused"
-    assert "known optimum" in account.detail()[0]
 
 
 def test_optimal_is_counted_not_claimed() -> None:

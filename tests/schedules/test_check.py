@@ -9,9 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
 from instances import Instance, Request
 from schedules import Schedule, make_schedule
 from schedules.check import Verdict, check_schedule
+from schedules.model import KEEPS_TOKENS_NOTE
+from tests.oracles.brute_force import brute_force_optimum
 
 
 def an_instance(memory: int, *rows: tuple[int, int, int], **fields: object) -> Instance:
@@ -178,16 +182,105 @@ def test_true_claims_are_accepted() -> None:
     assert judged(PAIR, [0, 1], lower_bound=6, status="optimal").valid
 
 
-def test_the_known_optimum_is_compared() -> None:
-    """A TEL below, or a bound above, the known optimum is reported: one of them is wrong."""
+def test_a_known_optimum_refuses_nothing() -> None:
+    """It is a statement of the file: a valid schedule below it proves it wrong, and says so."""
     instance = dataclasses.replace(PAIR, known_optimum=6, known_optimum_reason="by hand")
-    assert judged(instance, [0, 1], lower_bound=6, status="optimal").valid
+    right = judged(instance, [0, 1], lower_bound=6, status="optimal")
+    assert str(right) == "valid: instance 'test', n=2, TEL 6"
     # Starting at 0 and 2 gives TEL 7, for which 7 is no bound if 6 is the optimum.
-    assert "known optimum 6" in judged(instance, [0, 2], lower_bound=7).reason
+    doubtful = judged(instance, [0, 2], lower_bound=7)
+    assert doubtful.valid
+    assert doubtful.reason.endswith(
+        "lower bound 7 exceeds the instance's known optimum 6: one of the two is wrong"
+    )
     wrong = dataclasses.replace(PAIR, known_optimum=7, known_optimum_reason="a mistake")
-    verdict = judged(wrong, [0, 1])
+    below = judged(wrong, [0, 1])
+    assert below.valid
+    assert below.reason.endswith("TEL 6; the instance's known optimum, 7, is wrong")
+
+
+# Two requests (0, 2, 5) with M = 100: nothing but the rules on kept tokens matters.
+KEEPING = an_instance(100, (0, 2, 5))
+
+
+def test_a_run_that_kept_tokens_begins_where_they_end() -> None:
+    """Its start is before its beginning, which must not be before the last attempt's end."""
+    # Tokens 1, 2 at times 1, 2; tokens 3, 4, 5 at times 3, 4, 5, or one round later.
+    assert judged(KEEPING, [0], attempts=[[(0, 2)]], kept=[[0, 2]]).valid
+    assert judged(KEEPING, [1], attempts=[[(0, 2)]], kept=[[0, 2]]).valid
+    # Only one of the two kept: token 2 at time 2 again, while the attempt still holds it.
+    early = judged(KEEPING, [0], attempts=[[(0, 2)]], kept=[[0, 1]])
+    assert (early.kind, early.time) == ("infeasible", 1)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "kept", "words"),
+    [
+        (None, [[4]], "a run of 5 tokens kept 4, expected fewer, and at most the 0 made before"),
+        (None, [[0, 4]], "expected 1 counts of kept tokens"),
+        (None, [[]], "expected 1 counts of kept tokens"),
+        (None, [[0], [0]], "expected 1 lists of kept tokens"),
+        (None, [], "expected 1 lists of kept tokens"),
+        ([[(0, 2)]], [[1, 2]], "a run of 2 tokens kept 1, expected fewer, and at most the 0 made"),
+        ([[(0, 2)]], [[0, 3]], "a run of 5 tokens kept 3, expected fewer, and at most the 2 made"),
+        ([[(0, 2), (2, 2)]], [[0, 2, 2]], "a run of 2 tokens kept 2, expected fewer"),
+        ([[(0, 2)]], [[0]], "expected 2 counts of kept tokens"),
+        ([[(0, 2)]], [[0, 2, 2]], "expected 2 counts of kept tokens"),
+    ],
+)
+def test_tokens_kept_from_nowhere_are_malformed(
+    attempts: list[list[tuple[int, int]]] | None, kept: list[list[int]], words: str
+) -> None:
+    """A run keeps at most what the one before made, and less than it has in the end."""
+    plain = make_schedule(KEEPING, [0], "test", attempts=attempts)
+    verdict = check_schedule(KEEPING, dataclasses.replace(plain, kept=kept))
+    assert (verdict.kind, verdict.exit_code) == ("malformed", 10)
+    assert words in verdict.reason
+
+
+def test_kept_tokens_without_attempts_are_refused() -> None:
+    """Starts before the arrival can no longer hide behind tokens that no attempt has made."""
+    # Two requests (10, 5, 10) with M = 15 run one after the other: OPT is 10 + 20 = 30.
+    instance = an_instance(15, (10, 5, 10), (10, 5, 10))
+    # Begun at 1 + 9 and 2 + 9 each would make its last token only: TEL 11 + 12 - 20 = 3.
+    verdict = judged(instance, [1, 2], kept=[[9], [9]])
     assert verdict.kind == "malformed"
-    assert "TEL 6 is below the instance's known optimum 7" in verdict.reason
+
+
+def test_what_keeps_tokens_is_never_optimal() -> None:
+    """OPT is about schedules that keep none; a bound up to the TEL is what old files state."""
+    schedule = make_schedule(KEEPING, [0], "test", attempts=[[(0, 2)]], kept=[[0, 2]])
+    assert schedule.keeps_tokens
+    verdict = check_schedule(KEEPING, schedule)
+    assert verdict.reason.endswith("TEL 5; " + KEEPS_TOKENS_NOTE)
+    assert check_schedule(KEEPING, dataclasses.replace(schedule, lower_bound=5)).valid
+    claimed = dataclasses.replace(schedule, lower_bound=5, status="optimal")
+    assert "keep tokens" in check_schedule(KEEPING, claimed).reason
+    # Counts that are all 0 say that nothing was kept, in whatever way they are written.
+    nothing = make_schedule(KEEPING, [0], "test", lower_bound=5, status="optimal")
+    nothing = dataclasses.replace(nothing, kept=[[0]])
+    assert not nothing.keeps_tokens
+    assert check_schedule(KEEPING, nothing).valid
+
+
+def test_a_known_optimum_says_nothing_of_kept_tokens() -> None:
+    """A schedule that keeps tokens may be below it, and does not prove it wrong."""
+    # Request 1 makes its tokens at times 1, 2; request 2 at 1 and, after an eviction, at 3; request
+    # 0 at 4, 5; request 3 at 4 and 6: latencies 5 - 1, 2, 3 and 6 - 1, at most 2 tokens at a time.
+    instance = an_instance(
+        2,
+        (1, 0, 2),
+        (0, 0, 2),
+        (0, 0, 2),
+        (1, 0, 2),
+        known_optimum=18,
+        known_optimum_reason="tried",
+    )
+    schedule = run_policy(policies()["vllm-v1"], instance)
+    assert (schedule.tel, brute_force_optimum(instance)) == (14, 18)
+    verdict = check_schedule(instance, schedule)
+    assert verdict.valid
+    assert "known optimum" not in verdict.reason
 
 
 def test_structure_comes_before_feasibility_and_that_before_claims() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -61,6 +63,23 @@ def test_a_schedule_of_another_shape_is_refused() -> None:
     seconds = Instance(name="real", memory=8, requests=(Request(0, 0.5, 1, 1),), time_unit="second")
     with pytest.raises(ValueError, match="seconds"):
         measure(seconds, make_schedule(seconds, [1], "test"))
+
+
+@pytest.mark.parametrize(
+    "kept", [[[0]], [[0], [0]], [[0], [0, 0, 0]], [[0], [1, 0]], [[3], [0, 0]]]
+)
+def test_kept_tokens_of_another_shape_are_refused(kept: list[list[int]]) -> None:
+    """One count a run, less than the run's tokens: 3 for request 0, then 1 and 2."""
+    with pytest.raises(ValueError, match="kept tokens"):
+        measure(PAIR, dataclasses.replace(SCHEDULE, kept=kept))
+
+
+def test_a_mean_beyond_floating_point_is_refused() -> None:
+    """A TEL of hundreds of digits is an integer like any other; its mean is no float."""
+    late = make_schedule(PAIR, [10**400, 0], "test")
+    assert tel(PAIR, late) > 10**400
+    with pytest.raises(ValueError, match="too large"):
+        measure(PAIR, late)
 
 
 @st.composite

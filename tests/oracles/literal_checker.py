@@ -1,0 +1,87 @@
+"""The rules of a schedule read token by token: no sweep, no sorting of events, no code of kvopt.
+
+A request is followed through its life as a list of (time, tokens it has made).  All rules but one
+are about that list alone: it begins with one token, no earlier than one round after the arrival;
+time goes up; the tokens go up by one, or fall back to what was kept; all o tokens are there at the
+end and not before.  The last rule adds up what all requests hold at each time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+#: A request as (arrival, prompt, output), rounds and tokens.
+Row = tuple[int, int, int]
+
+
+def literal_verdict(rows: list[Row], memory: int, document: dict[str, Any]) -> tuple[str, Any]:
+    """Return the kind of verdict and, where infeasible, the first violating time (rounds).
+
+    ``document`` holds ``starts``, ``tel``, ``lower_bound``, ``status`` and, where set, ``attempts``
+    and ``kept``, of any lengths and integers.
+    """
+    bound = document["lower_bound"]
+    lives = _lives(rows, document)
+    if lives is None or document["tel"] < 0 or (bound is not None and bound < 0):
+        return "malformed", None
+    times = [*_impossible(rows, lives), *_overfull(rows, memory, lives)]
+    if times:
+        return "infeasible", min(times)
+    latency = sum(
+        runs[-1][-1][0] - arrival for runs, (arrival, _, _) in zip(lives, rows, strict=True)
+    )
+    keeps = any(run[0][1] > 1 for runs in lives for run in runs)
+    return ("valid" if _honest(document, latency, keeps) else "malformed"), None
+
+
+def _lives(rows: list[Row], document: dict[str, Any]) -> list[list[list[tuple[int, int]]]] | None:
+    """Return per request, per run, the pairs (time, tokens made); None if they make no sense."""
+    starts, n = document["starts"], len(rows)
+    attempts = document.get("attempts", [[]] * n)
+    kept = document.get("kept", [[0] * (len(tried) + 1) for tried in attempts])
+    if not len(starts) == len(attempts) == len(kept) == n:
+        return None
+    lives = []
+    for (_, _, output), start, tried, counts in zip(rows, starts, attempts, kept, strict=True):
+        if len(counts) != len(tried) + 1 or any(not 0 < made < output for _, made in tried):
+            return None
+        life, before = [], 0
+        for (begin, made), count in zip([*tried, (start, output)], counts, strict=True):
+            if count < 0 or count > before or count >= made or begin < 0:
+                return None
+            life.append([(begin + j, j) for j in range(count + 1, made + 1)])
+            before = made
+        lives.append(life)
+    return lives
+
+
+def _impossible(rows: list[Row], lives: list[list[list[tuple[int, int]]]]) -> list[int]:
+    """Return the rounds in which a run begins before the arrival or before the last one's end."""
+    found = []
+    for (arrival, _, _), runs in zip(rows, lives, strict=True):
+        now = arrival
+        for run in runs:
+            if run[0][0] <= max(now, arrival):
+                found.append(run[0][0] - 1)
+            now = run[-1][0]
+    return found
+
+
+def _overfull(rows: list[Row], memory: int, lives: list[list[list[tuple[int, int]]]]) -> list[int]:
+    """Return the times at which more than the memory is held."""
+    held: Counter[int] = Counter()
+    for (_, prompt, _), runs in zip(rows, lives, strict=True):
+        for run in runs:
+            for time, made in run:
+                held[time] += prompt + made
+    return [time for time, tokens in held.items() if tokens > memory]
+
+
+def _honest(document: dict[str, Any], latency: int, keeps: bool) -> bool:
+    bound, status = document["lower_bound"], document["status"]
+    if document["tel"] != latency or (bound is not None and bound > latency):
+        return False
+    if status == "optimal":
+        return bound == latency and not keeps
+    return status not in ("infeasible", "no_solution")
