@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from formulations.bounds.volume import volume_bound
 from runs.provenance import provenance
 from runs.sweep.methods import Method
 from runs.sweep.supervise import Supervised
@@ -33,6 +34,10 @@ class Answer:
         self.account = run.account
         self._outcome = run.outcome
         self.account.close()
+        if self.account.disputed:
+            # What is left when a bound is withdrawn that may be wrong itself.
+            bound = volume_bound(self.account.instance)
+            self.account.lower_bound, self.account.bound_source = bound, "volumes"
         if ending := _ENDINGS.get(run.outcome.ending):
             self.account.tell(ending.format(detail=run.outcome.detail))
         self.method = method.text

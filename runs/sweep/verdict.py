@@ -154,13 +154,14 @@ class Account:
         A run on an instance whose file is wrong is an error, whoever is right about the rest.
         """
         status = self.standing(ending)
-        return "error" if self.misstated and status != "refused" else status
+        of_file = self.misstated or self.disputed
+        return "error" if of_file and status != "refused" else status
 
     def standing(self, ending: str) -> Status:
         """Return the status of the run by itself, whatever the instance's file states."""
         if self.refused:
             return "refused"
-        if self.contradictions or self.disputed:
+        if self.contradictions:
             return "error"
         if self.schedule is not None:
             closed = self.upper_bound is not None and self.lower_bound == self.upper_bound

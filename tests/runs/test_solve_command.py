@@ -118,7 +118,7 @@ def test_the_time_limit_holds_for_policies_too(solve: Command, tmp_path: Path) -
     assert "time limit" in _summary(result.stdout)["note"]
     table = solve(path, "--policy", "all", "--time-limit", "5")
     assert table.returncode == 0
-    assert "not run: the time limit is over" in table.stdout
+    assert "not run to its end: time limit" in table.stdout
 
 
 def test_an_endless_loop_is_reported(solve: Command) -> None:
@@ -207,10 +207,18 @@ def test_the_engine_ends_with_its_parent(hard: Path) -> None:
 
 
 def test_memory_limit(hard: Path, solve: Command) -> None:
-    """An engine above its memory limit is stopped, or its model not built; the report stands."""
-    result = solve(hard, "--solver", "highs", "--formulation", "ilp", "--memory-limit", "0.05")
+    """A method above its memory limit is stopped, or its model not built; the report stands."""
+    result = solve(hard, "--solver", "highs", "--formulation", "ilp", "--memory-limit", "0.25")
     assert result.returncode == 0
     assert _summary(result.stdout)["note"]
+
+
+def test_memory_limit_of_a_policy(hard: Path, solve: Command) -> None:
+    """It holds for policies too: no Python fits into a megabyte."""
+    result = solve(hard, "--policy", "svf", "--memory-limit", "0.001")
+    rows = _summary(result.stdout)
+    assert (result.returncode, rows["status"]) == (4, "memory_limit")
+    assert "memory limit" in rows["note"]
 
 
 def _start(*arguments: object) -> subprocess.Popen[str]:
@@ -225,9 +233,10 @@ def _start(*arguments: object) -> subprocess.Popen[str]:
 def _engine_of(process: subprocess.Popen[str]) -> psutil.Process:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
-        children = psutil.Process(process.pid).children()
-        if children:
-            return children[0]
+        for each in psutil.Process(process.pid).children(recursive=True):
+            # The one below its keeper, which has the same command line.
+            if "runs.worker" in each.cmdline() and "runs.worker" in each.parent().cmdline():
+                return each
         time.sleep(0.05)
     raise AssertionError("no engine process was started")
 

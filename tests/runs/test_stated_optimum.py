@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import runs.solve_command
+import runs.sweep.verdict
 from formulations.bounds.volume import volume_bound
 from instances import Instance, Request, write_instance
 from runs.job import Event
@@ -127,14 +128,15 @@ def test_solve_reports_and_writes_all_the_same(
 def test_the_table_of_all_policies() -> None:
     """A statement that a policy's schedule refutes is no reference: the volume bound is."""
     deadline = time.monotonic() + 60
-    given: dict[str, Any] = {"prediction": None, "seed": 0, "deadline": deadline, "threads": 1}
-    text, accepted, misstated = policies_table(stating(60), **given)
-    assert accepted
-    assert "60, is wrong: a checked schedule has TEL 1" in misstated
-    assert text.endswith("lower bound (volumes) 10")
-    text, accepted, misstated = policies_table(stating(12), **given)
-    assert (accepted, misstated) == (True, "")
-    assert text.endswith("known optimum 12")
+    given: dict[str, Any] = {"prediction": None, "seed": 0, "deadline": deadline}
+    given |= {"memory_limit": None, "jobs": 2}
+    table = policies_table(stating(60), **given)
+    assert table.accepted
+    assert "60, is wrong: a checked schedule has TEL 1" in table.misstated
+    assert table.text.endswith("lower bound (volumes) 10")
+    table = policies_table(stating(12), **given)
+    assert (table.accepted, table.misstated) == (True, "")
+    assert table.text.endswith("known optimum 12")
 
 
 def _account(stated: int, bound: int) -> Account:
@@ -179,7 +181,7 @@ def test_a_refused_schedule_is_not_written(
         del instance, schedule
         return Verdict("malformed", "for the sake of the test")
 
-    monkeypatch.setattr(runs.solve_command, "check_schedule", refuse)
+    monkeypatch.setattr(runs.sweep.verdict, "check_schedule", refuse)
     path, out = tmp_path / "four.json", tmp_path / "out.json"
     write_instance(FOUR, path)
     assert runs.solve_command.main([str(path), "--policy", "svf", "--out", str(out)]) == 5
