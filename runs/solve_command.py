@@ -21,7 +21,6 @@ from instances import InfeasibleInstanceError, Instance, InstanceFileError, read
 from instances.outputs import OutputError
 from instances.usage import UsageError, complain
 from runs.answer import Answer
-from runs.kernel import process_age
 from runs.listing import listing
 from runs.policies_table import policies_table
 from runs.provenance import usable_cores
@@ -49,15 +48,23 @@ KILL_SHARE, KILL_SECONDS = 0.05, 0.3
 BARK_SHARE, BARK_SECONDS = 0.1, 1.2
 
 
-def main(arguments: Sequence[str], watchdog: Watchdog | None = None) -> int:
-    """Run the command and return its exit code."""
+def main(
+    arguments: Sequence[str], watchdog: Watchdog | None = None, started: float | None = None
+) -> int:
+    """Run the command and return its exit code.
+
+    Parameters
+    ----------
+    started
+        From when the time limit counts, on the clock of ``time.monotonic``; now, if left out.
+    """
+    started = time.monotonic() if started is None else started
     for stream in (sys.stdout, sys.stderr):
         # File names and request names may hold what the terminal cannot show.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        # The limit counts from the start of the process, so that importing is part of it.
-        return _run(arguments, time.monotonic() - process_age(), watchdog or Watchdog())
+        return _run(arguments, started, watchdog or Watchdog())
     except (
         UsageError,
         OutputError,
