@@ -31,6 +31,11 @@ def window_cliques(instance: Instance) -> list[list[Windowed]]:
 
     With before_i = s_i − min s the separations s_i + s_j + 2·o_i − M split without loss into a
     part of i and a part of j; only the cap d_ij ≤ o_i costs something.
+
+    Members whose window is empty are left out, which may lengthen the windows of the others, and
+    the windows are computed anew until they stand.  Then a window is no longer than its own output
+    and that of another member, however many tokens there are: for the member i of the least prompt
+    0 < after_i ≤ o_i − before_j, so every before_j is less than o_i.
     """
     requests = instance.requests
     largest_first = sorted(
@@ -44,22 +49,29 @@ def window_cliques(instance: Instance) -> list[list[Windowed]]:
     }
     groups: dict[tuple[int, ...], list[Windowed]] = {}
     for seed in largest_first:
-        members = [seed]
+        chosen = [seed]
         for j in largest_first:
-            if j != seed and all(apart[i, j] > 0 for i in members):
-                members.append(j)
-        key = tuple(sorted(members))
-        if len(members) > 1 and key not in groups:
-            groups[key] = _windows(instance, members, apart)
+            if j != seed and all(apart[i, j] > 0 for i in chosen):
+                chosen.append(j)
+        members = _standing(instance, chosen, apart)
+        if members:
+            groups[tuple(sorted(member.request for member in members))] = members
     return list(groups.values())
 
 
-def _windows(
-    instance: Instance, members: list[int], apart: dict[tuple[int, int], int]
+def _standing(
+    instance: Instance, chosen: list[int], apart: dict[tuple[int, int], int]
 ) -> list[Windowed]:
-    least = min(instance.requests[i].prompt for i in members)
-    before = {i: instance.requests[i].prompt - least for i in members}
-    return [
-        Windowed(i, before[i], min(apart[i, j] - before[j] for j in members if j != i))
-        for i in members
-    ]
+    """Return the members that have windows beside each other; none if there are not two."""
+    while len(chosen) > 1:
+        least = min(instance.requests[i].prompt for i in chosen)
+        before = {i: instance.requests[i].prompt - least for i in chosen}
+        members = [
+            Windowed(i, before[i], min(apart[i, j] - before[j] for j in chosen if j != i))
+            for i in chosen
+        ]
+        kept = [member for member in members if member.before + member.after > 0]
+        if len(kept) == len(members):
+            return members
+        chosen = [member.request for member in kept]
+    return []

@@ -53,10 +53,10 @@ def start_model(name: str, instance: Instance, windows: Windows) -> Model:
         return linear([1] * len(columns[i]), columns[i]) == 1
 
     model.start_once = pyo.Constraint(model.I, rule=start_once)
-    ends = sum(request.output - int(request.arrival) for request in instance.requests)
-    model.tel = pyo.Objective(
-        expr=linear([t for _, t in pairs], list(model.x.values()), constant=ends)
-    )
+    # Delays, not rounds: late arrivals would make an engine subtract large numbers.
+    delays = [t - int(instance.requests[i].arrival) for i, t in pairs]
+    outputs = sum(request.output for request in instance.requests)
+    model.tel = pyo.Objective(expr=linear(delays, list(model.x.values()), constant=outputs))
     return model
 
 

@@ -30,8 +30,9 @@ def build_model(instance: Instance, windows: Windows) -> _parts.Model:
 
     Proof of equivalence at integer points.  If y = 1 the row reads held ≥ s_i + t − p_i, the
     printed term.  If y = 0 it reads held ≥ a_i − p_i ≤ 0, so held may be 0, the printed term.
-    Memory bounds only the sum from above, so held can always take the least value.  Times are
-    those of this suite: a request started at p holds memory at p + 1..p + o (printed: p..p+o−1).
+    Memory bounds only the sum from above, so held can always take the least value, and no more
+    than s + o.  Times are those of this suite: a request started at p holds memory at p + 1..p + o
+    (printed: p..p+o−1).
     """
     model = _parts.start_model("ilp-xy", instance, windows)
     requests = instance.requests
@@ -41,8 +42,8 @@ def build_model(instance: Instance, windows: Windows) -> _parts.Model:
         for t in range(windows.earliest[i] + 1, windows.latest[i] + request.output + 1)
     ]
     model.y = pyo.Var(live, domain=pyo.Binary)
-    model.held = pyo.Var(live, domain=pyo.NonNegativeReals)
-    model.p = pyo.Var(model.I, domain=pyo.NonNegativeReals)
+    model.held = pyo.Var(live, bounds=lambda _, i, t: (0, requests[i].peak))
+    model.p = pyo.Var(model.I, bounds=lambda _, i: (0, windows.latest[i]))
 
     def window(i: int) -> range:
         return range(windows.earliest[i], windows.latest[i] + 1)

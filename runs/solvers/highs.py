@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,18 +14,18 @@ from formulations.bounds.certificate import price_certificate
 from formulations.bounds.clique_prices import start_costs
 from formulations.bounds.prices import certify_prices
 from formulations.groups import WindowGroup
-from formulations.windows import Windows, start_windows
+from formulations.windows import Windows
 from runs.job import Job, Report
-from runs.solvers.loading import load_formulation
-from runs.solvers.size import too_large
+from runs.solvers.prepared import prepare
+from runs.solvers.tolerances import Words, largest_activity
 
 #: From this many columns on, the relaxation is solved on its own first, by interior point: the
 #: root node's simplex would take minutes before there was any bound.
 RELAXATION_FIRST_FROM = 20_000
 #: The objective is an integer, so a smaller absolute gap closes it.
 ABSOLUTE_GAP = 0.9
-#: A bound that HiGHS states in floating point is lowered by this share before it is rounded up.
-BOUND_MARGIN = 1e-5
+#: The largest of HiGHS' tolerances, its default; smaller ones are less safe (``tolerances``).
+TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,8 @@ class Compiled:
     """A Pyomo model as HiGHS takes it, with the columns' variables and the memory rows.
 
     ``priced`` lists the position of each memory row and the times whose price its dual is, for
-    ``price_unit`` tokens; ``opened`` the position, group and round of each row of a window group.
+    ``price_unit`` tokens; ``opened`` the position, group and round of each row of a window group;
+    ``activity`` is R of ``tolerances``, 0 for a relaxation.
     """
 
     lp: Any
@@ -44,6 +44,7 @@ class Compiled:
     price_unit: int
     groups: list[WindowGroup]
     opened: list[tuple[int, int, int]]
+    activity: float
 
     def values(self) -> NDArray[np.float64]:
         """Return the values that the variables carry now, shape (columns,)."""
@@ -52,17 +53,10 @@ class Compiled:
 
 def solve(job: Job, report: Report) -> None:
     """Build the model of a MIP formulation and solve it within the job's limits."""
-    formulation, options = load_formulation(job)
-    known = start_windows(job.instance, job.upper_bound)
-    windows = known
-    if hasattr(formulation, "start_windows"):
-        windows = formulation.start_windows(job.instance, job.upper_bound, **options)
-    if reason := too_large(formulation.model_size(job.instance, windows), job.memory_limit):
-        report("too_large", text=reason)
+    prepared = prepare(job, report)
+    if prepared is None:
         return
-    model = formulation.build_model(job.instance, windows, **options)
-    formulation.set_starts(model, job.instance, job.warm_start)
-    compiled = compile_model(model)
+    compiled = compile_model(prepared.model)
     lp = compiled.lp
     report(
         "built",
@@ -72,9 +66,9 @@ def solve(job: Job, report: Report) -> None:
     )
     outcome, nodes, seconds = "", 0, 0.0
     if job.relaxation or lp.num_col_ >= RELAXATION_FIRST_FROM:
-        outcome, seconds = _solve_relaxation(job, report, compiled, known)
+        outcome, seconds = _solve_relaxation(job, report, compiled, prepared.windows)
     if not job.relaxation:
-        outcome, nodes, of_search = _solve_mip(job, report, compiled)
+        outcome, nodes, of_search = _solve_mip(job, report, compiled, prepared.windows)
         seconds += of_search
     solver = f"HiGHS {highspy.Highs().version()}"
     report("done", solver=solver, nodes=nodes, outcome=outcome, solver_seconds=seconds)
@@ -113,7 +107,8 @@ def compile_model(model: Any) -> Compiled:
             opened.append((position, *row.constraint.index()))
     integer = np.array([not variable.is_continuous() for variable in form.columns])
     unit = getattr(model, "price_unit", 1)
-    return Compiled(lp, integer, list(form.columns), priced, unit, groups, opened)
+    activity = largest_activity(form) if integer.any() else 0.0
+    return Compiled(lp, integer, list(form.columns), priced, unit, groups, opened, activity)
 
 
 def _engine(job: Job, report: Report) -> Any:
@@ -186,11 +181,16 @@ def _expected_starts(compiled: Compiled, values: NDArray[np.float64], n: int) ->
     return expected
 
 
-def _solve_mip(job: Job, report: Report, compiled: Compiled) -> tuple[str, int, float]:
+def _solve_mip(
+    job: Job, report: Report, compiled: Compiled, windows: Windows
+) -> tuple[str, int, float]:
     """Solve from the warm start; send what is found; return outcome, nodes and seconds."""
+    words = Words(job, report, "HiGHS", compiled.activity, TOLERANCE)
+    words.prices(windows)
     engine = _engine(job, report)
     engine.setOptionValue("mip_rel_gap", 0.0)
     engine.setOptionValue("mip_abs_gap", ABSOLUTE_GAP)
+    engine.setOptionValue("mip_feasibility_tolerance", TOLERANCE)
     engine.passModel(compiled.lp)
     positions = np.flatnonzero(compiled.integer).astype(np.int32)
     kinds = np.full(len(positions), int(highspy.HighsVarType.kInteger), dtype=np.uint8)
@@ -200,36 +200,25 @@ def _solve_mip(job: Job, report: Report, compiled: Compiled) -> tuple[str, int, 
     engine.setSolution(start)
 
     starts_of = _StartReader(compiled)
-    best_bound = -math.inf
-
-    def send_bound(bound: float) -> None:
-        nonlocal best_bound
-        if math.isfinite(bound) and (value := rounded_bound(bound)) > best_bound:
-            best_bound = value
-            report("bound", value=value, source="HiGHS")
 
     def on_improvement(event: Any) -> None:
-        report("schedule", starts=starts_of(np.asarray(event.data_out.mip_solution)))
+        words.schedule(starts_of(np.asarray(event.data_out.mip_solution)))
 
     engine.cbMipImprovingSolution.subscribe(on_improvement)
     # HiGHS logs only where it prints; this callback comes between nodes and cut rounds as well.
-    engine.cbMipInterrupt.subscribe(lambda event: send_bound(event.data_out.mip_dual_bound))
+    engine.cbMipInterrupt.subscribe(lambda event: words.bound(event.data_out.mip_dual_bound))
     if engine.run() == highspy.HighsStatus.kError:
         report("error", text="HiGHS refuses to solve the model")
     info = engine.getInfo()
-    send_bound(info.mip_dual_bound)
+    words.bound(info.mip_dual_bound)
     status = engine.getModelStatus()
     if status == highspy.HighsModelStatus.kInfeasible:
-        report("error", text="HiGHS says infeasible of a feasible instance")
+        words.infeasible()
     elif info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible):
-        report("schedule", starts=starts_of(np.asarray(engine.getSolution().col_value)))
+        words.schedule(starts_of(np.asarray(engine.getSolution().col_value)))
+    words.close()
     outcome = str(engine.modelStatusToString(status).lower())
     return outcome, int(info.mip_node_count), engine.getRunTime()
-
-
-def rounded_bound(bound: float) -> int:
-    """Return an integer bound from a floating-point one: lowered by the margin, then rounded up."""
-    return math.ceil(bound - BOUND_MARGIN * max(1.0, abs(bound)))
 
 
 class _StartReader:

@@ -7,65 +7,85 @@ from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.common.errors import ApplicationError
+from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
-from formulations.windows import start_windows
 from runs.job import Job, Report
-from runs.solvers.loading import load_formulation
-from runs.solvers.size import too_large
+from runs.solvers.prepared import prepare
+from runs.solvers.pyomo_options import KNOWN, UNKNOWN
+from runs.solvers.tolerances import Words, largest_activity
 
-#: A bound stated in floating point is lowered by this share before it is rounded up.
-BOUND_MARGIN = 1e-5
+#: Share of the time left that the solver gets: what it found is handed over only at its end.
+TIME_SHARE = 0.9
 
 
 def solve(job: Job, report: Report) -> None:
     """Build the model of a MIP formulation and solve it within the job's limits."""
-    engine = pyo.SolverFactory(job.solver)
+    # Of any other name Pyomo's factory looks for a program, and would run it.
+    listed = not job.solver.startswith("_") and job.solver in pyo.SolverFactory
+    engine = pyo.SolverFactory(job.solver) if listed else None
     if not _available(engine):
+        what = "is not installed" if listed else "is not one that Pyomo lists"
         report(
             "unavailable",
-            text=f"solver {job.solver!r} is not installed (highs and cpsat come with kvopt)",
+            text=f"solver {job.solver!r} {what} (highs and cpsat come with kvopt)",
         )
         return
-    formulation, options = load_formulation(job)
-    windows = start_windows(job.instance, job.upper_bound)
-    if reason := too_large(formulation.model_size(job.instance, windows), job.memory_limit):
-        report("too_large", text=reason)
+    prepared = prepare(job, report)
+    if prepared is None:
         return
-    model = formulation.build_model(job.instance, windows, **options)
-    formulation.set_starts(model, job.instance, job.warm_start)
+    model = prepared.model
     report("built", columns=model.nvariables(), rows=model.nconstraints(), entries=0)
-    settings: dict[str, Any] = {"timelimit": max(math.floor(job.seconds - report.elapsed()), 1)}
-    if engine.warm_start_capable() and not job.relaxation:
-        settings["warmstart"] = True
+    known = KNOWN.get(job.solver, UNKNOWN)
+    form = LinearStandardFormCompiler().write(model, mixed_form=True)
+    words = Words(job, report, job.solver, largest_activity(form), known.tolerance)
+    words.prices(prepared.windows)
+    left = TIME_SHARE * (job.seconds - report.elapsed())
+    settings: dict[str, Any] = {"timelimit": max(math.floor(left), 1)}
+    if not job.relaxation:
+        settings["options"] = known.options
+        # Some of Pyomo's interfaces do not say whether they take a warm start.
+        if getattr(engine, "warm_start_capable", bool)():
+            settings["warmstart"] = True
+    if isinstance(engine, PersistentSolver):
+        engine.set_instance(model)
     results = engine.solve(model, load_solutions=False, **settings)
     condition = str(results.solver.termination_condition)
     if len(results.solution) > 0:
         model.solutions.load_from(results)
-        _send_solution(job, report, model)
-    # Only a proof of optimality makes the stated bound one: at a limit some interfaces leave
-    # the incumbent's value in its place.
-    if condition == "optimal":
-        value = float(pyo.value(model.tel))
-        if job.relaxation:
-            report("relaxation", value=value)
-        margin = BOUND_MARGIN * max(1.0, abs(value))
-        report("bound", value=math.ceil(value - margin), source=job.solver)
+        _take_solution(job, report, model, words)
+    # A bound is what the solver says of all solutions, never the value of one.
+    if condition == "optimal" or known.states_bound:
+        words.bound(_number(results.problem.lower_bound))
+    if condition == "infeasible":
+        words.infeasible()
+    words.close()
     report("done", solver=job.solver, nodes=0, outcome=condition)
 
 
 def _available(engine: Any) -> bool:
     try:
-        return bool(engine.available(exception_flag=False))
+        return bool(engine is not None and engine.available(exception_flag=False))
     except (ApplicationError, NameError, AttributeError, RuntimeError):
         return False
 
 
-def _send_solution(job: Job, report: Report, model: Any) -> None:
+def _number(stated: Any) -> float:
+    """Return a number that Pyomo states, minus infinity where it states none."""
+    try:
+        return float(stated)
+    except (TypeError, ValueError):
+        return -math.inf
+
+
+def _take_solution(job: Job, report: Report, model: Any, words: Words) -> None:
+    """Pass on the values that the model carries now."""
     if job.relaxation:
+        report("relaxation", value=float(pyo.value(model.tel)))
         return
     starts = [-1] * len(job.instance)
     for (request, start), variable in model.x.items():
         if variable.value is not None and variable.value > 0.5:
             starts[request] = start
     if min(starts) >= 0:
-        report("schedule", starts=starts)
+        words.schedule(starts)
