@@ -274,9 +274,14 @@ def test_windows_of_a_million_rounds_are_evaluated_at_once() -> None:
 
 
 def test_patterns_are_counted_before_they_are_listed() -> None:
-    """Requests of 10⁹ rounds have too many states; the work of few is summed by a formula."""
+    """Requests of 10⁹ rounds have too many states; the work of few is summed by a formula.
+
+    One state (M/2 + 1, 0) leaves room for nothing more, but the table has 2·(M + 1) entries.
+    """
     long = Instance("long", MAX_TOKENS, (Request(0, 0, 0, MAX_TOKENS),))
     assert searchable_states(long, 1 << 60) is None
+    wide = Instance("wide", MAX_TOKENS, (Request(0, 0, MAX_TOKENS // 2, 1),))
+    assert running_states(wide).work == 2 * (MAX_TOKENS + 1)
     short = Instance("short", 12, (Request(0, 0, 2, 4), Request(1, 0, 5, 1)))
     states = running_states(short)
     expected = 0
