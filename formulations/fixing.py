@@ -12,6 +12,8 @@ from instances import Instance
 
 #: Up to this many starts the LP takes seconds.
 STARTS_UP_TO = 20_000
+#: Rounds up to which its rows do.
+ROUNDS_UP_TO = 200_000
 #: Seconds after which the LP is given up.
 LP_SECONDS = 20.0
 
@@ -36,9 +38,9 @@ def priced_starts(instance: Instance, windows: Windows, solve: Solve) -> StartCo
     """Return what starts cost at the prices of ``lp-cliques``; None if there are none in time.
 
     Their bound holds for every schedule that keeps to ``windows``.  None too for more than
-    ``STARTS_UP_TO`` starts.
+    ``STARTS_UP_TO`` starts or ``ROUNDS_UP_TO`` rounds.
     """
-    if windows.starts > STARTS_UP_TO:
+    if windows.starts > STARTS_UP_TO or windows.horizon > ROUNDS_UP_TO:
         return None
     groups = window_groups(instance)
     found = lp_prices(instance, windows, groups, LP_SECONDS, solve)

@@ -41,7 +41,7 @@ class States:
 
     @property
     def work(self) -> int:
-        """Steps that one search for the best pattern takes at most."""
+        """Steps that one search for the best pattern takes at most, or entries of its table."""
         steps = 0
         most = self.most
         for w, r in zip(self.tokens.tolist(), self.left.tolist(), strict=True):
@@ -49,7 +49,7 @@ class States:
             # With r rounds left: room + 1, less r for each that runs already, while above 0.
             times = -(-(room + 1) // r) if r else 0
             steps += times * (room + 1) - r * times * (times - 1) // 2 if r else room * most
-        return steps
+        return max(steps, (most + 1) * (self.memory + 1))
 
     @property
     def most(self) -> int:

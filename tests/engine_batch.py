@@ -71,7 +71,7 @@ def _job(
     poor_start: bool,
 ) -> Job:
     if poor_start:
-        known = _one_at_a_time(instance)
+        known = one_at_a_time(instance)
     else:
         found = (run_policy(policy, instance) for policy in warm_start_policies())
         known = min(found, key=lambda schedule: schedule.tel)
@@ -90,7 +90,7 @@ def _job(
     )
 
 
-def _one_at_a_time(instance: Instance) -> Schedule:
+def one_at_a_time(instance: Instance) -> Schedule:
     """Return the schedule in which the requests run alone, in the order of their arrivals."""
     starts = [0] * len(instance)
     free_from = 0

@@ -246,6 +246,8 @@ class _Search:
         self._master.add_starts(range(len(instance)), self._latest.tolist())
         # Prices that charge every token the same, and around them.
         for factor in SPREAD:
+            if self.out_of_time():
+                break
             self.try_tokens(factor * fluid)
 
     @property

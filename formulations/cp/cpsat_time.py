@@ -14,8 +14,8 @@ __all__ = ["build_model", "model_size", "start_windows"]
 
 
 def model_size(instance: Instance, windows: StartRounds) -> int:
-    """Return the number of entries that the model will have: o_i + 2 for each start boolean."""
-    return sum(
+    """Return the number of entries that the model will have, o_i + 2 a start, and of rounds."""
+    return windows.horizon + sum(
         (last - first + 1) * (request.output + 2)
         for first, last, request in zip(
             windows.earliest, windows.latest, instance.requests, strict=True

@@ -15,8 +15,9 @@ RELAXATION = False
 
 
 def model_size(instance: Instance, windows: Windows) -> int:
-    """Return the number of matrix entries: o_i + 9 for each start at most."""
-    return _parts.entries_per_start(instance, windows, lambda request: request.output + 9)
+    """Return the number of matrix entries, o_i + 9 for each start at most, and of rows."""
+    entries = _parts.entries_per_start(instance, windows, lambda request: request.output + 9)
+    return entries + windows.horizon
 
 
 def build_model(instance: Instance, windows: Windows) -> _parts.Model:

@@ -32,12 +32,16 @@ def grid(instance: Instance) -> tuple[int, int]:
 
 
 def model_size(instance: Instance, windows: Windows) -> int:
-    """Return the number of matrix entries: o_i / length + 3 for each request and bucket at most."""
+    """Return the number of matrix entries, o_i / length + 3 for each request and bucket at most.
+
+    A few bytes for the price of each round come on top.
+    """
     del windows
     length, buckets = grid(instance)
-    return sum(
+    entries = sum(
         (min(request.output // length + 2, buckets) + 1) * buckets for request in instance.requests
     )
+    return entries + length * buckets // 10
 
 
 def build_model(instance: Instance, windows: Windows) -> _parts.Model:

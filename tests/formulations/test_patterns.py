@@ -88,7 +88,10 @@ def _tables(draw: st.DrawFn, instance: Instance) -> PriceTable:
     peak = max(request.peak for request in instance.requests)
     output = max(request.output for request in instance.requests)
     inner = st.sets(st.integers(1, 30), max_size=3)
-    knots = sorted({1, draw(st.integers(2, 30))} | draw(inner))
+    first = draw(st.integers(1, 6))
+    knots = sorted(
+        {first, draw(st.integers(first + 1, 30))} | {t for t in draw(inner) if t > first}
+    )
     tokens = sorted({0, peak} | {t for t in draw(inner) if t < peak})
     left = sorted({0, max(output - 1, 1)} | {t for t in draw(inner) if t < output - 1})
     size = len(knots) * len(tokens) * len(left)
@@ -134,6 +137,21 @@ def test_prices_on_states_by_hand() -> None:
         priced = evaluate_table(instance, states, table, latest)
         assert priced.worths.tolist() == ([2, 2] if sum(prices) == 4 else [1, 1])
         assert priced.bound == 4
+
+
+def test_prices_before_the_first_knot_are_0() -> None:
+    """Two requests (0, 1, 3), M = 4, price 1 on every state at time 4 and 0 at time 5: bound 5.
+
+    The states (2, 2), (3, 1), (4, 0) exclude each other, so h = 1 at time 4.  A start at 0 is over
+    by time 3 and pays nothing: 3 + 3 − 1 = 5, and OPT = 3 + 6 = 9.  Were the prices drawn out to
+    4, 3, 2 at the times 1..3, starts at 0..4 would cost 12, 10, 8, 7, 7 and the bound be 13.
+    """
+    instance = Instance("two", 4, (Request(0, 0, 1, 3), Request(1, 0, 1, 3)))
+    states = running_states(instance)
+    grids = [np.array(grid, dtype=np.int64) for grid in ((4, 5), (2, 4), (0, 2))]
+    table = PriceTable(*grids, np.array([[[1, 1], [1, 1]], [[0, 0], [0, 0]]]), 1)
+    assert evaluate_table(instance, states, table, last_starts(instance, 5, None)).bound == 5
+    assert evaluate(instance, read_certificate(pattern_certificate(0, table))) == 5
 
 
 def test_growth_is_priced() -> None:

@@ -189,3 +189,23 @@ def test_too_many_requests_are_refused() -> None:
     instance = Instance("many", 5, tuple(Request(i, 0, 0, 1) for i in range(64)))
     with pytest.raises(ValueError, match="at most 63 requests, found 64"):
         _search(instance, Options(), [], 0.0)
+
+
+@pytest.mark.parametrize("tel", [8_388_613, 1 << 40, 7 * 10**13])
+def test_far_incumbents_do_not_overflow(tel: int) -> None:
+    """Without prices the bound is the optimum 21, however bad the known schedule is.
+
+    (0, 0, 5) thrice, M = 9: at time 5 the first holds 5 and the others 10 − p_2 − p_3 at most, so
+    p_2 + p_3 ≥ 6: 15 + 6.  Scaled by 2⁴⁰ such TELs have more than 64 bits, and what stands for
+    "nothing was lost" is a bound of 2⁶² / 2⁴⁰ only.
+    """
+    instance = Instance("three", 9, tuple(Request(i, 0, 0, 5) for i in range(3)))
+    costs = start_costs(instance, [], [], [])
+    passes: list[Pass] = []
+    search(instance, start_windows(instance), [], costs, (tel, [0, 5, tel - 20]), passes.append)
+    assert (passes[-1].tel, passes[-1].bound, passes[-1].complete) == (21, 21, True)
+    # The known schedule is optimal: all states are dropped, none is lost, and the bound is its TEL.
+    alone = Instance("one", 9, (Request(0, 0, 0, 5),))
+    costs = start_costs(alone, [], [], [])
+    search(alone, start_windows(alone), [], costs, (5, [0]), passes.append)
+    assert (passes[-1].tel, passes[-1].bound, passes[-1].complete) == (5, 5, True)

@@ -1,0 +1,142 @@
+"""The randomised attack: engines, formulations, switches and policies against an oracle.
+
+``python -m tests.attack`` draws 10,000 small instances of adversarial shapes (tokens up to 10⁹,
+M/2, M/3, equal requests, late arrivals, s = 0, o = 1, s + o = M), finds each optimum by a search
+that shares nothing with the project but ``Instance``, and runs a handful of methods on each, every
+option drawn.  It is wrong if a bound exceeds the optimum, ``optimal`` is said of another TEL, the
+checker refuses a schedule, a certificate proves less than it says, a policy beats the optimum or
+differs from its transcription, or anything crashes or hangs.
+
+Raw rows go to a file as they come; the same command goes on where it was stopped, however.  The
+last line is the verdict.  Exit codes: 0 no fault, 1 faults, 2 bad usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.attack.attempt import ENGINE, Crew, attempt
+from tests.attack.choices import switches
+from tests.attack.rows import Rows, RowsError
+
+#: Seconds between two lines of progress.
+_EVERY = 30.0
+
+
+def run(
+    rows: Rows,
+    seed: int,
+    instances: int,
+    jobs: int,
+    *,
+    minutes: float | None = None,
+    commands: bool = True,
+    engine: tuple[str, ...] = ENGINE,
+) -> None:
+    """Add the rows that are missing; a thread a job waits for its own processes."""
+    missing = iter([number for number in range(instances) if number not in rows.found])
+    lock, stop = threading.Lock(), threading.Event()
+    deadline = None if minutes is None else time.monotonic() + 60 * minutes
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        crew = Crew(engine)
+        try:
+            while not stop.is_set() and (deadline is None or time.monotonic() < deadline):
+                with lock:
+                    number = next(missing, None)
+                if number is None:
+                    break
+                rows.add(attempt(crew, seed, number, commands))
+        except BaseException as error:
+            failures.append(error)
+            stop.set()
+        finally:
+            crew.close()
+
+    threads = [threading.Thread(target=work) for _ in range(jobs)]
+    for thread in threads:
+        thread.start()
+    began, told = time.monotonic(), time.monotonic()
+    before = len(rows.found)
+    try:
+        while any(thread.is_alive() for thread in threads):
+            time.sleep(0.2)
+            if time.monotonic() - told > _EVERY:
+                told = time.monotonic()
+                pace = (len(rows.found) - before) / (told - began) * 3600
+                faults = sum(len(row["faults"]) for row in rows.found.values())
+                print(
+                    f"{len(rows.found):,} of {instances:,} instances, "
+                    f"{pace:,.0f} an hour, {faults} faults",
+                    flush=True,
+                )
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on", flush=True)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def report(rows: Rows, seed: int) -> int:
+    """Print what was covered and every fault, then the verdict; return the exit code."""
+    kinds: Counter[str] = Counter()
+    proved: Counter[str] = Counter()
+    covered: Counter[str] = Counter()
+    faults = []
+    for number, row in sorted(rows.found.items()):
+        faults += [f"instance {number}: {fault}" for fault in row["faults"]]
+        for each in row["runs"]:
+            solver = each.get("solver", "policy")
+            kinds[solver] += 1
+            proved[solver] += each.get("status") == "optimal"
+            if solver != "command":
+                covered.update(switches(each["method"]))
+    width = max((len(name) for name in covered), default=0)
+    for name, times in sorted(covered.items()):
+        print(f"{name:{width}}  {times:6,}")
+    for solver, times in sorted(kinds.items()):
+        optimal = f", {proved[solver]:,} of them closed" if proved[solver] else ""
+        print(f"{solver:{width}}  {times:6,} runs{optimal}")
+    for fault in faults:
+        print(fault)
+    solved = sum(row.get("optimum") is not None for row in rows.found.values())
+    verdict = f"{len(faults)} faults" if faults else "no fault"
+    print(
+        f"attack: seed {seed}, {solved:,} instances with their optimum, "
+        f"{sum(kinds.values()):,} runs, {verdict}"
+    )
+    return 1 if faults else 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.attack",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--out", type=Path, default=Path("results/attack.jsonl"), metavar="FILE")
+    parser.add_argument("--instances", type=int, default=10_000, metavar="N")
+    parser.add_argument("--seed", type=int, default=0, metavar="K")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N")
+    parser.add_argument("--minutes", type=float, help="stop after so long", metavar="M")
+    chosen = parser.parse_args(arguments)
+    try:
+        rows = Rows(chosen.out, chosen.seed)
+    except RowsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    run(rows, chosen.seed, chosen.instances, chosen.jobs, minutes=chosen.minutes)
+    return report(rows, chosen.seed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

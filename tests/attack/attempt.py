@@ -1,0 +1,155 @@
+"""One instance of the attack: drawn, solved by the oracle, then by policies and engines."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from formulations.spec import read_formulation
+from instances import Instance
+from instances.files import instance_document
+from runs.job import Job
+from schedules import make_schedule
+from tests.attack.child import Child, ChildError
+from tests.attack.choices import SOLVERS, draw_formulation, draw_policy
+from tests.attack.judge import judge
+from tests.attack.shapes import draw_instance
+from tests.engine_batch import one_at_a_time
+
+_ROOT = Path(__file__).resolve().parents[2]
+#: Engine runs and policy runs of an instance.
+ENGINE_RUNS, POLICY_RUNS = 4, 6
+#: Seconds that a run may take by its own limit, bounds less since they go on while they improve,
+#: and how much later it counts as hanging: the first run of a process compiles.
+SECONDS, BOUND_SECONDS, LATE = 15.0, 2.0, 60.0
+#: Seconds for the oracle and the policies together.
+PLAIN_SECONDS = 120.0
+#: One instance in so many is also given to solve.py, which takes seconds.
+COMMAND_EVERY = 150
+#: Draws after which a number is given up, since the oracle solves none of its instances.
+DRAWS = 20
+#: The process of each engine.
+ENGINE = ("-m", "tests.engine_batch")
+
+
+class Crew:
+    """The processes of one worker: one an engine, since two cannot share one, and one without."""
+
+    def __init__(self, engine: tuple[str, ...] = ENGINE) -> None:
+        self.plain = Child("-m", "tests.attack.plain")
+        self.engines = {solver: Child(*engine) for solver in SOLVERS.values()}
+
+    def close(self) -> None:
+        """End all of them."""
+        for child in (self.plain, *self.engines.values()):
+            child.close()
+
+
+def attempt(crew: Crew, seed: int, number: int, commands: bool = True) -> dict[str, Any]:
+    """Return the row of the instance of this number: all that was run and all that was wrong."""
+    draws = random.Random(f"{seed}:{number}")
+    row: dict[str, Any] = {"number": number, "runs": [], "faults": []}
+    for _ in range(DRAWS):
+        instance = draw_instance(draws, f"attack_{seed}_{number}")
+        calls = [[*draw_policy(draws), draws.randrange(1000)] for _ in range(POLICY_RUNS)]
+        question = {"instance": instance_document(instance), "calls": calls}
+        row["instance"] = question["instance"]
+        try:
+            plain = json.loads(crew.plain.ask(json.dumps(question) + "\n", PLAIN_SECONDS))
+        except ChildError as error:
+            row["faults"].append(f"a policy of {calls}, or the oracle, {error}")
+            return row
+        if plain["optimum"] is not None:
+            break
+    else:
+        return row
+    row["optimum"], row["runs"] = plain["optimum"], plain["runs"]
+    starts: list[int] = plain["starts"]
+    for _ in range(ENGINE_RUNS):
+        row["runs"].append(_engine_run(crew, instance, row["optimum"], starts, draws))
+    if commands and number % COMMAND_EVERY == 0:
+        row["runs"].append(_command_run(instance, row["optimum"], draws))
+    row["faults"] = [f"{run['method']}: {fault}" for run in row["runs"] for fault in run["faults"]]
+    return row
+
+
+def _engine_run(
+    crew: Crew, instance: Instance, optimum: int, optimal: list[int], draws: random.Random
+) -> dict[str, Any]:
+    """Run a drawn formulation from an optimal schedule or from one request at a time."""
+    method = draw_formulation(draws)
+    formulation, options = read_formulation(method)
+    solver = SOLVERS[formulation.kind]
+    known = draws.choice((optimal, list(one_at_a_time(instance).starts)))
+    job = Job(
+        instance=instance,
+        solver=solver,
+        module=formulation.module,
+        relaxation=formulation.relaxation,
+        seconds=BOUND_SECONDS if solver == "bound" else SECONDS,
+        threads=1,
+        seed=draws.randrange(1000),
+        warm_start=known,
+        upper_bound=make_schedule(instance, known, "known").tel,
+        memory_limit=2.0,
+        options=options,
+    )
+    began = time.monotonic()
+    try:
+        events = json.loads(crew.engines[solver].ask(job.to_line(), job.seconds + LATE))
+        found = judge(instance, optimum, known, solver, method, events)
+    except ChildError as error:
+        found = {"method": method, "status": "crashed", "faults": [str(error)]}
+    return {"solver": solver} | found | {"seconds": round(time.monotonic() - began, 3)}
+
+
+def _command_run(instance: Instance, optimum: int, draws: random.Random) -> dict[str, Any]:
+    """Run ``solve.py`` as a user does, and read what it says."""
+    formulation = draw_formulation(draws)
+    kind = read_formulation(formulation)[0].kind
+    policy, prediction = draw_policy(draws)
+    predicted = [] if prediction is None else ["--predict", prediction]
+    arguments = draws.choice(
+        (
+            [],
+            ["--solver", SOLVERS[kind], "--formulation", formulation],
+            ["--policy", policy, *predicted],
+        )
+    )
+    faults = []
+    with tempfile.TemporaryDirectory() as folder:
+        path, out = Path(folder, "instance.json"), Path(folder, "schedule.json")
+        path.write_text(json.dumps(instance_document(instance)), encoding="utf-8")
+        result = subprocess.run(
+            [sys.executable, "solve.py", path, "--time-limit", "10", "--out", out, *arguments],
+            cwd=_ROOT,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        schedule = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
+    said = dict(
+        re.findall(r"^(status|TEL|lower bound|checker) +(\w+)", result.stdout, re.MULTILINE)
+    )
+    # A policy may not be applicable, or may loop for ever: that is said and ends with 4.
+    if result.returncode not in ((0, 4) if "--policy" in arguments else (0,)):
+        faults.append(f"exit code {result.returncode}: {result.stderr.strip()[-300:]}")
+    if "Traceback" in result.stderr:
+        faults.append(f"a traceback: {result.stderr.strip()[-300:]}")
+    tel = int(said["TEL"]) if said.get("TEL", "").isdecimal() else None
+    if said.get("status") == "optimal" and tel != optimum:
+        faults.append(f"optimal with TEL {tel}, optimum {optimum}")
+    if (bound := said.get("lower bound", "0")).isdecimal() and int(bound) > optimum:
+        faults.append(f"lower bound {bound}, optimum {optimum}")
+    if tel is not None and tel < optimum and not schedule.get("kept"):
+        faults.append(f"TEL {tel} below the optimum {optimum}")
+    method = " ".join(["solve.py", *arguments])
+    return {"solver": "command", "method": method, "faults": faults} | said

@@ -1,0 +1,96 @@
+"""A process that answers one line for one line, and is replaced when it hangs or dies."""
+
+from __future__ import annotations
+
+import os
+import queue
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parents[2]
+#: Address space of a child, bytes: what eats memory dies alone.
+_MEMORY = 8 << 30
+
+
+class ChildError(Exception):
+    """A child hung or died over a question; the message says how in one line."""
+
+
+class Child:
+    """``python -m MODULE``, started when it is first asked.
+
+    Parameters
+    ----------
+    command
+        Arguments of the interpreter.
+    """
+
+    def __init__(self, *command: str) -> None:
+        self._command = command
+        self._process: subprocess.Popen[str] | None = None
+
+    def ask(self, line: str, seconds: float) -> str:
+        """Return the answer to a line.
+
+        Raises
+        ------
+        ChildError
+            If there is none within the seconds, or the process dies; it is started anew for the
+            next question.
+        """
+        process = self._process or self._start()
+        assert process.stdin is not None
+        try:
+            process.stdin.write(line)
+            process.stdin.flush()
+            answer = self._lines.get(timeout=seconds)
+        except queue.Empty:
+            self.close()
+            raise ChildError(f"hangs: no answer within {seconds:g} s") from None
+        except BrokenPipeError:
+            answer = None
+        if answer is None:
+            code = process.wait()
+            self._errors.seek(0)
+            last = (self._errors.read().strip().splitlines() or ["nothing on standard error"])[-1]
+            self.close()
+            raise ChildError(f"crashes with exit code {code}: {last[:300]}")
+        return answer
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        if self._process is not None:
+            if self._process.poll() is None:
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def _start(self) -> subprocess.Popen[str]:
+        self._errors = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115
+        self._process = subprocess.Popen(
+            [sys.executable, *self._command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            cwd=_ROOT,
+            env=os.environ | {"PYTHONPATH": str(_ROOT), "OMP_NUM_THREADS": "1"},
+            start_new_session=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY)),
+        )
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        threading.Thread(
+            target=_read, args=(self._process.stdout, self._lines), daemon=True
+        ).start()
+        return self._process
+
+
+def _read(stream: object, lines: queue.SimpleQueue[str | None]) -> None:
+    for line in stream:  # type: ignore[attr-defined]
+        lines.put(line)
+    lines.put(None)

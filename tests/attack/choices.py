@@ -1,0 +1,91 @@
+"""What is run on an instance: formulations with drawn switches, policies with drawn parameters."""
+
+from __future__ import annotations
+
+import random
+
+from formulations.registry import Formulation, Option, formulations
+from formulations.spec import format_formulation
+from heuristics.policy import Choice, Parameter
+from heuristics.registry import policies
+
+#: Solver of each kind of formulation.
+SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
+#: Values of options that are numbers.
+NUMBERS = {
+    "compare": (0, 1, 2, 64),
+    "grids": (0, 1, 2, 4, 6),
+    "knots": (0, 1, 2, 5, 25),
+    "lookahead": (0, 1, 2, 3, 9),
+}
+PREDICTIONS = (
+    "exact",
+    "interval(1,4)",
+    "interval(1,1000)",
+    "bins(width=3)",
+    "bins(width=1)",
+    "relative(x=0.5)",
+    "relative(x=1)",
+    "noise(sigma=0.5)",
+    "noise(sigma=3)",
+)
+#: The most of a parameter that is drawn, where its whole range would take minutes.
+MOST = {"moves": 200}
+
+
+def draw_formulation(draws: random.Random) -> str:
+    """Draw a formulation, two times in three with every option drawn."""
+    formulation = draws.choice(list(formulations().values()))
+    return _with_options(formulation, draws) if draws.random() < 0.67 else formulation.name
+
+
+def _with_options(formulation: Formulation, draws: random.Random) -> str:
+    return format_formulation(
+        formulation, {option.name: _value(option, draws) for option in formulation.options}
+    )
+
+
+def _value(option: Option, draws: random.Random) -> bool | int:
+    if isinstance(option.default, bool):
+        return draws.random() < 0.5
+    return draws.choice(NUMBERS.get(option.name, (0, 1, 2, option.default)))
+
+
+def draw_policy(draws: random.Random) -> tuple[str, str | None]:
+    """Draw a policy with its parameters, and a prediction where it is not clairvoyant."""
+    policy = draws.choice(list(policies().values()))
+    given = ",".join(
+        f"{parameter.name}={_setting(parameter, draws)}" for parameter in policy.parameters
+    )
+    method = f"{policy.name}({given})" if given and draws.random() < 0.67 else policy.name
+    return method, None if policy.clairvoyant else draws.choice(PREDICTIONS)
+
+
+def _setting(parameter: Parameter | Choice, draws: random.Random) -> str:
+    if isinstance(parameter, Choice):
+        return draws.choice(parameter.options)
+    high = min(parameter.high, MOST.get(parameter.name, parameter.high))
+    value = draws.choice(
+        (
+            min(parameter.default, high),
+            parameter.low,
+            high,
+            draws.uniform(parameter.low, high),
+            min(parameter.low + draws.randint(0, 5), high),
+        )
+    )
+    return f"{int(value)}" if parameter.integer else f"{value:.6f}"
+
+
+def switches(method: str) -> list[str]:
+    """Return what a method covers: the formulation or policy, and every option's value."""
+    name, _, inside = method.partition("(")
+    given = dict(entry.split("=") for entry in inside.rstrip(")").split(",") if "=" in entry)
+    if name not in formulations():
+        return [name]
+    found = [name]
+    for option in formulations()[name].options:
+        default = option.default
+        shown = ("no", "yes")[default] if isinstance(default, bool) else str(default)
+        found.append(f"{name} {option.name}={given.get(option.name, shown)}")
+    return found
