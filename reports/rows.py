@@ -64,8 +64,9 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
         With the added columns ``id`` (what instance it is: hash and name), ``label`` (the method,
         with its limits where an engine was run with several, and a mark if any of its runs
         preempts), ``engine`` (bool: an engine, no policy), ``preempts`` (bool: keeps tokens over
-        an eviction, so OPT is no bound for it), ``solved`` (bool: status ``optimal``) and
-        ``superseded`` (bool: a later run of the same method, instance, seed and limits is there).
+        an eviction, or may have, so OPT is no bound for it), ``kept`` (bool: surely does, so it is
+        not optimal whatever its TEL), ``solved`` (bool: status ``optimal``) and ``superseded``
+        (bool: a later run of the same method, instance, seed and limits is there).
     """
     rows = pd.DataFrame(index=range(len(frame)))
     source = frame.reset_index(drop=True)
@@ -100,9 +101,9 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     )
     # A method is one or the other in all its rows, also where one crashed before it said so.
     rows["engine"] = rows.groupby("method")["engine"].transform("any").astype(bool)
-    # The detail tells of the schedule, but older rows do not: what a policy may do counts there.
-    told = rows["detail"].str.startswith(KEEPS_TOKENS_NOTE)
-    rows["preempts"] = base.isin(list(token_keeping_policies())) | told
+    # The detail tells of the schedule; where older rows do not, what a policy may do counts.
+    rows["kept"] = rows["detail"].str.startswith(KEEPS_TOKENS_NOTE)
+    rows["preempts"] = base.isin(list(token_keeping_policies())) | rows["kept"]
     rows["label"] = _labels(rows)
     marked = rows.groupby("method")["preempts"].transform("any").astype(bool)
     rows["label"] = rows["label"].where(~marked, rows["label"] + MARK)
