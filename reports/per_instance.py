@@ -16,7 +16,8 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns id, label, family, instance, n, memory, known, standing, engine, preempts, seeds,
-        tel, ratio_low, ratio_high, worst_low (the worst seed's lower end) and failed (bool).
+        tel, ratio_low, ratio_high, worst_low (the worst seed's lower end), failed and kept (bool:
+        in one seed at least, tokens were kept over an eviction).
     """
     groups = runs.groupby(["id", "label"], sort=True)
     first = groups[
@@ -26,5 +27,7 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
     seeds = groups["tel"].size()
     means = groups[["tel", "ratio_low", "ratio_high"]].mean().astype("Float64")
     worst = groups["ratio_low"].max()
-    frame = first.join(means.where(found.eq(seeds), axis=0)).assign(seeds=seeds, worst_low=worst)
+    frame = first.join(means.where(found.eq(seeds), axis=0)).assign(
+        seeds=seeds, worst_low=worst, kept=groups["kept"].any()
+    )
     return frame.assign(failed=frame["tel"].isna()).reset_index()

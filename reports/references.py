@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports.rows import NOT_BELIEVED
-
 #: ``opt``: by construction, by the registry, or by two engines that share no model code.
 #: ``closed``: LB = UB, shown by one engine.  ``open``: LB < UB, or one of them missing.
 #: ``none``: no schedule at all.  ``contradiction``: a bound above a checked schedule.
@@ -76,7 +74,7 @@ def contradictions(
 ) -> list[Contradiction]:
     """Return every believed bound that exceeds the best checked schedule of its instance.
 
-    Bounds of runs with status ``error`` or ``refused`` are not believed in the first place; known
+    Bounds that :func:`reports.rows.prepare` does not believe do not count in the first place; known
     optima and the registry's values are statements like any other.
     """
     upper = _best_upper(rows)
@@ -119,7 +117,7 @@ def _statement(told: pd.DataFrame, value: str, by: str, name: str) -> pd.DataFra
 
 
 def _believed(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[rows["lower_bound"].gt(0).fillna(False) & ~rows["status"].isin(NOT_BELIEVED)]
+    return rows[rows["lower_bound"].gt(0).fillna(False) & rows["believed"]]
 
 
 def _best_upper(rows: pd.DataFrame) -> pd.DataFrame:

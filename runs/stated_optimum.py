@@ -13,6 +13,9 @@ from formulations.bounds.certificate import CertificateError, evaluate, read_cer
 from formulations.bounds.volume import volume_bound
 from instances import Instance
 
+#: How the line on a statement that is wrong begins.
+MISSTATED = "the known_optimum that the instance's file states, "
+
 
 @dataclass(frozen=True)
 class Dispute:
@@ -47,7 +50,7 @@ def dispute(
     known = instance.known_optimum
     if known is None:
         return None
-    wrong = f"the known_optimum that the instance's file states, {known}, is wrong"
+    wrong = f"{MISSTATED}{known}, is wrong"
     if tel is not None and tel < known:
         return Dispute(f"{wrong}: a checked schedule has TEL {tel}", settled=True)
     if lower_bound is None or lower_bound <= known:

@@ -93,7 +93,7 @@ def _history(runs: pd.DataFrame, told: Mapping[str, Any]) -> list[Table]:
     """Return when the best values of the stored runs improved, and the registry's own history."""
     ordered = runs.sort_values(["finished_utc", "key"], kind="stable")
     upper = ordered["tel"].where(~ordered["preempts"])
-    lower = ordered["lower_bound"].where(~ordered["status"].isin(["error", "refused"]))
+    lower = ordered["lower_bound"].where(ordered["believed"])
     best_upper = upper.cummin().ffill()
     best_lower = lower.cummax().ffill()
     better = _changes(best_upper) | _changes(best_lower)

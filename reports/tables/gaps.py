@@ -33,9 +33,8 @@ def gaps_to_optimum(runs: pd.DataFrame) -> Table:
         worst=("gap_opt", "max"),
     )
     frame["penalised"] = known["gap_opt"].fillna(1.0).groupby(_keys(known)).mean()
-    frame["optimal"] = (
-        known["gap_opt"].eq(0).fillna(False).astype(float).groupby(_keys(known)).mean()
-    )
+    optimal = known["gap_opt"].eq(0).fillna(False) & ~known["kept"]
+    frame["optimal"] = optimal.astype(float).groupby(_keys(known)).mean()
     alone = known[known["standing"].eq("closed")]
     frame["alone"] = alone.groupby(["family", "label"])["id"].nunique()
     frame["alone"] = frame["alone"].fillna(0).astype(int)

@@ -23,7 +23,7 @@ def known_optima(averaged: pd.DataFrame, constructed: frozenset[str]) -> Table:
         The ``id`` of every instance whose optimum is known by construction.
     """
     frame = averaged[averaged["id"].isin(constructed) & averaged["known"]]
-    frame = frame.assign(optimal=frame["ratio_low"].eq(1).fillna(False))
+    frame = frame.assign(optimal=frame["ratio_low"].eq(1).fillna(False) & ~frame["kept"])
     table = (
         frame.groupby(["family", "n", "label"], sort=True)
         .agg(

@@ -422,6 +422,39 @@ def test_what_a_policy_kept_is_no_upper_bound(
     assert capsys.readouterr().err == ""
 
 
+def test_what_a_policy_kept_contradicts_no_optimum(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that kept tokens may be below the optimum by construction; the merge goes on."""
+    # Tokens 1, 2 of request 0 at times 1, 2, of request 1 at 1 and, kept, at 3: TEL 5.  Without
+    # that one waits for the other: 2 + 4 = 6.
+    requests = (Request(0, 0, 0, 2), Request(1, 0, 0, 2))
+    two = Instance("two", 2, requests, known_optimum=6, known_optimum_reason="one by one")
+    library = {two.sha256: LibraryInstance("two.json", two)}
+    monkeypatch.setattr(command, "library_by_hash", lambda: library)
+    sweep.run(two, "vllm-v1", [0, 1], None, attempts=[[], [(0, 1)]], kept=[[0], [0, 1]])
+    sweep.run(two, "svf", [0, 2], None)
+    assert sweep.merge() == 0
+    assert sweep.entry("two")["upper"]["value"] == 6
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("stated", "told"), [(4, "TEL 3 is below"), (2, "lower bound 3 exceeds")])
+def test_an_optimum_by_construction_is_a_witness(
+    proved: Sweep,
+    stated: int,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Where the library states another optimum than schedule and bound, the check says so."""
+    other = Instance("pair", 3, PAIR.requests, known_optimum=stated, known_optimum_reason="typo")
+    library = LIBRARY | {PAIR.sha256: LibraryInstance("pair.json", other)}
+    monkeypatch.setattr(command, "library_by_hash", lambda: dict(library))
+    assert proved.check() == 1
+    assert f"{told} the optimum by construction, {stated}" in capsys.readouterr().err
+
+
 def test_cancelled_attempts_are_dropped(sweep: Sweep) -> None:
     """The last attempts alone are a schedule with the same TEL, and that is what is kept."""
     late = [0, 1, 3, 6]

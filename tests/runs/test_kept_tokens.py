@@ -13,8 +13,12 @@ from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request, write_instance
 from reports.build import find_contradictions
+from reports.measured import measured
+from reports.per_instance import per_instance
 from reports.references import references
 from reports.rows import prepare
+from reports.tables.gaps import gaps_to_optimum
+from reports.tables.known import known_optima
 from runs.exact import Progress, final_status
 from runs.job import Event
 from runs.policies_table import policies_table
@@ -173,20 +177,37 @@ def test_older_rows_are_judged_by_their_schedules(tmp_path: Path) -> None:
     assert found == {kept.record.key: True, "1" * 64: False, "2" * 64: True}
 
 
-def test_one_run_that_keeps_marks_the_method() -> None:
-    """All rows of a method bear one label; only the runs that kept tokens give no UB."""
-    columns = {"instance": "a", "instance_sha256": "a" * 64, "method": "file:own.py"}
-    rows = prepare(
+@pytest.fixture
+def two_seeds() -> pd.DataFrame:
+    """Two runs of a method on an instance of optimum 14; the first reaches it by kept tokens."""
+    columns = {"instance": "a", "instance_sha256": "a" * 64, "method": "file:own.py", "n": 4}
+    return prepare(
         pd.DataFrame(
             [
                 columns | {"seed": 0, "tel": 14, "detail": f"{KEEPS_TOKENS_NOTE}; more"},
                 columns | {"seed": 1, "tel": 19, "detail": ""},
             ]
-        )
+        ).assign(known_optimum=14)
     )
-    assert rows["label"].tolist() == ["file:own.py *"] * 2
-    assert rows["preempts"].tolist() == [True, False]
-    assert references(rows).iloc[0]["upper"] == 19
+
+
+def test_one_run_that_keeps_marks_the_method(two_seeds: pd.DataFrame) -> None:
+    """All rows of a method bear one label; only the runs that kept tokens give no UB."""
+    assert two_seeds["label"].tolist() == ["file:own.py *"] * 2
+    assert two_seeds["preempts"].tolist() == [True, False]
+    reference = references(two_seeds.assign(known_optimum=pd.array([None] * 2, dtype="Int64")))
+    assert reference.iloc[0]["upper"] == 19
+
+
+def test_a_tel_that_happens_to_be_opt_is_not_optimal(two_seeds: pd.DataFrame) -> None:
+    """Tables of gaps and of known optima count no optimum where tokens were kept."""
+    runs = measured(two_seeds, references(two_seeds))
+    assert runs["gap_opt"].tolist()[0] == 0
+    table = gaps_to_optimum(runs).frame
+    assert table["optimal"].tolist() == [0.0]
+    averaged = per_instance(runs[runs["seed"] == 0])
+    table = known_optima(averaged, frozenset(two_seeds["id"])).frame
+    assert (table["mean"].tolist(), table["optimal"].tolist()) == ([1.0], [0])
 
 
 def test_the_summary_and_the_schedule_file(solve: Command, tmp_path: Path) -> None:

@@ -7,12 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import runs.solve_command
 import runs.sweep.verdict
 from formulations.bounds.volume import volume_bound
 from instances import Instance, Request, write_instance
+from reports.build import find_contradictions
+from reports.references import references
+from reports.rows import prepare
 from runs.job import Event
 from runs.policies_table import policies_table
 from runs.stated_optimum import dispute
@@ -20,6 +24,7 @@ from runs.sweep.contradictions import Showing
 from runs.sweep.verdict import Account
 from schedules import Schedule, check_schedule, read_schedule
 from schedules.check import Verdict
+from schedules.model import KEEPS_TOKENS_NOTE
 from tests.oracles.brute_force import brute_force_optimum
 from tests.runs.conftest import Command
 
@@ -162,6 +167,21 @@ def test_a_sweep_blames_the_file(stated: int, told: str) -> None:
     assert account.schedule is not None
     assert account.lower_bound == 12
     assert not _alarming(account)
+
+
+@pytest.mark.parametrize("kept", ["", f"{KEEPS_TOKENS_NOTE}; "])
+def test_a_report_names_the_wrong_statement(kept: str) -> None:
+    """The error is the file's, so the bound counts, and nothing is measured against the optimum."""
+    (line,) = (line for line in _account(9, 12).detail())
+    run = {"instance": "four", "instance_sha256": "a" * 64, "method": "cpsat", "status": "error"}
+    values = {"tel": 12, "lower_bound": 12, "known_optimum": 9}
+    frame = pd.DataFrame([run | values | {"detail": kept + line}])
+    (found,) = find_contradictions(frame)
+    assert (found.lower, found.upper, found.upper_by) == (12, 9, "the known optimum")
+    assert pd.isna(references(prepare(frame)).iloc[0]["opt"])
+    # Any other error keeps its bound from being believed.
+    assert find_contradictions(frame.assign(detail="contradicted: " + line)) == []
+    assert find_contradictions(frame.assign(status="refused")) == []
 
 
 def test_a_sweep_is_loud_where_the_method_may_be_wrong() -> None:

@@ -2,56 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from instances import Instance, Request
-from schedules import Schedule
 from schedules.check import check_schedule
 from schedules.metrics import measure
 from schedules.picture import _stacked
-from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.literal_checker import Row, literal_verdict
-from tests.schedules.drawn import damaged, draw_possible, draw_rows
-
-
-def an_instance(rows: list[Row], memory: int) -> Instance:
-    """Build an instance from rows (arrival, prompt, output)."""
-    return Instance("drawn", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
-
-
-def a_schedule(instance: Instance, document: dict[str, Any]) -> Schedule:
-    """Build a schedule from what was drawn."""
-    return Schedule(instance="drawn", instance_sha256=instance.sha256, method="drawn", **document)
-
-
-def drawn(seed: int) -> tuple[list[Row], int, dict[str, Any]]:
-    """Draw requests, a memory and a schedule, which is damaged in four of five cases."""
-    rng = random.Random(seed)
-    rows, memory = draw_rows(rng)
-    document = draw_possible(rng, rows, memory, keep=rng.random() < 0.7)
-    if rng.random() < 0.8:
-        document = damaged(rng, document, rows)
-    return rows, memory, document
-
-
-def disagreement(seed: int) -> tuple[str, str]:
-    """Judge one drawn schedule both ways; return the kind and, if they differ, what was drawn."""
-    rows, memory, document = drawn(seed)
-    instance = an_instance(rows, memory)
-    expected = literal_verdict(rows, memory, document)
-    try:
-        schedule = a_schedule(instance, document)
-    except ValidationError:
-        # Negative numbers and empty lists of starts are refused before the checker sees them.
-        return "refused", "" if expected[0] == "malformed" else f"{expected} {rows} {document}"
-    verdict = check_schedule(instance, schedule)
-    found = verdict.kind, verdict.time
-    return verdict.kind, "" if found == expected else f"{found} {expected} {rows} {document}"
+from tests.schedules.attack import a_schedule, an_instance, below_optimum, disagreement, drawn
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -89,20 +48,6 @@ def test_no_schedule_breaks_metrics_and_picture() -> None:
     """Damaged ones raise ValueError and nothing else; possible ones are measured."""
     kinds = Counter(describe(seed) for seed in range(1000))
     assert min(kinds["valid"], kinds["refused"]) > 100
-
-
-def below_optimum(seed: int, keep: bool) -> bool:
-    """Tell whether a drawn schedule that the checker lets pass has a TEL below OPT."""
-    rng = random.Random(seed)
-    rows, memory = draw_rows(rng)
-    document = draw_possible(rng, rows, memory, keep)
-    instance = an_instance(rows, memory)
-    schedule = a_schedule(instance, document)
-    assert check_schedule(instance, schedule).valid
-    # Each request makes all its tokens one a round, kept or not, so no latency is below its output.
-    assert schedule.tel >= sum(output for _, _, output in rows)
-    assert schedule.keeps_tokens <= keep
-    return schedule.tel < brute_force_optimum(instance)
 
 
 def test_no_valid_schedule_is_better_than_the_optimum() -> None:
