@@ -45,6 +45,7 @@ from reports.tables import (
 )
 from reports.tables import runs as run_tables
 from reports.timed import timed
+from runs.masking import MaskingParser, mask_text
 from runs.store import Store, StoreError
 from runs.store.export import SUFFIXES, ExportError, read_rows
 
@@ -279,10 +280,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         frame = read_rows(options.store)
-        store = None if _is_export(options.store) else Store(options.store)
+        store = None if _is_export(options.store) else Store(options.store, readonly=True)
         best_known = _registry() if options.best_known else {}
     except (ExportError, StoreError, ValueError) as error:
-        print(f"reports.build: {error}", file=sys.stderr)
+        print(f"reports.build: {mask_text(str(error))}", file=sys.stderr)
         return 2
     report = make_report(
         frame,
@@ -324,7 +325,7 @@ def _is_export(location: str) -> bool:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=_PROGRAM, description="Build the reports of stored runs.")
+    parser = MaskingParser(prog=_PROGRAM, description="Build the reports of stored runs.")
     parser.add_argument(
         "--store", required=True, help="a store (file or URL), or exported rows (.csv, .parquet)"
     )

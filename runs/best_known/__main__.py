@@ -22,6 +22,7 @@ from runs.best_known.merge import Known, merge
 from runs.best_known.rebuild import read_all, write_all
 from runs.best_known.rule import CONSTRUCTION
 from runs.best_known.verify import DamagedError, LibraryInstance, faults, library_by_hash
+from runs.masking import mask_text
 from runs.store import Store, StoreError
 
 EXIT_OK = 0
@@ -90,7 +91,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _merge(location: str, known: dict[str, LibraryInstance], folder: Path, *, write: bool) -> int:
     old = read_all(known, folder)
-    store = Store(location)
+    store = Store(location, readonly=True)
     try:
         merged = _merged(old, known, store)
     finally:
@@ -180,7 +181,7 @@ def _summary(registry: Registry, library: int) -> str:
 
 def _fail(lines: Sequence[str], code: int) -> int:
     for line in lines:
-        print(f"{_PROGRAM}: {line}", file=sys.stderr)
+        print(f"{_PROGRAM}: {mask_text(line)}", file=sys.stderr)
     return code
 
 
