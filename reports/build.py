@@ -47,6 +47,7 @@ from reports.tables import (
 from reports.tables import runs as run_tables
 from reports.timed import timed
 from runs.arguments import read_integer
+from runs.masking import mask_text
 from runs.store import Store, StoreError
 from runs.store.export import SUFFIXES, ExportError, read_rows
 from runs.store.files import store_files
@@ -284,10 +285,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         frame = read_rows(options.store)
         if not options.check:
             check_folder("--out", options.out, OWNED, store_files(options.store))
-        store = None if _is_export(options.store) else Store(options.store)
+        store = None if _is_export(options.store) else Store(options.store, readonly=True)
         best_known = _registry() if options.best_known else {}
     except (UsageError, ExportError, StoreError, OSError, ValueError) as error:
-        complain(_PROGRAM, error)
+        complain(_PROGRAM, mask_text(str(error)))
         return 2
     report = make_report(
         frame,

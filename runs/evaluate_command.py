@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -19,7 +20,7 @@ from reports.folder import OWNED
 from runs.arguments import read_count, read_gigabytes, read_seconds
 from runs.best_known import RegistryError, known_values
 from runs.engines.engine import Engine, EngineError
-from runs.masking import mask_passwords
+from runs.masking import mask_text, own_command
 from runs.store import Store, StoreError
 from runs.store.export import ExportError, check_export, export_rows
 from runs.store.files import store_files
@@ -104,7 +105,7 @@ def _interrupt(signum: int, frame: object) -> NoReturn:
 
 
 def _fail(reason: str, code: int) -> int:
-    complain("evaluate.py", mask_passwords(reason))
+    complain("evaluate.py", mask_text(reason))
     return code
 
 
@@ -122,10 +123,12 @@ def _run(arguments: Sequence[str]) -> int:
     if options.inputs and not tasks:
         raise InputError("expected a method (see --list), found none")
     _check_places(options, sections)
-    store = _open(options.store)
+    store = _open(options.store, readonly=not options.inputs)
     try:
         sweep = _choose(tasks, store, options)
         started = time.monotonic()
+        if sweep.todo and store.readonly:
+            raise StoreError(f"{store.name}: cannot be written, {len(sweep.todo)} runs are left")
         if sweep.todo:
             _carry_out(sweep, store, options)
         keys = [task.key for task in tasks] if options.inputs else None
@@ -236,13 +239,22 @@ def _listing() -> str:
     return "\n".join([*lines, "", listing()])
 
 
-def _open(location: str | None) -> Store:
-    if location is None:
+def _open(location: str | None, *, readonly: bool) -> Store:
+    """Open the store to write into it, or else to read it, as on a disk where nothing can be."""
+    if location is None and not readonly:
         try:
             DEFAULT_STORE.parent.mkdir(exist_ok=True)
         except OSError as error:
             raise StoreError(f"{DEFAULT_STORE.parent}: {error.strerror}") from None
-    return Store(location or DEFAULT_STORE)
+    where = DEFAULT_STORE if location is None else location
+    if readonly:
+        return Store(where, readonly=True)
+    try:
+        return Store(where)
+    except StoreError as error:
+        with suppress(StoreError):
+            return Store(where, readonly=True)
+        raise error
 
 
 def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sweep:
@@ -283,8 +295,7 @@ def _carry_out(sweep: _Sweep, store: Store, options: argparse.Namespace) -> None
 
 def _store(store: Store, finished: Finished) -> None:
     # On another machine the command was that of a worker.
-    command = [Path(sys.argv[0]).name, *map(mask_passwords, sys.argv[1:])]
-    record = replace(finished.record, command=command)
+    record = replace(finished.record, command=own_command())
     try:
         store.put(replace(finished, record=record))
     except StoreError as error:

@@ -6,7 +6,6 @@ import importlib.metadata
 import os
 import platform
 import subprocess
-import sys
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from runs.masking import mask_passwords
+from runs.masking import own_command
 
 _ROOT = Path(__file__).resolve().parent.parent
 
@@ -29,7 +28,7 @@ def provenance(**of_run: Any) -> dict[str, Any]:
         "cpu": _cpu_model(),
         "cores": usable_cores(),
         "ram_gb": round(psutil.virtual_memory().total / 1e9, 1),
-        "command": [Path(sys.argv[0]).name, *map(mask_passwords, sys.argv[1:])],
+        "command": own_command(),
         "finished_utc": datetime.now(UTC).isoformat(timespec="seconds"),
     } | of_run
 

@@ -17,8 +17,10 @@ from reports.nightly.compare import Comparison, compare
 from reports.nightly.page import comparison_text, texts
 from reports.nightly.rows import RowsError, nightly_rows, read_rows, write_rows
 from runs.best_known import RegistryError, known_values
+from runs.masking import mask_text
 from runs.store import Store, StoreError
 from runs.store.files import store_files
+from runs.store.location import told_location
 from runs.suites import SuiteError, read_suite
 from runs.sweep.methods import MethodError
 from runs.sweep.plan import plan
@@ -112,15 +114,16 @@ def _stored(location: str, name: str) -> pd.DataFrame:
     """
     suite = read_suite(name)
     sections = {task.key: task.section for task in plan(suite.sections)}
-    store = Store(location)
+    store = Store(location, readonly=True)
     try:
         frame = store.rows(list(sections))
     finally:
         store.close()
     if len(frame) < len(sections):
+        told = told_location(location)
         raise RowsError(
-            f"{location}: {len(sections) - len(frame)} of {len(sections)} runs of {name} are not "
-            f"stored for the present sources: python evaluate.py {name} --store {location}"
+            f"{told}: {len(sections) - len(frame)} of {len(sections)} runs of {name} are not "
+            f"stored for the present sources: python evaluate.py {name} --store {told}"
         )
     return nightly_rows(frame, suite, sections)
 
@@ -158,7 +161,7 @@ def _tell(comparison: Comparison) -> None:
 
 
 def _fail(line: str) -> int:
-    complain(_PROGRAM, line)
+    complain(_PROGRAM, mask_text(line))
     return EXIT_BAD_INPUT
 
 

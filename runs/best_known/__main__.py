@@ -25,6 +25,7 @@ from runs.best_known.merge import Known, merge
 from runs.best_known.rebuild import read_all, write_all
 from runs.best_known.rule import CONSTRUCTION
 from runs.best_known.verify import DamagedError, LibraryInstance, faults, library_by_hash
+from runs.masking import mask_text
 from runs.store import Store, StoreError
 from runs.store.files import store_files
 
@@ -88,7 +89,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _merge(location: str, known: dict[str, LibraryInstance], folder: Path, *, write: bool) -> int:
     old = read_all(known, folder)
-    store = Store(location)
+    store = Store(location, readonly=True)
     try:
         merged = _merged(old, known, store)
     finally:
@@ -178,7 +179,7 @@ def _summary(registry: Registry, library: int) -> str:
 
 def _fail(lines: Sequence[str], code: int) -> int:
     for line in lines:
-        complain(_PROGRAM, line)
+        complain(_PROGRAM, mask_text(line))
     return code
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from instances.jsonfile import write_bytes
+from runs.masking import mask_command
 from runs.store.store import Store
 from runs.store.tables import RUNS
 
@@ -62,6 +63,8 @@ def export_rows(frame: pd.DataFrame, path: str | Path) -> Path:
     check_export(path)
     target = Path(path)
     flat = frame.copy()
+    # The first release stored some passwords.
+    flat["command"] = [mask_command(value) for value in flat["command"]]
     for column in _JSON:
         flat[column] = [json.dumps(value) for value in flat[column]]
     buffer = io.BytesIO()
@@ -106,10 +109,7 @@ def read_rows(location: str | Path) -> pd.DataFrame:
 
 
 def _of_store(location: str | Path) -> pd.DataFrame:
-    if "://" not in str(location) and not Path(location).is_file():
-        # Opening would create it.
-        raise ExportError(f"{location}: there is no such store")
-    store = Store(location)
+    store = Store(location, readonly=True)
     try:
         return store.rows()
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache, lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import URL, Connection, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.engine import URL, Connection
+from sqlalchemy.exc import SQLAlchemyError
 
-from runs.masking import mask_passwords
-from runs.store.tables import INSTANCES, METADATA, PROOFS, RUNS
+from runs.masking import mask_url
+from runs.store.location import StoreError, hide_secrets, read_location
+from runs.store.readonly import open_readonly
+from runs.store.schema import prepare
+from runs.store.tables import INSTANCES, PROOFS, RUNS
 from runs.sweep.task import Finished
 
 if TYPE_CHECKING:
@@ -30,12 +33,6 @@ _SECONDS_TO_CONNECT = 10
 #: Both databases hold 64-bit integers; a method may claim any.
 _LARGEST = 2**63 - 1
 _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
-#: Who makes the tables, one process at a time; the number only has to be kvopt's own.
-_LOCK = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "SELECT pg_advisory_xact_lock(5272014091)"}
-
-
-class StoreError(Exception):
-    """The store cannot be opened, read or written; the message is one line."""
 
 
 class Store:
@@ -48,28 +45,38 @@ class Store:
     ----------
     location
         Path of an SQLite file, or ``postgresql://user@host/database``.
+    readonly
+        Nothing is written, so that the file may be on a read-only disk, and none is made.
 
     Raises
     ------
     StoreError
-        If it cannot be opened.
+        If it cannot be opened, is none, or is one of a newer version.
     """
 
-    def __init__(self, location: str | Path) -> None:
-        self._url = _read_url(location)
-        file = self._url.database if self._url.drivername == "sqlite" else None
-        self.name = file or mask_passwords(self._url.render_as_string(hide_password=True))
-        with self._telling("opened"):
-            self._engine = sa.create_engine(
-                self._url, json_deserializer=_loads, **_options(self._url)
-            )
-            if self._url.get_backend_name() == "sqlite":
-                sa.event.listen(self._engine, "connect", _prepare_sqlite)
-            _create_tables(self._engine)
+    def __init__(self, location: str | Path, *, readonly: bool = False) -> None:
+        self.readonly = readonly
+        self._url = read_location(location)
+        self._file = self._url.database if self._url.drivername == "sqlite" else None
+        self.name = self._file or mask_url(self._url.render_as_string(hide_password=True))
+        with self._telling("opened"), ExitStack() as undo:
+            if readonly and self._file is not None:
+                self._engine = undo.enter_context(
+                    open_readonly(self._file, json_deserializer=_loads)
+                )
+            else:
+                self._engine = sa.create_engine(
+                    self._url, json_deserializer=_loads, **_options(self._url)
+                )
+                undo.callback(self._engine.dispose)
+                if self._file is not None:
+                    sa.event.listen(self._engine, "connect", _prepare_sqlite)
+            prepare(self._engine, self.name, readonly=readonly)
+            self._undo = undo.pop_all()
 
     def close(self) -> None:
         """Let go of the file or the server."""
-        self._engine.dispose()
+        self._undo.close()
 
     def put(self, finished: Finished) -> None:
         """Store one run with its instance and its proofs, in place of an earlier one of its key.
@@ -155,46 +162,14 @@ class Store:
             yield
         except (SQLAlchemyError, OSError, ModuleNotFoundError) as error:
             reason = getattr(error, "orig", None) or error
-            line = " ".join(str(reason).split())[:300]
+            line = hide_secrets(" ".join(str(reason).split()), self._url)[:300]
             raise StoreError(f"{self.name}: cannot be {verb}: {line}") from None
-
-
-def _read_url(location: str | Path) -> URL:
-    text = str(location)
-    if "://" not in text:
-        return URL.create("sqlite", database=text)
-    try:
-        url = make_url(text)
-    except (ArgumentError, ValueError):
-        url = None
-    # The reasons would quote pieces of a password in which an @ stands as it is.
-    if url is None or "@" in (url.host or ""):
-        raise StoreError(
-            f"{mask_passwords(text)}: expected postgresql://user@host/database, with @ : / in a "
-            "password written as %40 %3A %2F"
-        )
-    if url.drivername in ("postgresql", "postgres"):
-        url = url.set(drivername="postgresql+psycopg")
-    if url.drivername not in ("sqlite", "postgresql+psycopg"):
-        raise StoreError(
-            f"{mask_passwords(text)}: expected a file or postgresql://user@host/database"
-        )
-    return url
 
 
 def _options(url: URL) -> dict[str, Any]:
     if url.drivername == "sqlite":
         return {"connect_args": {"timeout": _SECONDS_TO_WAIT}}
     return {"pool_pre_ping": True, "connect_args": {"connect_timeout": _SECONDS_TO_CONNECT}}
-
-
-def _create_tables(engine: sa.Engine) -> None:
-    """Create the tables where there are none, though others may be doing the same."""
-    if sa.inspect(engine).has_table(RUNS.name):
-        return
-    with engine.begin() as connection:
-        connection.exec_driver_sql(_LOCK[connection.dialect.name])
-        METADATA.create_all(connection)
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -1,4 +1,4 @@
-"""The three tables of the store."""
+"""The tables of the store."""
 
 from __future__ import annotations
 
@@ -84,3 +84,6 @@ PROOFS = Table(
     Column("schedule", LargeBinary),
     Column("certificate", LargeBinary),
 )
+
+#: One row: by which version the tables were made, see ``runs.store.schema``.
+VERSION = Table("kvopt_version", METADATA, Column("version", Integer, primary_key=True))

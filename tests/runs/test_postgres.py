@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import sqlalchemy as sa
 
 from instances import Instance, Request, write_instance
 from runs.store import Store, StoreError
+from runs.store.export import export_rows
 from runs.sweep.task import Finished, Record
 from tests.runs.dask_cluster import wait_until
 from tests.runs.postgres_server import PASSWORD, PostgresServer
@@ -270,3 +272,73 @@ def test_sweep_without_its_server_and_resumed(
     assert after["finished_utc"].loc[before.index].equals(before)
     assert not after["command"].astype(str).str.contains("cr%40t", regex=False).any()
     store.close()
+
+
+def _change(location: str, statement: str) -> None:
+    url = location.replace("postgresql://", "postgresql+psycopg://")
+    engine = sa.create_engine(url if "://" in url else f"sqlite:///{url}")
+    with engine.begin() as connection:
+        connection.execute(sa.text(statement))
+    engine.dispose()
+
+
+def test_a_store_without_a_version_is_the_first(location: str) -> None:
+    """The first release wrote none; readers take it as it is, the first writer gives it one."""
+    first = Store(location)
+    first.put(RUN)
+    first.close()
+    _change(location, "DROP TABLE kvopt_version")
+    for readonly in (True, False, True):
+        again = Store(location, readonly=readonly)
+        assert again.statuses() == {RECORD.key: "feasible"}
+        again.close()
+    _change(location, "UPDATE kvopt_version SET version = 2 WHERE version = 1")
+    for readonly in (True, False):
+        with pytest.raises(StoreError, match=r"a store of version 2, this kvopt knows them up to"):
+            Store(location, readonly=readonly)
+
+
+def test_many_give_an_old_store_its_version(location: str) -> None:
+    """One row, whoever comes first."""
+    Store(location).close()
+    _change(location, "DROP TABLE kvopt_version")
+    assert side_by_side(*[lambda: Store(location).close()] * 8) == []
+    _change(location, "INSERT INTO kvopt_version VALUES (0)")
+    Store(location).close()
+
+
+def test_a_reader_makes_no_tables(database: str) -> None:
+    """An empty database has no runs, and still has none after that."""
+    for _ in range(2):
+        with pytest.raises(StoreError, match="it has no table runs"):
+            Store(database, readonly=True)
+
+
+@pytest.mark.parametrize("written", ["--store={}", "--sto={}", "--st\n{}", "--store\n{}"])
+def test_a_password_with_a_space_is_nowhere(
+    server: PostgresServer, database: str, tmp_path: Path, written: str
+) -> None:
+    """Neither the row, nor the exported file, nor the output of the command holds a part of it."""
+    name = database.rpartition("/")[2]
+    _change(database, f"CREATE ROLE spaced_{name} LOGIN SUPERUSER PASSWORD 'hid den'")
+    url = f"postgresql://spaced_{name}:hid den@127.0.0.1:{server.port}/{name}"
+    write_instance(Instance("one", 9, (Request(0, 0, 1, 1),)), tmp_path / "one.json")
+    export = tmp_path / "rows.csv"
+    command = [sys.executable, ROOT / "evaluate.py", tmp_path / "one.json", "--methods", "svf"]
+    command += [*written.format(url).split("\n"), "--export", export]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    store = Store(url, readonly=True)
+    told = "".join(map(str, store.rows().iloc[0])) + export.read_text()
+    store.close()
+    for text in (told, finished.stdout, finished.stderr):
+        assert "hid" not in text
+        assert "den@" not in text
+    assert f"spaced_{name}:***@127.0.0.1" in told
+
+
+def test_old_rows_are_exported_without_their_passwords(store: Store, tmp_path: Path) -> None:
+    """The first release stored a command with a password that holds a space."""
+    store.put(named("old", command=["evaluate.py", "--store", "postgresql://u:hid den@h/d"]))
+    text = export_rows(store.rows(), tmp_path / "rows.csv").read_text()
+    assert "postgresql://u:***@h/d" in text
+    assert "hid" not in text
