@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from instances.families import families
+from instances.families.build import ranges
 from instances.files import format_instance
 from instances.jsonfile import write_text
 from instances.model import InfeasibleInstanceError, Instance
@@ -98,8 +99,10 @@ def _parameters(generate: Callable[..., Instance]) -> dict[str, Any]:
 
 
 def _shown(generate: Callable[..., Instance]) -> str:
+    limits = ranges(generate)
     shown = [
-        key if default is None else f"{key}={str(default).lower()}"
+        (key if default is None else f"{key}={str(default).lower()}")
+        + (f" ({limits[key]})" if key in limits else "")
         for key, default in _parameters(generate).items()
     ]
     return ", ".join(shown) or "(no parameters)"

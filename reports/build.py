@@ -6,6 +6,7 @@ no clock, no draw, no path of a machine.  ``--check`` compares instead of writin
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -285,21 +286,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         frame = read_rows(options.store)
         if not options.check:
             check_folder("--out", options.out, OWNED, store_files(options.store))
-        store = None if _is_export(options.store) else Store(options.store, readonly=True)
-        best_known = _registry() if options.best_known else {}
+        report = _report(frame, options)
     except (UsageError, ExportError, StoreError, OSError, ValueError) as error:
         complain(_PROGRAM, mask_text(str(error)))
         return 2
-    report = make_report(
-        frame,
-        store=store,
-        best_known=best_known,
-        title=options.title,
-        pages=options.pages,
-        pictures=options.pictures,
-    )
-    if store is not None:
-        store.close()
     for line in report.contradictions:
         print(f"CONTRADICTION {line}", file=sys.stderr)
     files = texts(report)
@@ -314,6 +304,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             complain(_PROGRAM, error)
             code = 1
     return code or (5 if report.contradictions else 0)
+
+
+def _report(frame: pd.DataFrame, options: argparse.Namespace) -> Report:
+    store = None if _is_export(options.store) else Store(options.store, readonly=True)
+    try:
+        return make_report(
+            frame,
+            store=store,
+            best_known=_registry() if options.best_known else {},
+            title=options.title,
+            pages=options.pages,
+            pictures=options.pictures,
+        )
+    finally:
+        if store is not None:
+            store.close()
 
 
 _PROGRAM = "python -m reports.build"

@@ -6,14 +6,21 @@ uniform on 40..60, s uniform on 1..5, o uniform on 1..M-s, every draw independen
 
 from __future__ import annotations
 
-from instances.families.build import at_least, numbered
+from typing import Annotated
+
+from instances.families.build import Count, Range, Seed, numbered, ranged
 from instances.families.draws import Draws
-from instances.model import Instance
+from instances.model import MAX_TOKENS, Instance
 
 _LONGEST_PROMPT = 5
 
 
-def generate(seed: int = 0, n: int | None = None, memory: int | None = None) -> Instance:
+@ranged
+def generate(
+    seed: Seed = 0,
+    n: Count | None = None,
+    memory: Annotated[int, Range(2, MAX_TOKENS)] | None = None,
+) -> Instance:
     """Draw an instance of arrival model 1.
 
     What is given is drawn all the same and then replaced, so the first requests of
@@ -33,8 +40,6 @@ def generate(seed: int = 0, n: int | None = None, memory: int | None = None) -> 
     ValueError
         If a parameter is out of range.
     """
-    at_least(1, n=n)
-    at_least(2, memory=memory)
     draws = Draws(seed)
     drawn_memory, drawn_n = draws.integer(30, 50), draws.integer(40, 60)
     memory = drawn_memory if memory is None else memory

@@ -10,19 +10,29 @@ nobody arrive, the arrivals are drawn again.
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 from instances.families.am1 import draw_sizes
-from instances.families.build import at_least, numbered, positive
+from instances.families.build import (
+    MAX_REQUESTS,
+    Count,
+    Range,
+    Seed,
+    not_too_many,
+    numbered,
+    ranged,
+)
 from instances.families.draws import Draws
-from instances.model import Instance
+from instances.model import MAX_TOKENS, Instance
 
 
+@ranged
 def generate(
-    seed: int = 0,
-    n: int | None = None,
-    memory: int | None = None,
-    rounds: int | None = None,
-    rate: float | None = None,
+    seed: Seed = 0,
+    n: Count | None = None,
+    memory: Annotated[int, Range(2, MAX_TOKENS)] | None = None,
+    rounds: Annotated[int, Range(1, MAX_TOKENS)] | None = None,
+    rate: Annotated[float, Range(0, MAX_REQUESTS, above=True)] | None = None,
 ) -> Instance:
     """Draw an instance of arrival model 2.
 
@@ -44,17 +54,16 @@ def generate(
     Raises
     ------
     ValueError
-        If a parameter is out of range, or about no request can be expected (λ·T below 0.01).
+        If a parameter is out of range, about no request can be expected (λ·T below 0.01), or more
+        than an instance is drawn with.
     """
-    at_least(1, n=n, rounds=rounds)
-    at_least(2, memory=memory)
-    positive(rate=rate)
     draws = Draws(seed)
     drawn = draws.integer(30, 50), draws.integer(40, 60), draws.between(0.5, 1.5)
     memory = drawn[0] if memory is None else memory
     rounds = drawn[1] if rounds is None else rounds
     rate = drawn[2] if rate is None else rate
     if n is None:
+        not_too_many(math.ceil(rate * rounds))
         arrivals = _poisson_arrivals(draws, rounds, rate)
     else:
         arrivals = sorted(draws.integer(1, rounds) for _ in range(n))

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from math import isqrt
 
-from instances.families.build import at_least, numbered
+from instances.families.build import Count, Length, Seed, at_least, not_too_many, numbered, ranged
 from instances.families.draws import Draws
 from instances.model import Instance
 
 
-def generate(seed: int = 0, lower: int = 2, upper: int = 8, short_batches: int = 10) -> Instance:
+@ranged
+def generate(
+    seed: Seed = 0, lower: Length = 2, upper: Length = 8, short_batches: Count = 10
+) -> Instance:
     """Build the trap; only the order of the requests is drawn.
 
     Parameters
@@ -31,9 +34,9 @@ def generate(seed: int = 0, lower: int = 2, upper: int = 8, short_batches: int =
     ValueError
         If a parameter is out of range.
     """
-    at_least(1, lower=lower, short_batches=short_batches)
     at_least(lower, upper=upper)
     long_batches = isqrt(short_batches**2 * upper // lower)
+    not_too_many(short_batches * upper + long_batches * lower)
     outputs = [lower] * (short_batches * upper) + [upper] * (long_batches * lower)
     return Instance(
         name=f"amax_trap_l{lower}_u{upper}_a{short_batches}_seed{seed}",

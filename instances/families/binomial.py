@@ -5,13 +5,32 @@ Source: wang2025 Appendix 11.2.
 
 from __future__ import annotations
 
-from instances.families.build import at_least, longest_fits, numbered, share
+from typing import Annotated
+
+from instances.families.build import (
+    Count,
+    Memory,
+    Range,
+    Seed,
+    Share,
+    longest_fits,
+    numbered,
+    ranged,
+)
 from instances.families.draws import Draws
 from instances.model import Instance
 
+#: Most trials that are drawn one by one for prompts, and as many for outputs: half a minute.
+_MOST_TRIALS = 2 * 10**7
 
+
+@ranged
 def generate(
-    seed: int = 0, n: int = 100, memory: int = 100, longest: int = 50, probability: float = 0.5
+    seed: Seed = 0,
+    n: Count = 100,
+    memory: Memory = 100,
+    longest: Annotated[int, Range(1, 10_000)] = 50,
+    probability: Share = 0.5,
 ) -> Instance:
     """Draw an instance with lengths 1 + Binomial(longest - 1, p), all requests at round 0.
 
@@ -33,9 +52,9 @@ def generate(
     ValueError
         If a parameter is out of range.
     """
-    at_least(1, n=n, longest=longest)
     longest_fits(longest, memory)
-    share(probability=probability)
+    if n * longest > _MOST_TRIALS:
+        raise ValueError(f"expected at most {_MOST_TRIALS} for n * longest, found {n * longest}")
     draws = Draws(seed)
 
     def length() -> int:

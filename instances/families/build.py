@@ -1,14 +1,99 @@
-"""What every family does at its beginning and its end: guards, and numbering the requests."""
+"""What every family does at its beginning and its end: guards, and numbering the requests.
+
+The range of a parameter stands in its annotation, where ``ranged`` reads it to refuse what lies
+outside and the listing to show it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_type_hints
 
-from instances.model import Request
+from instances.model import MAX_TOKENS, Request
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+#: Most requests that are drawn: about ten seconds and a gigabyte.
+MAX_REQUESTS = 10**6
+
+
+@dataclass(frozen=True)
+class Range:
+    """Least and largest value of a parameter; with ``above`` the least one is excluded."""
+
+    least: float
+    largest: float
+    above: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        """Tell whether a value is in the range; NaN is in none."""
+        low = self.least < value if self.above else self.least <= value
+        return low and value <= self.largest
+
+    def __str__(self) -> str:
+        return f"{'above ' if self.above else ''}{self.least} to {self.largest}"
+
+
+Seed = Annotated[int, Range(0, 2**63 - 1)]
+Count = Annotated[int, Range(1, MAX_REQUESTS)]
+Memory = Annotated[int, Range(1, MAX_TOKENS)]
+Length = Annotated[int, Range(1, MAX_TOKENS)]
+Prompt = Annotated[int, Range(0, MAX_TOKENS)]
+Share = Annotated[float, Range(0, 1)]
+#: Mean or deviation of lengths before they are rounded and clipped, tokens.
+Spread = Annotated[float, Range(0, MAX_TOKENS, above=True)]
+
+
+def ranged(generate: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Let a generator refuse parameters outside the ranges of its annotations, by ValueError."""
+    signature = inspect.signature(generate)
+
+    @functools.wraps(generate)
+    def checked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        check_ranges(generate, signature.bind(*args, **kwargs).arguments)
+        return generate(*args, **kwargs)
+
+    return checked
+
+
+def check_ranges(generate: Callable[..., Any], values: Mapping[str, Any]) -> None:
+    """Refuse values outside the ranges of a generator; ``None`` stands for one that was not given.
+
+    Raises
+    ------
+    ValueError
+        One line: the parameter, what was expected and what was found.
+    """
+    limits = ranges(generate)
+    for name, value in values.items():
+        if value is not None and name in limits and value not in limits[name]:
+            raise ValueError(f"{name}: expected {limits[name]}, found {value}")
+
+
+def ranges(generate: Callable[..., Any]) -> dict[str, Range]:
+    """Return the ranges of a generator's parameters by name, of those that have one."""
+    return dict(_ranges(inspect.unwrap(generate)))
+
+
+@functools.cache
+def _ranges(generate: Callable[..., Any]) -> tuple[tuple[str, Range], ...]:
+    hints = get_type_hints(generate, include_extras=True)
+    return tuple(
+        (name, extra)
+        for name, hint in hints.items()
+        # A parameter that may be absent is a union with None.
+        for part in (hint, *get_args(hint))
+        for extra in getattr(part, "__metadata__", ())
+        if isinstance(extra, Range)
+    )
 
 
 def at_least(least: int, **parameters: int | None) -> None:
-    """Refuse parameters below a least value; ``None`` stands for one that was not given.
+    """Refuse parameters below what follows from others; ``None`` stands for one not given.
 
     Raises
     ------
@@ -20,30 +105,16 @@ def at_least(least: int, **parameters: int | None) -> None:
             raise ValueError(f"{name}: expected at least {least}, found {value}")
 
 
-def share(**parameters: float) -> None:
-    """Refuse parameters outside [0, 1].
+def not_too_many(requests: int) -> None:
+    """Refuse parameters that together ask for more requests than are drawn.
 
     Raises
     ------
     ValueError
-        One line: the parameter, what was expected and what was found.
+        One line: what was expected and what was found.
     """
-    for name, value in parameters.items():
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name}: expected 0 to 1, found {value}")
-
-
-def positive(**parameters: float | None) -> None:
-    """Refuse parameters that are not above 0 and finite; ``None`` was not given.
-
-    Raises
-    ------
-    ValueError
-        One line: the parameter, what was expected and what was found.
-    """
-    for name, value in parameters.items():
-        if value is not None and not 0 < value < float("inf"):
-            raise ValueError(f"{name}: expected a number above 0, found {value}")
+    if requests > MAX_REQUESTS:
+        raise ValueError(f"expected at most {MAX_REQUESTS} requests, found {requests}")
 
 
 def longest_fits(longest: int, memory: int) -> None:

@@ -12,11 +12,12 @@ which p = 2 attains, since 21 small requests together need 63 tokens.
 
 from __future__ import annotations
 
-from instances.families.build import numbered
+from instances.families.build import Seed, numbered, ranged
 from instances.model import Instance
 
 
-def generate(seed: int = 0) -> Instance:
+@ranged
+def generate(seed: Seed = 0) -> Instance:
     """Build the example; nothing is drawn.
 
     Parameters

@@ -6,13 +6,23 @@ become integers; we round to the nearest and then clip.
 
 from __future__ import annotations
 
-from instances.families.build import at_least, longest_fits, numbered, positive
+from instances.families.build import (
+    Count,
+    Length,
+    Memory,
+    Seed,
+    Spread,
+    longest_fits,
+    numbered,
+    ranged,
+)
 from instances.families.draws import Draws, rounded_and_clipped
 from instances.model import Instance
 
 
+@ranged
 def generate(
-    seed: int = 0, n: int = 100, memory: int = 100, longest: int = 50, mean: float = 5.0
+    seed: Seed = 0, n: Count = 100, memory: Memory = 100, longest: Length = 50, mean: Spread = 5.0
 ) -> Instance:
     """Draw an instance with exponential lengths, all requests at round 0.
 
@@ -34,9 +44,7 @@ def generate(
     ValueError
         If a parameter is out of range.
     """
-    at_least(1, n=n, longest=longest)
     longest_fits(longest, memory)
-    positive(mean=mean)
     draws = Draws(seed)
 
     def length() -> int:

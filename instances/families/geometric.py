@@ -7,18 +7,21 @@ It leaves the sizes open too; its proofs take s = 0, our default.
 
 from __future__ import annotations
 
-from instances.families.build import at_least, numbered
+from typing import Annotated
+
+from instances.families.build import Count, Memory, Prompt, Range, Seed, at_least, numbered, ranged
 from instances.families.draws import Draws, Weighted
 from instances.model import Instance
 
 
+@ranged
 def generate(
-    seed: int = 0,
-    n: int = 200,
-    memory: int = 1000,
-    p: float = 0.1,
-    upper: int = 100,
-    prompt: int = 0,
+    seed: Seed = 0,
+    n: Count = 200,
+    memory: Memory = 1000,
+    p: Annotated[float, Range(0, 1, above=True)] = 0.1,
+    upper: Annotated[int, Range(1, 10**6)] = 100,
+    prompt: Prompt = 0,
 ) -> Instance:
     """Draw an instance with geometric outputs, all requests at round 0.
 
@@ -43,8 +46,6 @@ def generate(
         If a parameter is out of range.
     """
     weights = geometric_weights(p, upper)
-    at_least(1, n=n)
-    at_least(0, prompt=prompt)
     at_least(prompt + upper, memory=memory)
     draws, lengths = Draws(seed), Weighted(weights)
     return Instance(
@@ -60,16 +61,7 @@ def generate(
 
 
 def geometric_weights(p: float, upper: int) -> list[float]:
-    """Return q^0, q^1, ..., q^(upper-1) by repeated products, which every platform rounds alike.
-
-    Raises
-    ------
-    ValueError
-        If p is not in (0, 1] or upper is below 1.
-    """
-    if not 0 < p <= 1:
-        raise ValueError(f"p: expected above 0 and at most 1, found {p}")
-    at_least(1, upper=upper)
+    """Return q^0, q^1, ..., q^(upper-1) by repeated products, which every platform rounds alike."""
     weights = [1.0]
     while len(weights) < upper:
         weights.append(weights[-1] * (1 - p))

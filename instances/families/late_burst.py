@@ -19,22 +19,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isqrt
-from typing import Literal
+from typing import Annotated, Literal
 
-from instances.families.build import at_least, numbered
+from instances.families.build import Length, Range, Seed, at_least, not_too_many, numbered, ranged
 from instances.families.draws import Draws
-from instances.model import Instance
+from instances.model import MAX_TOKENS, Instance
 
 Responding = Literal["theorem-4.1", "theorem-6.2"]
 Variant = Literal[Responding, "theorem-6.4"]
 
 
+@ranged
 def generate(
-    seed: int = 0,
-    memory: int = 256,
+    seed: Seed = 0,
+    memory: Annotated[int, Range(4, MAX_TOKENS)] = 256,
     variant: Variant = "theorem-4.1",
-    prompt: int | None = None,
-    patience: int = 1,
+    prompt: Length | None = None,
+    patience: Annotated[int, Range(1, 100)] = 1,
 ) -> Instance:
     """Return the answer to a policy that starts the long request at round 0.
 
@@ -61,7 +62,6 @@ def generate(
     if variant != "theorem-6.4":
         return respond(lambda _: 0, memory, variant, prompt)
     prompt = _checked_prompt(memory, variant, prompt)
-    at_least(1, patience=patience)
     release = memory - 2 * prompt + prompt * Draws(seed).integer(0, patience * memory // prompt)
     rows = [(0, prompt, memory - prompt)] + [(release, prompt, 1)] * prompt
     return _instance(rows, memory, variant, seed)
@@ -109,6 +109,7 @@ def respond(
 
 def _checked_prompt(memory: int, variant: Variant, prompt: int | None) -> int:
     at_least(4, memory=memory)
+    not_too_many(1 + (memory // 2 if variant == "theorem-4.1" else prompt or memory // 8))
     if variant == "theorem-4.1":
         if prompt not in (None, 1):
             raise ValueError(f"prompt: expected 1 (or none) in theorem-4.1, found {prompt}")

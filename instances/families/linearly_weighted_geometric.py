@@ -7,19 +7,22 @@ take s = 0, our default.
 
 from __future__ import annotations
 
-from instances.families.build import at_least, numbered
+from typing import Annotated
+
+from instances.families.build import Count, Memory, Prompt, Range, Seed, at_least, numbered, ranged
 from instances.families.draws import Draws, Weighted
 from instances.families.geometric import geometric_weights
 from instances.model import Instance
 
 
+@ranged
 def generate(
-    seed: int = 0,
-    n: int = 200,
-    memory: int = 1000,
-    p: float = 0.1,
-    upper: int = 100,
-    prompt: int = 0,
+    seed: Seed = 0,
+    n: Count = 200,
+    memory: Memory = 1000,
+    p: Annotated[float, Range(0, 1, above=True)] = 0.1,
+    upper: Annotated[int, Range(1, 10**6)] = 100,
+    prompt: Prompt = 0,
 ) -> Instance:
     """Draw an instance with linearly weighted geometric outputs, all requests at round 0.
 
@@ -44,8 +47,6 @@ def generate(
         If a parameter is out of range.
     """
     weights = [k * weight for k, weight in enumerate(geometric_weights(p, upper), start=1)]
-    at_least(1, n=n)
-    at_least(0, prompt=prompt)
     at_least(prompt + upper, memory=memory)
     draws, lengths = Draws(seed), Weighted(weights)
     return Instance(

@@ -8,12 +8,14 @@ with s = 1, o = 2, all at round 0.  For M that is no fourth power, roots are rou
 from __future__ import annotations
 
 from math import isqrt
+from typing import Annotated
 
-from instances.families.build import at_least, numbered
-from instances.model import Instance
+from instances.families.build import Range, Seed, not_too_many, numbered, ranged
+from instances.model import MAX_TOKENS, Instance
 
 
-def generate(seed: int = 0, memory: int = 256) -> Instance:
+@ranged
+def generate(seed: Seed = 0, memory: Annotated[int, Range(4, MAX_TOKENS)] = 256) -> Instance:
     """Build the trap for one memory; nothing is drawn.
 
     Parameters
@@ -29,8 +31,8 @@ def generate(seed: int = 0, memory: int = 256) -> Instance:
         If the memory is too small.
     """
     del seed
-    at_least(4, memory=memory)
     root = isqrt(memory)
+    not_too_many(memory * (1 + isqrt(root)))
     rows = [(0, root - 1, 1)] * memory + [(0, 1, 2)] * (memory * isqrt(root))
     return Instance(
         name=f"mcsf_trap_{memory}",

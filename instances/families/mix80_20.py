@@ -6,7 +6,7 @@ families ``chat`` and ``summarize``.  Exactly round(n / 5) requests are summarie
 
 from __future__ import annotations
 
-from instances.families.build import at_least, longest_fits, numbered
+from instances.families.build import Count, Memory, Seed, longest_fits, numbered, ranged
 from instances.families.draws import Draws
 from instances.families.fitted import (
     CHAT_OUTPUT,
@@ -18,7 +18,8 @@ from instances.families.fitted import (
 from instances.model import Instance
 
 
-def generate(seed: int = 0, n: int = 1000, memory: int = 16_492) -> Instance:
+@ranged
+def generate(seed: Seed = 0, n: Count = 1000, memory: Memory = 16_492) -> Instance:
     """Draw the mixed workload, all requests at round 0.
 
     Parameters
@@ -35,7 +36,6 @@ def generate(seed: int = 0, n: int = 1000, memory: int = 16_492) -> Instance:
     ValueError
         If a parameter is out of range.
     """
-    at_least(1, n=n)
     longest_fits(LONGEST, memory)
     draws = Draws(seed)
     summaries = round(n / 5)

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import math
 
-from instances.families.build import at_least, longest_fits, numbered, share
+from instances.families.build import Count, Memory, Seed, Share, longest_fits, numbered, ranged
 from instances.families.draws import Draws, rounded_and_clipped
 from instances.model import Instance
 
 _LONGEST = 50
 
 
-def generate(seed: int = 0, n: int = 200, memory: int = 100, long_share: float = 0.2) -> Instance:
+@ranged
+def generate(
+    seed: Seed = 0, n: Count = 200, memory: Memory = 100, long_share: Share = 0.2
+) -> Instance:
     """Draw an instance of the mixed workload, all requests at round 0.
 
     Parameters
@@ -37,9 +40,7 @@ def generate(seed: int = 0, n: int = 200, memory: int = 100, long_share: float =
     ValueError
         If a parameter is out of range.
     """
-    at_least(1, n=n)
     longest_fits(_LONGEST, memory)
-    share(long_share=long_share)
     draws = Draws(seed)
 
     def prompt() -> int:

@@ -6,18 +6,28 @@ leaves open how lengths become integers; we round to the nearest and then clip.
 
 from __future__ import annotations
 
-from instances.families.build import at_least, longest_fits, numbered, positive
+from instances.families.build import (
+    Count,
+    Length,
+    Memory,
+    Seed,
+    Spread,
+    longest_fits,
+    numbered,
+    ranged,
+)
 from instances.families.draws import Draws, rounded_and_clipped
 from instances.model import Instance
 
 
+@ranged
 def generate(
-    seed: int = 0,
-    n: int = 100,
-    memory: int = 100,
-    longest: int = 50,
-    mean: float = 25.0,
-    deviation: float = 8.33,
+    seed: Seed = 0,
+    n: Count = 100,
+    memory: Memory = 100,
+    longest: Length = 50,
+    mean: Spread = 25.0,
+    deviation: Spread = 8.33,
 ) -> Instance:
     """Draw an instance with normal lengths, all requests at round 0.
 
@@ -39,9 +49,7 @@ def generate(
     ValueError
         If a parameter is out of range.
     """
-    at_least(1, n=n, longest=longest)
     longest_fits(longest, memory)
-    positive(mean=mean, deviation=deviation)
     draws = Draws(seed)
 
     def length() -> int:

@@ -27,17 +27,27 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from instances.families.build import at_least, numbered
+from instances.families.build import (
+    Count,
+    Length,
+    Memory,
+    Seed,
+    at_least,
+    not_too_many,
+    numbered,
+    ranged,
+)
 from instances.families.draws import Draws
 from instances.model import Instance
 
 
+@ranged
 def generate(
-    seed: int = 0,
-    waves: int = 10,
-    width: int = 3,
-    memory: int = 240,
-    longest: int | None = None,
+    seed: Seed = 0,
+    waves: Count = 10,
+    width: Count = 3,
+    memory: Memory = 240,
+    longest: Length | None = None,
     online: bool = False,
 ) -> Instance:
     """Draw an instance of width × waves requests with a planted optimal schedule.
@@ -63,7 +73,7 @@ def generate(
     ValueError
         If a parameter is out of range.
     """
-    at_least(1, waves=waves, width=width, longest=longest)
+    not_too_many(waves * width)
     at_least(width * (width + 1), memory=memory)
     least_prompt = memory // (width + 1)
     most = memory // width - least_prompt

@@ -8,13 +8,14 @@ nearly all lie below 4,096.  Lengths are rounded and clipped to 1..4,096.
 
 from __future__ import annotations
 
-from instances.families.build import at_least, longest_fits, numbered
+from instances.families.build import Count, Memory, Seed, longest_fits, numbered, ranged
 from instances.families.draws import Draws
 from instances.families.fitted import LONGEST, SUMMARY_OUTPUT, summary_prompt
 from instances.model import Instance
 
 
-def generate(seed: int = 0, n: int = 1000, memory: int = 16_492) -> Instance:
+@ranged
+def generate(seed: Seed = 0, n: Count = 1000, memory: Memory = 16_492) -> Instance:
     """Draw summarisation requests, all at round 0.
 
     Parameters
@@ -31,7 +32,6 @@ def generate(seed: int = 0, n: int = 1000, memory: int = 16_492) -> Instance:
     ValueError
         If a parameter is out of range.
     """
-    at_least(1, n=n)
     longest_fits(LONGEST, memory)
     draws = Draws(seed)
     return Instance(

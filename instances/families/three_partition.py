@@ -24,12 +24,20 @@ with TEL 3m(m+1)/2 + 1, which is therefore OPT.
 
 from __future__ import annotations
 
-from instances.families.build import at_least, numbered
+from typing import Annotated
+
+from instances.families.build import Count, Range, Seed, at_least, not_too_many, numbered, ranged
 from instances.families.draws import Draws
-from instances.model import Instance
+from instances.model import MAX_TOKENS, Instance
 
 
-def generate(seed: int = 0, m: int = 4, solvable: bool = True, target: int = 1000) -> Instance:
+@ranged
+def generate(
+    seed: Seed = 0,
+    m: Count = 4,
+    solvable: bool = True,
+    target: Annotated[int, Range(12, MAX_TOKENS - 3)] = 1000,
+) -> Instance:
     """Draw a yes- or a no-instance in random order; its optimum is known either way.
 
     Parameters
@@ -50,7 +58,7 @@ def generate(seed: int = 0, m: int = 4, solvable: bool = True, target: int = 100
         small for m, or m is odd and both m and T are multiples of three.
     """
     at_least(1 if solvable else 2, m=m)
-    at_least(12, target=target)
+    not_too_many(3 * m)
     draws = Draws(seed)
     step, residue, sums = (1, 0, [target] * m) if solvable else _unsolvable_sums(m, target)
     numbers = [

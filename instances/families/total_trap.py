@@ -13,12 +13,18 @@ parameter ``growth`` is that 1 + x.
 from __future__ import annotations
 
 from math import isqrt
+from typing import Annotated
 
-from instances.families.build import at_least, numbered
-from instances.model import Instance
+from instances.families.build import Range, Seed, not_too_many, numbered, ranged
+from instances.model import MAX_TOKENS, Instance
 
 
-def generate(seed: int = 0, memory: int = 256, growth: float = 1.5) -> Instance:
+@ranged
+def generate(
+    seed: Seed = 0,
+    memory: Annotated[int, Range(4, MAX_TOKENS)] = 256,
+    growth: Annotated[float, Range(1, 1.5)] = 1.5,
+) -> Instance:
     """Build the trap for one memory; nothing is drawn.
 
     Parameters
@@ -36,11 +42,9 @@ def generate(seed: int = 0, memory: int = 256, growth: float = 1.5) -> Instance:
         If the memory is too small or the exponent out of range.
     """
     del seed
-    at_least(4, memory=memory)
-    if not 1 <= growth <= 1.5:
-        raise ValueError(f"growth: expected 1 to 1.5, found {growth}")
     root = isqrt(memory)
     flat = memory * root if growth == 1.5 else round(memory**growth)
+    not_too_many(memory + flat)
     rows = [(0, 1, root - 1)] * memory + [(0, root, 1)] * flat
     return Instance(
         name=f"total_trap_{memory}" + ("" if growth == 1.5 else f"_growth{growth:g}"),

@@ -6,19 +6,30 @@ paper leaves the sizes open; its proofs take s = 0, our default.
 
 from __future__ import annotations
 
-from instances.families.build import at_least, numbered, share
+from instances.families.build import (
+    Count,
+    Length,
+    Memory,
+    Prompt,
+    Seed,
+    Share,
+    at_least,
+    numbered,
+    ranged,
+)
 from instances.families.draws import Draws
 from instances.model import Instance
 
 
+@ranged
 def generate(
-    seed: int = 0,
-    n: int = 200,
-    memory: int = 1000,
-    lower: int = 10,
-    upper: int = 50,
-    long_share: float = 0.5,
-    prompt: int = 0,
+    seed: Seed = 0,
+    n: Count = 200,
+    memory: Memory = 1000,
+    lower: Length = 10,
+    upper: Length = 50,
+    long_share: Share = 0.5,
+    prompt: Prompt = 0,
 ) -> Instance:
     """Draw an instance with two output lengths, all requests at round 0.
 
@@ -42,11 +53,8 @@ def generate(
     ValueError
         If a parameter is out of range.
     """
-    at_least(1, n=n, lower=lower)
     at_least(lower, upper=upper)
-    at_least(0, prompt=prompt)
     at_least(prompt + upper, memory=memory)
-    share(long_share=long_share)
     draws = Draws(seed)
     rows = [(0, prompt, upper if draws.happens(long_share) else lower) for _ in range(n)]
     return Instance(

@@ -6,12 +6,15 @@ upper end excluded, as numpy draws integers, that is 1..50, and s + o <= 100 = M
 
 from __future__ import annotations
 
-from instances.families.build import at_least, longest_fits, numbered
+from instances.families.build import Count, Length, Memory, Seed, longest_fits, numbered, ranged
 from instances.families.draws import Draws
 from instances.model import Instance
 
 
-def generate(seed: int = 0, n: int = 100, memory: int = 100, longest: int = 50) -> Instance:
+@ranged
+def generate(
+    seed: Seed = 0, n: Count = 100, memory: Memory = 100, longest: Length = 50
+) -> Instance:
     """Draw an instance with uniform lengths, all requests at round 0.
 
     Parameters
@@ -30,7 +33,6 @@ def generate(seed: int = 0, n: int = 100, memory: int = 100, longest: int = 50) 
     ValueError
         If a parameter is out of range.
     """
-    at_least(1, n=n, longest=longest)
     longest_fits(longest, memory)
     draws = Draws(seed)
     rows = [(0, draws.integer(1, longest), draws.integer(1, longest)) for _ in range(n)]

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from instances.files import parse_instance
-from schedules import Schedule
+from instances.model import InfeasibleInstanceError
+from instances.telling import one_line
+from schedules import Schedule, check_schedule
 from schedules.picture import draw_schedule
 
 
@@ -37,10 +39,13 @@ def draw_best(store: Documents, key: str, sha: str) -> tuple[str, str]:
     try:
         fields = {name: value for name, value in document.items() if name != "schema"}
         instance, schedule = parse_instance(described), Schedule(**fields)
+        verdict = check_schedule(instance, schedule)
+        if not verdict.valid:
+            return "", f"Not drawn: {verdict}"
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "picture.svg"
             draw_schedule(instance, schedule, path)
             svg = path.read_text(encoding="utf-8")
-    except ValueError as error:
-        return "", f"Not drawn: {' '.join(str(error).split())[:200]}"
+    except (ValueError, InfeasibleInstanceError) as error:
+        return "", f"Not drawn: {one_line(error, 200)}"
     return svg, "KV memory held over time, stacked by request, under the limit M."

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from formulations.bounds.certificate import (
     Certificate,
@@ -20,7 +22,7 @@ from runs.best_known.entry import Value
 from runs.best_known.files import certificate_path, schedule_path
 from runs.best_known.rule import CONSTRUCTION
 from runs.exact import OWN_SEARCH
-from runs.store import Store
+from runs.store import Store, StoreError
 from runs.sweep.methods import MethodError, read_method
 from schedules import Schedule, check_schedule, make_schedule
 from schedules.model import any_kept
@@ -64,7 +66,10 @@ class Run:
     seconds: float
     solver: str
     git_commit: str
-    finished_utc: str
+    finished_utc: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}")]
+
+
+_RUN = TypeAdapter(Run)
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,12 @@ def runs_by_instance(store: Store) -> dict[str, list[Run]]:
     """Return the stored runs by the hash of their instance, oldest first."""
     found: dict[str, list[Run]] = defaultdict(list)
     for row in store.select(*_COLUMNS):
-        run = Run(*row)
+        try:
+            run = _RUN.validate_python(dict(zip(_COLUMNS, row, strict=True)))
+        except ValidationError as error:
+            first = error.errors()[0]
+            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise StoreError(f"{store.name}: run {str(row[0])[:12]} is damaged: {what}") from None
         found[run.instance_sha256].append(run)
     for runs in found.values():
         runs.sort(key=lambda run: (run.finished_utc, run.key))
@@ -178,7 +188,7 @@ def _best_schedule(
         )
         try:
             schedule = _plain_schedule(instance, document, value)
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             notes.append(f"{instance.name}: {run.method}: {' '.join(str(error).split())[:200]}")
             continue
         verdict = check_schedule(instance, schedule)
@@ -237,7 +247,8 @@ def _certified(
 
 def _value(run: Run, value: int, source: str, schedule: dict[str, Any] | None) -> Value:
     # The version of the sources stands in the schedule of the same run only.
-    provenance = (schedule or {}).get("provenance", {})
+    told = (schedule or {}).get("provenance")
+    provenance = told if isinstance(told, dict) else {}
     return Value(
         value=value,
         method=run.method,

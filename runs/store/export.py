@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from instances.jsonfile import write_bytes
+from instances.telling import one_line
 from runs.masking import mask_command
 from runs.store.store import Store
 from runs.store.tables import RUNS
@@ -116,8 +118,29 @@ def _of_store(location: str | Path) -> pd.DataFrame:
         store.close()
 
 
-def _pairs(trace: list[list[float]]) -> list[tuple[float, float]]:
-    return [(seconds, value) for seconds, value in trace]
+def _pairs(trace: object) -> list[tuple[float, float]]:
+    """Return a trace as pairs; it comes from a file that may hold anything.
+
+    Raises
+    ------
+    ValueError
+        If it is no list of pairs of numbers.
+    """
+    if isinstance(trace, list) and all(_is_pair(each) for each in trace):
+        return [(seconds, value) for seconds, value in trace]
+    raise ValueError(f"expected a trace of pairs (seconds, value), found {one_line(trace, 60)}")
+
+
+def _is_pair(point: object) -> bool:
+    numbers = (int, float)
+    return isinstance(point, list) and len(point) == 2 and all(type(x) in numbers for x in point)
+
+
+def _check_kind(values: Iterable[object], column: str, kind: type) -> None:
+    for value in values:
+        if not isinstance(value, kind):
+            found = one_line(value, 60)
+            raise ValueError(f"{column}: expected a JSON {kind.__name__}, found {found}")
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
@@ -134,8 +157,10 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
             frame[column] = pd.array(values, dtype="Int64")
         for column in _REAL:
             frame[column] = pd.to_numeric(frame[column].replace("", None)).astype(float)
-    except ValueError as error:
-        raise ExportError(f"rows cannot be read: {' '.join(str(error).split())[:300]}") from None
-    for column in ("incumbents", "bounds"):
-        frame[column] = frame[column].map(_pairs)
+        for column in ("incumbents", "bounds"):
+            frame[column] = [_pairs(trace) for trace in frame[column]]
+        for column, kind in (("versions", dict), ("command", list)):
+            _check_kind(frame[column], column, kind)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise ExportError(f"rows cannot be read: {one_line(error, 300)}") from None
     return frame

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache, lru_cache
@@ -16,6 +17,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import SQLAlchemyError
 
+from instances.telling import one_line
 from runs.masking import mask_url
 from runs.store.location import StoreError, hide_secrets, read_location
 from runs.store.readonly import open_readonly
@@ -128,14 +130,14 @@ class Store:
 
         with self._telling("read"), self._engine.connect() as connection:
             frame = pd.read_sql(sa.select(RUNS), connection)
-        if keys is not None:
-            frame = frame[frame["key"].isin(list(keys))]
-        for column in ("known_optimum", "tel", "lower_bound", "nodes"):
-            frame[column] = frame[column].astype("Int64")
-        for column in ("memory_limit", "relaxation", "solver_seconds"):
-            frame[column] = frame[column].astype(float)
-        order = ["family", "n", "instance", "method", "seed", "key"]
-        return frame.sort_values(order, ignore_index=True)
+            if keys is not None:
+                frame = frame[frame["key"].isin(list(keys))]
+            for column in ("known_optimum", "tel", "lower_bound", "nodes"):
+                frame[column] = frame[column].astype("Int64")
+            for column in ("memory_limit", "relaxation", "solver_seconds"):
+                frame[column] = frame[column].astype(float)
+            order = ["family", "n", "instance", "method", "seed", "key"]
+            return frame.sort_values(order, ignore_index=True)
 
     def schedule(self, key: str) -> dict[str, Any] | None:
         """Return the schedule document of a run, None without one."""
@@ -148,19 +150,29 @@ class Store:
     def instance(self, sha256: str) -> dict[str, Any] | None:
         """Return the document of an instance that was run, None if there was no such run."""
         query = sa.select(INSTANCES.c.document).where(INSTANCES.c.sha256 == sha256)
-        with self._telling("read"), self._engine.connect() as connection:
-            return _unpack(connection.execute(query).scalar())
+        return self._document(query, f"the instance {sha256[:12]}")
 
     def _proof(self, key: str, column: str) -> dict[str, Any] | None:
         query = sa.select(PROOFS.c[column]).where(PROOFS.c.key == key)
+        return self._document(query, f"the {column} of run {key[:12]}")
+
+    def _document(self, query: sa.Select[Any], what: str) -> dict[str, Any] | None:
         with self._telling("read"), self._engine.connect() as connection:
-            return _unpack(connection.execute(query).scalar())
+            packed = connection.execute(query).scalar()
+        try:
+            return _unpack(packed)
+        except (OSError, EOFError, zlib.error, ValueError, TypeError, RecursionError) as error:
+            raise StoreError(f"{self.name}: {what} is damaged: {one_line(error, 200)}") from None
 
     @contextmanager
     def _telling(self, verb: str) -> Iterator[None]:
         try:
             yield
-        except (SQLAlchemyError, OSError, ModuleNotFoundError) as error:
+        except (
+            # A column of a damaged file may hold anything, whatever its type says.
+            *(SQLAlchemyError, OSError, ModuleNotFoundError),
+            *(ValueError, TypeError, OverflowError, RecursionError),
+        ) as error:
             reason = getattr(error, "orig", None) or error
             line = hide_secrets(" ".join(str(reason).split()), self._url)[:300]
             raise StoreError(f"{self.name}: cannot be {verb}: {line}") from None
@@ -254,5 +266,7 @@ def _pack(document: dict[str, Any] | None) -> bytes | None:
 def _unpack(packed: bytes | None) -> dict[str, Any] | None:
     if packed is None:
         return None
-    document: dict[str, Any] = json.loads(gzip.decompress(packed))
+    document = json.loads(gzip.decompress(packed))
+    if not isinstance(document, dict):
+        raise ValueError(f"expected an object, found {type(document).__name__}")
     return document

@@ -6,7 +6,8 @@ import glob
 import inspect
 import os
 import tomllib
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -23,6 +24,8 @@ from pydantic import (
 
 from instances import Instance
 from instances.families import families
+from instances.families.build import check_ranges
+from instances.telling import one_line
 from runs.arguments import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END
 from runs.suites.sources import Source, Value, draw_source, file_source
 
@@ -37,6 +40,8 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
 Seed = Annotated[int, Field(ge=0, lt=SEED_END)]
+#: Most instances that one entry of a suite draws.
+MAX_DRAWS = 100_000
 
 
 class SuiteError(ValueError):
@@ -157,29 +162,31 @@ def read_suite(name_or_path: str | Path) -> Suite:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
         file = _File.model_validate(document)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        raise SuiteError(f"{path}: {reason}") from None
     except ValidationError as error:
         raise SuiteError(f"{path}: {_first_fault(error, document)}") from None
-    names = [section.name for section in file.section]
-    for name in names:
-        if names.count(name) > 1:
-            raise SuiteError(f"{path}: section {name!r}, name: stands twice")
+    except RecursionError:
+        raise SuiteError(f"{path}: expected a suite, found too deep a nesting") from None
+    except (OSError, ValueError) as error:
+        # Of TOML that is none, too, and of integers with more digits than Python reads.
+        raise SuiteError(f"{path}: {getattr(error, 'strerror', None) or one_line(error)}") from None
+    twice = _stands_twice(section.name for section in file.section)
+    if twice is not None:
+        raise SuiteError(f"{path}: section {twice!r}, name: stands twice")
     sections = tuple(_section(path, section) for section in file.section)
     return Suite(path.stem, " ".join(file.summary.split()), sections)
 
 
 def _section(path: Path, section: _Section) -> Section:
-    if len(set(section.methods)) < len(section.methods):
-        twice = next(each for each in section.methods if section.methods.count(each) > 1)
+    twice = _stands_twice(section.methods)
+    if twice is not None:
         raise SuiteError(f"{path}: section {section.name!r}, methods: {twice!r} stands twice")
     sources: dict[str, Source] = {}
     for entry in section.instances:
         try:
             found = list(_files(path, entry) if isinstance(entry, str) else _draws(entry))
-        except ValueError as error:
-            raise SuiteError(f"{path}: section {section.name!r}, instances: {error}") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise SuiteError(f"{path}: section {section.name!r}, instances: {reason}") from None
         # A file that two globs match is run once.
         sources.update((source.name, source) for source in found)
     return Section(
@@ -224,6 +231,10 @@ def _draws(draw: _Draw) -> Iterator[Source]:
     first, end = draw.seeds
     if first >= end:
         raise ValueError(f"seeds of {draw.family!r}: expected [first, end] with first < end")
+    if end - first > MAX_DRAWS:
+        raise ValueError(
+            f"seeds of {draw.family!r}: expected at most {MAX_DRAWS} draws, found {end - first}"
+        )
     return (draw_source(draw.family, seed, draw.set) for seed in range(first, end))
 
 
@@ -240,6 +251,15 @@ def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:
         except ValidationError as error:
             message = error.errors()[0]["msg"]
             raise ValueError(f"family {draw.family!r}, {key}: {message}") from None
+    try:
+        check_ranges(generate, draw.set)
+    except ValueError as error:
+        raise ValueError(f"family {draw.family!r}, {error}") from None
+
+
+def _stands_twice(names: Iterable[str]) -> str | None:
+    times = Counter(names)
+    return next((name for name, count in times.items() if count > 1), None)
 
 
 def _first_fault(error: ValidationError, document: dict[str, Any]) -> str:

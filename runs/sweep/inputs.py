@@ -11,6 +11,9 @@ from runs.suites import Section, Source, file_source, read_suite, suites
 from runs.sweep.methods import read_methods
 from runs.sweep.sources import ROOT
 
+#: Most runs (instances, methods and seeds multiplied) of one command; a run takes a tenth of a
+#: second at least, so these take a day.
+MAX_RUNS = 10**6
 #: Used where neither a suite nor the user names one.
 DEFAULT_METHOD = "auto"
 
@@ -36,7 +39,8 @@ def read_inputs(names: Sequence[str], wishes: Wishes) -> list[Section]:
     Raises
     ------
     InputError
-        If a name is no suite, no file, no folder with instances and no glob that matches any.
+        If a name is no suite, no file, no folder with instances and no glob that matches any, or
+        there are more than ``MAX_RUNS`` runs.
     SuiteError
         If a suite cannot be read.
     """
@@ -49,7 +53,11 @@ def read_inputs(names: Sequence[str], wishes: Wishes) -> list[Section]:
             sources.update((source.name, source) for source in _sources(name))
     if sources:
         sections.append(Section("", tuple(sources.values()), (DEFAULT_METHOD,)))
-    return [_as_wished(section, wishes) for section in sections]
+    wished = [_as_wished(section, wishes) for section in sections]
+    planned = sum(len(each.sources) * len(each.methods) * each.seeds for each in wished)
+    if planned > MAX_RUNS:
+        raise InputError(f"expected at most {MAX_RUNS} runs at once, found {planned}")
+    return wished
 
 
 def input_files(names: Sequence[str], sections: Sequence[Section]) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from instances import read_instance
 from instances.families import am1, families, late_burst, planted
+from instances.families.build import MAX_REQUESTS, ranges
 from instances.files import format_instance
 from instances.generate import main
 
@@ -55,7 +57,9 @@ def test_the_listing_names_every_family(capsys: pytest.CaptureFixture[str]) -> N
     for family in families().values():
         assert f"{family.name} " in shown
         assert family.summary in shown
-    assert "n=100, memory=100, longest=50, mean=25.0, deviation=8.33" in shown
+    assert "longest=50 (1 to 1000000000), mean=25.0 (above 0 to 1000000000), dev" in shown
+    # Integers in the listing's form, so that it says of every number how large it may be.
+    assert "  m=4 (1 to 1000000), solvable=true, target=1000 (12 to 999999997)\n" in shown
 
 
 @pytest.mark.parametrize(
@@ -64,10 +68,10 @@ def test_the_listing_names_every_family(capsys: pytest.CaptureFixture[str]) -> N
         ([], "expected a FAMILY; --list names them"),
         (["nope"], "expected a family, found 'nope'; --list names them"),
         (["am1", "--seed", "x"], "argument --seed: invalid int value: 'x'"),
-        (["am1", "--seed", "-1"], "am1: seed: expected at least 0, found -1"),
+        (["am1", "--seed", "-1"], "am1: seed: expected 0 to 9223372036854775807, found -1"),
         (["am1", "--bogus"], "unrecognized arguments: --bogus"),
-        (["am1", "--set", "n=0"], "am1: n: expected at least 1, found 0"),
-        (["am1", "--set", "n"], "--set 'n': expected KEY=VALUE, each key once, from n, memory"),
+        (["am1", "--set", "n=0"], "am1: n: expected 1 to 1000000, found 0"),
+        (["am1", "--set", "n"], "--set 'n': expected KEY=VALUE, each key once, from n (1 to"),
         (["am1", "--set", "q=1"], "--set 'q=1': expected KEY=VALUE"),
         (["am1", "--set", "seed=1"], "--set 'seed=1': expected KEY=VALUE"),
         (["am1", "--set", "n=1", "--set", "n=2"], "--set 'n=2': expected KEY=VALUE"),
@@ -75,7 +79,10 @@ def test_the_listing_names_every_family(capsys: pytest.CaptureFixture[str]) -> N
         (["am1", "--set", "n=\n"], "--set 'n=\\n': Input should be a valid integer"),
         (["late-burst", "--set", "variant=z"], "--set 'variant=z': Input should be"),
         (["planted", "--set", "online=maybe"], "--set 'online=maybe': Input should be"),
-        (["uniform", "--set", "memory=9999999999"], "uniform: memory: Input should be less"),
+        (
+            ["uniform", "--set", "memory=9999999999"],
+            "uniform: memory: expected 1 to 1000000000,",
+        ),
         (["uniform", "--set", "memory=99"], "uniform: memory: expected at least 2 * longest"),
         (
             ["uniform", "--out", "/no/such/folder/x.json"],
@@ -95,6 +102,83 @@ def test_bad_usage_is_one_line_and_exit_2(
     assert shown.out == ""
     assert shown.err.startswith(f"python -m instances.generate: {message}")
     assert shown.err.count("\n") == 1
+
+
+#: What someone may type for a number, from less than nothing to what no computer holds.
+EXTREMES = ["0", "-1", "1", "0.5", "2147483648", "9223372036854775808", "9" * 400, "9" * 5000]
+EXTREMES += ["1e-9", "5e-324", "1e9", "1e308", "-1e308", "inf", "nan", "None", ""]
+
+
+def _parameters() -> list[tuple[str, str]]:
+    """Return every parameter of every family."""
+    return [
+        (name, key)
+        for name, family in families().items()
+        for key in inspect.signature(family.generate).parameters
+    ]
+
+
+@pytest.mark.parametrize(("name", "parameter"), _parameters())
+def test_extreme_values_are_drawn_or_refused_at_once(
+    name: str, parameter: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever stands for a number, there is an instance or one line, and never a long wait."""
+    limits = ranges(families()[name].generate)
+    values = list(EXTREMES)
+    if parameter in limits and limits[parameter].largest != MAX_REQUESTS:
+        # The ends of the range; a million requests are allowed and take seconds.
+        values += [str(limits[parameter].least), str(limits[parameter].largest)]
+    for value in values:
+        option = ["--seed", value] if parameter == "seed" else ["--set", f"{parameter}={value}"]
+        code = main([name, *option])
+        shown = capsys.readouterr()
+        if code == 0:
+            assert len(json.loads(shown.out)["requests"]) <= MAX_REQUESTS
+        else:
+            assert (code, shown.out) == (2, "")
+            assert shown.err.count("\n") == 1
+            assert len(shown.err) < 1000
+
+
+def test_every_number_has_a_range() -> None:
+    """What --list shows without a range is a switch or a word."""
+    for name, key in _parameters():
+        if key not in ranges(families()[name].generate):
+            assert key in ("solvable", "online", "variant")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        # 10^9 requests, or as many as two parameters make together.
+        (["uniform", "n=1000000000"], "n: expected 1 to 1000000, found 1000000000"),
+        (["am2", "rate=1e308"], "rate: expected above 0 to 1000000, found 1e+308"),
+        (["am2", "rate=1e5", "rounds=11"], "expected at most 1000000 requests, found 1100000"),
+        # waves * width, 3m, a * u + b * l with b = isqrt(a * a * u // l) = 200,000.
+        (["planted", "waves=500000", "width=3"], "expected at most 1000000 requests, found 1500"),
+        (["three-partition", "m=500000"], "expected at most 1000000 requests, found 1500000"),
+        (["amax-trap", "short_batches=100000"], "expected at most 1000000 requests, found 1200000"),
+        # M + M * isqrt(isqrt(M)), M + M * isqrt(M), 1 + M // 2, M // 8.
+        (["mcsf-trap", "memory=100000"], "expected at most 1000000 requests, found 1800000"),
+        (["total-trap", "memory=10000"], "expected at most 1000000 requests, found 1010000"),
+        (["late-burst", "memory=2000000"], "expected at most 1000000 requests, found 1000001"),
+        (
+            ["late-burst", "memory=80000000", "variant=theorem-6.2"],
+            "expected at most 1000000 requests, found 10000001",
+        ),
+        (
+            ["binomial", "n=3000", "longest=10000", "memory=20000"],
+            "expected at most 20000000 for n * longest, found 30000000",
+        ),
+    ],
+)
+def test_what_has_no_end_is_refused_at_once(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Requests are counted before any is drawn."""
+    name, *values = arguments
+    assert main([name, *(word for value in values for word in ("--set", value))]) == 2
+    assert f"{name}: {message}" in capsys.readouterr().err
 
 
 def test_a_reader_that_stops_early_sees_no_complaint() -> None:

@@ -54,7 +54,7 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     """Two options do not name one file, also where it is not there yet, nor differ by case only."""
     (tmp_path / "later.svg").symlink_to(tmp_path / "a.svg")
     for one, other in (("a.svg", "a.svg"), ("a.svg", "A.SVG"), ("a.svg", "later.svg")):
-        with pytest.raises(OutputError, match="--plot .* is the same file as --out"):
+        with pytest.raises(OutputError, match=r"--plot .* is the same file as --out"):
             check_apart({"--out": tmp_path / one, "--plot": tmp_path / other})
     check_apart({"--out": tmp_path / "a.json", "--plot": tmp_path / "a.svg", "--model": None})
 
@@ -92,15 +92,19 @@ def test_places_that_cannot_be_written(
         check_outputs({"--out": path})
 
 
+def _nothing(root: Path) -> None:
+    del root
+
+
 @pytest.mark.parametrize(
     ("prepare", "inputs", "reason"),
     [
         (lambda root: root.write_text(""), [], "File exists"),
         (lambda root: (root / "README.md").mkdir(parents=True), [], "expected a file at"),
         (lambda root: (root.mkdir(), (root / "tables").touch()), [], "expected a folder at"),
-        (lambda root: None, ["README.md"], "is an input"),
-        (lambda root: None, ["tables/deep/a.json"], "is an input"),
-        (lambda root: None, ["a.json"], None),
+        (_nothing, ["README.md"], "is an input"),
+        (_nothing, ["tables/deep/a.json"], "is an input"),
+        (_nothing, ["a.json"], None),
     ],
 )
 def test_folders_for_outputs(

@@ -10,6 +10,7 @@ from instances import write_instance
 from instances.families import families
 from runs.suites import Section, SuiteError, load, read_suite, suites
 from runs.suites.sources import draw_source, file_source
+from runs.sweep.inputs import InputError, Wishes, read_inputs
 from runs.sweep.methods import read_methods
 from runs.sweep.plan import plan
 
@@ -128,12 +129,37 @@ def test_the_library_as_a_glob_holds_instances_only() -> None:
         (HEAD + 'instances = [{family = "am1", seeds = [2, 2]}]', "seeds of 'am1'"),
         (HEAD + 'instances = [{family = "am1", seeds = [2]}]', "instances.0.seeds: "),
         (HEAD.replace('["svf"]', '["svf", "svf"]') + 'instances = ["tiny/*.json"]', "'svf' stands"),
+        (HEAD + "instances = " + "[" * 5000 + "]" * 5000, "found too deep a nesting"),
+        (HEAD + "instances = " + "{a=" * 3000 + "1" + "}" * 3000, "found too deep a nesting"),
+        (HEAD + "instances = []\nseeds = " + "1" * 5000, "Exceeds the limit (4300 digits)"),
+        (HEAD + 'instances = ["tiny/*.json"]\ntime_limit = 1e10', "section 'p', time_limit: "),
+        (HEAD + 'instances = ["tiny/*.json"]\nmemory_limit = inf', "section 'p', memory_limit: "),
+        # 2^31 - 1 instances would take hours and all memory before the first run.
+        (
+            HEAD + 'instances = [{family = "am1", seeds = [0, 2147483647]}]',
+            "seeds of 'am1': expected at most 100000 draws, found 2147483647",
+        ),
+        (
+            HEAD + 'instances = [{family = "am1", set = {n = 1000000000}}]',
+            "family 'am1', n: expected 1 to 1000000, found 1000000000",
+        ),
+        (HEAD + 'instances = ["' + "x" * 2000 + '"]', "section 'p', instances: "),
         (HEAD.replace('"p"', '"a b"') + 'instances = ["tiny/*.json"]', "name: "),
     ],
 )
 def test_faults_are_one_line(tmp_path: Path, text: str, told: str) -> None:
     """What is wrong with a file is said in one line with the section and the key."""
     assert told in _refused(tmp_path, text)
+
+
+def test_a_million_runs_are_refused(tmp_path: Path) -> None:
+    """Instances, methods and seeds multiplied are counted before anything is drawn or read."""
+    # 60,000 instances of two methods with nine seeds: 1,080,000 runs.
+    text = HEAD.replace('["svf"]', '["svf", "a-random"]')
+    text += 'instances = [{family = "am1", seeds = [0, 60000]}]\nseeds = 9\n'
+    with pytest.raises(InputError, match="expected at most 1000000 runs at once, found 1080000"):
+        read_inputs([str(_write(tmp_path, text))], Wishes())
+    assert len(read_inputs([str(_write(tmp_path, text))], Wishes(seeds=1))) == 1
 
 
 def test_sections_have_names_of_their_own(tmp_path: Path) -> None:
@@ -181,7 +207,7 @@ def test_an_instance_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
 def test_a_draw_that_the_family_refuses_is_a_fault() -> None:
     """A parameter out of its range shows when the instance is drawn, and stops nothing."""
     loaded = load(draw_source("am1", 0, {"n": 0}))
-    assert (loaded.instance, loaded.fault) == (None, "n: expected at least 1, found 0")
+    assert (loaded.instance, loaded.fault) == (None, "n: expected 1 to 1000000, found 0")
 
 
 def test_names_of_draws_tell_their_parameters() -> None:

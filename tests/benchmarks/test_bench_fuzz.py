@@ -1,0 +1,375 @@
+"""Every reader on damaged files: a documented exit code and one line, never a traceback.
+
+In the test run some dozens of files for each reader.  ``pytest tests/benchmarks/test_bench_fuzz.py
+--benchmark-enable --benchmark-only`` takes 3,000 for each, for about half an hour, and
+prints how many were refused and the longest time that one took.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shutil
+import sqlite3
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import pandas as pd
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+import reports.build
+from formulations.bounds.certificate import certificate_document
+from instances import Instance, read_instance
+from instances.files import instance_document
+from instances.library import FOLDER
+from instances.usage import complain
+from reports.references import contradictions, references
+from reports.rows import prepare
+from runs.best_known import __main__ as best_known
+from runs.best_known.entry import ENTRIES
+from runs.best_known.files import digest, read_certificate_file
+from runs.best_known.verify import LibraryInstance
+from runs.store import Store
+from runs.store.export import ExportError, export_rows, read_rows
+from runs.suites import SuiteError, suites
+from runs.sweep.inputs import InputError, Wishes, read_inputs
+from runs.sweep.task import Finished
+from schedules import check, read_schedule
+from schedules.files import schedule_document
+from tests.mutations import VALUES, damaged_bytes, damaged_document, damaged_json, draws
+from tests.reports.synthetic import record
+
+MANY, FEW = 3000, 15
+#: Small instances of the library whose certificates are of every kind: volumes, prices, patterns.
+NAMES = {"tiny_handover": "tiny/handover.json", "tiny_equal_four": "tiny/equal_four.json"}
+NAMES |= {"planted_online_100": "planted/planted_online_100.json"}
+
+
+@dataclass
+class Tally:
+    """What became of the files: exit codes, and the longest time (seconds)."""
+
+    codes: Counter[int] = field(default_factory=Counter)
+    longest: float = 0.0
+
+
+Run = Callable[[], int]
+#: Damages a file by the draws that it is given.
+Damage = Callable[[Random], None]
+
+
+def _fuzz(number: int, damage: Damage, run: Run, documented: set[int]) -> Tally:
+    """Damage the file and run the command on it, so many times."""
+    tally = Tally()
+    for position, draw in enumerate(draws(number)):
+        damage(draw)
+        shown, complaint = io.StringIO(), io.StringIO()
+        started = time.monotonic()
+        try:
+            with (
+                contextlib.redirect_stdout(shown),
+                contextlib.redirect_stderr(complaint),
+                warnings.catch_warnings(),
+            ):
+                # A library's warning would be a line of its own on standard error.
+                warnings.simplefilter("error")
+                code = run()
+        except Exception as error:
+            raise AssertionError(f"file {position}: {error!r}") from error
+        tally.longest = max(tally.longest, time.monotonic() - started)
+        tally.codes[code] += 1
+        lines = complaint.getvalue().splitlines()
+        assert code in documented, (position, code)
+        assert all(line.isprintable() and len(line) < 1000 for line in lines), position
+        # A verdict goes to standard output, as that of the checker does.
+        assert bool(code) == bool(lines or shown.getvalue().strip()) or code == 0, position
+    return tally
+
+
+def _measure(benchmark: BenchmarkFixture, damage: Damage, run: Run, documented: set[int]) -> Tally:
+    number = MANY if benchmark.enabled else FEW
+    tally: Tally = benchmark.pedantic(_fuzz, (number, damage, run, documented), rounds=1)
+    told = ", ".join(f"{count} of {code}" for code, count in sorted(tally.codes.items()))
+    benchmark.extra_info["exit codes"] = told
+    benchmark.extra_info["longest, seconds"] = tally.longest
+    return tally
+
+
+def _library() -> dict[str, LibraryInstance]:
+    found = {}
+    for file in NAMES.values():
+        instance = read_instance(FOLDER / file)
+        found[instance.sha256] = LibraryInstance(file, instance)
+    return found
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The registry of three instances of the library, which verifies."""
+    folder = tmp_path / "registry"
+    monkeypatch.setattr(best_known, "library_by_hash", _library)
+    for kind in ("schedules", "bounds"):
+        (folder / "best_known" / kind).mkdir(parents=True)
+        for name in NAMES:
+            file = f"best_known/{kind}/{name}.json"
+            shutil.copy(FOLDER / file, folder / file)
+    shutil.copy(FOLDER / "best_known.schema.json", folder)
+    document = json.loads((FOLDER / "best_known.json").read_text())
+    entries = {entry["instance"]: entry for entry in document["instances"]}
+    # In the library's order, which the loop above may not be.
+    document["instances"] = [entries[found.instance.name] for found in _library().values()]
+    _write_registry(folder, document)
+    return folder
+
+
+def _write_registry(folder: Path, document: object) -> None:
+    """Write a registry, with the digest of its entries where they have one."""
+    if isinstance(document, dict):
+        with contextlib.suppress(ValueError):
+            document["digest"] = digest(ENTRIES.validate_python(document["instances"]))
+    (folder / "best_known.json").write_text(json.dumps(document))
+
+
+def _verify(folder: Path) -> Run:
+    return lambda: best_known.main(["--check", "--folder", str(folder)])
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    """An instance and a schedule of it, both valid."""
+    instance, schedule = tmp_path / "instance.json", tmp_path / "schedule.json"
+    shutil.copy(FOLDER / "tiny/some_predictions.json", instance)
+    shutil.copy(FOLDER / "best_known/schedules/tiny_some_predictions.json", schedule)
+    assert check.main([str(instance), str(schedule)]) == 0
+    return instance, schedule
+
+
+@pytest.mark.parametrize("damaged", ["instance", "schedule"])
+def test_the_checker(damaged: str, pair: tuple[Path, Path], benchmark: BenchmarkFixture) -> None:
+    """Instances and schedules of any kind are judged: valid, malformed or infeasible."""
+    path = pair[0] if damaged == "instance" else pair[1]
+    document = json.loads(path.read_text())
+    # What policies that evict and keep add, so that it is damaged, too.
+    extra = {"attempts": [[[0, 1]], *[[]] * 5], "kept": [[0, 1], *[[0]] * 5]}
+    larger = document | extra
+
+    def damage(draw: Random) -> None:
+        chosen = larger if damaged == "schedule" and draw.random() < 0.5 else document
+        path.write_bytes(damaged_json(chosen, draw))
+
+    tally = _measure(benchmark, damage, lambda: check.main([*map(str, pair)]), {0, 10, 21})
+    assert tally.codes[10] > 0
+
+
+def test_suites(tmp_path: Path, benchmark: BenchmarkFixture) -> None:
+    """Suites are read, or refused in one line, with all that they draw counted before."""
+    path = tmp_path / "mine.toml"
+    texts = [file.read_bytes() for file in suites().values()]
+
+    def run() -> int:
+        try:
+            read_inputs([str(path)], Wishes())
+        except (SuiteError, InputError) as error:
+            complain("evaluate.py", error)
+            return 2
+        return 0
+
+    def damage(draw: Random) -> None:
+        path.write_bytes(damaged_bytes(draw.choice(texts), draw))
+
+    _measure(benchmark, damage, run, {0, 2})
+
+
+def test_the_registry(registry: Path, benchmark: BenchmarkFixture) -> None:
+    """A registry is verified or every fault of it named, also with a digest that fits."""
+    run = _verify(registry)
+    assert run() == 0
+    document = json.loads((registry / "best_known.json").read_text())
+
+    def damage(draw: Random) -> None:
+        if draw.random() < 0.5:
+            _write_registry(registry, damaged_document(document, draw))
+        else:
+            (registry / "best_known.json").write_bytes(damaged_json(document, draw))
+
+    _measure(benchmark, damage, run, {0, 1, 2})
+
+
+@pytest.mark.parametrize("kind", ["bounds", "schedules"])
+def test_the_registrys_proofs(kind: str, registry: Path, benchmark: BenchmarkFixture) -> None:
+    """Certificates and schedules of the registry prove their values or are named."""
+    files = {
+        path: json.loads(path.read_text()) for path in (registry / "best_known" / kind).iterdir()
+    }
+
+    def damage(draw: Random) -> None:
+        for path, document in files.items():
+            path.write_text(json.dumps(document))
+        path = draw.choice(sorted(files))
+        path.write_bytes(damaged_json(files[path], draw))
+
+    _measure(benchmark, damage, _verify(registry), {0, 1, 2})
+
+
+def _runs() -> list[Finished]:
+    """Return runs of instances of the library with their schedules and certificates."""
+    found = []
+    for number, (name, each) in enumerate(zip(NAMES, _library().values(), strict=True)):
+        instance = each.instance
+        found.append(_finished(name, instance, number))
+    return found
+
+
+def _finished(name: str, instance: Instance, number: int) -> Finished:
+    schedule = read_schedule(FOLDER / f"best_known/schedules/{name}.json")
+    certificate = read_certificate_file(FOLDER / f"best_known/bounds/{name}.json", instance)
+    row = record(
+        instance=name,
+        instance_sha256=instance.sha256,
+        n=len(instance),
+        memory=instance.memory,
+        method=("cpsat", "highs:ilp-sparse", "svf")[number],
+        status="feasible",
+        tel=schedule.tel,
+        lower_bound=certificate.value,
+        bound_source=certificate.kind,
+        incumbents=[(0.5, schedule.tel + 1), (1.0, schedule.tel)],
+        bounds=[(0.25, 1), (1.0, certificate.value)],
+        versions={"python": "3.11"},
+        command=["evaluate.py"],
+    )
+    documents = certificate_document(certificate), instance_document(instance)
+    return Finished(row, schedule_document(schedule), *documents)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store of three runs, all in one file."""
+    path = tmp_path / "runs.sqlite"
+    with contextlib.closing(Store(path)) as opened:
+        opened.put_all(_runs())
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")
+    return path
+
+
+def _rows_of(path: Path) -> Run:
+    """Read rows and compute what every report begins with."""
+
+    def run() -> int:
+        try:
+            rows = prepare(read_rows(path))
+        except ExportError as error:
+            complain("reports.build", error)
+            return 2
+        references(rows)
+        contradictions(rows)
+        return 0
+
+    return run
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_exported_rows(
+    suffix: str, store: Path, tmp_path: Path, benchmark: BenchmarkFixture
+) -> None:
+    """Exported rows are read with all their columns, or refused in one line."""
+    path = tmp_path / f"rows{suffix}"
+    frame = read_rows(store)
+    export_rows(frame, path)
+    good = path.read_bytes()
+    flat = pd.read_csv(path, dtype=str, keep_default_na=False) if suffix == ".csv" else None
+
+    def damage(draw: Random) -> None:
+        if flat is None or draw.random() < 0.5:
+            path.write_bytes(damaged_bytes(good, draw))
+            return
+        changed = flat.copy()
+        for _ in range(draw.randint(1, 3)):
+            value = draw.choice(VALUES)
+            with contextlib.suppress(ValueError):
+                text = value if isinstance(value, str) else json.dumps(value)
+                place = draw.randrange(len(changed)), draw.randrange(len(changed.columns))
+                changed.iat[place] = text.encode("utf-8", "replace").decode()
+        changed.to_csv(path, index=False)
+
+    _measure(benchmark, damage, _rows_of(path), {0, 2})
+
+
+def _merge(store: Path, registry: Path) -> Run:
+    return lambda: best_known.main(["--store", str(store), "--check", "--folder", str(registry)])
+
+
+def test_stores_damaged_by_bytes(store: Path, registry: Path, benchmark: BenchmarkFixture) -> None:
+    """Of a file that was a store, what can be read is; else one line says that it is damaged."""
+    run = _merge(store, registry)
+    good = store.read_bytes()
+    assert run() in (0, 1)
+
+    def damage(draw: Random) -> None:
+        for beside in store.parent.glob(f"{store.name}-*"):
+            beside.unlink()
+        cut = draw.randrange(len(good)) if draw.random() < 0.2 else len(good)
+        store.write_bytes(damaged_bytes(good, draw)[:cut])
+
+    _measure(benchmark, damage, run, {0, 1, 2, 5})
+
+
+def test_stores_damaged_by_values(store: Path, registry: Path, benchmark: BenchmarkFixture) -> None:
+    """Columns that hold what they should not, and proofs that are none, are told by their run."""
+    good = store.read_bytes()
+
+    def damage(draw: Random) -> None:
+        store.write_bytes(good)
+        with contextlib.closing(sqlite3.connect(store)) as connection:
+            table = draw.choice(["runs", "runs", "proofs", "instances"])
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            column = draw.choice(columns)
+            (old,) = connection.execute(f"SELECT {column} FROM {table} LIMIT 1").fetchone()
+            new: object = draw.choice(VALUES)
+            if isinstance(old, bytes):
+                new = damaged_bytes(old, draw)
+            elif not isinstance(new, str | int | float) or abs(_size(new)) > 2**62:
+                new = json.dumps(new)
+            with contextlib.suppress(sqlite3.Error, UnicodeEncodeError):
+                connection.execute(f"UPDATE OR IGNORE {table} SET {column} = ?", (new,))
+                connection.commit()
+
+    merge, rows = _merge(store, registry), _rows_of(store)
+
+    def run() -> int:
+        return merge() or rows()
+
+    _measure(benchmark, damage, run, {0, 1, 2, 5})
+
+
+def _size(value: object) -> float:
+    return value if isinstance(value, int | float) else 0
+
+
+def test_whole_reports_of_damaged_rows(
+    store: Path, tmp_path: Path, benchmark: BenchmarkFixture
+) -> None:
+    """A report is built of whatever the rows hold: few of them, since each takes seconds."""
+    path, out = tmp_path / "rows.csv", tmp_path / "report"
+    export_rows(read_rows(store), path)
+    flat = pd.read_csv(path, dtype=str, keep_default_na=False)
+
+    def damage(draw: Random) -> None:
+        changed = flat.copy()
+        for _ in range(3):
+            place = draw.randrange(len(changed)), draw.randrange(len(changed.columns))
+            changed.iat[place] = draw.choice(["", "0", "-1", "1e9", "nan", "[]", "{}", "99999999"])
+        changed.to_csv(path, index=False)
+
+    number = 100 if benchmark.enabled else 2
+    run: Run = lambda: reports.build.main(["--store", str(path), "--out", str(out)])  # noqa: E731
+    tally = benchmark.pedantic(_fuzz, (number, damage, run, {0, 2, 5}), rounds=1)
+    benchmark.extra_info["longest, seconds"] = tally.longest
