@@ -121,6 +121,28 @@ def test_the_time_limit_holds_for_policies_too(solve: Command, tmp_path: Path) -
     assert "not run to its end: time limit" in table.stdout
 
 
+def test_the_seconds_that_are_told(small: Path, solve: Command) -> None:
+    """No more than the caller has measured: the start is known to a hundredth of a second."""
+    for _ in range(3):
+        began = time.monotonic()
+        result = solve(small, "--policy", "svf")
+        assert float(_summary(result.stdout)["seconds"]) <= time.monotonic() - began + 0.02
+
+
+def test_a_file_too_large_for_the_limit(solve: Command, tmp_path: Path) -> None:
+    """Nobody waits for the end of the reading: exit 4 and one line."""
+    path = tmp_path / "large.json"
+    request = '{"id": %d, "arrival": 0, "prompt": 1, "output": 1}'
+    requests = ",".join(request % number for number in range(600_000))
+    head = '{"schema": "kvopt.instance/1", "name": "large", "memory": 9, "requests": ['
+    path.write_text(f"{head}{requests}]}}")
+    started = time.monotonic()
+    result = solve(path, "--policy", "svf", "--time-limit", "0.2")
+    assert time.monotonic() - started < 0.2 * 1.1 + 2
+    assert (result.returncode, result.stdout) == (4, "")
+    assert result.stderr == "solve.py: no schedule within the time limit of 0.2 s\n"
+
+
 def test_an_endless_loop_is_reported(solve: Command) -> None:
     """alpha-greedy without protection loops for ever: said in a note, exit 4, no traceback."""
     path = ROOT / "instances" / "uniform_100.json"
