@@ -41,11 +41,9 @@ EXIT_REFUSED = 5
 
 #: Seconds kept back for the last checks.
 RESERVE_SECONDS = 0.3
-#: A method that looks at the clock is killed when it exceeds the limit by this share and these
-#: seconds; the whole command, while it reads a file that is too large for the limit, say, a bit
-#: later.
-KILL_SHARE, KILL_SECONDS = 0.05, 0.3
-BARK_SHARE, BARK_SECONDS = 0.1, 1.2
+#: The method is killed when it exceeds the limit by this share and these seconds, and the whole
+#: command, while it reads a file that is too large for the limit, say, a bit later.
+OVER_SHARE, KILL_SECONDS, BARK_SECONDS = 0.1, 0.9, 1.3
 
 
 def main(
@@ -99,7 +97,7 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:
         print(listing())
         return EXIT_OK
     watchdog.bark_at(
-        started + (1 + BARK_SHARE) * options.time_limit + BARK_SECONDS,
+        started + (1 + OVER_SHARE) * options.time_limit + BARK_SECONDS,
         EXIT_NO_SCHEDULE,
         f"solve.py: no schedule within the time limit of {options.time_limit:g} s",
     )
@@ -127,10 +125,6 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:
 def _solve(
     instance: Instance, method: Method, options: argparse.Namespace, started: float
 ) -> Supervised:
-    deadline = started + options.time_limit - RESERVE_SECONDS
-    grace = 0.0
-    if method.looks_at_the_clock:
-        grace = RESERVE_SECONDS + KILL_SHARE * options.time_limit + KILL_SECONDS
     task = Task(
         instance=instance,
         name=instance.name,
@@ -139,11 +133,12 @@ def _solve(
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
         threads=options.threads or usable_cores(),
-        deadline=deadline,
+        deadline=started + options.time_limit - RESERVE_SECONDS,
         prove_anyway=False,
     )
     lines = ProgressLines(sys.stdout, started, options.quiet)
-    return supervise(task, math.inf, kill_at=deadline + grace, listen=lines)
+    kill_at = started + (1 + OVER_SHARE) * options.time_limit + KILL_SECONDS
+    return supervise(task, math.inf, kill_at=kill_at, listen=lines)
 
 
 def _print_table(
