@@ -43,7 +43,7 @@ def build_model(instance: Instance, windows: Windows) -> _parts.Model:
         for t in range(windows.earliest[i] + 1, windows.latest[i] + request.output + 1)
     ]
     model.y = pyo.Var(live, domain=pyo.Binary)
-    model.held = pyo.Var(live, bounds=lambda _, i, t: (0, requests[i].peak))
+    model.held = pyo.Var(live, bounds=lambda _, i, __: (0, requests[i].peak))
     model.p = pyo.Var(model.I, bounds=lambda _, i: (0, windows.latest[i]))
 
     def window(i: int) -> range:

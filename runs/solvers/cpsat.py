@@ -10,7 +10,7 @@ from ortools.sat.python import cp_model
 
 from runs.job import Job, Report
 from runs.solvers.loading import load_formulation
-from runs.solvers.size import too_large
+from runs.solvers.size import exact_as_floats, too_large
 
 
 def solve(job: Job, report: Report) -> None:
@@ -28,12 +28,17 @@ def solve(job: Job, report: Report) -> None:
     solver.parameters.max_time_in_seconds = max(job.seconds - report.elapsed(), 0.01)
     solver.parameters.num_workers = job.threads
     solver.parameters.random_seed = job.seed
-    solver.best_bound_callback = lambda bound: _send_bound(report, bound)
+    exact = exact_as_floats(windows.latest)
+    if exact:
+        solver.best_bound_callback = lambda bound: _send_bound(report, bound)
+    else:
+        report("note", text="no bound of CP-SAT is taken: its rounds are too large to be exact")
     status = solver.solve(model, _Incumbents(report, starts))
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         report("schedule", starts=[solver.value(start) for start in starts])
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE, cp_model.UNKNOWN):
-        _send_bound(report, solver.best_objective_bound)
+        if exact:
+            _send_bound(report, solver.best_objective_bound)
     else:
         report("error", text=f"CP-SAT says {solver.status_name(status)} of a feasible instance")
     report(

@@ -24,7 +24,7 @@ def solve(job: Job, report: Report) -> None:
     # Of any other name Pyomo's factory looks for a program, and would run it.
     listed = not job.solver.startswith("_") and job.solver in pyo.SolverFactory
     engine = pyo.SolverFactory(job.solver) if listed else None
-    if not _available(engine):
+    if engine is None or not _available(engine):
         what = "is not installed" if listed else "is not one that Pyomo lists"
         report(
             "unavailable",
@@ -65,7 +65,7 @@ def solve(job: Job, report: Report) -> None:
 
 def _available(engine: Any) -> bool:
     try:
-        return bool(engine is not None and engine.available(exception_flag=False))
+        return bool(engine.available(exception_flag=False))
     except (ApplicationError, NameError, AttributeError, RuntimeError):
         return False
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import psutil
 
 #: Measured on models with 10^5 to 5·10^6 entries: Pyomo, its compiled matrix and HiGHS together
 #: take about this many bytes an entry.
 BYTES_PER_ENTRY = 400
+#: Integers up to this have a floating-point number of their own.
+EXACT_UP_TO = 2**53
+
+
+def exact_as_floats(latest: Iterable[int]) -> bool:
+    """Tell whether sums of start rounds up to the latest ones are exact in floating point."""
+    return sum(latest) <= EXACT_UP_TO
 
 
 def too_large(entries: int, memory_limit: float | None) -> str | None:

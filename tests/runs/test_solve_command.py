@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -55,11 +56,23 @@ def test_every_mip_formulation_runs(formulation: str, small: Path, solve: Comman
     assert ("LP relaxation" in rows) == formulation.startswith("lp")
 
 
-@pytest.mark.parametrize(("solver", "program"), [("glpk", "glpsol"), ("cbc", "cbc")])
-def test_solvers_that_pyomo_finds(solver: str, program: str, small: Path, solve: Command) -> None:
+@pytest.mark.parametrize(
+    ("solver", "needed"),
+    [
+        ("appsi_gurobi", "gurobipy"),
+        ("appsi_highs", "highspy"),
+        ("cbc", "cbc"),
+        ("glpk", "glpsol"),
+        ("gurobi_direct", "gurobipy"),
+        ("gurobi_persistent", "gurobipy"),
+        ("scip_direct", "pyscipopt"),
+        ("scip_persistent", "pyscipopt"),
+    ],
+)
+def test_solvers_that_pyomo_finds(solver: str, needed: str, small: Path, solve: Command) -> None:
     """Other solvers can be named where they are installed, and prove the same optimum."""
-    if shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed")
+    if shutil.which(needed) is None and find_spec(needed) is None:
+        pytest.skip(f"{needed} is not installed")
     result = solve(small, "--solver", solver)
     assert result.returncode == 0, result.stderr
     rows = _summary(result.stdout)
@@ -323,6 +336,8 @@ def test_an_infeasible_instance_is_exit_3(tmp_path: Path, solve: Command) -> Non
     "arguments",
     [
         ["--solver", "nonsense"],
+        # A program of that name, but no solver: Pyomo would run it.
+        ["--solver", "ls"],
         ["--policy", "nonsense"],
         ["--solver", "highs", "--formulation", "nonsense"],
         ["--solver", "highs", "--formulation", "cpsat"],
@@ -375,6 +390,24 @@ def test_write_model(suffix: str, small: Path, solve: Command, tmp_path: Path) -
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
     )
     assert round(float(result.stdout)) == 12
+
+
+@pytest.mark.parametrize("formulation", ["ilp-strong", "ilp-xy"])
+@pytest.mark.parametrize(("suffix", "reading"), [("mps", "--freemps"), ("lp", "--lp")])
+def test_glpk_reads_the_model(
+    suffix: str, reading: str, formulation: str, small: Path, solve: Command, tmp_path: Path
+) -> None:
+    """GLPK, which knows no section that says minimise, reads both formats and finds 12."""
+    if shutil.which("glpsol") is None:
+        pytest.skip("glpsol is not installed")
+    path, answer = tmp_path / f"model.{suffix}", tmp_path / "answer.txt"
+    assert solve(small, "--write-model", path, "--formulation", formulation).returncode == 0
+    command = ["glpsol", reading, str(path), "--write", str(answer)]
+    subprocess.run(command, capture_output=True, check=True)
+    # "s mip ROWS COLUMNS o VALUE": o stands for optimal.
+    said = next(line for line in answer.read_text().splitlines() if line.startswith("s mip"))
+    assert said.split()[4] == "o"
+    assert round(float(said.split()[5])) == 12
 
 
 def test_models_too_large_are_not_built(tmp_path: Path, solve: Command) -> None:
