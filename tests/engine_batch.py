@@ -131,7 +131,7 @@ def _run(jobs: list[Job]) -> list[list[dict]]:  # type: ignore[type-arg]
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def _main() -> None:
+def main() -> None:
     """Read jobs from standard input, one a line; write the events of each as one line."""
     for line in sys.stdin:
         job = Job.from_line(line)
@@ -142,4 +142,4 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    main()

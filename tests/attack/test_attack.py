@@ -1,0 +1,144 @@
+"""The randomised attack on a few instances: it passes, it can fail, and it can be resumed.
+
+``python -m tests.attack`` is the whole of it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from formulations.registry import formulations
+from formulations.spec import read_formulation
+from heuristics.registry import policies
+from instances import Instance, Request
+from runs.policy import read_policy_call
+from schedules import check_schedule, make_schedule
+from tests.attack.__main__ import main, report, run
+from tests.attack.child import Child, ChildError
+from tests.attack.choices import draw_formulation, draw_policy, switches
+from tests.attack.judge import judge
+from tests.attack.rows import Rows, RowsError
+from tests.attack.shapes import draw_instance
+from tests.oracles.best_first import best_first_optimum
+from tests.oracles.brute_force import brute_force_optimum
+
+#: Two requests (0, 3), M = 5: at time 3 the first holds 3, so the second starts at 1 or later, and
+#: OPT = 3 + 4.
+TWO = Instance("two", 5, (Request(0, 0, 0, 3), Request(1, 0, 0, 3)))
+
+
+def test_two_oracles_agree() -> None:
+    """Best-first search over rounds and start by start give one optimum, and its schedule."""
+    hard = 0
+    for seed in range(150):
+        instance = draw_instance(random.Random(seed), "drawn")
+        found = best_first_optimum(instance)
+        assert found is not None
+        optimum, starts = found
+        schedule = make_schedule(instance, list(starts), "oracle")
+        assert check_schedule(instance, schedule).valid
+        assert optimum == schedule.tel == brute_force_optimum(instance)
+        hard += optimum > sum(request.output for request in instance.requests)
+    # In most of them the requests are in each other's way.
+    assert hard > 60
+
+
+def test_every_method_and_switch_is_drawn() -> None:
+    """All formulations, both values of every switch and all policies come, and can be read."""
+    draws = random.Random(0)
+    methods = [draw_formulation(draws) for _ in range(1500)]
+    covered = {each for method in methods for each in switches(method)}
+    for name, formulation in formulations().items():
+        assert name in covered
+        for option in formulation.options:
+            if isinstance(option.default, bool):
+                assert {f"{name} {option.name}={word}" for word in ("yes", "no")} <= covered
+    assert all(read_formulation(method) for method in methods)
+    calls = [read_policy_call(*draw_policy(draws)) for _ in range(1500)]
+    assert {call.policy.name for call in calls} == set(policies())
+
+
+def test_a_few_instances_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No fault in a handful, with every engine; a run that was torn off is taken up again."""
+    path = tmp_path / "rows.jsonl"
+    rows = Rows(path, 5)
+    run(rows, 5, 6, 2, commands=False)
+    whole = path.read_bytes()
+    # A kill while the last row was written.
+    path.write_bytes(whole[:-20])
+    again = Rows(path, 5)
+    assert len(again.found) == 5
+    (lost,) = set(range(6)) - set(again.found)
+    run(again, 5, 6, 1, commands=False)
+    assert len(path.read_bytes().splitlines()) == 7
+    drawn = ("instance", "optimum")
+    assert [again.found[lost][key] for key in drawn] == [rows.found[lost][key] for key in drawn]
+    assert report(again, 5) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith("no fault")
+
+
+def test_a_lying_engine_is_caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where every bound is one too high, the verdict says so and the exit code is 1."""
+    rows = Rows(tmp_path / "rows.jsonl", 5)
+    run(rows, 5, 3, 1, commands=False, engine=("-m", "tests.attack.liar"))
+    assert report(rows, 5) == 1
+    said = capsys.readouterr().out
+    assert "above the optimum" in said
+    assert "status error" in said
+
+
+def _event(kind: str, **data: Any) -> dict[str, Any]:
+    return {"kind": kind, "seconds": 0.0, "data": data}
+
+
+def test_every_kind_of_fault_is_named() -> None:
+    """Bounds, relaxations, certificates, schedules and errors, each alone."""
+    proof = {"kind": "prices", "value": 7}
+    wrong = {
+        "above the optimum": _event("bound", value=8, source="x"),
+        "relaxation 7.1": _event("relaxation", value=7.1, expected_starts=[0, 1]),
+        "proves 6": _event("bound", value=7, source="x", certificate=proof),
+        "is refused": _event("bound", value=7, source="x", certificate={"kind": "?"}),
+        "checker refuses": _event("schedule", starts=[0, 0]),
+        "says no": _event("error", text="no"),
+    }
+    for text, event in wrong.items():
+        found = judge(TWO, 7, [0, 3], "search", "layers", [event])["faults"]
+        assert any(text in fault for fault in found), (text, found)
+    # A claim of optimality of a schedule that is not, from an oracle's view.
+    found = judge(TWO, 7, [0, 3], "search", "layers", [_event("bound", value=9, source="x")])
+    assert any("status optimal with TEL 9" in fault for fault in found["faults"])
+    right = [_event("bound", value=7, source="x"), _event("schedule", starts=[0, 1])]
+    assert judge(TWO, 7, [0, 3], "search", "layers", right)["faults"] == []
+
+
+def test_children_that_hang_or_die_are_replaced() -> None:
+    """Each is named in one line, and the next question is answered."""
+    echo = Child("-c", "import sys\nfor line in sys.stdin: print(1 / int(line), flush=True)")
+    try:
+        assert echo.ask("2\n", 20) == "0.5\n"
+        with pytest.raises(ChildError, match="exit code 1: ZeroDivisionError"):
+            echo.ask("0\n", 20)
+        assert echo.ask("4\n", 20) == "0.25\n"
+    finally:
+        echo.close()
+    slow = Child("-c", "import time; time.sleep(60)")
+    with pytest.raises(ChildError, match=r"hangs: no answer within 0\.2 s"):
+        slow.ask("\n", 0.2)
+
+
+def test_bad_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows of another seed, or something else, are not written over."""
+    path = tmp_path / "rows.jsonl"
+    Rows(path, 1)
+    with pytest.raises(RowsError, match="expected"):
+        Rows(path, 2)
+    path.write_text(json.dumps(["something"]) + "\n", encoding="utf-8")
+    assert main(["--out", str(path), "--instances", "1"]) == 2
+    assert "expected" in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == '["something"]\n'
