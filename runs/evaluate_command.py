@@ -9,7 +9,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Generator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -246,15 +245,12 @@ def _open(location: str | None, *, readonly: bool) -> Store:
             DEFAULT_STORE.parent.mkdir(exist_ok=True)
         except OSError as error:
             raise StoreError(f"{DEFAULT_STORE.parent}: {error.strerror}") from None
-    where = DEFAULT_STORE if location is None else location
-    if readonly:
-        return Store(where, readonly=True)
-    try:
-        return Store(where)
-    except StoreError as error:
-        with suppress(StoreError):
-            return Store(where, readonly=True)
-        raise error
+    where = str(DEFAULT_STORE) if location is None else location
+    return Store(where, readonly=readonly or _is_protected(Path(where)))
+
+
+def _is_protected(file: Path) -> bool:
+    return file.is_file() and not all(os.access(each, os.W_OK) for each in (file, file.parent))
 
 
 def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sweep:

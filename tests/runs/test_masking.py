@@ -146,17 +146,18 @@ def test_what_is_no_store_never_becomes_a_file(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("location", ["host=h user=kvopt password=hidden", "", ":memory:"])
 @pytest.mark.parametrize(
-    ("command", "code"),
+    ("command", "location", "code"),
     [
-        (["evaluate.py", "instances/tiny/one_token.json", "--methods", "svf"], 6),
-        (["-m", "runs.best_known"], 2),
-        (["-m", "reports.build", "--out", "nowhere"], 2),
+        (["evaluate.py", "instances/tiny/one_token.json"], "host=h user=u password=hidden", 6),
+        (["evaluate.py", "instances/tiny/one_token.json"], "", 6),
+        (["evaluate.py", "instances/tiny/one_token.json"], ":memory:", 6),
+        (["-m", "runs.best_known"], "host=h user=u password=hidden", 2),
+        (["-m", "reports.build", "--out", "nowhere"], "host=h user=u password=hidden", 2),
     ],
 )
 def test_the_commands_refuse_it(
-    command: list[str], code: int, location: str, tmp_path: Path
+    command: list[str], location: str, code: int, tmp_path: Path
 ) -> None:
     """One line on standard error, the documented exit code, and nothing is made."""
     script = [str(ROOT / command[0]), str(ROOT / command[1])] if code == 6 else command[:2]
