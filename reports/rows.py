@@ -155,7 +155,9 @@ def _integers(source: pd.DataFrame, column: str) -> pd.Series:
     if pd.api.types.is_integer_dtype(values.dtype):
         return values.astype("Int64")
     numbers: Any = pd.to_numeric(values, errors="coerce").astype("Float64")
-    whole = numbers.where(np.isfinite(numbers.fillna(0)) & (numbers.fillna(0) % 1 == 0))
+    known = numbers.fillna(0)
+    # Beyond 2**53 a float does not tell one integer from the next; infinities are none.
+    whole = numbers.where((known.abs() <= 2.0**53) & (known % 1 == 0))
     integers: pd.Series = whole.astype("Int64")
     return integers
 

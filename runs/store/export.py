@@ -11,12 +11,12 @@ import io
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from instances.jsonfile import write_bytes
 from instances.telling import one_line
 from runs.masking import mask_command
-from runs.store.store import Store
+from runs.store.store import LARGEST, Store
 from runs.store.tables import RUNS
 
 if TYPE_CHECKING:
@@ -102,8 +102,9 @@ def read_rows(location: str | Path) -> pd.DataFrame:
         else:
             # As text: a method called NA is not a missing value, a name 007 not a number.
             frame = pd.read_csv(location, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise ExportError(f"{location}: {' '.join(str(error).split())[:300]}") from None
+    except Exception as error:
+        # Of a damaged file the libraries raise whatever they stumble over, KeyError among it.
+        raise ExportError(f"{location}: {one_line(error, 300)}") from None
     missing = [column.name for column in RUNS.c if column.name not in frame]
     if missing:
         raise ExportError(f"{location}: expected a column {missing[0]}, found none")
@@ -116,6 +117,14 @@ def _of_store(location: str | Path) -> pd.DataFrame:
         return store.rows()
     finally:
         store.close()
+
+
+def _whole(value: Any) -> int:
+    number = int(value)
+    # What the columns of a store hold.
+    if abs(number) > LARGEST:
+        raise ValueError(f"expected an integer of 64 bits, found {one_line(value, 60)}")
+    return number
 
 
 def _pairs(trace: object) -> list[tuple[float, float]]:
@@ -151,9 +160,9 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
         for column in _JSON:
             frame[column] = [json.loads(text) for text in frame[column]]
         for column in _WHOLE:
-            frame[column] = [int(value) for value in frame[column]]
+            frame[column] = [_whole(value) for value in frame[column]]
         for column in _WHOLE_OR_NONE:
-            values = [None if pd.isna(v) or v == "" else int(v) for v in frame[column]]
+            values = [None if pd.isna(v) or v == "" else _whole(v) for v in frame[column]]
             frame[column] = pd.array(values, dtype="Int64")
         for column in _REAL:
             frame[column] = pd.to_numeric(frame[column].replace("", None)).astype(float)

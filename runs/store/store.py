@@ -33,7 +33,7 @@ FAILED = ("no_solution", "time_limit", "memory_limit", "crashed", "refused", "er
 _SECONDS_TO_WAIT = 60
 _SECONDS_TO_CONNECT = 10
 #: Both databases hold 64-bit integers; a method may claim any.
-_LARGEST = 2**63 - 1
+LARGEST = 2**63 - 1
 _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
@@ -239,7 +239,7 @@ def _storable(value: Any) -> Any:
         # PostgreSQL has no NUL, neither has the halves of a pair that stand for undecodable bytes.
         return value.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
     if isinstance(value, int):
-        return max(-_LARGEST, min(value, _LARGEST))
+        return max(-LARGEST, min(value, LARGEST))
     if isinstance(value, list | tuple):
         return [_storable(each) for each in value]
     if isinstance(value, dict):
