@@ -230,7 +230,7 @@ def test_volumes_beyond_64_bits() -> None:
     assert volume_bound(instance) == expected
     groups = group_requests(instance)
     assert (
-        likely_horizon(instance, groups)
+        likely_horizon(instance)
         == 40 * volume * 13 // (10 * MAX_TOKENS) + MAX_TOKENS - 1 + 10
     )
     # In the fluid limit they are through one after the other, so all wait at first.
