@@ -37,9 +37,8 @@ def compute_bound(
     all requests by T it satisfies them too, so both LPs have one value; else T is raised.  With
     the windows of ``lp-sparse`` the objective is the same.
     """
-    search = Search(instance, report, deadline=deadline, threads=threads, windows=windows)
     most = windows.horizon if windows else int(instance.arrivals.max() + instance.outputs.sum())
-    horizon = min(likely_horizon(instance, search.groups), most)
+    horizon = min(likely_horizon(instance), most)
     solved = False
     while True:
         search = Search(

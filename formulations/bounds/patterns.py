@@ -233,7 +233,7 @@ class _Search:
         self._deadline, self._threads = deadline, threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         distinct = group_requests(instance)
-        horizon = max(likely_horizon(instance, distinct), 2)
+        horizon = max(likely_horizon(instance), 2)
         self._latest = last_starts(instance, horizon, windows)
         fluid = fluid_prices(instance, distinct, horizon)
         knots = fitted_knots(fluid, max(options.knots, 2))

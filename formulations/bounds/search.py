@@ -6,7 +6,6 @@ import heapq
 import itertools
 import time
 from dataclasses import replace
-from operator import mul
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from formulations.bounds.columns import (
     Pricing,
     group_requests,
 )
+from formulations.bounds.exact import exact_sum
 from formulations.bounds.outcome import Bound, Reporter
 from formulations.bounds.prices import PriceBound, certify_prices
 from formulations.windows import Windows
@@ -76,7 +76,7 @@ class Search:
         self.instance, self.report, self.deadline = instance, report, deadline
         self._threads, self._windows = threads, windows
         self.groups = group_requests(instance, windows)
-        self.horizon = likely_horizon(instance, self.groups) if horizon is None else horizon
+        self.horizon = likely_horizon(instance) if horizon is None else horizon
         self.pricing = Pricing(instance, self.groups, self.horizon, threads)
         self.certified: PriceBound | None = None
         self.value = -np.inf
@@ -235,15 +235,16 @@ def model_size(instance: Instance, windows: Windows) -> int:
     """Return the number of matrix entries that need as much memory as the prices of all rounds."""
     del windows
     # About 200 bytes a round, half of what an entry takes.
-    return likely_horizon(instance, group_requests(instance)) // 2
+    return likely_horizon(instance) // 2
 
 
-def likely_horizon(instance: Instance, groups: Groups) -> int:
+def likely_horizon(instance: Instance) -> int:
     """Return a time past which memory hardly has a price; a bad guess costs quality only."""
-    # A million requests of 10⁹ tokens hold more token-rounds than 64 bits count.
-    volume = sum(map(mul, groups.volumes.tolist(), groups.sizes.tolist()))
+    prompts, outputs = instance.prompts, instance.outputs
+    # Twenty requests of 10⁹ tokens hold more token-rounds than 64 bits count.
+    volume = exact_sum(prompts * outputs + outputs * (outputs + 1) // 2)
     work = volume * 13 // (10 * instance.memory)
-    return int(groups.arrivals.max()) + work + int(groups.outputs.max()) + 10
+    return int(instance.arrivals.max()) + work + int(outputs.max()) + 10
 
 
 def fluid_prices(instance: Instance, groups: Groups, horizon: int) -> Floats:

@@ -28,7 +28,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 ENGINE_RUNS, POLICY_RUNS = 5, 6
 #: Seconds that a run may take by its own limit, bounds less since they go on while they improve,
 #: and how much later it counts as hanging: the first run of a process compiles.
-SECONDS, BOUND_SECONDS, LATE = 15.0, 2.0, 60.0
+SECONDS, BOUND_SECONDS, LATE = 15.0, 2.0, 45.0
 #: Seconds for the oracle and the policies together.
 PLAIN_SECONDS = 120.0
 #: One instance in so many is also given to solve.py, which takes seconds.

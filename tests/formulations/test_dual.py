@@ -83,6 +83,22 @@ def test_the_deadline_is_kept() -> None:
     assert volume.bound < dual.bound < dual.tel
 
 
+def test_rounds_that_do_not_fit_in_memory_are_refused() -> None:
+    """Arrivals at the end of time: every method says so or bounds, and none dies of it.
+
+    Two requests at round 10¹², M = 9: together they hold 8 + 4 tokens, so one waits two rounds.
+    """
+    end = 10**12
+    instance = Instance("late", 9, (Request(0, end, 6, 2), Request(1, end, 2, 2)))
+    names = [
+        *(name for name, each in formulations().items() if each.kind != "mip"),
+        *("ilp", "ilp-xy", "lp-bucketed", "ilp-strong(fixing=yes)", "ilp-cliques(fixing=yes)"),
+        *("cpsat-strong(dual=yes)", "cpsat-strong(fixing=yes)"),
+    ]
+    for name, answer in zip(names, solve_batch([(instance, n) for n in names]), strict=True):
+        assert answer.bound <= answer.tel == 6, name
+
+
 def test_identical_requests_are_one_group() -> None:
     """Fifty equal requests: the bounds are no worse than the volumes, counted by hand."""
     requests = tuple(Request(i, 0, 0, 4) for i in range(50))

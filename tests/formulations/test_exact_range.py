@@ -229,10 +229,7 @@ def test_volumes_beyond_64_bits() -> None:
     expected = sum(max(-(-j * volume // MAX_TOKENS), MAX_TOKENS - 1) for j in range(1, 41))
     assert volume_bound(instance) == expected
     groups = group_requests(instance)
-    assert (
-        likely_horizon(instance, groups)
-        == 40 * volume * 13 // (10 * MAX_TOKENS) + MAX_TOKENS - 1 + 10
-    )
+    assert likely_horizon(instance) == 40 * volume * 13 // (10 * MAX_TOKENS) + MAX_TOKENS - 1 + 10
     # In the fluid limit they are through one after the other, so all wait at first.
     prices = fluid_prices(instance, groups, 10)
     assert prices[1] == pytest.approx(40 / MAX_TOKENS, rel=1e-6)
