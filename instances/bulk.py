@@ -104,12 +104,12 @@ def plain_document(data: bytes) -> dict[str, Any] | None:
             return None
     if type(document) is not dict:
         return None
-    records = document.get("requests")
+    records: Any = document.get("requests")
     requests = plain_requests(records)
     if requests is None:
         return None
     strings = len(document) + sum(type(value) is str for value in document.values())
-    strings += sum(map(len, records))
+    strings += sum(len(record) for record in records)
     if data.count(b'"') != 2 * strings:
         return None
     return document | {"requests": requests}

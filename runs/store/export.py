@@ -167,7 +167,7 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
         for column in _REAL:
             frame[column] = pd.to_numeric(frame[column].replace("", None)).astype(float)
         for column in ("incumbents", "bounds"):
-            frame[column] = [_pairs(trace) for trace in frame[column]]
+            frame[column] = frame[column].map(_pairs)
         for column, kind in (("versions", dict), ("command", list)):
             _check_kind(frame[column], column, kind)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:

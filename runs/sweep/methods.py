@@ -176,9 +176,15 @@ def _formulations() -> list[Formulation]:
 
 
 def _read_file(name: str) -> Method:
-    path = Path(name).expanduser()
-    here = path.resolve()
-    found = here if here.is_file() or path.is_absolute() else (ROOT / path).resolve()
+    try:
+        path = Path(name).expanduser()
+        here = path.resolve()
+        found = here if here.is_file() or path.is_absolute() else (ROOT / path).resolve()
+        found.is_file()
+    except (OSError, ValueError, RuntimeError) as error:
+        # Too long, a NUL, a loop of links, or the home of a user that there is not.
+        reason = getattr(error, "strerror", None) or error
+        raise MethodError(f"file:{name}: {reason}") from None
     if found.suffix != ".py" or not found.is_file():
         raise MethodError(f"file:{name}: expected a Python file, found none there")
     if not found.as_posix().isprintable():

@@ -132,7 +132,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _write_registry(folder: Path, document: object) -> None:
     """Write a registry, with the digest of its entries where they have one."""
     if isinstance(document, dict):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, KeyError):
             document["digest"] = digest(ENTRIES.validate_python(document["instances"]))
     (folder / "best_known.json").write_text(json.dumps(document))
 

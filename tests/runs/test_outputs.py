@@ -92,6 +92,13 @@ def test_evaluate_keeps_what_it_reads(
     assert not Path("runs.sqlite").exists()
 
 
+@pytest.mark.parametrize("path", ["x" * 300 + ".py", "~nobody-of-that-name/own.py", "a\0b.py"])
+def test_methods_in_impossible_places(path: str, small: Path, refused: Refused) -> None:
+    """A file of one's own that cannot be there is one line, before anything runs."""
+    told = refused(runs.evaluate_command.main, small, "--methods", f"file:{path}")
+    assert "file:" in told
+
+
 def test_a_suite_is_an_input(small: Path, refused: Refused) -> None:
     """Neither the suite's file nor the instances that it names are written over."""
     del small
