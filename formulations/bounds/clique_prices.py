@@ -128,14 +128,14 @@ def certified_costs(
     """Return the start costs of prices λ and μ, or of prices of 0 where these prove no less.
 
     Prices of 0 certify Σ o_i, so no bound is below that.  They also take the place of prices that
-    there are none of, or that are too large for 64 bits.
+    there are none of, that are no numbers, or that are too large for 64 bits.
     """
     free = start_costs(instance, [], groups, [[] for _ in groups], latest)
     if prices is None:
         return free
     try:
         found = start_costs(instance, prices[0], groups, prices[1], latest)
-    except OverflowError:
+    except (OverflowError, ValueError):
         return free
     return found if found.bound > free.bound else free
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from formulations.bounds.certificate import price_certificate
-from formulations.bounds.clique_prices import start_costs
+from formulations.bounds.clique_prices import certified_costs
 from formulations.bounds.prices import certify_prices
 from formulations.groups import WindowGroup
 from formulations.windows import Windows
@@ -150,8 +150,8 @@ def _solve_relaxation(
                 group_prices = np.zeros((len(compiled.groups), windows.horizon + 1))
                 for row, group, time in compiled.opened:
                     group_prices[group, time] = max(-duals[row], 0.0)
-                costs = start_costs(
-                    job.instance, prices, compiled.groups, group_prices, windows.latest
+                costs = certified_costs(
+                    job.instance, compiled.groups, (prices, group_prices), windows.latest
                 )
                 certificate = price_certificate(
                     costs.bound,

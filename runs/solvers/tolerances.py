@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from formulations.bounds.certificate import price_certificate
 from formulations.bounds.clique_lp import by_highs, lp_prices
-from formulations.bounds.clique_prices import start_costs
+from formulations.bounds.clique_prices import certified_costs
 from formulations.fixing import STARTS_UP_TO
 from formulations.groups import window_groups
 from formulations.windows import Windows
@@ -166,10 +166,7 @@ def send_price_bound(job: Job, report: Report, windows: Windows) -> None:
     found = lp_prices(job.instance, windows, groups, seconds, by_highs)
     if found is None:
         return
-    try:
-        costs = start_costs(job.instance, found[0], groups, found[1], windows.latest)
-    except (OverflowError, ValueError):
-        return  # prices that are no numbers, or too large for exact evaluation, prove nothing
+    costs = certified_costs(job.instance, groups, found, windows.latest)
     certificate = price_certificate(
         costs.bound,
         costs.denominator,
