@@ -26,6 +26,7 @@ from runs.job import Job, Report
 from runs.solvers import pyomo_solver
 from runs.solvers.prepared import prepare
 from runs.solvers.pyomo_options import KNOWN, Known
+from runs.solvers.size import exact_as_floats
 from runs.solvers.tolerances import COVERED, Words, largest_activity
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
@@ -225,3 +226,10 @@ def test_all_solvers_get_a_formulation_s_own_windows(solver: str, tmp_path: Path
             assert prepared is not None
             columns.append(prepared.model.nvariables())
     assert columns[1] < columns[0]
+
+
+def test_cp_sat_s_floating_point_bound_counts_while_it_is_exact() -> None:
+    """2^53 is 9.007·10^15: 9,000 starts of 10^12 sum to less, 10,000 to more."""
+    assert exact_as_floats([10**12] * 9_000)
+    assert not exact_as_floats([10**12] * 10_000)
+    assert float(2**53 + 1) == 2**53  # the first integer that is lost
