@@ -170,6 +170,8 @@ def send_price_bound(job: Job, report: Report, windows: Windows) -> None:
         costs = start_costs(job.instance, found[0], groups, found[1], windows.latest)
     except (OverflowError, ValueError):
         return  # prices that are no numbers, or too large for exact evaluation, prove nothing
+    if costs.bound <= 0:
+        return  # nor do bad ones, and an LP with many tokens may well give these
     certificate = price_certificate(
         costs.bound,
         costs.denominator,
