@@ -146,29 +146,47 @@ def _solve_relaxation(
         for row, times in compiled.priced:
             prices[times.start : times.stop] = -duals[row] / compiled.price_unit
         if np.all(np.isfinite(prices)):
-            if compiled.groups:
-                group_prices = np.zeros((len(compiled.groups), windows.horizon + 1))
-                for row, group, time in compiled.opened:
-                    group_prices[group, time] = max(-duals[row], 0.0)
-                costs = certified_costs(
-                    job.instance, compiled.groups, (prices, group_prices), windows.latest
-                )
-                certificate = price_certificate(
-                    costs.bound,
-                    costs.denominator,
-                    costs.memory,
-                    upper_bound=job.upper_bound,
-                    groups=compiled.groups,
-                    group_prices=costs.groups,
-                )
-            else:
-                bound = certify_prices(job.instance, prices.tolist(), windows.latest)
-                certificate = price_certificate(
-                    bound.value, bound.denominator, bound.numerators, upper_bound=job.upper_bound
-                )
-            source = "prices of the LP relaxation"
-            report("bound", value=certificate["value"], source=source, certificate=certificate)
+            _send_certified(job, report, compiled, windows, prices, duals)
     return str(outcome), engine.getRunTime()
+
+
+def _send_certified(
+    job: Job,
+    report: Report,
+    compiled: Compiled,
+    windows: Windows,
+    prices: NDArray[np.float64],
+    duals: NDArray[np.float64],
+) -> None:
+    """Send the bound that the LP's prices prove in integers, where they prove one."""
+    try:
+        if compiled.groups:
+            group_prices = np.zeros((len(compiled.groups), windows.horizon + 1))
+            for row, group, time in compiled.opened:
+                group_prices[group, time] = max(-duals[row], 0.0)
+            costs = certified_costs(
+                job.instance, compiled.groups, (prices, group_prices), windows.latest
+            )
+            value, denominator, memory = costs.bound, costs.denominator, costs.memory
+            priced = costs.groups
+        else:
+            bound = certify_prices(job.instance, prices.tolist(), windows.latest)
+            value, denominator, memory = bound.value, bound.denominator, bound.numerators
+            priced = None
+    except OverflowError:
+        report("note", text="the LP's prices are too large for exact evaluation")
+        return
+    if value <= 0:
+        return  # bad prices, which an LP with many tokens may well give, prove nothing
+    certificate = price_certificate(
+        value,
+        denominator,
+        memory,
+        upper_bound=job.upper_bound,
+        groups=compiled.groups,
+        group_prices=priced,
+    )
+    report("bound", value=value, source="prices of the LP relaxation", certificate=certificate)
 
 
 def _expected_starts(compiled: Compiled, values: NDArray[np.float64], n: int) -> list[float]:

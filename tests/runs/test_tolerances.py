@@ -63,6 +63,17 @@ def test_no_bound_above_the_optimum_with_many_tokens() -> None:
         assert answer.bound <= optimum <= answer.tel, (name, instance)
 
 
+def test_prices_that_prove_nothing_do_no_harm() -> None:
+    """M = 10^9: HiGHS' prices prove −2 here, which no certificate may state; the run goes on."""
+    instance = _instance(
+        10**9, (3, 138593550, 1), (3, 249999998, 1), (1, 499999995, 5), (1, 333333334, 2)
+    )
+    names = ("ilp", "ilp-sparse", "lp", "lp-sparse", "lp-cliques", "lp-bucketed")
+    # Every request can start when it arrives: 1 + 1 + 5 + 2.
+    for answer in solve_batch([(instance, name) for name in names], poor_start=True):
+        assert 0 <= answer.bound <= 9 <= answer.tel
+
+
 def test_rows_by_hand() -> None:
     """Prompts 3 and 4, outputs 2 and 1, M = 9: R is 5 + 5 for ``ilp``.
 
