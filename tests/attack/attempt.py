@@ -58,7 +58,7 @@ def attempt(crew: Crew, seed: int, number: int, commands: bool = True) -> dict[s
     row: dict[str, Any] = {"number": number, "runs": [], "faults": []}
     for _ in range(DRAWS):
         instance = draw_instance(draws, f"attack_{seed}_{number}")
-        calls = [[*draw_policy(draws), draws.randrange(1000)] for _ in range(POLICY_RUNS)]
+        calls = [[*draw_policy(draws, instance), draws.randrange(1000)] for _ in range(POLICY_RUNS)]
         question = {"instance": instance_document(instance), "calls": calls}
         row["instance"] = question["instance"]
         try:
@@ -114,7 +114,7 @@ def _command_run(instance: Instance, optimum: int, draws: random.Random) -> dict
     """Run ``solve.py`` as a user does, and read what it says."""
     formulation = draw_formulation(draws)
     kind = read_formulation(formulation)[0].kind
-    policy, prediction = draw_policy(draws)
+    policy, prediction = draw_policy(draws, instance)
     predicted = [] if prediction is None else ["--predict", prediction]
     arguments = draws.choice(
         (

@@ -8,6 +8,7 @@ from formulations.registry import Formulation, Option, formulations
 from formulations.spec import format_formulation
 from heuristics.policy import Choice, Parameter
 from heuristics.registry import policies
+from instances import Instance
 
 #: Solver of each kind of formulation.
 SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
@@ -29,6 +30,8 @@ PREDICTIONS = (
     "noise(sigma=0.5)",
     "noise(sigma=3)",
 )
+#: Policies that clear the memory and start again, and the round from which an arrival is far.
+RESTARTING, FAR = ("alpha-greedy", "alpha-beta"), 10**5
 #: The most of a parameter that is drawn, where its whole range would take minutes.
 MOST = {"moves": 200}
 
@@ -51,9 +54,15 @@ def _value(option: Option, draws: random.Random) -> bool | int:
     return draws.choice(NUMBERS.get(option.name, (0, 1, 2, option.default)))
 
 
-def draw_policy(draws: random.Random) -> tuple[str, str | None]:
-    """Draw a policy with its parameters, and a prediction where it is not clairvoyant."""
-    policy = draws.choice(list(policies().values()))
+def draw_policy(draws: random.Random, instance: Instance) -> tuple[str, str | None]:
+    """Draw a policy with its parameters, and a prediction where it is not clairvoyant.
+
+    Those that clear and start again may do so in every round up to the last arrival, since only
+    after it a repeated state is a proof; they are not drawn where that is far away.
+    """
+    last = max(request.arrival for request in instance.requests)
+    able = [each for each in policies().values() if last <= FAR or each.name not in RESTARTING]
+    policy = draws.choice(able)
     given = ",".join(
         f"{parameter.name}={_setting(parameter, draws)}" for parameter in policy.parameters
     )
