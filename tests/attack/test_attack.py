@@ -20,7 +20,7 @@ from runs.policy import read_policy_call
 from schedules import check_schedule, make_schedule
 from tests.attack.__main__ import main, report, run
 from tests.attack.child import Child, ChildError
-from tests.attack.choices import draw_formulation, draw_policy, switches
+from tests.attack.choices import RESTARTING, draw_formulation, draw_policy, switches
 from tests.attack.judge import judge
 from tests.attack.rows import Rows, RowsError
 from tests.attack.shapes import draw_instance
@@ -59,8 +59,10 @@ def test_every_method_and_switch_is_drawn() -> None:
             if isinstance(option.default, bool):
                 assert {f"{name} {option.name}={word}" for word in ("yes", "no")} <= covered
     assert all(read_formulation(method) for method in methods)
-    calls = [read_policy_call(*draw_policy(draws)) for _ in range(1500)]
-    assert {call.policy.name for call in calls} == set(policies())
+    for last, left_out in ((3, set()), (10**12, set(RESTARTING))):
+        instance = Instance("i", 9, (Request(0, 0, 1, 1), Request(1, last, 1, 1)))
+        calls = [read_policy_call(*draw_policy(draws, instance)) for _ in range(1500)]
+        assert {call.policy.name for call in calls} == set(policies()) - left_out
 
 
 def test_a_few_instances_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
