@@ -70,7 +70,7 @@ def run(
             if time.monotonic() - told > _EVERY:
                 told = time.monotonic()
                 pace = (len(rows.found) - before) / (told - began) * 3600
-                faults = sum(len(row["faults"]) for row in rows.found.values())
+                faults = sum(len(row["faults"]) for row in list(rows.found.values()))
                 print(
                     f"{len(rows.found):,} of {instances:,} instances, "
                     f"{pace:,.0f} an hour, {faults} faults",
@@ -107,7 +107,7 @@ def report(rows: Rows, seed: int) -> int:
         print(f"{solver:{width}}  {times:6,} runs{optimal}")
     for fault in faults:
         print(fault)
-    solved = sum(row.get("optimum") is not None for row in rows.found.values())
+    solved = sum(row.get("optimum") is not None for row in list(rows.found.values()))
     verdict = f"{len(faults)} faults" if faults else "no fault"
     print(
         f"attack: seed {seed}, {solved:,} instances with their optimum, "
