@@ -96,7 +96,13 @@ def test_a_damaged_certificate_is_named(
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("finished_utc", "yesterday"), ("tel", "twelve"), ("seconds", b"\xff"), ("method", b"\xff")],
+    [
+        ("finished_utc", "yesterday"),
+        ("tel", "twelve"),
+        ("seconds", b"\xff"),
+        ("method", b"\xff"),
+        ("solver", "\0"),
+    ],
 )
 def test_a_damaged_column_is_named(
     column: str, value: object, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
