@@ -1,0 +1,94 @@
+"""Standard output and error that never end a command: results come before what is told of them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+class SteadyStream(io.TextIOBase):
+    """A text stream that is given up, and not raised about, once it cannot be written.
+
+    The reader of a pipe may have seen enough, the terminal may be closed, the disk may be full:
+    what a command has to compute and to write elsewhere it does all the same.
+
+    Attributes
+    ----------
+    failure
+        Why it was given up, one line; None while it works, and where a reader has merely gone.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self.failure: str | None = None
+        self._stream = stream
+        # File names and request names may hold what the terminal cannot show.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+    def write(self, text: str) -> int:
+        """Write text, or nothing any more."""
+        with self._giving_up():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        with self._giving_up():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def isatty(self) -> bool:
+        """Whether a terminal shows it."""
+        return bool(self._stream.isatty())
+
+    def fileno(self) -> int:
+        """Return the file descriptor."""
+        return int(self._stream.fileno())
+
+    @contextlib.contextmanager
+    def _giving_up(self) -> Any:
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            if getattr(error, "errno", None) not in (errno.EPIPE, errno.EIO):
+                self.failure = getattr(error, "strerror", None) or str(error)
+            # What is still held back, here or by Python at its end, goes nowhere.
+            with contextlib.suppress(OSError, ValueError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self._stream.fileno())
+                os.close(nowhere)
+
+
+def steady_streams() -> None:
+    """Let standard output and error be given up rather than end the command; also closed ones."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, SteadyStream):
+            continue
+        if stream is None:
+            stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        setattr(sys, name, SteadyStream(stream))
+
+
+def steadily(program: str, run: Callable[[], int], failed: int = 2) -> int:
+    """Run a command with steady streams; return its exit code.
+
+    Where standard output could not be written to its end, which a reader that has merely gone is no
+    case of, one line says why, and a code of 0 becomes ``failed``.
+    """
+    steady_streams()
+    code = run()
+    # What was printed is handed on only now.
+    sys.stdout.flush()
+    failure = sys.stdout.failure if isinstance(sys.stdout, SteadyStream) else None
+    if failure is None:
+        return code
+    print(f"{program}: standard output could not be written: {failure}", file=sys.stderr)
+    return code or failed
