@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -142,16 +143,13 @@ def test_the_seconds_that_are_told(small: Path, solve: Command) -> None:
         assert float(_summary(result.stdout)["seconds"]) <= time.monotonic() - began + 0.02
 
 
-def test_a_file_too_large_for_the_limit(solve: Command, tmp_path: Path) -> None:
-    """Nobody waits for the end of the reading: exit 4 and one line."""
-    path = tmp_path / "large.json"
-    request = '{"id": %d, "arrival": 0, "prompt": 1, "output": 1}'
-    requests = ",".join(request % number for number in range(600_000))
-    head = '{"schema": "kvopt.instance/1", "name": "large", "memory": 9, "requests": ['
-    path.write_text(f"{head}{requests}]}}")
+def test_a_file_that_takes_too_long_to_read(solve: Command, tmp_path: Path) -> None:
+    """Nobody waits for the end of the reading, here of a pipe: exit 4 and one line."""
+    path = tmp_path / "endless.json"
+    os.mkfifo(path)
     started = time.monotonic()
     result = solve(path, "--policy", "svf", "--time-limit", "0.2")
-    assert time.monotonic() - started < 0.2 * 1.1 + 2
+    assert time.monotonic() - started < 0.2 * 1.1 + 2 + 3  # a loaded machine wakes up late
     assert (result.returncode, result.stdout) == (4, "")
     assert result.stderr == "solve.py: no schedule within the time limit of 0.2 s\n"
 
