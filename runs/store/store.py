@@ -67,7 +67,12 @@ class Store:
             )
             if self._url.get_backend_name() == "sqlite":
                 sa.event.listen(self._engine, "connect", _prepare_sqlite)
-            _create_tables(self._engine)
+            try:
+                _create_tables(self._engine)
+            except BaseException:
+                # A connection that is left open may hold a lock on the file.
+                self.close()
+                raise
 
     def close(self) -> None:
         """Let go of the file or the server."""
@@ -211,9 +216,13 @@ def _create_tables(engine: sa.Engine) -> None:
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     """Let readers go on beside the writer, and have a commit survive a crash of the machine."""
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA foreign_keys=ON")
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA foreign_keys=ON")
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _put(
