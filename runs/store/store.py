@@ -186,9 +186,13 @@ def _options(url: URL) -> dict[str, Any]:
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     """Let readers go on beside the writer, and have a commit survive a crash of the machine."""
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA foreign_keys=ON")
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA foreign_keys=ON")
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _put(

@@ -8,6 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import pytest
 
 import reports.build
@@ -153,3 +154,12 @@ def test_a_damaged_cell_of_a_csv_is_told(
         read_rows(path)
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_store_that_cannot_be_opened_is_let_go(tmp_path: Path) -> None:
+    """What is left open would hold a lock on the file, and whoever comes next waits a minute."""
+    path = tmp_path / "runs.sqlite"
+    path.write_bytes(b"no database, but longer than the header of one" * 100)
+    with pytest.raises(StoreError, match="cannot be opened"):
+        Store(path)
+    assert str(path) not in [file.path for file in psutil.Process().open_files()]
