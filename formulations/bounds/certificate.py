@@ -197,8 +197,12 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
         TEL ≥ Σ_i c_i(p_i) − M Σ_t λ_t − Σ_g most_g Σ_t μ_gt,
 
     where c_i(p) is the latency of a start at p plus the prices that its tokens and windows pay.
-    c_i(p_i) is at least the minimum of c_i over all starts from the arrival on, and past the last
-    priced round it only grows.  With ``upper_bound`` U, starts end at the latest of the windows
+    c_i(p_i) is at least the minimum of c_i over all starts from the arrival on.  Let the prices be
+    those of times below L, and b the largest ``before`` of a window of i, or 0 where none is above
+    0.  From a start p ≥ L + b on the run holds tokens after L only and every window begins at
+    p − b or later, so at L or later: c_i(p) is the latency, which grows with p.  A ``before``
+    below 0 delays a window, not the run, so it makes no earlier start the last one to be looked
+    at.  With ``upper_bound`` U, starts end at the latest of the windows
     that U proves; the caller must know that a schedule with TEL ≤ U exists.  The sum of fractions
     is rounded up, since the TEL is an integer.
 
@@ -351,7 +355,9 @@ def _least_costs(instance: Instance, certificate: Certificate, latest: Sequence[
                     cost += opened[number][closes] - opened[number][opens]
                 return cost
 
-            last = max(arrival, length + max((b for _, b, _ in windows[position]), default=0))
+            last = max(
+                arrival, length + max((b for _, b, _ in windows[position] if b > 0), default=0)
+            )
             last = last if limit is None else min(last, max(limit, arrival))
             # A start costs its latency at least: none later than this beats the first one.
             at_once = int(cost_of(np.array([arrival]))[0]) // certificate.denominator
