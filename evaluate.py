@@ -2,7 +2,20 @@
 
 import sys
 
-from runs.evaluate_command import main
+from runs.interrupts import interrupt_once
+from runs.kernel import occupy_streams
+
+
+def _evaluate() -> int:
+    interrupt_once()
+    try:
+        from runs.evaluate_command import main
+    except KeyboardInterrupt:
+        print("evaluate.py: interrupted before anything was run", file=sys.stderr)
+        return 130
+    return main(sys.argv[1:])
+
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    occupy_streams()
+    sys.exit(_evaluate())

@@ -3,7 +3,8 @@
 import sys
 import time
 
-from runs.kernel import process_age
+from runs.interrupts import interrupt_once
+from runs.kernel import occupy_streams, process_age
 from runs.watchdog import Watchdog, under_watch
 
 # Importing is part of the time limit.
@@ -11,10 +12,15 @@ STARTED = time.monotonic() - process_age()
 
 
 def _solve(watchdog: Watchdog) -> int:
-    from runs.solve_command import main  # loads what the watcher does not need
-
+    interrupt_once()
+    try:
+        from runs.solve_command import main  # loads what the watcher does not need
+    except KeyboardInterrupt:
+        print("solve.py: interrupted before there was a schedule", file=sys.stderr)
+        return 4
     return main(sys.argv[1:], watchdog, STARTED)
 
 
 if __name__ == "__main__":
+    occupy_streams()
     sys.exit(under_watch(_solve))

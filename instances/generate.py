@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, get_type_hints
@@ -16,11 +15,16 @@ from instances.files import format_instance
 from instances.jsonfile import write_text
 from instances.model import InfeasibleInstanceError, Instance
 from instances.outputs import OutputError, check_outputs
+from instances.streams import steadily
 from instances.usage import Parser, UsageError, complain
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0, or 2 for bad usage (one line on stderr)."""
+    return steadily("python -m instances.generate", lambda: _main(arguments))
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     parser = Parser(
         prog="python -m instances.generate",
         description="Write one instance of a family.",
@@ -117,12 +121,7 @@ def _write(path: str, text: str) -> None:
 
 
 def _print(text: str) -> int:
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader (head, say) has seen enough; without this the interpreter would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.stdout.write(text)
     return 0
 
 

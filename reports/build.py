@@ -16,6 +16,7 @@ import pandas as pd
 
 from instances.committed import regenerate
 from instances.outputs import check_folder
+from instances.streams import steadily
 from instances.usage import Parser, UsageError, complain
 from reports import html, readme
 from reports.figures.ecdf import ecdf_figure
@@ -281,6 +282,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done; 1: ``--check`` found a difference, or a file could not be written; 2: bad input; 5: the
     reports are written, but rows contradict each other.
     """
+    return steadily(_PROGRAM, lambda: _main(arguments))
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     try:
         options = _parser().parse_args(arguments)
         frame = read_rows(options.store)

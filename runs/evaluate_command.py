@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
 
 from instances.outputs import OutputError, check_apart, check_folder, check_outputs
+from instances.streams import steadily
 from instances.usage import Parser, UsageError, complain
 from reports.folder import OWNED
 from runs.arguments import read_count, read_gigabytes, read_seconds
 from runs.best_known import RegistryError, known_values
 from runs.engines.engine import Engine, EngineError
+from runs.interrupts import interrupt_once
 from runs.masking import mask_text, own_command
 from runs.store import Store, StoreError
 from runs.store.export import ExportError, check_export, export_rows
@@ -68,10 +68,11 @@ class _Sweep:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        # File names and request names may hold what the terminal cannot show.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupt_once()
+    return steadily("evaluate.py", lambda: _main(arguments))
+
+
+def _main(arguments: Sequence[str]) -> int:
     try:
         return _run(arguments)
     except (
@@ -92,15 +93,6 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(
             "interrupted; what was finished is stored, the same command resumes", EXIT_INTERRUPTED
         )
-    except BrokenPipeError:
-        # The reader of the output has gone; Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
-
-
-def _interrupt(signum: int, frame: object) -> NoReturn:
-    del signum, frame
-    raise KeyboardInterrupt
 
 
 def _fail(reason: str, code: int) -> int:

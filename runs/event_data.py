@@ -13,8 +13,6 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from schedules import Status
-
 Whole = Annotated[int, Field(strict=True)]
 Count = Annotated[int, Field(strict=True, ge=0)]
 #: NaN and the infinities are JSON to Python's reader, but no number of seconds or rounds.
@@ -30,7 +28,8 @@ class _Text(TypedDict):
 
 
 class _Error(_Text):
-    outcome: NotRequired[Status]
+    # What an end without a result can be; what a result is worth is not for a process to say.
+    outcome: NotRequired[Literal["no_solution", "time_limit", "memory_limit", "error"]]
 
 
 class _Built(TypedDict):

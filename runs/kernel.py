@@ -37,6 +37,15 @@ def process_age() -> float:
         return 0.0
 
 
+def occupy_streams() -> None:
+    """Open what was closed of standard input, output and error, lest a pipe takes its place."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+
+
 def _prctl(option: int, value: int) -> None:
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):

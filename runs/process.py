@@ -26,8 +26,11 @@ Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupt
 
 _ROOT = Path(__file__).resolve().parent.parent
 _POLL_SECONDS = 0.1
-#: How long a process that has said its last word may take to exit, or a killed one to be gone.
-_EXIT_SECONDS = 10
+#: How long a process that has said its last word may take to exit, and one that has closed its pipe
+#: without it, or is being killed.
+_EXIT_SECONDS, _GONE_SECONDS = 10, 1.5
+#: The events that come last.
+_LAST_WORDS = ("done", "peak")
 #: How long what a process had sent before its end may take to be looked at.
 _DRAIN_SECONDS = 1.0
 #: Bytes of the longest event, and what each request adds: starts, attempts and their certificates.
@@ -131,6 +134,7 @@ class Process:
         self._watch = _Watch(self._process.pid)
         self._lines = LinePipe(events, _LONGEST_LINE + _BYTES_A_REQUEST * requests)
         self._strange = 0
+        self._last_word = False
 
     def age(self) -> float:
         """Return the seconds since the process was started."""
@@ -150,6 +154,7 @@ class Process:
             if event is None:
                 self._strange += 1
             else:
+                self._last_word = event.kind in _LAST_WORDS
                 on_event(event)
         return True
 
@@ -166,7 +171,7 @@ class Process:
         """
         if ending == "finished":
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=_EXIT_SECONDS)
+                self._process.wait(_EXIT_SECONDS if self._last_word else _GONE_SECONDS)
         # The keeper kills what is left; if it cannot, it is killed with all that is below it.
         os.close(self._lifeline)
         drained = time.monotonic() + _DRAIN_SECONDS
@@ -174,7 +179,7 @@ class Process:
             pass
         self._lines.close()
         try:
-            self._process.wait(timeout=_EXIT_SECONDS)
+            self._process.wait(_GONE_SECONDS)
         except subprocess.TimeoutExpired:
             kill_tree(self._process.pid)
             self._process.wait()

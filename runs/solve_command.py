@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
-import signal
 import sys
 import time
 from collections.abc import Sequence
-from typing import NoReturn
 
 from formulations.spec import FormulationError
 from heuristics.spec import SpecError
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, read_instance
 from instances.outputs import OutputError
+from instances.streams import steadily
 from instances.usage import UsageError, complain
 from runs.answer import Answer
+from runs.interrupts import interrupt_once
 from runs.listing import listing
 from runs.policies_table import policies_table
 from runs.provenance import usable_cores
@@ -56,13 +55,14 @@ def main(
     started
         From when the time limit counts, on the clock of ``time.monotonic``; now, if left out.
     """
-    started = time.monotonic() if started is None else started
-    for stream in (sys.stdout, sys.stderr):
-        # File names and request names may hold what the terminal cannot show.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    signal.signal(signal.SIGTERM, _interrupt)
+    begun = time.monotonic() if started is None else started
+    interrupt_once()
+    return steadily("solve.py", lambda: _main(arguments, begun, watchdog or Watchdog()))
+
+
+def _main(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:
     try:
-        return _run(arguments, started, watchdog or Watchdog())
+        return _run(arguments, started, watchdog)
     except (
         UsageError,
         OutputError,
@@ -80,15 +80,6 @@ def main(
     except KeyboardInterrupt:
         print("solve.py: interrupted before there was a schedule", file=sys.stderr)
         return EXIT_NO_SCHEDULE
-    except BrokenPipeError:
-        # The reader of the output has gone; Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
-
-
-def _interrupt(signum: int, frame: object) -> NoReturn:
-    del signum, frame
-    raise KeyboardInterrupt
 
 
 def _run(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:

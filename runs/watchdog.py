@@ -17,6 +17,8 @@ from runs.kernel import end_with
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _POLL_SECONDS = 0.2
+#: A wait that takes longer than it should by these seconds was no wait: the process was stopped.
+_STOPPED_SECONDS = 1.0
 
 
 class Watchdog:
@@ -69,8 +71,14 @@ def under_watch(run: Callable[[Watchdog], int]) -> int:
 
 def _watch(child: int, orders: int, waited: set[signal.Signals]) -> int:
     bark: tuple[float, int, str] | None = None
+    looked = time.monotonic()
     while True:
         arrived = signal.sigtimedwait(waited, _POLL_SECONDS)
+        asleep = time.monotonic() - looked - _POLL_SECONDS
+        looked += _POLL_SECONDS + asleep
+        if asleep > _STOPPED_SECONDS and bark is not None:
+            # Both were stopped (Ctrl-Z); the command must have its chance to tell what it has.
+            bark = (bark[0] + asleep, *bark[1:])
         # A positive code says that the kernel sent it, as a terminal does: to the child as well.
         if arrived and arrived.si_signo in _FORWARDED and arrived.si_code <= 0:
             os.kill(child, arrived.si_signo)

@@ -21,7 +21,6 @@ usage.
 
 from __future__ import annotations
 
-import io
 import itertools
 import sys
 from collections.abc import Iterator, Sequence
@@ -31,6 +30,7 @@ from typing import Literal
 from instances.files import read_instance
 from instances.jsonfile import FileError
 from instances.model import InfeasibleInstanceError, Instance
+from instances.streams import steadily
 from instances.telling import one_line
 from instances.usage import Parser, UsageError, complain
 from schedules.files import read_schedule
@@ -358,6 +358,10 @@ def _shown(number: int) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    return steadily("python -m schedules.check", lambda: _main(arguments))
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     parser = Parser(
         prog="python -m schedules.check",
         description="Check a schedule file against its instance file in integer arithmetic.",
@@ -376,9 +380,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(one_line(error), file=sys.stderr)
         return _EXIT_CODES["malformed"]
     verdict = check_schedule(instance, schedule)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A name may hold letters which the terminal's encoding lacks.
-        sys.stdout.reconfigure(errors="backslashreplace")
     print(verdict)
     return verdict.exit_code
 

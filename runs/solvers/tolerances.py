@@ -6,16 +6,19 @@ differ by at least 1.  Let R be the largest activity of a row: the sum over what
 δ, and two numbers for equal that differ by a share of δ: when it accepts a point, rounds the
 coefficients of a cut, fixes a variable in presolve, or calls a node infeasible.  Accepting too much
 only lowers the bound.  What raises it above the optimum is to cut off a feasible point, and a row
-derived from ours with an error of δ·R does so only where that is no longer small beside 1.  That
-no step errs by more is what we assume of a solver, and no more than that; R·δ is kept at a quarter,
-so that a few such errors may add up.  Then rounding is safe as well: per request one start is
-within δ of 1 and the others sum to at most 2·δ, so a row moves by at most 3·R·δ < 1.
+derived from ours with an error of δ·R does so only where that is no longer small beside 1.  A cut
+adds up several rows and multiplies their errors; we assume of a solver that all this together errs
+by less than a hundred times δ·R, and keep R·δ at a hundredth.  Then rounding is safe as well: per
+request one start is within δ of 1 and the others sum to at most 2·δ, so a row moves by at most
+3·R·δ < 1.
 
 Smaller tolerances are no way out: a row's sums err by R·2⁻⁵³ a term, and a tolerance that is not
-far above cuts off feasible points, too.  Measured with HiGHS 1.15 on 240 random instances each,
-tokens near M, M/2 and M/3 (R is about 5·M): δ = 10⁻⁶ gives bounds above the optimum from M = 10⁷
-on and infeasible schedules from M = 4·10⁶ on; δ = 10⁻⁹ gives three false bounds at M = 4·10⁶ and
-δ = 10⁻⁷ one at M = 10⁶.  With δ = 10⁻⁶ the limit is R = 250,000.
+far above cuts off feasible points, too.  Measured with HiGHS 1.15, tokens near M, M/2 and M/3 (R is
+about 5·M): δ = 10⁻⁶ gives bounds above the optimum from M = 10⁷ on (240 instances), infeasible
+schedules from M = 4·10⁶ on, and with growth look-ahead rows, whose cuts are the hardest, from
+M = 11,268 on (7 of 669 runs between there and 48,000; none of 400 at M = 5,000, where no bound
+exceeds the optimum by more than 10⁻⁹).  δ = 10⁻⁹ gives three false bounds at M = 4·10⁶ and δ = 10⁻⁷
+one at M = 10⁶.  With δ = 10⁻⁶ the limit is R = 10,000.
 """
 
 from __future__ import annotations
@@ -36,16 +39,17 @@ from runs.job import Job, Report
 from schedules import check_schedule, make_schedule
 
 #: Largest share of a token that a tolerance may make of the largest activity of a row.
-COVERED = 0.25
-#: A bound that is stated in floating point is lowered by this share before it is rounded up.
-BOUND_MARGIN = 1e-5
+COVERED = 0.01
+#: A bound that is stated in floating point is lowered by this share, and by this much, before it is
+#: rounded up.
+BOUND_MARGIN, LEAST_MARGIN = 1e-5, 1e-3
 #: Share of the time left, and seconds, for prices where the solver's own bound is no proof.
 PRICES_SHARE, PRICES_SECONDS = 0.25, 20.0
 
 
 def rounded_bound(bound: float) -> int:
     """Return an integer bound from a floating-point one: lowered by the margin, then rounded up."""
-    return math.ceil(bound - BOUND_MARGIN * max(1.0, abs(bound)))
+    return math.ceil(bound - max(LEAST_MARGIN, BOUND_MARGIN * abs(bound)))
 
 
 def largest_activity(form: Any) -> float:

@@ -127,9 +127,10 @@ class _Watch:
         return "finished"
 
     def _take(self, event: Event) -> None:
-        if event.kind == "compiling":
-            self._compiling = self._process.age()
-        elif event.kind == "ready":
+        # Once each: a method may send them too, and must not set its own clock.
+        if event.kind == "compiling" and self.ready is None:
+            self._compiling = self._compiling or self._process.age()
+        elif event.kind == "ready" and self.ready is None:
             self.ready = self._process.age()
             if self._compiling is not None and self._kill_at is not None:
                 self._kill_at += self.ready - self._compiling

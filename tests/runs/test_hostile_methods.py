@@ -168,3 +168,32 @@ def _pipe(data: bytes, longest: int) -> LinePipe:
     os.write(writing, data)
     os.close(writing)
     return LinePipe(reading, longest)
+
+
+def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:
+    """An end without a result is no optimum, whatever the process calls it."""
+    command = _sweep(tmp_path, "report._report('error', text='x', outcome='optimal')")
+    assert command.run().returncode == 0
+    row = _row(tmp_path)
+    assert row["status"] == "no_solution"
+    assert "no events" in row["detail"]
+
+
+def test_a_method_does_not_set_its_clock(tmp_path: Path) -> None:
+    """The clock starts once; saying ``ready`` again and again gives no more time."""
+    body = "for _ in range(150):\n    time.sleep(0.2)\n    report._report('ready')\nreturn [0, 3]"
+    command = _sweep(tmp_path, body, "--time-limit", 1)
+    assert command.run().returncode == 0
+    row = _row(tmp_path)
+    assert (row["status"], row["ending"]) == ("time_limit", "time_limit")
+    assert row["seconds"] <= 1.1 * 1 + 2 + 1.5
+
+
+def test_a_method_that_closes_its_pipe(tmp_path: Path) -> None:
+    """Nothing more can come of it, so nobody waits for it."""
+    command = _sweep(tmp_path, "os.closerange(0, 1000)\ntime.sleep(300)", "--time-limit", 1.5)
+    assert command.run().returncode == 0
+    row = _row(tmp_path)
+    assert row["status"] == "crashed"
+    assert row["total_seconds"] < 1.1 * 1.5 + 2 + 3  # its start, and a loaded machine
+    assert command.alive() == []

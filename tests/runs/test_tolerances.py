@@ -54,6 +54,24 @@ LARGE = {
 }  # fmt: skip
 
 
+#: With growth look-ahead rows HiGHS proved 28 (truth 27), 26 (25), 22 (21) and 22 (21).
+LOOKED_AHEAD = (
+    _instance(18286, (0, 0, 5), (0, 9140, 4), (0, 9142, 3), (1, 9143, 6)),
+    _instance(47910, (0, 0, 4), (0, 23953, 6), (0, 23949, 5), (0, 23948, 5)),
+    _instance(25127, (0, 0, 5), (0, 12558, 4), (1, 12557, 3), (0, 12563, 5)),
+    _instance(11268, (0, 0, 5), (1, 5631, 3), (0, 5632, 5), (0, 5626, 4)),
+)
+
+
+def test_no_bound_above_the_optimum_with_look_ahead() -> None:
+    """Their cuts multiply errors that are far below a token in a row."""
+    names = ("ilp-cliques(groups=no,lookahead=9)", "ilp-cliques(lookahead=9)")
+    pairs = [(instance, name) for instance in LOOKED_AHEAD for name in names]
+    answers = solve_batch(pairs, seconds=20.0, poor_start=True)
+    for (instance, name), answer in zip(pairs, answers, strict=True):
+        assert answer.bound <= brute_force_optimum(instance) <= answer.tel, (instance, name)
+
+
 def test_no_bound_above_the_optimum_with_many_tokens() -> None:
     """Whatever the formulation, the bound stays at or below brute force, and schedules hold."""
     names = [name.replace("_", "-") for name in MIPS]
