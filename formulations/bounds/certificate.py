@@ -21,9 +21,22 @@ from formulations.bounds.exact import SAFE, run_cost
 from formulations.bounds.tree import TreeError, TreeNode, evaluate_tree
 from formulations.bounds.volume import volume_bound
 from formulations.groups import WindowGroup
-from formulations.patterns import PriceTable
+from formulations.patterns import PriceTable, searchable_states
 from formulations.windows import start_windows
 from instances import Instance, Request
+
+#: Steps of an evaluation beyond which a certificate is refused before any is taken.  A step adds
+#: two numbers of 64 bits, some nanoseconds; larger numbers count one for each of their bits.  Those
+#: of the library take up to 10⁸, and searches for prices on states stop at a quarter of this.
+MOST_STEPS = 4_000_000_000
+#: Numbers of 64 bits that are held at a time, one GiB; larger ones count as above.
+MOST_HELD = 1 << 27
+#: Steps of one interpolation between prices of states, and of a call that adds many numbers.
+_STEPS_OF_A_PRICE, _STEPS_OF_A_CALL = 100, 300
+#: Divisions and products for a price at a time between knots.
+_STEPS_OF_A_TIME = 4
+#: Starts that are priced at a time, and entries of the table of patterns.
+_STARTS, _ENTRIES = 1 << 20, 1 << 23
 
 _CONFIG = ConfigDict(extra="forbid")
 
@@ -197,16 +210,21 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
         TEL ≥ Σ_i c_i(p_i) − M Σ_t λ_t − Σ_g most_g Σ_t μ_gt,
 
     where c_i(p) is the latency of a start at p plus the prices that its tokens and windows pay.
-    c_i(p_i) is at least the minimum of c_i over all starts from the arrival on, and past the last
-    priced round it only grows.  With ``upper_bound`` U, starts end at the latest of the windows
+    c_i(p_i) is at least the minimum of c_i over all starts from the arrival on.  Let the prices be
+    those of times below L, and b the largest ``before`` of a window of i, or 0 where none is above
+    0.  From a start p ≥ L + b on the run holds tokens after L only and every window begins at
+    p − b or later, so at L or later: c_i(p) is the latency, which grows with p.  A ``before``
+    below 0 delays a window, not the run, so it makes no earlier start the last one to be looked
+    at.  With ``upper_bound`` U, starts end at the latest of the windows
     that U proves; the caller must know that a schedule with TEL ≤ U exists.  The sum of fractions
     is rounded up, since the TEL is an integer.
 
     Raises
     ------
     CertificateError
-        If a group is not one, a grid does not hold all states, a tree is none of this instance, or
-        the arrivals are not rounds.
+        If a group is not one, a grid does not hold all states, a tree is none of this instance,
+        the arrivals are not rounds, or it takes more than :data:`MOST_STEPS` steps or numbers
+        (of a tree, :data:`formulations.bounds.tree.MOST_STEPS`).
     """
     if instance.time_unit != "round":
         raise CertificateError("expected an instance with arrivals in rounds")
@@ -323,42 +341,62 @@ def _least_costs(instance: Instance, certificate: Certificate, latest: Sequence[
     kind: type = np.int64 if most < SAFE else object
     sums = _running(certificate.memory, length, kind)
     moments = _running((t * price for t, price in enumerate(certificate.memory)), length, kind)
-    opened = [_running(group.prices, length, kind) for group in certificate.groups]
+    # As long as its own prices, so that many short ones take little memory.
+    opened = [_running(group.prices, len(group.prices), kind) for group in certificate.groups]
     windows: list[list[tuple[int, int, int]]] = [[] for _ in instance.requests]
     for number, group in enumerate(certificate.groups):
         for position, before, after in group.members:
             windows[position].append((number, before, after))
-    known: dict[tuple[object, ...], int] = {}
-    total = 0
-    for position, request in enumerate(instance.requests):
-        arrival, limit = int(request.arrival), latest[position] if latest else None
-        like = (arrival, request.prompt, request.output, limit, tuple(windows[position]))
-        if like not in known:
 
-            def cost_of(
-                starts: NDArray[np.int64], request: Request = request, position: int = position
-            ) -> NDArray[Any]:
-                low = np.minimum(starts + 1, length)
-                high = np.minimum(starts + request.output + 1, length)
-                wide: NDArray[Any] = starts.astype(kind)
-                cost = (wide + (request.output - int(request.arrival))) * certificate.denominator
-                # The request holds prompt + t − start tokens at time t.
-                cost += (request.prompt - wide) * (sums[high] - sums[low])
-                cost += moments[high] - moments[low]
-                for number, before, after in windows[position]:
-                    opens = np.clip(starts - before, 0, length)
-                    closes = np.clip(starts + after, 0, length)
-                    cost += opened[number][closes] - opened[number][opens]
-                return cost
+    def cost_of(position: int, starts: NDArray[np.int64]) -> NDArray[Any]:
+        request = instance.requests[position]
+        low = np.minimum(starts + 1, length)
+        high = np.minimum(starts + request.output + 1, length)
+        wide: NDArray[Any] = starts.astype(kind)
+        cost = (wide + (request.output - int(request.arrival))) * certificate.denominator
+        # The request holds prompt + t − start tokens at time t.
+        cost += (request.prompt - wide) * (sums[high] - sums[low])
+        cost += moments[high] - moments[low]
+        for number, before, after in windows[position]:
+            paid = opened[number]
+            cost += paid[np.clip(starts + after, 0, len(paid) - 1)]
+            cost -= paid[np.clip(starts - before, 0, len(paid) - 1)]
+        return cost
 
-            last = max(arrival, length + max((b for _, b, _ in windows[position]), default=0))
-            last = last if limit is None else min(last, max(limit, arrival))
-            # A start costs its latency at least: none later than this beats the first one.
-            at_once = int(cost_of(np.array([arrival]))[0]) // certificate.denominator
-            last = min(last, arrival + max(at_once - request.output + 1, 0))
-            known[like] = int(cost_of(np.arange(arrival, last + 1)).min())
-        total += known[like]
-    return total
+    likes = [
+        (
+            (int(r.arrival), r.prompt, r.output),
+            latest[position] if latest else None,
+            tuple(windows[position]),
+        )
+        for position, r in enumerate(instance.requests)
+    ]
+    found = {like: position for position, like in enumerate(likes)}
+    lasts, steps = {}, 0
+    for like, position in found.items():
+        (arrival, _, output), limit, own = like
+        last = max(arrival, length + max((b for _, b, _ in own if b > 0), default=0))
+        last = last if limit is None else min(last, max(limit, arrival))
+        # A start costs its latency at least: none later than this beats the first one.
+        at_once = int(cost_of(position, np.array([arrival]))[0]) // certificate.denominator
+        lasts[like] = min(last, arrival + max(at_once - output + 1, 0))
+        steps += (lasts[like] - arrival + 1) * (1 + len(own))
+    _refuse_long(steps * (1 if kind is np.int64 else int(most).bit_length()))
+    least = {
+        like: min(
+            int(cost_of(found[like], np.arange(first, min(first + _STARTS, last + 1))).min())
+            for first in range(like[0][0], last + 1, _STARTS)
+        )
+        for like, last in lasts.items()
+    }
+    return sum(least[like] for like in likes)
+
+
+def _refuse_long(steps: int, held: int = 0) -> None:
+    if steps > MOST_STEPS:
+        raise CertificateError(f"the evaluation takes more than {MOST_STEPS} steps")
+    if held > MOST_HELD:
+        raise CertificateError(f"the evaluation holds more than {MOST_HELD} numbers")
 
 
 def _running(values: Iterable[int], length: int, kind: type) -> NDArray[Any]:
@@ -381,6 +419,17 @@ def _evaluate_states(
     shape = (len(knots), len(states.tokens), len(states.left))
     if len(states.table) != math.prod(shape) or knots[0] < 1:
         raise CertificateError("states: expected a price for each point, and times from 1 on")
+    outputs = [request.output for request in instance.requests]
+    lasts = _last_starts(instance, knots[-1], latest)
+    most = instance.memory // (1 + min(request.prompt for request in instance.requests))
+    # No number is larger: of patterns, of interpolations between knots, of a start's cost.
+    highest = max(states.table) + 1
+    far = max(knots[-1], *lasts) + max(outputs)
+    payers = max(4 * (most + 1), max(b - a for a, b in pairwise(knots)) + max(outputs))
+    largest = highest * payers + certificate.denominator * far
+    kind: type = np.int64 if max(largest, knots[-1]) < SAFE else object
+    weight = 1 if kind is np.int64 else largest.bit_length()
+    _refuse_long_states(instance, states, lasts, weight)
     seen = {
         (request.prompt + j, (request.output - j) * states.lookahead)
         for request in instance.requests
@@ -395,15 +444,70 @@ def _evaluate_states(
     table = np.array(states.table, dtype=object).reshape(shape)
     order = sorted(seen, key=lambda state: -state[1])
     priced = {state: _interpolated(table, states, *state) for state in order}
-    total = sum(
-        _least_state_cost(request, priced, certificate, states, None if latest is None else last)
-        for request, last in zip(instance.requests, latest or [0] * len(instance), strict=True)
-    )
-    worths = _worths(order, priced, instance.memory, len(knots))
+    known: dict[tuple[int, int, int, int], int] = {}
+    total = 0
+    for request, last in zip(instance.requests, lasts, strict=True):
+        like = (int(request.arrival), request.prompt, request.output, last)
+        if like not in known:
+            known[like] = _least_state_cost(request, priced, certificate, states, last, kind)
+        total += known[like]
+    worths = _worths(order, priced, instance.memory, len(knots), kind)
     for (low, high), (here, there) in zip(pairwise(knots), pairwise(worths), strict=True):
-        width = high - low
-        total -= sum(-(-(here * (width - e) + there * e) // width) for e in range(width))
+        total -= _interpolated_sum(high - low, here, there)
     return -(-(total - worths[-1]) // certificate.denominator)
+
+
+def _last_starts(instance: Instance, end: int, latest: Sequence[int] | None) -> list[int]:
+    """Return the last start of each request to be looked at where no time past ``end`` is priced.
+
+    A start at ``end`` or later holds its first token after it, so it costs its latency alone.
+    """
+    arrivals = [int(request.arrival) for request in instance.requests]
+    ends = [end] * len(instance) if latest is None else [min(end, last) for last in latest]
+    return [max(arrival, last) for arrival, last in zip(arrivals, ends, strict=True)]
+
+
+def _refuse_long_states(
+    instance: Instance, states: PricedStates, lasts: Sequence[int], weight: int
+) -> None:
+    """Refuse prices on states whose evaluation takes too many steps or too much memory.
+
+    A step of numbers beyond 64 bits counts ``weight`` times.
+    """
+    knots = len(states.knots)
+    starts = sum(
+        request.output * (last - int(request.arrival) + 1)
+        for request, last in zip(instance.requests, lasts, strict=True)
+    )
+    _refuse_long(starts * _STEPS_OF_A_TIME * weight)
+    found = searchable_states(instance, MOST_STEPS // (knots * weight), lookahead=states.lookahead)
+    if found is None:
+        return _refuse_long(MOST_STEPS + 1)
+    room = instance.memory - found.tokens - found.left
+    times = np.where(found.left > 0, room // np.maximum(found.left, 1) + 1, found.most)
+    calls = int(np.minimum(times, found.most).sum())
+    entries = (found.most + 1) * (instance.memory + 1)
+    blocks = -(-knots // _knots_at_once(entries))
+    steps = (found.work * knots + starts * _STEPS_OF_A_TIME) * weight
+    steps += calls * blocks * _STEPS_OF_A_CALL + len(found) * knots * _STEPS_OF_A_PRICE
+    return _refuse_long(steps, entries * weight)
+
+
+def _interpolated_sum(width: int, here: int, there: int) -> int:
+    """Return Σ ⌈(here·(width − e) + there·e) / width⌉ over e = 0..width − 1, in closed form.
+
+    Proof.  With n = there − here the terms are here + ⌈n·e / width⌉.  Without rounding up they sum
+    to here·width + n·(width − 1)/2.  Rounding up adds (−n·e mod width) / width; with
+    d = gcd(n, width) these residues are the multiples of d below width, each d times, which sum to
+    d·d·(width/d)·(width/d − 1)/2 = width·(width − d)/2.  So it adds (width − d)/2 in all.
+    """
+    slope = there - here
+    return here * width + (slope * (width - 1) + width - math.gcd(slope, width)) // 2
+
+
+def _knots_at_once(entries: int) -> int:
+    """Return for how many knots a table with so many entries for each is filled at a time."""
+    return max(1, _ENTRIES // entries)
 
 
 def _interpolated(table: NDArray[Any], states: PricedStates, held: int, rounds: int) -> list[int]:
@@ -422,23 +526,34 @@ def _least_state_cost(
     priced: dict[tuple[int, int], list[int]],
     certificate: Certificate,
     states: PricedStates,
-    latest: int | None,
+    last: int,
+    kind: type,
 ) -> int:
-    """Return denominator times the least priced latency of a request, starts up to ``latest``."""
-    knots, arrival = states.knots, int(request.arrival)
-    end = max(arrival, knots[-1])
-    end = end if latest is None else max(min(end, latest), arrival)
-    starts = np.arange(arrival, end + 1)
-    cost = (starts + (request.output - arrival)).astype(object) * certificate.denominator
-    for j in range(1, request.output + 1):
-        prices = priced[request.prompt + j, (request.output - j) * states.lookahead]
-        at = np.zeros(knots[-1] + request.output + arrival + 2, dtype=object)
-        for (low, high), (here, there) in zip(pairwise(knots), pairwise(prices), strict=True):
-            e = np.arange(high - low).astype(object)
-            at[low:high] = (here * (high - low - e) + there * e) // (high - low)
-        at[knots[-1]] = prices[-1]
-        cost += at[np.minimum(starts + j, len(at) - 1)]
-    return int(cost.min())
+    """Return denominator times the least priced latency of a request, starts up to ``last``."""
+    arrival, output = int(request.arrival), request.output
+    knots: NDArray[Any] = np.array(states.knots, dtype=kind)
+    prices: list[NDArray[Any]] = [
+        np.array(priced[request.prompt + j, (output - j) * states.lookahead], dtype=kind)
+        for j in range(1, output + 1)
+    ]
+    least = []
+    for first in range(arrival, last + 1, _STARTS):
+        stop = min(first + _STARTS, last + 1)
+        times = np.arange(first + 1, stop + output)
+        knot = np.clip(np.searchsorted(knots, times, side="right") - 1, 0, len(knots) - 2)
+        inside = (knots[0] <= times) & (times <= knots[-1])
+        width = knots[knot + 1] - knots[knot]
+        # Weights of the knot before and of the one after; before the first and past the last none.
+        ahead = np.where(inside, times - knots[knot], 0)
+        back = np.where(inside, width - ahead, 0)
+        starts: NDArray[Any] = np.arange(first, stop).astype(kind)
+        cost = (starts + (output - arrival)) * certificate.denominator
+        for j, price in enumerate(prices):
+            at = slice(j, j + stop - first)
+            paid = price[knot[at]] * back[at] + price[knot[at] + 1] * ahead[at]
+            cost += paid // width[at]
+        least.append(int(cost.min()))
+    return min(least)
 
 
 def _worths(
@@ -446,26 +561,31 @@ def _worths(
     priced: dict[tuple[int, int], list[int]],
     memory: int,
     knots: int,
+    kind: type,
 ) -> list[int]:
     """Return the most that requests which can run together pay at each knot.
 
     Every request is added to longer ones, so at its completion all of them hold memory.
     """
     most = memory // min(held for held, _ in order)
-    highest = max(max(prices) for prices in priced.values())
-    # Far below 0 stands for what cannot be; 64 bits only where they do.
-    never = -(most + 1) * (highest + 1)
-    kind: type = np.int64 if -4 * never < SAFE else object
-    best: NDArray[Any] = np.full((most + 1, memory + 1, knots), never, dtype=kind)
-    best[0, 0] = 0
-    for held, rounds in order:
-        prices: NDArray[Any] = np.array(priced[held, rounds], dtype=kind)
-        for count in range(most):
-            room = memory - held - (count + 1) * rounds
-            if room < 0:
-                break
-            longer = best[count, : room + 1] + prices
-            best[count + 1, held : held + room + 1] = np.maximum(
-                best[count + 1, held : held + room + 1], longer
-            )
-    return [int(worth) for worth in best.max(axis=(0, 1))]
+    # Far below 0 stands for what cannot be.
+    never = -(most + 1) * (max(max(prices) for prices in priced.values()) + 1)
+    at_once = _knots_at_once((most + 1) * (memory + 1))
+    worths: list[int] = []
+    for first in range(0, knots, at_once):
+        part = slice(first, min(first + at_once, knots))
+        shape = (most + 1, memory + 1, part.stop - first)
+        best: NDArray[Any] = np.full(shape, never, dtype=kind)
+        best[0, 0] = 0
+        for held, rounds in order:
+            prices: NDArray[Any] = np.array(priced[held, rounds][part], dtype=kind)
+            for count in range(most):
+                room = memory - held - (count + 1) * rounds
+                if room < 0:
+                    break
+                longer = best[count, : room + 1] + prices
+                best[count + 1, held : held + room + 1] = np.maximum(
+                    best[count + 1, held : held + room + 1], longer
+                )
+        worths += [int(worth) for worth in best.max(axis=(0, 1))]
+    return worths

@@ -65,7 +65,8 @@ def start_costs(
     the window of i, for the groups g that i is in.  Each c_i(p_i) is at least its minimum over all
     starts from a_i on.  A start from which neither the run nor a window meets a priced time costs
     p + o_i − a_i alone, which grows with p, so starts up to one round after the last priced time
-    plus the largest ``before`` suffice and no horizon is assumed.  The prices given are
+    plus the largest ``before``, or 0 where that is below 0, suffice and no horizon is assumed:
+    windows that begin after the start say nothing of the run.  The prices given are
     rounded to multiples of 1 / denominator (negative ones to 0) and the rest is integer arithmetic,
     in ranges that ``formulations.bounds.exact`` proves safe.
 
@@ -99,7 +100,8 @@ def start_costs(
     costs = []
     for i, request in enumerate(instance.requests):
         arrival = int(request.arrival)
-        end = max(arrival, length + max((before for _, before, _ in windows[i]), default=0))
+        widest = max((before for _, before, _ in windows[i] if before > 0), default=0)
+        end = max(arrival, length + widest)
         if latest is not None:
             end = min(end, max(latest[i], arrival))
         starts = np.arange(arrival, end + 1, dtype=np.int64)
@@ -151,7 +153,9 @@ def _denominator(
     if latest is not None:
         last = max(last, *latest)
     else:
-        last += max((m.before for group in groups for m in group.members), default=0)
+        last += max(
+            (m.before for group in groups for m in group.members if m.before > 0), default=0
+        )
     rounds = last + max(request.output for request in instance.requests)
     peak = max(request.peak for request in instance.requests)
     total = float(np.abs(floats).sum())

@@ -18,6 +18,12 @@ from instances import Instance, Request
 _CONFIG = ConfigDict(extra="forbid")
 _Count = Annotated[int, Field(strict=True, ge=0)]
 
+#: Steps of an evaluation, about a minute, beyond which a tree is refused.  A step adds up one price
+#: of a start, or copies one number to a new node; one with numbers of many bits counts more often.
+#: The trees of the library take up to a million.
+MOST_STEPS = 100_000_000
+_BITS_OF_A_STEP = 1000
+
 
 class TreeError(ValueError):
     """The nodes are no tree of this instance; the message is one line."""
@@ -140,20 +146,28 @@ def evaluate_tree(instance: Instance, nodes: Sequence[TreeNode], value: int) -> 
 
     where c_i(p) is the latency of a start at p, plus λ on the tokens held, plus μ_r x_ir(p).
     c_i(p_i) is at least the minimum over the window, and the TEL is an integer, so the sum is
-    rounded up.  A leaf in which a request has no start left holds no such schedule.  So every TEL
-    is at least ``value`` or the least bound of a leaf.
+    rounded up.  For the minimum few starts need be looked at: let L times have a price.  A start
+    p > L, no first one of the window and no round after that of a row, has the fees of p − 1; both
+    hold no token before L + 1, so p − 1 costs one round less.  A leaf in which a request has no
+    start left holds no such schedule.  So every TEL is at least ``value`` or the least bound of a
+    leaf.
 
     Raises
     ------
     TreeError
-        If nodes are missing or left over, or do not fit the instance.
+        If nodes are missing or left over, do not fit the instance, or take more than
+        :data:`MOST_STEPS` steps, which are counted before they are taken.
     """
+    steps = 0
     open_nodes = [root(instance, value)]
     least = value
     for item in nodes:
         if not open_nodes:
             raise TreeError("nodes are left over")
         node = open_nodes.pop()
+        steps += _steps(instance, node, item)
+        if steps > MOST_STEPS:
+            raise TreeError(f"the evaluation takes more than {MOST_STEPS} steps")
         if isinstance(item, Branch):
             open_nodes += reversed(children(instance, value, node, item))
         elif not node.empty:
@@ -183,13 +197,40 @@ def leaf_bound(instance: Instance, node: Node, leaf: Leaf) -> int:
         for member in row.members:
             fees[member].append((row.by, sign * price))
     for i, request in enumerate(instance.requests):
+        near = _near_starts(node, leaf, i)
         total += min(
             (start + request.output - int(request.arrival)) * leaf.denominator
             + _paid(request, start, sums, moments)
             + sum(fee for by, fee in fees[i] if start <= by)
-            for start in range(node.earliest[i], node.latest[i] + 1)
+            for start in (
+                *near,
+                *(by + 1 for by, _ in fees[i] if near[-1] <= by < node.latest[i]),
+            )
         )
     return -(-total // leaf.denominator)
+
+
+def _near_starts(node: Node, leaf: Leaf, i: int) -> range:
+    """Return the starts of a request that may meet a price on memory, and the one after them."""
+    first = node.earliest[i]
+    return range(first, min(node.latest[i], max(first, len(leaf.memory))) + 1)
+
+
+def _steps(instance: Instance, node: Node, item: TreeNode) -> int:
+    """Return how many steps a node of the tree takes at most."""
+    if isinstance(item, Branch):
+        return 2 * (len(instance) + len(node.rows) + len(item.members))
+    if node.empty:
+        return len(instance)
+    rows = [0] * len(instance)
+    for row in node.rows:
+        for member in row.members:
+            rows[member] += 1
+    steps = sum(
+        (len(_near_starts(node, item, i)) + count) * (1 + count) for i, count in enumerate(rows)
+    )
+    largest = max((item.denominator, *item.memory, *item.rows))
+    return steps * (1 + largest.bit_length() // _BITS_OF_A_STEP)
 
 
 def _paid(request: Request, start: int, sums: Sequence[int], moments: Sequence[int]) -> int:

@@ -114,6 +114,34 @@ def test_a_damaged_column_is_named(
     _one_line(capsys.readouterr().err, f"run {KEY[:12]} is damaged: {column}: ")
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("seconds", float("inf"), "seconds: "),
+        ("seconds", -1.0, "seconds: "),
+        ("tel", -5, "value: "),
+        ("lower_bound", -5, "value: "),
+        ("found_by", "two\nlines", "source: "),
+        ("solver", "x" * 500, "solver: "),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--check"]])
+def test_what_no_registry_holds_is_named(
+    column: str,
+    value: object,
+    told: str,
+    more: list[str],
+    store: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A column may be of its type and yet no value of the registry: one line, and nothing else."""
+    _set(store, "runs", column, value)
+    folder = tmp_path / "registry"
+    assert best_known.main(["--store", str(store), "--folder", str(folder), *more]) == 2
+    _one_line(capsys.readouterr().err, f"run {KEY[:12]} is damaged: {told}")
+
+
 @pytest.mark.parametrize("value", ["{", "nonsense", "[1", "\udcff"])
 def test_a_damaged_trace_is_told(value: str, store: Path) -> None:
     """A column of JSON that is none is a store that cannot be read."""

@@ -1,0 +1,144 @@
+"""Certificates made to prove too much: whatever they hold, no value is above the optimum."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from formulations.bounds.certificate import CertificateError, evaluate, read_certificate
+from formulations.bounds.clique_prices import start_costs
+from formulations.conflicts import Windowed
+from formulations.groups import WindowGroup
+from instances import Instance, Request
+from tests.oracles.brute_force import brute_force_optimum
+
+#: Two that never run together: (0, 90, 10) twice with M = 100.  OPT = 10 + 20.
+PAIR = Instance("pair", 100, (Request(0, 0, 90, 10), Request(1, 0, 90, 10)))
+
+Document = dict[str, Any]
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_windows_that_begin_after_the_start_hide_no_start(most: int) -> None:
+    """Windows [p + 9, p + 10) and a price of 10⁶ on time 10: both may start at 10, and pay nothing.
+
+    A start at p ≤ 9 holds 90 + 10 − p ≥ 91 tokens at time 10.  At 10 the latency is 20, so the sum
+    of the least costs is 40 and the bound 40 − 100·10⁶.  Were starts looked at up to 11 − 9 = 2
+    only, two starts would pay 98·10⁶ each: 12 + 12 + 196·10⁶ − 100·10⁶ = 96,000,024.
+    """
+    prices = [0] * 10 + [10**6]
+    members = [Windowed(0, -9, 10), Windowed(1, -9, 10)]
+    for groups in ([[members[0]], [members[1]]], [members]):
+        document = {
+            "kind": "prices",
+            "value": 0,
+            "memory": prices,
+            "groups": [
+                {
+                    "most": most,
+                    "members": [[m.request, m.before, m.after] for m in group],
+                    "prices": [],
+                }
+                for group in groups
+            ],
+        }
+        assert evaluate(PAIR, read_certificate(document)) == 40 - 100 * 10**6
+        found = start_costs(
+            PAIR, prices, [WindowGroup(most, tuple(group)) for group in groups], [[]] * len(groups)
+        )
+        assert found.bound == 40 - 100 * 10**6
+
+
+def _instance(rng: random.Random) -> Instance:
+    memory = rng.randint(2, 9)
+    requests = []
+    for identity in range(rng.randint(1, 3)):
+        output = rng.randint(1, min(memory, 6))
+        prompt = rng.choice([rng.randint(0, memory - output), memory - output])
+        requests.append(Request(identity, rng.choice([0, 0, rng.randint(0, 4)]), prompt, output))
+    return Instance("forged", memory, tuple(requests))
+
+
+def _prices(rng: random.Random, size: int) -> list[int]:
+    if size and rng.random() < 0.3:
+        return [0] * (size - 1) + [1000]
+    return [rng.choice([0, 0, 1, rng.randint(0, 20), 1000]) for _ in range(size)]
+
+
+def _priced(rng: random.Random, instance: Instance) -> Document:
+    """Return prices with windows of any sign, nearly all as long as may be."""
+    places = range(len(instance))
+    alone = [[i] for i in places]
+    drawn = [rng.sample(places, rng.randint(0, len(instance))) for _ in range(rng.randint(0, 3))]
+    groups = []
+    for chosen in rng.choice([alone, drawn]):
+        members = []
+        for i in chosen:
+            output = instance.requests[i].output
+            before = rng.choice([1 - output, rng.randint(-output, 3)])
+            members.append([i, before, rng.choice([output, 1 - before, rng.randint(-1, 6)])])
+        prices = _prices(rng, rng.choice([0, rng.randint(0, 9)]))
+        groups.append({"most": rng.randint(1, 9), "members": members, "prices": prices})
+    memory = _prices(rng, rng.randint(0, 12))
+    return {"memory": memory, "groups": groups, "denominator": rng.choice([1, 7])}
+
+
+def _patterned(rng: random.Random, instance: Instance) -> Document:
+    """Return prices on states, with points of the grids below 0 among them."""
+    peak = max(request.peak for request in instance.requests)
+    grids = {
+        "knots": sorted(rng.sample(range(-1, 12), rng.randint(2, 4))),
+        "tokens": sorted({rng.randint(-1, 1), peak, peak + rng.randint(0, 2)}),
+        "left": sorted({rng.randint(-1, 0), rng.randint(1, 3), 6}),
+    }
+    size = len(grids["knots"]) * len(grids["tokens"]) * len(grids["left"])
+    states = grids | {"table": _prices(rng, size), "lookahead": rng.random() < 0.5}
+    return {"states": states, "denominator": rng.choice([1, 7])}
+
+
+def _climbed(rng: random.Random, document: Document) -> Document:
+    """Return the same with one price changed."""
+    changed = deepcopy(document)
+    rows = [changed.get("memory"), *(group["prices"] for group in changed.get("groups", []))]
+    rows = [row for row in [*rows, changed.get("states", {}).get("table")] if row]
+    if rows:
+        row = rng.choice(rows)
+        k = rng.randrange(len(row))
+        row[k] = rng.choice([0, row[k] + 1, max(row[k] - 1, 0), 2 * row[k] + 1, 10**6])
+    return changed
+
+
+@pytest.mark.parametrize(("kind", "forge"), [("prices", _priced), ("patterns", _patterned)])
+def test_no_forged_certificate_exceeds_the_optimum(
+    kind: str, forge: Callable[[random.Random, Instance], Document]
+) -> None:
+    """Forged groups, windows and knots, with prices climbed to the highest value, stay below OPT.
+
+    An eighth of them at least is not refused.
+    """
+    rng = random.Random(16)
+    taken = 0
+    draws = 600
+    for _ in range(draws):
+        instance = _instance(rng)
+        optimum = brute_force_optimum(instance)
+        best = {"kind": kind, "value": 0} | forge(rng, instance)
+        if rng.random() < 0.5:
+            best["upper_bound"] = optimum
+        try:
+            value = evaluate(instance, read_certificate(best))
+        except CertificateError:
+            continue
+        taken += 1
+        for _ in range(25):
+            assert value <= optimum, (instance, best)
+            trial = _climbed(rng, best)
+            found = evaluate(instance, read_certificate(trial))
+            if found >= value:
+                best, value = trial, found
+        assert value <= optimum, (instance, best)
+    assert taken >= draws // 8
