@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 import sys
 import tempfile
 from collections import Counter
@@ -14,6 +15,9 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from instances.telling import printable
+
+#: How the names of files begin that are still being written.
+TEMPORARY = ".kvopt-"
 
 
 class FileError(ValueError):
@@ -101,6 +105,8 @@ def write_text(path: str | Path, text: str) -> None:
 def write_bytes(path: str | Path, data: bytes) -> None:
     """Write a file through a temporary one beside it, then rename; links are followed.
 
+    The permissions of a file that is replaced are those of the new one.
+
     Raises
     ------
     OSError
@@ -114,13 +120,15 @@ def write_bytes(path: str | Path, data: bytes) -> None:
             stream.write(data)
         return
     target = Path(os.path.realpath(target))
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".kvopt-")
+    # A file that only its owner may read stays one.
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=TEMPORARY)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
+        os.chmod(temporary, mode)
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):

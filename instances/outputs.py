@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from instances.jsonfile import TEMPORARY
+
 
 class OutputError(ValueError):
     """An output cannot be written, or would replace an input; the message is one line."""
@@ -155,7 +157,7 @@ def _check_writable(option: str, path: Path) -> None:
 
 def _probe(folder: Path) -> None:
     """Write an empty file: permissions alone do not tell of a disk that is read-only."""
-    handle, name = tempfile.mkstemp(dir=folder, prefix=".kvopt-")
+    handle, name = tempfile.mkstemp(dir=folder, prefix=TEMPORARY)
     os.close(handle)
     os.unlink(name)
 

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from instances.committed import regenerate
-from instances.outputs import check_folder
+from instances.outputs import OutputError
 from instances.streams import steadily
 from instances.usage import Parser, UsageError, complain
 from reports import html, readme
@@ -24,7 +24,7 @@ from reports.figures.growth import growth_figure
 from reports.figures.heat import heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.profiles import profile_figure
-from reports.folder import OWNED, report_files, write_files
+from reports.folder import check_place, report_files, write_files
 from reports.measured import measured
 from reports.metrics.gap import gap
 from reports.pages.instance import InstancePage, make_page
@@ -87,6 +87,8 @@ def build_report(
 
     Raises
     ------
+    OutputError
+        If the folder holds something else than an earlier report.
     OSError
         If a file cannot be written.
     """
@@ -290,7 +292,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         options = _parser().parse_args(arguments)
         frame = read_rows(options.store)
         if not options.check:
-            check_folder("--out", options.out, OWNED, store_files(options.store))
+            check_place("--out", options.out, inputs=store_files(options.store))
         report = _report(frame, options)
     except (UsageError, ExportError, StoreError, OSError, ValueError) as error:
         complain(_PROGRAM, mask_text(str(error)))
@@ -305,7 +307,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         try:
             print(f"{len(write_files(options.out, files)):,} files in {options.out}")
             code = 0
-        except OSError as error:
+        except (OSError, OutputError) as error:
             complain(_PROGRAM, error)
             code = 1
     return code or (5 if report.contradictions else 0)

@@ -1,20 +1,81 @@
-"""The files of a report in their folder: written, and those of an earlier report removed."""
+"""The files of a report in their folder: written, and those of an earlier report removed.
+
+A list beside them, ``.kvopt-report``, says which files are the report's.  What it does not name is
+someone's own: it is neither written over nor removed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from instances.jsonfile import write_text
+from instances.jsonfile import TEMPORARY, write_text
+from instances.outputs import OutputError, check_folder
 
-#: Folders below that of a report in which only its own files stand, with what these end in.
-_OWN = {"tables": (".md",), "figures": (".svg",), "instances": (".md", ".html", ".svg")}
-#: What a report writes below its folder, for :func:`instances.outputs.check_folder`.
-OWNED = ("README.md", "index.html", *(f"{folder}/" for folder in _OWN))
+#: The list of a folder's files: a line on what they are, then a path a line.
+MARKER = ".kvopt-report"
+#: Longest list, and longest overview of the first release, that is read (bytes).
+_LONGEST = 10**7
 
 
-def write_files(root: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write the files of a report; pages and figures of an earlier one that it lacks are removed.
+@dataclass(frozen=True)
+class Kind:
+    """What a command writes into a folder.
+
+    Attributes
+    ----------
+    name
+        What the command makes, as in "report".
+    files
+        Names at the top of the folder.
+    folders
+        Names of folders below, with what the files in them end in.
+    sign
+        What the README.md of the first release, which had no list, can be told by.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    folders: Mapping[str, tuple[str, ...]]
+    sign: str
+
+    @property
+    def title(self) -> str:
+        """First line of the list."""
+        return f"files of a kvopt {self.name}"
+
+    @property
+    def owned(self) -> tuple[str, ...]:
+        """What may be written below the folder, for :func:`instances.outputs.check_folder`."""
+        return (MARKER, *self.files, *(f"{folder}/" for folder in self.folders))
+
+
+REPORT = Kind(
+    name="report",
+    files=("README.md", "index.html"),
+    folders={"tables": (".md",), "figures": (".svg",), "instances": (".md", ".html", ".svg")},
+    sign="`reports/METHOD.md`. All of this is a function of the stored rows.",
+)
+
+
+def check_place(
+    option: str, folder: str | Path, kind: Kind = REPORT, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Find out before a run that a folder can hold a report: it is empty, or holds an earlier one.
+
+    Raises
+    ------
+    OutputError
+        If it holds anything else, or as :func:`instances.outputs.check_folder` says.
+    """
+    sources = list(inputs)
+    _refuse_foreign(option, Path(folder), kind, sources)
+    check_folder(option, folder, kind.owned, sources)
+
+
+def write_files(root: Path, files: Mapping[str, str], kind: Kind = REPORT) -> list[Path]:
+    """Write the files of a report; those of an earlier one that it lacks are removed.
 
     Parameters
     ----------
@@ -25,26 +86,81 @@ def write_files(root: Path, files: Mapping[str, str]) -> list[Path]:
 
     Raises
     ------
+    OutputError
+        If the folder holds something else than a report, or one of the files is someone's own;
+        nothing is written then.
     OSError
         If a file cannot be written or removed.
     """
+    _refuse_foreign("the report's folder", root, kind, ())
+    listed = _listed(root, kind)
+    for name in files:
+        if listed is not None and name not in listed and (root / name).exists():
+            raise OutputError(
+                f"{root / name}: expected a file of an earlier {kind.name}, found one of another origin"
+            )
+    root.mkdir(parents=True, exist_ok=True)
+    # The list comes first and names the old and the new: whatever ends this, it can be resumed.
+    write_text(root / MARKER, list_text({*files, *(listed or ())}, kind))
     written = []
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)
         written.append(path)
-    for path in sorted(set(report_files(root)) - set(written)):
-        path.unlink()
+    for path in report_files(root, kind):
+        name = path.relative_to(root).as_posix()
+        if name in (listed or ()) and name not in files:
+            path.unlink()
+    write_text(root / MARKER, list_text(files, kind))
     return written
 
 
-def report_files(root: Path) -> Iterator[Path]:
-    """Yield the files in the folders that hold generated files only."""
-    for folder, suffixes in _OWN.items():
+def list_text(names: Iterable[str], kind: Kind) -> str:
+    """Return what the list of a folder with these files holds."""
+    return "\n".join([kind.title, *sorted(names), ""])
+
+
+def report_files(root: Path, kind: Kind = REPORT) -> Iterator[Path]:
+    """Yield the files in the folders where a report's files stand."""
+    for folder, suffixes in kind.folders.items():
         if (root / folder).is_dir():
             yield from (
                 path
                 for path in sorted((root / folder).iterdir())
                 if path.suffix in suffixes and path.is_file()
             )
+
+
+def _refuse_foreign(option: str, root: Path, kind: Kind, sources: Iterable[str | Path]) -> None:
+    """Refuse a folder that is neither empty nor one of an earlier report."""
+    try:
+        found = sorted(path.name for path in root.iterdir()) if root.is_dir() else []
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{option} {root}: {getattr(error, 'strerror', None) or error}") from None
+    # What a write that was killed has left behind is nobody's.
+    present = [name for name in found if name == MARKER or not name.startswith(TEMPORARY)]
+    if not present or _listed(root, kind) is not None:
+        return
+    if MARKER not in present and kind.sign in _text(root / "README.md"):
+        return
+    # What is an input, or stands where a folder belongs, is told better.
+    check_folder(option, root, kind.owned, sources)
+    raise OutputError(
+        f"{option} {root}: expected an empty folder or that of an earlier {kind.name}, "
+        f"found {present[0]!r} in it"
+    )
+
+
+def _listed(root: Path, kind: Kind) -> frozenset[str] | None:
+    """Return what the list of a folder names; None without one of that kind."""
+    title, *names = _text(root / MARKER).split("\n")
+    return frozenset(filter(None, names)) if title == kind.title else None
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_LONGEST).decode(errors="replace")
+    except (OSError, ValueError):
+        return ""

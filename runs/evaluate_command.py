@@ -11,10 +11,10 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from instances.outputs import OutputError, check_apart, check_folder, check_outputs
+from instances.outputs import OutputError, check_apart, check_outputs
 from instances.streams import steadily
 from instances.usage import Parser, UsageError, complain
-from reports.folder import OWNED
+from reports.folder import check_place
 from runs.arguments import read_count, read_gigabytes, read_seconds
 from runs.best_known import RegistryError, known_values
 from runs.engines.engine import Engine, EngineError
@@ -219,7 +219,7 @@ def _check_places(options: argparse.Namespace, sections: Sequence[Section]) -> N
     check_outputs({"--export": options.export}, [*read, *kept])
     if options.report:
         rows = [Path(options.export)] if options.export else []
-        check_folder("--report", options.report, OWNED, [*read, *kept, *rows])
+        check_place("--report", options.report, inputs=[*read, *kept, *rows])
         known_values()
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pandas as pd
 
 from instances.committed import regenerate
-from instances.jsonfile import write_text
-from instances.outputs import OutputError, check_folder
+from instances.outputs import OutputError
 from instances.usage import Parser, UsageError, complain
+from reports.folder import MARKER, Kind, check_place, list_text, report_files, write_files
 from reports.nightly.compare import Comparison, compare
 from reports.nightly.page import comparison_text, texts
-from reports.nightly.rows import RowsError, nightly_rows, read_rows, write_rows
+from reports.nightly.rows import RowsError, nightly_rows, read_rows, rows_text
 from runs.best_known import RegistryError, known_values
 from runs.masking import mask_text
 from runs.store import Store, StoreError
@@ -27,8 +27,13 @@ from runs.sweep.plan import plan
 
 FOLDER = Path(__file__).parent
 ROWS = "rows.csv"
-#: Folders that hold nothing but tables of ours.
-_TABLES = ("tables", "anytime")
+_COMPARISON = "COMPARISON.md"
+_NIGHT = Kind(
+    name="night",
+    files=("README.md", ROWS, _COMPARISON),
+    folders={"tables": (".md",), "anytime": (".md",)},
+    sign="# Nightly tables\n",
+)
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -67,8 +72,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         raise UsageError("expected --check, or --store STORE with either --out DIR or --update")
     now = _stored(options.store, options.suite)
     if options.out is not None:
-        owned = ("README.md", ROWS, "COMPARISON.md", *(f"{name}/" for name in _TABLES))
-        check_folder("--out", options.out, owned, [*store_files(options.store), FOLDER / ROWS])
+        check_place("--out", options.out, _NIGHT, [*store_files(options.store), FOLDER / ROWS])
     reference = FOLDER / ROWS
     comparison = None
     if reference.exists():
@@ -129,29 +133,19 @@ def _stored(location: str, name: str) -> pd.DataFrame:
 
 
 def _write(rows: pd.DataFrame, comparison: Comparison | None, out: Path, *, update: bool) -> None:
-    out.mkdir(parents=True, exist_ok=True)
-    files = texts(rows, known_values())
-    for path in _generated(out):
-        if str(path.relative_to(out)) not in files:
-            path.unlink()
-    for name, text in files.items():
-        (out / name).parent.mkdir(exist_ok=True)
-        write_text(out / name, text)
-    write_rows(rows, out / ROWS)
+    files = texts(rows, known_values()) | {ROWS: rows_text(rows)}
     if comparison is not None and not update:
-        write_text(out / "COMPARISON.md", comparison_text(comparison))
+        files[_COMPARISON] = comparison_text(comparison)
+    write_files(out, files, _NIGHT)
 
 
 def _check() -> int:
     if not (FOLDER / ROWS).exists():
         return _fail(f"{FOLDER / ROWS}: there is none")
     files = texts(read_rows(FOLDER / ROWS), known_values())
+    files[MARKER] = list_text([*files, ROWS], _NIGHT)
     wanted = {FOLDER / name: text for name, text in files.items()}
-    return regenerate(_PROGRAM, wanted, _generated(FOLDER), ["--check"])
-
-
-def _generated(folder: Path) -> list[Path]:
-    return [path for name in _TABLES for path in sorted((folder / name).glob("*.md"))]
+    return regenerate(_PROGRAM, wanted, report_files(FOLDER, _NIGHT), ["--check"])
 
 
 def _tell(comparison: Comparison) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from instances.jsonfile import write_text
 from runs.suites import Suite
 
 IDENTITY = (
@@ -83,19 +82,13 @@ def nightly_rows(frame: pd.DataFrame, suite: Suite, sections: Mapping[str, str])
     return _typed(rows.reset_index(drop=True))
 
 
-def write_rows(rows: pd.DataFrame, path: Path) -> None:
-    """Write rows as CSV.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    """
-    write_text(path, rows.to_csv(index=False, lineterminator="\n"))
+def rows_text(rows: pd.DataFrame) -> str:
+    """Return rows as CSV."""
+    return rows.to_csv(index=False, lineterminator="\n")
 
 
 def read_rows(path: Path) -> pd.DataFrame:
-    """Read what :func:`write_rows` wrote.
+    """Read what :func:`rows_text` made.
 
     Raises
     ------

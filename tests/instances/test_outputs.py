@@ -153,3 +153,21 @@ def test_standard_output_into_a_file_is_written_to(tmp_path: Path) -> None:
     assert os.readlink("/dev/stdout") == before
     assert target.read_text().startswith("{")
     write_bytes("/dev/null", b"gone")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o755])
+def test_writing_keeps_permissions(mode: int, tmp_path: Path) -> None:
+    """A file that only its owner may read is no more public after it was written again."""
+    path = tmp_path / "a.json"
+    path.write_text("old")
+    path.chmod(mode)
+    write_text(path, "new")
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == mode
+
+
+def test_new_files_follow_the_umask(tmp_path: Path) -> None:
+    """Where there was no file, permissions are those of any other new file."""
+    (tmp_path / "usual").touch()
+    write_text(tmp_path / "new", "")
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode

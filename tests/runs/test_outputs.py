@@ -71,6 +71,7 @@ def test_solve_writes_two_files(small: Path, refused: Refused) -> None:
         (["--report", "small_0.json/report"], "--report small_0.json/report: Not a directory"),
         (["--report", "rows.csv", "--export", "rows.csv"], "is the input"),
         (["--report", "r", "--store", "r/instances/runs.sqlite"], "is an input"),
+        (["--report", "."], "expected an empty folder or that of an earlier report"),
         (["--report", "x" * 300], "File name too long"),
         (["--export", "x" * 300 + ".csv"], "File name too long"),
     ],

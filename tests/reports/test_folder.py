@@ -1,0 +1,131 @@
+"""The folder of a report: nothing that kvopt did not write is written over or removed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import reports.build
+import reports.nightly.__main__ as nightly
+from instances.outputs import OutputError
+from reports.build import build_report, texts
+from reports.folder import MARKER, REPORT, check_place, list_text, write_files
+from runs.store import Store
+from tests.reports.synthetic import frame, record
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _fill(root: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def _holds(root: Path) -> dict[str, bytes]:
+    files = [path for path in root.rglob("*") if path.is_file()]
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize(
+    "mine", ["README.md", "index.html", "tables/a.md", "instances/a.html", "notes.txt", ".git/HEAD"]
+)
+def test_folders_of_someone_else_are_refused(
+    mine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever lies in it: exit code 2, one line, before rows are looked at, and all is left."""
+    Store(tmp_path / "runs.sqlite").close()
+    out = tmp_path / "out"
+    _fill(out, {mine: "mine"})
+    assert reports.build.main(["--store", str(tmp_path / "runs.sqlite"), "--out", str(out)]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert f"found {mine.split('/')[0]!r} in it" in told
+    with pytest.raises(OutputError, match="that of an earlier night"):
+        check_place("--out", out, nightly._NIGHT)
+    with pytest.raises(OutputError):
+        build_report(frame(), out)
+    assert _holds(out) == {mine: b"mine"}
+
+
+def test_the_checkout_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``--out .`` in it would replace README.md and remove what lies in ``instances/``."""
+    Store(tmp_path / "runs.sqlite").close()
+    monkeypatch.chdir(ROOT)
+    readme = (ROOT / "README.md").read_bytes()
+    for out in (".", "reports", "reports/nightly"):
+        assert reports.build.main(["--store", str(tmp_path / "runs.sqlite"), "--out", out]) == 2
+        assert "expected an empty folder" in capsys.readouterr().err
+    assert (ROOT / "README.md").read_bytes() == readme
+
+
+def test_a_file_of_ones_own_among_those_of_a_report(tmp_path: Path) -> None:
+    """It stays; a report that needs its name is refused before any file of it is written."""
+    write_files(tmp_path, {"README.md": "1", "tables/a.md": "1"})
+    _fill(tmp_path, {"tables/b.md": "mine"})
+    write_files(tmp_path, {"README.md": "2"})
+    marker = list_text(["README.md"], REPORT).encode()
+    after = {"README.md": b"2", "tables/b.md": b"mine", MARKER: marker}
+    assert _holds(tmp_path) == after
+    with pytest.raises(OutputError, match=r"tables/b\.md"):
+        write_files(tmp_path, {"README.md": "3", "tables/b.md": "3"})
+    assert _holds(tmp_path) == after
+
+
+def test_a_list_removes_nothing_outside(tmp_path: Path) -> None:
+    """What a list names that is no place of a report is not touched."""
+    root = tmp_path / "out"
+    names = ["../mine.md", "tables/../../mine.md", "tables/deep/a.md", "tables/old.md", "x.md"]
+    _fill(root, dict.fromkeys(["x.md", "tables/deep/a.md", "tables/old.md"], "mine"))
+    _fill(root, {MARKER: list_text(names, REPORT), "../mine.md": "mine"})
+    write_files(root, {"README.md": "1"})
+    assert (tmp_path / "mine.md").exists()
+    assert set(_holds(root)) == {"x.md", "tables/deep/a.md", "README.md", MARKER}
+
+
+def test_a_report_that_was_cut_short_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list is there before the first file, so the folder is known; leftovers are nobody's."""
+    (tmp_path / ".kvopt-abcdefgh").touch()
+
+    def full(path: Path, text: str) -> None:
+        if path.name != MARKER:
+            raise OSError("disk full")
+        path.write_text(text)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("reports.folder.write_text", full)
+        with pytest.raises(OSError, match="disk full"):
+            write_files(tmp_path, {"README.md": "1", "tables/a.md": "1"})
+    _fill(tmp_path, {"tables/a.md": "torn"})
+    write_files(tmp_path, {"README.md": "2"})
+    assert not (tmp_path / "tables" / "a.md").exists()
+
+
+@pytest.mark.parametrize("title", ["kvopt: results", "mine"])
+def test_reports_of_the_first_release_are_known(
+    title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have no list: they are written over, and nothing in them is removed."""
+    monkeypatch.setattr("reports.build._figure", lambda *_: None)
+    report = reports.build.make_report(frame(record(tel=5)), title=title)
+    _fill(tmp_path, {**texts(report), "tables/mine.md": "mine"})
+    check_place("--out", tmp_path)
+    build_report(frame(record(tel=5)), tmp_path, title="new")
+    assert (tmp_path / "README.md").read_text().startswith("# new\n")
+    assert (tmp_path / "tables" / "mine.md").read_text() == "mine"
+
+
+def test_nights_of_the_first_release_are_known(tmp_path: Path) -> None:
+    """Their README.md begins as the committed one does; a report is no night."""
+    text = (ROOT / "reports" / "nightly" / "README.md").read_text()
+    _fill(tmp_path, {"README.md": text, "rows.csv": ""})
+    check_place("--out", tmp_path, nightly._NIGHT)
+    with pytest.raises(OutputError, match="that of an earlier report"):
+        check_place("--out", tmp_path)
+    assert nightly.main(["--check"]) == 0
