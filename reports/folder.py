@@ -97,7 +97,7 @@ def write_files(root: Path, files: Mapping[str, str], kind: Kind = REPORT) -> li
     for name in files:
         if listed is not None and name not in listed and (root / name).exists():
             raise OutputError(
-                f"{root / name}: expected a file of an earlier {kind.name}, found one of another origin"
+                f"{root / name}: expected a file of an earlier {kind.name}, found another's"
             )
     root.mkdir(parents=True, exist_ok=True)
     # The list comes first and names the old and the new: whatever ends this, it can be resumed.
