@@ -25,7 +25,6 @@ from runs.exact import OWN_SEARCH
 from runs.store import Store, StoreError
 from runs.sweep.methods import MethodError, read_method
 from schedules import Schedule, check_schedule, make_schedule
-from schedules.model import any_kept
 
 #: Runs whose own bound the parent caught.
 _NOT_BELIEVED = ("error", "refused")
@@ -101,9 +100,7 @@ def runs_by_instance(store: Store) -> dict[str, list[Run]]:
         try:
             run = _RUN.validate_python(dict(zip(_COLUMNS, row, strict=True)))
         except ValidationError as error:
-            first = error.errors()[0]
-            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-            raise StoreError(f"{store.name}: run {str(row[0])[:12]} is damaged: {what}") from None
+            raise _damaged(f"{store.name}: run {str(row[0])[:12]}", error) from None
         found[run.instance_sha256].append(run)
     for runs in found.values():
         runs.sort(key=lambda run: (run.finished_utc, run.key))
@@ -191,13 +188,14 @@ def _best_schedule(
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             notes.append(f"{instance.name}: {run.method}: {' '.join(str(error).split())[:200]}")
             continue
+        if instance.known_optimum is not None and schedule.tel < instance.known_optimum:
+            refuse_contradictions(
+                instance, [value], [Value(instance.known_optimum, CONSTRUCTION, "", value.date, 0)]
+            )
         verdict = check_schedule(instance, schedule)
         if verdict.valid and schedule.tel == run.tel:
-            if instance.known_optimum is not None:
-                known = Value(instance.known_optimum, CONSTRUCTION, "", value.date, 0)
-                refuse_contradictions(instance, [value], [known])
             return value, schedule
-        if not any_kept(document.get("kept")):
+        if not document.get("kept"):
             notes.append(f"{instance.name}: {run.method}: {verdict.reason}")
     return None
 
@@ -249,17 +247,26 @@ def _value(run: Run, value: int, source: str, schedule: dict[str, Any] | None) -
     # The version of the sources stands in the schedule of the same run only.
     told = (schedule or {}).get("provenance")
     provenance = told if isinstance(told, dict) else {}
-    return Value(
-        value=value,
-        method=run.method,
-        source=source,
-        date=run.finished_utc[:10],
-        seconds=round(run.seconds, 2),
-        seed=run.seed,
-        solver=run.solver,
-        kvopt=str(provenance.get("kvopt") or ""),
-        git_commit=run.git_commit,
-    )
+    try:
+        return Value(
+            value=value,
+            method=run.method,
+            source=source,
+            date=run.finished_utc[:10],
+            seconds=round(run.seconds, 2),
+            seed=run.seed,
+            solver=run.solver,
+            kvopt=str(provenance.get("kvopt") or ""),
+            git_commit=run.git_commit,
+        )
+    except ValidationError as error:
+        raise _damaged(f"run {run.key[:12]}", error) from None
+
+
+def _damaged(what: str, error: ValidationError) -> StoreError:
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    return StoreError(f"{what} is damaged: {place}: {first['msg']}")
 
 
 def _kind(method: str) -> tuple[str, str]:
