@@ -25,6 +25,7 @@ from runs.exact import OWN_SEARCH
 from runs.store import Store, StoreError
 from runs.sweep.methods import MethodError, read_method
 from schedules import Schedule, check_schedule, make_schedule
+from schedules.model import any_kept
 
 #: Runs whose own bound the parent caught.
 _NOT_BELIEVED = ("error", "refused")
@@ -188,14 +189,13 @@ def _best_schedule(
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             notes.append(f"{instance.name}: {run.method}: {' '.join(str(error).split())[:200]}")
             continue
-        if instance.known_optimum is not None and schedule.tel < instance.known_optimum:
-            refuse_contradictions(
-                instance, [value], [Value(instance.known_optimum, CONSTRUCTION, "", value.date, 0)]
-            )
         verdict = check_schedule(instance, schedule)
         if verdict.valid and schedule.tel == run.tel:
+            if instance.known_optimum is not None:
+                known = Value(instance.known_optimum, CONSTRUCTION, "", value.date, 0)
+                refuse_contradictions(instance, [value], [known])
             return value, schedule
-        if not document.get("kept"):
+        if not any_kept(document.get("kept")):
             notes.append(f"{instance.name}: {run.method}: {verdict.reason}")
     return None
 
