@@ -20,8 +20,8 @@ _Count = Annotated[int, Field(strict=True, ge=0)]
 
 #: Steps of an evaluation, about a minute, beyond which a tree is refused.  A step adds up one price
 #: of a start, or copies one number to a new node; one with numbers of many bits counts more often.
-#: The trees of the library take up to a million.
-MOST_STEPS = 100_000_000
+#: The trees of the library take up to half a million.
+MOST_STEPS = 20_000_000
 _BITS_OF_A_STEP = 1000
 
 

@@ -230,6 +230,7 @@ def _certified(
         ):
             raise CertificateError("it assumes a schedule better than any that is known")
         proved = replace(certificate, value=evaluate(instance, certificate))
+        short = shrink(instance, proved)
     except CertificateError as error:
         notes.append(f"{instance.name}: certificate of {run.method}: {error}")
         return []
@@ -240,7 +241,7 @@ def _certified(
         )
     value = _value(run, proved.value, certificate.kind, store.schedule(run.key))
     value = replace(value, certificate=certificate_path(instance))
-    return [(value, shrink(instance, proved))]
+    return [(value, short)]
 
 
 def _value(run: Run, value: int, source: str, schedule: dict[str, Any] | None) -> Value:

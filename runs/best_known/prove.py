@@ -27,6 +27,7 @@ from formulations.bounds.tree_search import BetterScheduleError, grow
 from instances import Instance
 from instances.jsonfile import FileError, read_object, write_text
 from instances.library import FOLDER
+from instances.usage import Parser, UsageError, complain
 from runs.arguments import read_seconds
 from runs.best_known.claims import Claims
 from runs.best_known.entry import Value
@@ -50,7 +51,7 @@ better schedule; 2 bad usage, or a registry or file that cannot be read or writt
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=_PROGRAM,
         description=__doc__,
         epilog=_EPILOG,
@@ -69,10 +70,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--time-limit", type=read_seconds, default=float("inf"), metavar="S", help="of all together"
     )
-    options = parser.parse_args(arguments)
     try:
+        options = parser.parse_args(arguments)
         return _prove(options.names, options.folder, options.work, options.time_limit)
-    except (RegistryError, DamagedError, FileError, CertificateError, TreeError) as error:
+    except (
+        UsageError,
+        RegistryError,
+        DamagedError,
+        FileError,
+        CertificateError,
+        TreeError,
+    ) as error:
         return _fail(str(error), EXIT_BAD_USAGE)
     except OSError as error:
         return _fail(" ".join(str(error).split()), EXIT_BAD_USAGE)
@@ -176,7 +184,7 @@ def _write(path: Path, instance: Instance, value: int, nodes: Sequence[TreeNode]
 
 
 def _fail(line: str, code: int) -> int:
-    print(f"{_PROGRAM}: {line}", file=sys.stderr)
+    complain(_PROGRAM, line)
     return code
 
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from formulations.bounds import certificate as evaluation
 from formulations.bounds.certificate import CertificateError, evaluate, read_certificate
 from formulations.bounds.clique_prices import start_costs
+from formulations.bounds.exact import SAFE
 from formulations.conflicts import Windowed
 from formulations.groups import WindowGroup
 from instances import Instance, Request
@@ -142,3 +144,98 @@ def test_no_forged_certificate_exceeds_the_optimum(
                 best, value = trial, found
         assert value <= optimum, (instance, best)
     assert taken >= draws // 8
+
+
+#: 200 equal requests one after the other: TEL Σ 20·k = 20·200·201/2.
+ROW = Instance("row", 40, tuple(Request(i, 0, 20, 20) for i in range(200)))
+ROW_TEL = 402_000
+#: 10⁹ tokens, so that a window may begin that many rounds before its start.
+WIDE = Instance("wide", 10**9, (Request(0, 0, 10**9 - 2, 2), Request(1, 0, 0, 10**9 - 1)))
+EARLY = [[0, 10**9 - 2, 1], [1, 0, 1]]
+#: Requests of one token: 10⁵ fit at a time.
+MANY = Instance("many", 10**5, (Request(0, 0, 0, 1), Request(1, 0, 0, 2)))
+
+
+def _states(last: int, tokens: int, price: int) -> Document:
+    return {"knots": [1, last], "tokens": [0, tokens], "left": [0, 99], "table": [price] * 8}
+
+
+@pytest.mark.parametrize(
+    ("instance", "document"),
+    [
+        # 200 requests of 20 rounds, 10⁷ starts each: 4·10¹⁰ prices.
+        (ROW, {"kind": "patterns", "states": _states(10**7, 40, 1)}),
+        (ROW, {"kind": "patterns", "states": _states(10**12, 40, 1)}),
+        (ROW, {"kind": "patterns", "states": _states(10**30, 40, 1)}),
+        # 10⁵ requests and 10⁵ tokens: 10¹⁰ entries for each knot.
+        (MANY, {"kind": "patterns", "states": _states(9, 10**5, 1)}),
+        # 10⁵ numbers of 13,000 bits, for each of 1000 requests and tokens.
+        (
+            Instance("thousand", 1000, MANY.requests),
+            {"kind": "patterns", "states": _states(9, 1000, 10**4000)},
+        ),
+        # Four windows that begin 10⁹ rounds early: a price at time 0 concerns 10⁹ starts.
+        (
+            WIDE,
+            {
+                "kind": "prices",
+                "groups": [{"most": 1, "members": EARLY, "prices": [10**10]}] * 4,
+            },
+        ),
+        # 200 requests, 402,000 starts each.
+        (
+            ROW,
+            {"kind": "tree", "value": ROW_TEL, "tree": [{"memory": [1] * ROW_TEL}]},
+        ),
+    ],
+)
+def test_an_evaluation_without_end_is_refused(instance: Instance, document: Document) -> None:
+    """What takes too many steps or too much memory is one line, before any is taken."""
+    with pytest.raises(CertificateError, match=r"takes more than \d+ steps") as caught:
+        evaluate(instance, read_certificate({"value": 0} | document))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wide_grid_alone_takes_no_steps() -> None:
+    """Times that no start meets, and starts that no price meets, are not gone through.
+
+    Prices of 0 prove the outputs: 10 + 10 of PAIR, 200·20 of ROW.
+    """
+    states = _states(10**15, 100, 0)
+    document = {"kind": "patterns", "value": 0, "upper_bound": 30, "states": states}
+    assert evaluate(PAIR, read_certificate(document)) == 20
+    document = {"kind": "tree", "value": ROW_TEL, "tree": [{"denominator": 1}]}
+    assert evaluate(ROW, read_certificate(document)) == 4000
+
+
+@pytest.mark.parametrize("width", range(1, 13))
+def test_interpolations_add_up_in_closed_form(width: int) -> None:
+    """The sum between two knots is that of its terms, each rounded up, rising or falling."""
+    for here in range(15):
+        for there in range(15):
+            terms = (-(-(here * (width - e) + there * e) // width) for e in range(width))
+            assert evaluation._interpolated_sum(width, here, there) == sum(terms)
+
+
+@pytest.mark.parametrize(("kind", "forge"), [("prices", _priced), ("patterns", _patterned)])
+def test_parts_and_large_numbers_change_no_value(
+    kind: str,
+    forge: Callable[[random.Random, Instance], Document],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Starts and knots taken few at a time, and Python's own integers, prove the same."""
+    rng = random.Random(5)
+    drawn: list[tuple[Instance, Document, int]] = []
+    while len(drawn) < 60:
+        instance = _instance(rng)
+        certificate = {"kind": kind, "value": 0} | forge(rng, instance)
+        try:
+            drawn.append((instance, certificate, evaluate(instance, read_certificate(certificate))))
+        except CertificateError:
+            continue
+    monkeypatch.setattr(evaluation, "_STARTS", 3)
+    monkeypatch.setattr(evaluation, "_ENTRIES", 1)
+    for safe in (SAFE, 0):
+        monkeypatch.setattr(evaluation, "SAFE", safe)
+        for instance, certificate, value in drawn:
+            assert evaluate(instance, read_certificate(certificate)) == value
