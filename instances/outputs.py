@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from instances.jsonfile import TEMPORARY
+
+_URL = re.compile(r"\s*[A-Za-z][\w+.-]+:/")
 
 
 class OutputError(ValueError):
@@ -34,6 +37,7 @@ def check_outputs(
     """
     for option, path in outputs.items():
         if path is not None:
+            _refuse_url(option, path)
             _check_writable(option, Path(path))
     check_apart(outputs, inputs)
 
@@ -82,6 +86,7 @@ def check_folder(
         If the folder is a file or cannot be made, nothing can be written into it, a file stands
         where a folder belongs or the other way round, or an input is among what is owned.
     """
+    _refuse_url(option, folder)
     root = Path(folder)
     check_apart({option: root}, inputs)
     places = {root / name: name.endswith("/") for name in owned}
@@ -127,6 +132,13 @@ def same_file(one: Path, other: Path) -> bool:
 
 def _folded(path: Path) -> str:
     return path.name.casefold()
+
+
+def _refuse_url(option: str, path: str | Path) -> None:
+    """Refuse what was meant for a server; it may hold a password, so that it is not quoted."""
+    # ``Path`` makes one slash of two.
+    if "://" in str(path) or _URL.match(str(path)):
+        raise OutputError(f"{option}: expected a file or folder, found a URL (SCHEME:/...)")
 
 
 def _is_special(path: Path) -> bool:

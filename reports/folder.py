@@ -96,9 +96,7 @@ def write_files(root: Path, files: Mapping[str, str], kind: Kind = REPORT) -> li
     listed = _listed(root, kind)
     for name in files:
         if listed is not None and name not in listed and (root / name).exists():
-            raise OutputError(
-                f"{root / name}: expected a file of an earlier {kind.name}, found another's"
-            )
+            raise OutputError(f"{root / name}: expected a file of a {kind.name}, found another")
     root.mkdir(parents=True, exist_ok=True)
     # The list comes first and names the old and the new: whatever ends this, it can be resumed.
     write_text(root / MARKER, list_text({*files, *(listed or ())}, kind))

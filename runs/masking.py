@@ -32,7 +32,7 @@ _PAIR = re.compile(
     re.IGNORECASE,
 )
 #: A mistyped URL, which would become a file that bears a password in its name.
-_LIKE_URL = re.compile(r"\s*[A-Za-z][\w+.-]+:")
+_LIKE_URL = re.compile(r"\s*(?:[A-Za-z][\w+.-]+:|//.*@|(?!\.{0,2}/)[^@]*:[^@]*@)", re.DOTALL)
 #: A word by itself: the password may go on after a space.
 _WORD_PAIR = re.compile(r"(?:ssl)?passw(?:or)?d=\S*$", re.IGNORECASE)
 _SECRET_PAIR = re.compile(r"(passw(?:or)?d\s*=\s*)('(?:\\.|[^'\\])*'|\S+)", re.IGNORECASE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import inspect
 import os
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -40,6 +41,17 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
 Seed = Annotated[int, Field(ge=0, lt=SEED_END)]
+#: Longest file, and most parts of a dotted key: no key of a suite has more than four.
+MAX_BYTES = 10**6
+MAX_KEY_PARTS = 16
+#: Dots in these separate no keys.  One without an end is taken to the end: in time that is linear.
+_STRING_OR_COMMENT = re.compile(
+    r'''\"{3}(?:\\.|[^\\])*?(?:\"{3}|\\?\Z)|'{3}.*?(?:'{3}|\Z)'''
+    r'''|"(?:\\[^\n]|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*''',
+    re.DOTALL,
+)
+#: What never stands within a key, of which strings and comments have been taken out.
+_NO_KEY = re.compile(r"[^\w \t.-]")
 #: Most instances that one entry of a suite draws.
 MAX_DRAWS = 100_000
 
@@ -160,7 +172,7 @@ def read_suite(name_or_path: str | Path) -> Suite:
             )
         path = suites()[str(name_or_path)]
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = _parse(path)
         file = _File.model_validate(document)
     except ValidationError as error:
         raise SuiteError(f"{path}: {_first_fault(error, document)}") from None
@@ -174,6 +186,23 @@ def read_suite(name_or_path: str | Path) -> Suite:
         raise SuiteError(f"{path}: section {twice!r}, name: stands twice")
     sections = tuple(_section(path, section) for section in file.section)
     return Suite(path.stem, " ".join(file.summary.split()), sections)
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    """Read TOML in UTF-8, with a byte order mark or without.
+
+    ``tomllib`` takes time that grows squared with the parts of a key, so these are counted first.
+    """
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"expected at most {MAX_BYTES} bytes, found more")
+    text = data.decode("utf-8-sig")
+    bare = _STRING_OR_COMMENT.sub("s", text)
+    parts = max(stretch.count(".") for stretch in _NO_KEY.split(bare)) + 1
+    if parts > MAX_KEY_PARTS:
+        raise ValueError(f"expected keys of at most {MAX_KEY_PARTS} parts, found {parts}")
+    return tomllib.loads(text)
 
 
 def _section(path: Path, section: _Section) -> Section:

@@ -40,6 +40,12 @@ SECRETS = [
     "postgresql:/kvopt:hid@host/db",
     "postgresql:kvopt:hid@host/db",
     "kvopt:hid@host/db",
+    "//kvopt:hid@host",
+    "//kvopt:hid@host/db",
+    "u:hid@host",
+    "u:hid@host/db",
+    "u:hid/den@host/db",
+    ":hid@host",
     "host=h user=kvopt password=hid dbname=db",
     "host=h password='hid den'",
     "host=h password=hid den",
@@ -128,7 +134,8 @@ def test_what_is_shown_of_a_good_url() -> None:
     assert mask_url("postgresql://kvopt@[::1]/runs?sslmode=require") == (
         "postgresql://kvopt@[::1]/runs?***"
     )
-    assert told_location("runs.sqlite") == "runs.sqlite"
+    for path in ("runs.sqlite", "./u:v@h", "../a:b@c", "/data/u:v@h", "a@b.sqlite", "C:"):
+        assert told_location(path) == path
     assert told_location("host=h password=hidden") == "***"
 
 

@@ -100,6 +100,24 @@ def test_methods_in_impossible_places(path: str, small: Path, refused: Refused) 
     assert "file:" in told
 
 
+@pytest.mark.parametrize("option", ["--report", "--export", "--out"])
+@pytest.mark.parametrize("url", ["postgresql://u:hunter2@h/db.csv", "x/postgresql://u:hunter2@h"])
+def test_outputs_are_no_servers(option: str, url: str, small: Path, refused: Refused) -> None:
+    """A URL would become folders that bear its password in their names."""
+    if option == "--out":
+        Store("runs.sqlite").close()
+        if url.startswith("postgresql"):
+            told = refused(reports.build.main, "--store", "runs.sqlite", option, url)
+            assert "hunter2" not in told
+        told = refused(runs.solve_command.main, small, "--policy", "svf", option, url)
+    else:
+        store = ["--store", "runs.sqlite", "--methods", "svf"]
+        told = refused(runs.evaluate_command.main, small, *store, option, url)
+    assert "hunter2" not in told
+    assert not Path("postgresql:").exists()
+    assert not Path("x").exists()
+
+
 def test_a_suite_is_an_input(small: Path, refused: Refused) -> None:
     """Neither the suite's file nor the instances that it names are written over."""
     del small

@@ -215,3 +215,31 @@ def test_names_of_draws_tell_their_parameters() -> None:
     assert load(draw_source("two-point", 3, {"upper": 70})).name == "two_point_n200_seed3_upper70"
     assert load(draw_source("mcsf-trap", 0, {"memory": 144})).name == "mcsf_trap_144"
     assert load(draw_source("am1", 5, {"n": 8})).name == "am1_n8_seed5"
+
+
+@pytest.mark.parametrize("key", [".".join("a" * 50_000), ".".join(['"a"'] * 20_000)])
+@pytest.mark.parametrize("frame", ["{} = 1\n", "[{}]\n", "x = {{{} = 1}}\n", '# "\n{} = 1\n'])
+def test_keys_of_many_parts_are_refused(key: str, frame: str, tmp_path: Path) -> None:
+    """They would take ``tomllib`` minutes; wherever they stand, strings and comments aside."""
+    assert "expected keys of at most 16 parts" in _refused(tmp_path, frame.format(key))
+
+
+def test_dots_that_separate_no_keys(tmp_path: Path) -> None:
+    """In strings of every kind, and in comments, there may be any number."""
+    dots = ".".join("a" * 100)
+    for text in (f'"{dots}"', f'"\\"{dots}"', f"'{dots}'", f'"""\n"{dots}"""', f"'''\n'{dots}'''"):
+        text = HEAD.replace('"a test"', f"{text}  # {dots}") + 'instances = ["tiny/handover.json"]'
+        assert len(read_suite(_write(tmp_path, text)).sections) == 1
+
+
+def test_long_files_are_refused(tmp_path: Path) -> None:
+    """No suite is longer than a megabyte, and no string without an end holds the reader up."""
+    assert "at most 1000000 bytes" in _refused(tmp_path, HEAD + "#" * 10**6)
+    _refused(tmp_path, '"\\' * 400_000)
+    _refused(tmp_path, '"""' + "\\" * 900_001)
+
+
+def test_a_byte_order_mark_is_taken(tmp_path: Path) -> None:
+    """Some editors write one; of JSON it is taken, too."""
+    text = "\ufeff" + HEAD + 'instances = ["tiny/handover.json"]\n'
+    assert len(read_suite(_write(tmp_path, text)).sections) == 1
