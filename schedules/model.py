@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
+from instances.jsonfile import describe
 from instances.model import Instance, Line
 
 #: The closed list of outcomes of a run (DESIGN section 6).
@@ -104,8 +105,19 @@ def make_schedule(
     kept
         Output tokens kept by each attempt and by the run that counts, per request; left out where
         nothing was kept.
+
+    Raises
+    ------
+    ValueError
+        If there is not one start of at least 0 for each request, or something else is out of
+        range; the message is one plain sentence.
     """
     plain = tuple(int(start) for start in starts)
+    if len(plain) != len(instance.requests):
+        raise ValueError(f"expected {len(instance.requests)} starts, found {len(plain)}")
+    for request, start in zip(instance.requests, plain, strict=True):
+        if start < 0:
+            raise ValueError(f"request {request.id}: expected a start of at least 0, found {start}")
     tel = sum(
         start + request.output - int(request.arrival)
         for start, request in zip(plain, instance.requests, strict=True)
@@ -116,15 +128,18 @@ def make_schedule(
             tuple((int(start), int(tokens)) for start, tokens in of_request)
             for of_request in attempts
         )
-    return Schedule(
-        instance=instance.name,
-        instance_sha256=instance.sha256,
-        method=method,
-        starts=plain,
-        tel=tel,
-        lower_bound=lower_bound,
-        status=status,
-        attempts=cancelled,
-        kept=tuple(tuple(each) for each in kept) if kept and any_kept(kept) else None,
-        provenance=provenance or {},
-    )
+    try:
+        return Schedule(
+            instance=instance.name,
+            instance_sha256=instance.sha256,
+            method=method,
+            starts=plain,
+            tel=tel,
+            lower_bound=lower_bound,
+            status=status,
+            attempts=cancelled,
+            kept=tuple(tuple(each) for each in kept) if kept and any_kept(kept) else None,
+            provenance=provenance or {},
+        )
+    except ValidationError as error:
+        raise ValueError(describe(error, {})) from None

@@ -46,8 +46,8 @@ MAX_BYTES = 10**6
 MAX_KEY_PARTS = 16
 #: Dots in these separate no keys.  One without an end is taken to the end: in time that is linear.
 _STRING_OR_COMMENT = re.compile(
-    r'''\"{3}(?:\\.|[^\\])*?(?:\"{3}|\\?\Z)|'{3}.*?(?:'{3}|\Z)'''
-    r'''|"(?:\\[^\n]|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*''',
+    r"""\"{3}(?:\\.|[^\\])*?(?:\"{3}|\\?\Z)|'{3}.*?(?:'{3}|\Z)"""
+    r"""|"(?:\\[^\n]|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*""",
     re.DOTALL,
 )
 #: What never stands within a key, of which strings and comments have been taken out.

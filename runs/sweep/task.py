@@ -79,6 +79,9 @@ class Task:
             "code": self.code,
             "versions": self.versions,
         }
+        # The hash leaves it out, but what is said of the run depends on it.
+        if self.instance is not None and self.instance.known_optimum is not None:
+            identity["known_optimum"] = self.instance.known_optimum
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 

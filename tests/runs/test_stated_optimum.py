@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +23,7 @@ from runs.job import Event
 from runs.policies_table import policies_table
 from runs.stated_optimum import dispute
 from runs.sweep.contradictions import Showing
+from runs.sweep.task import Task
 from runs.sweep.verdict import Account
 from schedules import Schedule, check_schedule, read_schedule
 from schedules.check import Verdict
@@ -207,3 +210,25 @@ def test_a_refused_schedule_is_not_written(
     assert runs.solve_command.main([str(path), "--policy", "svf", "--out", str(out)]) == 5
     assert not out.exists()
     assert "for the sake of the test" in capsys.readouterr().err
+
+
+def test_what_is_stated_is_part_of_the_run() -> None:
+    """Files that differ in it alone are two runs; one without it keeps the key that it had."""
+    stated = [replace(FOUR, known_optimum=value, known_optimum_reason="x") for value in (11, 12)]
+    instances = [FOUR, *stated]
+    keys = [Task(each, each.name, "svf", code="c").key for each in instances]
+    assert len({each.sha256 for each in instances}) == 1
+    assert len(set(keys)) == 3
+    # The key of the first release, of all that it made of FOUR.
+    identity = {
+        "instance_sha256": FOUR.sha256,
+        "method": "svf",
+        "seed": 0,
+        "time_limit": 60.0,
+        "memory_limit": None,
+        "threads": 1,
+        "code": "c",
+        "versions": {},
+    }
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+    assert keys[0] == hashlib.sha256(text.encode()).hexdigest()

@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from instances import Instance, Request
+from runs.exact import Progress, take_event
+from runs.job import Event
+from runs.sweep.verdict import Account
 from schedules import Schedule, ScheduleFileError, make_schedule, read_schedule, write_schedule
 from schedules.check import check_schedule
 from schedules.files import schedule_document, schedule_schema
@@ -183,3 +186,33 @@ def test_any_mutation_is_read_and_judged_or_refused_in_one_line(
     except ScheduleFileError as error:
         outcome = str(error)
     assert "\n" not in outcome
+
+
+@pytest.mark.parametrize(
+    ("starts", "told"),
+    [
+        ([0], "expected 2 starts, found 1"),
+        ([0, 1, 2], "expected 2 starts, found 3"),
+        ([], "expected 2 starts, found 0"),
+        ([0, -1], "request 1: expected a start of at least 0, found -1"),
+    ],
+)
+def test_wrong_starts_are_one_plain_sentence(starts: list[int], told: str) -> None:
+    """Of a method or file of one's own, whichever part of the project takes them."""
+    with pytest.raises(ValueError, match=f"^{told}$"):
+        make_schedule(PAIR, starts, "mine")
+    event = Event("schedule", 0.0, {"starts": starts, "found_by": "mine"})
+    account = Account(PAIR, "mine")
+    account.take(event)
+    assert account.refused == [f"mine: {told}"]
+    progress = Progress(PAIR)
+    assert not take_event(progress, event, "highs", "ilp")
+    assert progress.refused == [f"highs ilp: {told}"]
+
+
+def test_wrong_attempts_are_one_line() -> None:
+    """What is out of range elsewhere is told by field, without a library's own words."""
+    with pytest.raises(ValueError, match="field attempts") as caught:
+        make_schedule(PAIR, [0, 5], "mine", attempts=[[], [(0, -3)]])
+    assert "pydantic" not in str(caught.value)
+    assert "\n" not in str(caught.value)
