@@ -28,7 +28,8 @@ class Known:
     states_bound: bool = False
 
 
-_HIGHS = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.0}
+# Restarts: see ``runs.solvers.highs``.
+_HIGHS = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.0, "mip_allow_restart": False}
 _GUROBI = {"MIPGap": 0.0, "MIPGapAbs": 0.0, "IntFeasTol": 1e-6}
 _SCIP = {"limits/gap": 0.0, "limits/absgap": 0.0}
 _CBC = {"ratioGap": 0.0, "allowableGap": 0.0}

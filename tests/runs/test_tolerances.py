@@ -72,6 +72,15 @@ def test_no_bound_above_the_optimum_with_look_ahead() -> None:
         assert answer.bound <= brute_force_optimum(instance) <= answer.tel, (instance, name)
 
 
+def test_no_bound_above_the_optimum_after_a_restart() -> None:
+    """With restarts each of these seeds makes HiGHS prove 25; the optimum is 24."""
+    instance = _instance(8, (0, 5, 1), (0, 3, 5), (0, 0, 5), (0, 6, 2))
+    assert brute_force_optimum(instance) == 24
+    for seed in (7, 9, 12, 14, 15, 918):
+        (answer,) = solve_batch([(instance, "ilp-xy")], seed=seed, poor_start=True)
+        assert (answer.tel, answer.bound) == (24, 24), seed
+
+
 def test_no_bound_above_the_optimum_with_many_tokens() -> None:
     """Whatever the formulation, the bound stays at or below brute force, and schedules hold."""
     names = [name.replace("_", "-") for name in MIPS]
