@@ -18,10 +18,10 @@ from tests.engine_batch import Answer, solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 
 MANY, FEW = 240, 4
-MEMORIES = (10**4, 10**5, 10**6, 4 * 10**6, 10**7, 10**8, 10**9)
+MEMORIES = (10**3, 10**4, 10**5, 10**6, 4 * 10**6, 10**7, 10**8, 10**9)
 FORMULATIONS = ("ilp", "ilp-cliques", "ilp-sparse", "ilp-strong", "ilp-xy", "cpsat")
 #: Up to here tolerances cover every draw: at most 2·M + n + Σ (peak + 1) ≤ 9·M tokens a row.
-PROVED_UP_TO = 10**4
+PROVED_UP_TO = 10**3
 
 
 def _draw(seed: int, memory: int) -> Instance:
