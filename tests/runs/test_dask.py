@@ -26,12 +26,13 @@ from tests.runs.dask_cluster import ROOT, DaskCluster, dask_cluster, listening, 
 
 #: A method that waits at a gate, is not easily killed, and says which worker it is of.
 _GATED = """\
-import os, signal, subprocess, time
+import os, psutil, signal, subprocess, time
 
 def solve(instance, report):
     subprocess.Popen(["sleep", "60"])
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    report("note", text=f"worker {os.getppid()}")
+    # The parent is the keeper of the run, whose parent is the worker.
+    report("note", text=f"worker {psutil.Process(os.getppid()).ppid()}")
     while not os.path.exists(GATE):
         time.sleep(0.02)
     return [sum(r.output for r in instance.requests[:i]) for i in range(len(instance))]
@@ -237,7 +238,11 @@ def test_run_that_kills_every_worker(tmp_path: Path) -> None:
     """A run that takes worker after worker with it becomes a row, and the sweep goes on."""
     with dask_cluster(tmp_path, workers=1) as cluster:
         path = tmp_path / "killer.py"
-        path.write_text("import os\ndef solve(instance):\n    os.kill(os.getppid(), 9)\n")
+        # Its parent is the keeper of the run, whose parent is the worker.
+        path.write_text(
+            "import os, psutil\ndef solve(instance):\n"
+            "    os.kill(psutil.Process(os.getppid()).ppid(), 9)\n"
+        )
         killer, harmless = *tasks(f"file:{path}"), *tasks("fcfs")
         for _ in range(3):
             cluster.add_worker()
