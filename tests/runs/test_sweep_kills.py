@@ -19,7 +19,7 @@ INSTANCES = 8
 METHODS = "svf,a-min with noise"
 #: What a run measures of itself, and when.
 _MEASURED = ["seconds", "start_seconds", "total_seconds", "peak_memory", "incumbents", "bounds"]
-_MEASURED += ["finished_utc", "command", "git_commit"]
+_MEASURED += ["finished_utc", "command", "git_commit", "solver_seconds"]
 
 
 def _what_is_decided(rows: pd.DataFrame) -> list[dict[str, object]]:
