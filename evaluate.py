@@ -2,14 +2,14 @@
 
 import sys
 
-from runs.interrupts import interrupt_once
-from runs.kernel import occupy_streams
+from kvopt.commands.interrupts import interrupt_once
+from kvopt.running.kernel import occupy_streams
 
 
 def _evaluate() -> int:
     interrupt_once()
     try:
-        from runs.evaluate_command import main
+        from kvopt.commands.evaluate import main
     except KeyboardInterrupt:
         print("evaluate.py: interrupted before anything was run", file=sys.stderr)
         return 130

@@ -3,9 +3,9 @@
 import sys
 import time
 
-from runs.interrupts import interrupt_once
-from runs.kernel import occupy_streams, process_age
-from runs.watchdog import Watchdog, under_watch
+from kvopt.commands.interrupts import interrupt_once
+from kvopt.commands.watchdog import Watchdog, under_watch
+from kvopt.running.kernel import occupy_streams, process_age
 
 # Importing is part of the time limit.
 STARTED = time.monotonic() - process_age()
@@ -14,7 +14,7 @@ STARTED = time.monotonic() - process_age()
 def _solve(watchdog: Watchdog) -> int:
     interrupt_once()
     try:
-        from runs.solve_command import main  # loads what the watcher does not need
+        from kvopt.commands.solve import main  # loads what the watcher does not need
     except KeyboardInterrupt:
         print("solve.py: interrupted before there was a schedule", file=sys.stderr)
         return 4

@@ -105,7 +105,7 @@ def texts() -> dict[Path, str]:
 
 
 def _is_registry(path: Path) -> bool:
-    """Tell whether a file belongs to the best-known values, which ``runs.best_known`` writes."""
+    """Tell whether a file belongs to the best-known values, which ``kvopt.best_known`` writes."""
     return path.relative_to(FOLDER).parts[0].startswith("best_known")
 
 

@@ -18,6 +18,11 @@ from instances.committed import regenerate
 from instances.outputs import OutputError
 from instances.streams import steadily
 from instances.usage import Parser, UsageError, complain
+from kvopt.masking import mask_text
+from kvopt.ranges import read_integer
+from kvopt.store import Store, StoreError
+from kvopt.store.export import SUFFIXES, ExportError, read_rows
+from kvopt.store.files import store_files
 from reports import html, readme
 from reports.figures.ecdf import ecdf_figure
 from reports.figures.growth import growth_figure
@@ -48,11 +53,6 @@ from reports.tables import (
 )
 from reports.tables import runs as run_tables
 from reports.timed import timed
-from runs.arguments import read_integer
-from runs.masking import mask_text
-from runs.store import Store, StoreError
-from runs.store.export import SUFFIXES, ExportError, read_rows
-from runs.store.files import store_files
 
 TITLE = "kvopt: results"
 #: Instances with a page, and pages with a picture; a picture takes about half a second.
@@ -77,7 +77,7 @@ def build_report(
     Parameters
     ----------
     frame
-        The columns of ``runs.sweep.task.Record``, as ``Store.rows`` returns them.
+        The columns of ``kvopt.running.task.Record``, as ``Store.rows`` returns them.
     store
         Where the schedules are that pages picture; without it there are no pictures.
     best_known
@@ -333,7 +333,7 @@ _PROGRAM = "python -m reports.build"
 
 
 def _registry() -> BestKnown:
-    from runs.best_known.known import known_values
+    from kvopt.best_known.known import known_values
 
     return known_values()
 

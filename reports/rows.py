@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from heuristics.registry import policies
-from runs.stated_optimum import MISSTATED
-from runs.sweep.contradictions import token_keeping_policies
-from runs.sweep.methods import SOLVERS
+from kvopt.methods.grammar import SOLVERS
+from kvopt.running.stated_optimum import MISSTATED
+from kvopt.sweeps.contradictions import token_keeping_policies
 from schedules.model import KEEPS_TOKENS_NOTE
 
 _INTEGERS = ("n", "memory", "known_optimum", "seed", "tel", "lower_bound", "nodes")
@@ -58,7 +58,7 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     frame
-        The columns of ``runs.sweep.task.Record``; those that are missing are taken as empty.
+        The columns of ``kvopt.running.task.Record``; those that are missing are taken as empty.
 
     Returns
     -------

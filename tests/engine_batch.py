@@ -16,8 +16,8 @@ import numpy as np
 from formulations.spec import read_formulation
 from heuristics.simulator import run_policy
 from instances import Instance
-from runs.exact import warm_start_policies
-from runs.job import Job, Report
+from kvopt.engines.exact import warm_start_policies
+from kvopt.running.job import Job, Report
 from schedules import Schedule, check_schedule, make_schedule
 
 _SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
@@ -135,7 +135,7 @@ def main() -> None:
     """Read jobs from standard input, one a line; write the events of each as one line."""
     for line in sys.stdin:
         job = Job.from_line(line)
-        module = importlib.import_module(f"runs.solvers.{job.solver}")
+        module = importlib.import_module(f"kvopt.engines.{job.solver}")
         stream = io.StringIO()
         module.solve(job, Report(stream, time.monotonic()))
         print(json.dumps([json.loads(each) for each in stream.getvalue().splitlines()]), flush=True)

@@ -13,7 +13,7 @@ from formulations.patterns import PriceTable
 
 
 class Reporter(Protocol):
-    """Takes events as they come: a kind, and the data that ``runs.job.Event`` lists for it."""
+    """Takes events as they come: a kind, and the data that ``kvopt.running.job`` lists for it."""
 
     def __call__(self, kind: str, **data: Any) -> None:
         """Take one event."""

@@ -21,9 +21,9 @@ from formulations.spec import Options, format_formulation, read_formulation
 from instances import Instance
 from instances.families import am1, am2, two_point
 from instances.jsonfile import write_text
-from runs.exact import Progress, final_status, solve_exactly
-from runs.process import Outcome
-from runs.provenance import provenance, usable_cores
+from kvopt.engines.exact import Progress, final_status, solve_exactly
+from kvopt.running.process import Outcome
+from kvopt.running.provenance import provenance, usable_cores
 
 ROWS = Path(__file__).with_name("rows.csv")
 COLUMNS = [

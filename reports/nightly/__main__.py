@@ -12,18 +12,18 @@ import pandas as pd
 from instances.committed import regenerate
 from instances.outputs import OutputError
 from instances.usage import Parser, UsageError, complain
+from kvopt.best_known import RegistryError, known_values
+from kvopt.masking import mask_text
+from kvopt.methods.grammar import MethodError
+from kvopt.store import Store, StoreError
+from kvopt.store.files import store_files
+from kvopt.store.location import told_location
+from kvopt.suites import SuiteError, read_suite
+from kvopt.sweeps.plan import plan
 from reports.folder import MARKER, Kind, check_place, list_text, report_files, write_files
 from reports.nightly.compare import Comparison, compare
 from reports.nightly.page import comparison_text, texts
 from reports.nightly.rows import RowsError, nightly_rows, read_rows, rows_text
-from runs.best_known import RegistryError, known_values
-from runs.masking import mask_text
-from runs.store import Store, StoreError
-from runs.store.files import store_files
-from runs.store.location import told_location
-from runs.suites import SuiteError, read_suite
-from runs.sweep.methods import MethodError
-from runs.sweep.plan import plan
 
 FOLDER = Path(__file__).parent
 ROWS = "rows.csv"

@@ -15,7 +15,7 @@ MOST_LINES = 200
 _INTRODUCTION = """\
 # Nightly tables
 
-The runs of the suite [`nightly`](../../runs/suites/nightly.toml), of which
+The runs of the suite [`nightly`](../../kvopt/suites/nightly.toml), of which
 `.github/workflows/nightly.yml` makes a new set every night and compares it with these.  A night
 fails on a schedule that the checker refuses, on a bound above a schedule, on an optimum that is no
 longer proved, and on a worse result in a reproducible section; slower times are only told.  What

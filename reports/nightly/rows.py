@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from runs.suites import Suite
+from kvopt.suites import Suite
 
 IDENTITY = (
     "section",

@@ -14,7 +14,7 @@ from schedules.picture import draw_schedule
 
 
 class Documents(Protocol):
-    """Where the stored documents are; ``runs.store.Store`` is one."""
+    """Where the stored documents are; ``kvopt.store.Store`` is one."""
 
     def schedule(self, key: str) -> dict[str, Any] | None:
         """Return the schedule document of a run, None without one."""

@@ -15,7 +15,7 @@ from typing import Any
 from formulations.spec import read_formulation
 from instances import Instance
 from instances.files import instance_document
-from runs.job import Job
+from kvopt.running.job import Job
 from schedules import make_schedule
 from tests.attack.child import Child, ChildError
 from tests.attack.choices import SOLVERS, draw_formulation, draw_policy

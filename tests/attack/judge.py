@@ -7,8 +7,8 @@ from typing import Any
 from formulations.bounds.certificate import CertificateError, evaluate, read_certificate
 from formulations.bounds.volume import volume_bound
 from instances import Instance
-from runs.exact import Progress, final_status, take_event
-from runs.job import Event
+from kvopt.engines.exact import Progress, final_status, take_event
+from kvopt.running.job import Event
 from schedules import make_schedule
 
 #: Relative error that a stated LP objective may have.

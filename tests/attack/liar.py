@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from runs.job import Report
+from kvopt.running.job import Report
 from tests import engine_batch
 
 _say = Report.__call__

@@ -16,7 +16,7 @@ from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import Setting, run_policy
 from instances import Instance
 from instances.files import parse_instance
-from runs.policy import read_policy_call
+from kvopt.methods.policy import read_policy_call
 from schedules import check_schedule
 from tests.heuristics.contract import MAY_LOOP
 from tests.oracles.best_first import best_first_optimum

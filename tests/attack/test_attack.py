@@ -16,7 +16,7 @@ from formulations.registry import formulations
 from formulations.spec import read_formulation
 from heuristics.registry import policies
 from instances import Instance, Request
-from runs.policy import read_policy_call
+from kvopt.methods.policy import read_policy_call
 from schedules import check_schedule, make_schedule
 from tests.attack.__main__ import main, report, run
 from tests.attack.child import Child, ChildError

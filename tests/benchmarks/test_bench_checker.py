@@ -13,7 +13,7 @@ from collections import Counter
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from heuristics.registry import policies
-from runs.exact import Progress, final_status
+from kvopt.engines.exact import Progress, final_status
 from tests.heuristics.contract import run
 from tests.oracles.brute_force import brute_force_optimum
 from tests.schedules.attack import an_instance, below_optimum, disagreement

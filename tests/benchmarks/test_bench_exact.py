@@ -17,9 +17,9 @@ from formulations.registry import formulations
 from heuristics.simulator import run_policy
 from instances import Instance
 from instances.families.am1 import generate
-from runs.exact import warm_start_policies
-from runs.job import Event, Job
-from runs.process import run_job
+from kvopt.engines.exact import warm_start_policies
+from kvopt.running.job import Event, Job
+from kvopt.running.process import run_job
 
 STRONG = {"layers": "search", "cpsat-strong": "cpsat", "cpsat": "cpsat", "ilp-strong": "highs"}
 LIMIT = 120.0

@@ -30,17 +30,17 @@ from instances import Instance, read_instance
 from instances.files import instance_document
 from instances.library import FOLDER
 from instances.usage import complain
+from kvopt.best_known import __main__ as best_known
+from kvopt.best_known.entry import ENTRIES
+from kvopt.best_known.files import digest, read_certificate_file
+from kvopt.best_known.verify import LibraryInstance
+from kvopt.running.task import Finished
+from kvopt.store import Store
+from kvopt.store.export import ExportError, export_rows, read_rows
+from kvopt.suites import SuiteError, suites
+from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from reports.references import contradictions, references
 from reports.rows import prepare
-from runs.best_known import __main__ as best_known
-from runs.best_known.entry import ENTRIES
-from runs.best_known.files import digest, read_certificate_file
-from runs.best_known.verify import LibraryInstance
-from runs.store import Store
-from runs.store.export import ExportError, export_rows, read_rows
-from runs.suites import SuiteError, suites
-from runs.sweep.inputs import InputError, Wishes, read_inputs
-from runs.sweep.task import Finished
 from schedules import check, read_schedule
 from schedules.files import schedule_document
 from tests.mutations import VALUES, damaged_bytes, damaged_document, damaged_json, draws

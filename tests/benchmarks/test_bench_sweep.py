@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from runs.engines.local import LocalEngine
-from runs.store import Store
-from runs.suites import Section, file_source
-from runs.sweep.contradictions import alarms, showings
-from runs.sweep.plan import plan
-from runs.sweep.task import Finished, Record
-from tests.runs.sweep_tools import write_small
+from kvopt.executors.local import LocalExecutor
+from kvopt.running.task import Finished, Record
+from kvopt.store import Store
+from kvopt.suites import Section, file_source
+from kvopt.sweeps.contradictions import alarms, showings
+from kvopt.sweeps.plan import plan
+from tests.kvopt.sweep_tools import write_small
 
 #: Rows put in by one transaction.
 _BATCH = 1000
@@ -35,7 +35,7 @@ def test_overhead_per_run(jobs: int, benchmark: Any, tmp_path: Path) -> None:
     tasks = plan([Section("", sources, ("svf", "a-min"))])
 
     def sweep() -> list[Record]:
-        return [finished.record for finished in LocalEngine(jobs).run(tasks)]
+        return [finished.record for finished in LocalExecutor(jobs).run(tasks)]
 
     records = benchmark.pedantic(sweep, rounds=1)
     overheads = [record.total_seconds - record.seconds for record in records]

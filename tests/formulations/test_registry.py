@@ -25,7 +25,7 @@ def test_all_formulations_are_listed() -> None:
 def test_listing_imports_no_solver() -> None:
     """Neither the registry nor solve.py's own modules load an engine or Pyomo."""
     code = (
-        "import sys, runs.solve_command; from formulations.registry import formulations; "
+        "import sys, kvopt.commands.solve; from formulations.registry import formulations; "
         "formulations(); print([m for m in ('ortools', 'highspy', 'pyomo') if m in sys.modules])"
     )
     result = subprocess.run(

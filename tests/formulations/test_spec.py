@@ -20,7 +20,7 @@ from formulations.spec import (
 from instances import Instance, Request
 from instances.files import instance_document
 from schedules import read_schedule
-from tests.runs.conftest import ROOT
+from tests.kvopt.conftest import ROOT
 
 TINY = ROOT / "instances" / "tiny" / "horizon.json"
 

@@ -74,5 +74,5 @@ def test_closures_find_what_is_shared() -> None:
 
 def test_the_engine_of_the_cp_models_brings_no_model_code() -> None:
     """What runs a CP model in CP-SAT adds nothing of the formulations to its closure."""
-    added = {name for name in _closure("runs.solvers.cpsat") if name.startswith("formulations")}
+    added = {name for name in _closure("kvopt.engines.cpsat") if name.startswith("formulations")}
     assert added == set()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from runs.sweep.task import Record
+from kvopt.running.task import Record
 
 
 def record(**changed: Any) -> Record:

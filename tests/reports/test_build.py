@@ -14,13 +14,13 @@ import pytest
 
 from instances import Instance, Request
 from instances.files import instance_document
+from kvopt.running.task import Finished
+from kvopt.store import Store
+from kvopt.store.export import export_rows
 from reports.build import build_report, main, make_report, texts
 from reports.figures.style import COLOURS, MOST_CURVES
 from reports.folder import MARKER
 from reports.parts import Figure, Report
-from runs.store import Store
-from runs.store.export import export_rows
-from runs.sweep.task import Finished
 from schedules import make_schedule
 from schedules.files import schedule_document
 from tests.reports.synthetic import frame, many, record

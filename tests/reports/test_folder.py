@@ -10,9 +10,9 @@ import pytest
 import reports.build
 import reports.nightly.__main__ as nightly
 from instances.outputs import OutputError
+from kvopt.store import Store
 from reports.build import build_report, texts
 from reports.folder import MARKER, REPORT, check_place, list_text, write_files
-from runs.store import Store
 from tests.reports.synthetic import frame, record
 
 ROOT = Path(__file__).resolve().parents[2]

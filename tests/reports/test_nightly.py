@@ -8,14 +8,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from kvopt.running.execute import execute
+from kvopt.store import Store
+from kvopt.suites import Suite, read_suite
+from kvopt.sweeps.plan import plan
 from reports.nightly import __main__ as command
 from reports.nightly.compare import Comparison, compare
 from reports.nightly.page import comparison_text, texts
 from reports.nightly.rows import COLUMNS, RowsError, nightly_rows, read_rows, rows_text
-from runs.store import Store
-from runs.suites import Suite, read_suite
-from runs.sweep.execute import execute
-from runs.sweep.plan import plan
 
 POLICY: dict[str, Any] = {
     "key": "1",

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from instances import Instance, Request
-from runs.exact import Progress, take_event
-from runs.job import Event
-from runs.sweep.verdict import Account
+from kvopt.engines.exact import Progress, take_event
+from kvopt.running.job import Event
+from kvopt.running.verdict import Account
 from schedules import Schedule, ScheduleFileError, make_schedule, read_schedule, write_schedule
 from schedules.check import check_schedule
 from schedules.files import schedule_document, schedule_schema

@@ -1,0 +1,279 @@
+"""What stored runs claim of an instance, as far as it can be taken at all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from formulations.bounds.certificate import (
+    Certificate,
+    CertificateError,
+    evaluate,
+    read_certificate,
+    shrink,
+)
+from formulations.bounds.volume import volume_bound
+from instances import Instance
+from kvopt.best_known.entry import Value
+from kvopt.best_known.files import certificate_path, schedule_path
+from kvopt.best_known.rule import CONSTRUCTION
+from kvopt.engines.exact import OWN_SEARCH
+from kvopt.methods.grammar import MethodError, read_method
+from kvopt.store import Store, StoreError
+from schedules import Schedule, check_schedule, make_schedule
+from schedules.model import any_kept
+
+#: Runs whose own bound the parent caught.
+_NOT_BELIEVED = ("error", "refused")
+_COLUMNS = (
+    "key",
+    "instance_sha256",
+    "method",
+    "seed",
+    "status",
+    "tel",
+    "lower_bound",
+    "found_by",
+    "bound_source",
+    "seconds",
+    "solver",
+    "git_commit",
+    "finished_utc",
+)
+
+
+class ContradictionError(Exception):
+    """A bound exceeds a checked schedule; each line names one pair."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the registry needs of a stored run; see ``kvopt.running.task.Record``."""
+
+    key: str
+    instance_sha256: str
+    method: str
+    seed: int
+    status: str
+    tel: int | None
+    lower_bound: int | None
+    found_by: str
+    bound_source: str
+    seconds: float
+    solver: str
+    git_commit: str
+    finished_utc: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}")]
+
+
+_RUN = TypeAdapter(Run)
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a store has to offer for one instance.
+
+    Attributes
+    ----------
+    upper
+        The best schedule that the checker has accepted here, with its value; None without one.
+    lower
+        Bounds, each with its certificate or None.
+    proofs
+        Runs whose engine's own search met the schedule of the same run.
+    notes
+        One line for everything that could not be taken.
+    """
+
+    upper: tuple[Value, Schedule] | None
+    lower: tuple[tuple[Value, Certificate | None], ...]
+    proofs: tuple[Value, ...]
+    notes: tuple[str, ...]
+
+
+def runs_by_instance(store: Store) -> dict[str, list[Run]]:
+    """Return the stored runs by the hash of their instance, oldest first."""
+    found: dict[str, list[Run]] = defaultdict(list)
+    for row in store.select(*_COLUMNS):
+        try:
+            run = _RUN.validate_python(dict(zip(_COLUMNS, row, strict=True)))
+        except ValidationError as error:
+            raise _damaged(f"{store.name}: run {str(row[0])[:12]}", error) from None
+        found[run.instance_sha256].append(run)
+    for runs in found.values():
+        runs.sort(key=lambda run: (run.finished_utc, run.key))
+    return found
+
+
+def collect(instance: Instance, runs: Sequence[Run], store: Store) -> Claims:
+    """Return what runs claim of an instance.
+
+    Schedules are checked once more.  Of policies that keep tokens over an eviction, whose TEL is no
+    bound on the optimum (DESIGN section 1), only schedules that are possible without it are taken;
+    cancelled attempts are dropped, since without them a schedule is possible all the more.
+
+    Bounds are taken from engines.  Of a method of one's own a bound counts only with a certificate.
+    """
+    notes: list[str] = []
+    upper = _best_schedule(instance, runs, store, notes)
+    lower: list[tuple[Value, Certificate | None]] = []
+    proofs: list[Value] = []
+    for run in runs:
+        if run.status in _NOT_BELIEVED or run.lower_bound is None:
+            continue
+        kind, solver = _kind(run.method)
+        if kind == "policy":
+            continue
+        lower += _certified(instance, run, store, upper and upper[0].value, notes)
+        if kind == "file" or run.bound_source == "volumes":
+            continue
+        bound = _value(run, run.lower_bound, run.bound_source, store.schedule(run.key))
+        lower.append((bound, None))
+        own = kind == "engine" and run.bound_source == OWN_SEARCH.get(solver)
+        if own and run.tel == run.lower_bound and run.status == "optimal":
+            proofs.append(bound)
+    return Claims(upper, tuple(lower), tuple(proofs), tuple(notes))
+
+
+def own_claims(instance: Instance, date: str) -> Iterator[tuple[Value, Certificate | None]]:
+    """Yield what needs no run: the volume bound, and the optimum by construction."""
+    value = volume_bound(instance)
+    path = certificate_path(instance)
+    yield (
+        Value(value, "volumes", "volumes", date, 0.0, certificate=path),
+        Certificate("volumes", value),
+    )
+    if instance.known_optimum is not None:
+        reason = instance.known_optimum_reason or ""
+        yield Value(instance.known_optimum, CONSTRUCTION, reason, date, 0.0), None
+
+
+def refuse_contradictions(
+    instance: Instance,
+    uppers: Iterable[Value | None],
+    lowers: Iterable[Value],
+) -> None:
+    """Refuse a bound above a schedule.
+
+    Raises
+    ------
+    ContradictionError
+        If the greatest bound exceeds the least TEL; both are named.
+    """
+    least = min((each for each in uppers if each), key=lambda each: each.value, default=None)
+    most = max(lowers, key=lambda each: each.value, default=None)
+    if least is not None and most is not None and most.value > least.value:
+        raise ContradictionError(
+            f"{instance.name}: lower bound {most.value} ({most.method}, {most.source}, "
+            f"{most.date}) exceeds the checked TEL {least.value} ({least.method}, {least.date})"
+        )
+
+
+def _best_schedule(
+    instance: Instance, runs: Sequence[Run], store: Store, notes: list[str]
+) -> tuple[Value, Schedule] | None:
+    found = [run for run in runs if run.tel is not None]
+    for run in sorted(found, key=lambda run: run.tel or 0):
+        document = store.schedule(run.key)
+        if document is None:
+            notes.append(f"{instance.name}: {run.method} is stored without its schedule")
+            continue
+        value = replace(
+            _value(run, run.tel or 0, run.found_by, document), certificate=schedule_path(instance)
+        )
+        try:
+            schedule = _plain_schedule(instance, document, value)
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            notes.append(f"{instance.name}: {run.method}: {' '.join(str(error).split())[:200]}")
+            continue
+        verdict = check_schedule(instance, schedule)
+        if verdict.valid and schedule.tel == run.tel:
+            if instance.known_optimum is not None:
+                known = Value(instance.known_optimum, CONSTRUCTION, "", value.date, 0)
+                refuse_contradictions(instance, [value], [known])
+            return value, schedule
+        if not any_kept(document.get("kept")):
+            notes.append(f"{instance.name}: {run.method}: {verdict.reason}")
+    return None
+
+
+def _plain_schedule(instance: Instance, document: dict[str, Any], value: Value) -> Schedule:
+    """Return the starts alone; of the provenance only what is the same on every machine."""
+    return make_schedule(
+        instance,
+        document["starts"],
+        value.method,
+        provenance={
+            "found_by": value.source,
+            "solver": value.solver,
+            "kvopt": value.kvopt,
+            "git_commit": value.git_commit,
+            "date": value.date,
+        },
+    )
+
+
+def _certified(
+    instance: Instance, run: Run, store: Store, upper: int | None, notes: list[str]
+) -> list[tuple[Value, Certificate | None]]:
+    """Return the bound that the run's certificate proves, evaluated here, if it has one."""
+    document = store.certificate(run.key)
+    if document is None:
+        return []
+    try:
+        certificate = read_certificate(document)
+        if certificate.upper_bound is not None and (
+            upper is None or certificate.upper_bound < upper
+        ):
+            raise CertificateError("it assumes a schedule better than any that is known")
+        proved = replace(certificate, value=evaluate(instance, certificate))
+        short = shrink(instance, proved)
+    except CertificateError as error:
+        notes.append(f"{instance.name}: certificate of {run.method}: {error}")
+        return []
+    if proved.value < certificate.value:
+        notes.append(
+            f"{instance.name}: certificate of {run.method} proves {proved.value}, "
+            f"not {certificate.value}"
+        )
+    value = _value(run, proved.value, certificate.kind, store.schedule(run.key))
+    value = replace(value, certificate=certificate_path(instance))
+    return [(value, short)]
+
+
+def _value(run: Run, value: int, source: str, schedule: dict[str, Any] | None) -> Value:
+    # The version of the sources stands in the schedule of the same run only.
+    told = (schedule or {}).get("provenance")
+    provenance = told if isinstance(told, dict) else {}
+    try:
+        return Value(
+            value=value,
+            method=run.method,
+            source=source,
+            date=run.finished_utc[:10],
+            seconds=round(run.seconds, 2),
+            seed=run.seed,
+            solver=run.solver,
+            kvopt=str(provenance.get("kvopt") or ""),
+            git_commit=run.git_commit,
+        )
+    except ValidationError as error:
+        raise _damaged(f"run {run.key[:12]}", error) from None
+
+
+def _damaged(what: str, error: ValidationError) -> StoreError:
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    return StoreError(f"{what} is damaged: {place}: {first['msg']}")
+
+
+def _kind(method: str) -> tuple[str, str]:
+    """Return the kind of a method and its solver; one that is gone counts as one of one's own."""
+    try:
+        read = read_method(method)
+    except MethodError:
+        return "file", ""
+    return read.kind, read.solver

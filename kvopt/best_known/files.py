@@ -1,0 +1,163 @@
+"""The registry's files: one JSON, a schedule each instance, prices where a bound needs them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from formulations.bounds.certificate import (
+    Certificate,
+    CertificateError,
+    certificate_document,
+    read_certificate,
+)
+from instances import Instance
+from instances.jsonfile import FileError, describe, read_object, write_text
+from instances.library import FOLDER as LIBRARY
+from kvopt.best_known.entry import ENTRIES, REGISTRY, SCHEMA, Entry, Registry, registry_schema
+from schedules import Schedule
+from schedules.files import schedule_document
+
+CERTIFICATE_SCHEMA = "kvopt.certificate/1"
+#: Names of the files in the registry's folder.
+REGISTRY_FILE = "best_known.json"
+SCHEMA_FILE = "best_known.schema.json"
+PROOFS = "best_known"
+
+
+class RegistryError(ValueError):
+    """The registry is not what its format asks for; the message is one line."""
+
+
+def digest(entries: Iterable[Entry]) -> str:
+    """Return the SHA-256 of the entries in canonical JSON (sorted keys, no spaces).
+
+    It tells an edit by hand from a rebuild; what the entries claim is verified apart from it.
+    """
+    document = ENTRIES.dump_python(tuple(entries), mode="json")
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_registry(folder: Path = LIBRARY) -> Registry | None:
+    """Return the registry of a folder, None where there is none yet.
+
+    Raises
+    ------
+    RegistryError
+        If it is not of the format, or its digest is not that of its entries.
+    """
+    path = folder / REGISTRY_FILE
+    if not path.exists():
+        return None
+    try:
+        document = read_object(path, SCHEMA)
+        fields = {key: value for key, value in document.items() if key != "schema"}
+        registry = REGISTRY.validate_python(fields)
+    except ValidationError as error:
+        raise RegistryError(f"{path}: {describe(error, document)}") from None
+    except FileError as error:
+        raise RegistryError(f"{path}: {error}") from None
+    if registry.digest != digest(registry.instances):
+        raise RegistryError(
+            f"{path}: the digest is not that of the entries: edited by hand? "
+            "Only python -m kvopt.best_known --store STORE writes this file"
+        )
+    return registry
+
+
+def format_registry(entries: Iterable[Entry]) -> str:
+    """Return the text of the registry, with what is not set left out."""
+    entries = tuple(entries)
+    document = {"schema": SCHEMA, "digest": digest(entries)}
+    shown = ENTRIES.dump_python(entries, mode="json", exclude_defaults=True)
+    return json.dumps(document | {"instances": shown}, indent=1, ensure_ascii=False) + "\n"
+
+
+def format_schema() -> str:
+    """Return the text of the registry's JSON Schema."""
+    return json.dumps(registry_schema(), indent=1) + "\n"
+
+
+def format_schedule(schedule: Schedule) -> str:
+    """Return the text of a schedule file."""
+    return json.dumps(schedule_document(schedule)) + "\n"
+
+
+def format_certificate(instance: Instance, certificate: Certificate) -> str:
+    """Return the text of a certificate file, which names its instance by hash."""
+    document = {
+        "schema": CERTIFICATE_SCHEMA,
+        "instance": instance.name,
+        "instance_sha256": instance.sha256,
+    }
+    return json.dumps(document | certificate_document(certificate)) + "\n"
+
+
+def read_certificate_file(path: Path, instance: Instance) -> Certificate:
+    """Read a certificate file.
+
+    Raises
+    ------
+    CertificateError
+        If it cannot be read, is not of the format, or belongs to another instance.
+    """
+    try:
+        document = read_object(path, CERTIFICATE_SCHEMA)
+    except FileError as error:
+        raise CertificateError(str(error)) from None
+    if document.get("instance_sha256") != instance.sha256:
+        raise CertificateError("it is of another instance")
+    kept = {k: v for k, v in document.items() if k not in ("schema", "instance", "instance_sha256")}
+    return read_certificate(kept)
+
+
+def schedule_path(instance: Instance) -> str:
+    """Return where the schedule of an instance of the library is, below ``best_known/``."""
+    return f"schedules/{instance.name}.json"
+
+
+def certificate_path(instance: Instance) -> str:
+    """Return where the certificate of a bound is, below ``best_known/``."""
+    return f"bounds/{instance.name}.json"
+
+
+def write_files(folder: Path, texts: dict[str, str]) -> None:
+    """Write files given by their paths below a folder, those that others refer to first.
+
+    Raises
+    ------
+    OSError
+        If one cannot be written; the registry itself comes last and is then the old one.
+    """
+    for path in sorted(texts, key=lambda path: (path == REGISTRY_FILE, path)):
+        target = folder / path
+        if target.exists() and target.read_bytes() == texts[path].encode():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_text(target, texts[path])
+
+
+def proof_file(folder: Path, name: str) -> Path:
+    """Return the path of a proof that an entry names, without following it anywhere else.
+
+    Raises
+    ------
+    RegistryError
+        If it is, by a link, outside ``best_known/``.
+    """
+    base = folder / PROOFS
+    path = base / name
+    if not path.resolve().is_relative_to(base.resolve()):
+        raise RegistryError(f"{path}: a link that leads out of {base}")
+    return path
+
+
+def proof_files(folder: Path) -> set[str]:
+    """Return the files below ``best_known/``, as the registry names them."""
+    base = folder / PROOFS
+    return {str(path.relative_to(base)) for path in base.rglob("*") if path.is_file()}

@@ -1,0 +1,192 @@
+"""Command: make the certificate of an optimum that so far only engines' words stand behind.
+
+The tree (``formulations.bounds.tree``) is written as it grows, so that the same command goes on
+where it was stopped, however.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from formulations.bounds.certificate import (
+    Certificate,
+    CertificateError,
+    certificate_document,
+    evaluate,
+    read_certificate,
+)
+from formulations.bounds.tree import TreeError, TreeNode
+from formulations.bounds.tree_search import BetterScheduleError, grow
+from instances import Instance
+from instances.jsonfile import FileError, read_object, write_text
+from instances.library import FOLDER
+from instances.usage import Parser, UsageError, complain
+from kvopt.best_known.claims import Claims
+from kvopt.best_known.entry import Value
+from kvopt.best_known.files import RegistryError, certificate_path
+from kvopt.best_known.merge import Known, merge
+from kvopt.best_known.rebuild import read_all, write_all
+from kvopt.best_known.verify import DamagedError, LibraryInstance, library_by_hash
+from kvopt.ranges import read_seconds
+
+EXIT_OK = 0
+EXIT_OPEN = 1
+EXIT_BAD_USAGE = 2
+
+_PROGRAM = "python -m kvopt.best_known.prove"
+_SCHEMA = "kvopt.unfinished_tree/1"
+_SECONDS_BETWEEN_SAVES = 10
+_EPILOG = """\
+exit codes: 0 all of them have a certificate; 1 the time was up before, or a tree comes down to a
+better schedule; 2 bad usage, or a registry or file that cannot be read or written
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    parser = Parser(
+        prog=_PROGRAM,
+        description=__doc__,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="INSTANCE", help="default: all optima on words alone"
+    )
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="default: instances/")
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=Path("results/trees"),
+        help="where unfinished trees are kept (default: results/trees)",
+    )
+    parser.add_argument(
+        "--time-limit", type=read_seconds, default=float("inf"), metavar="S", help="of all together"
+    )
+    try:
+        options = parser.parse_args(arguments)
+        return _prove(options.names, options.folder, options.work, options.time_limit)
+    except (
+        UsageError,
+        RegistryError,
+        DamagedError,
+        FileError,
+        CertificateError,
+        TreeError,
+    ) as error:
+        return _fail(str(error), EXIT_BAD_USAGE)
+    except OSError as error:
+        return _fail(" ".join(str(error).split()), EXIT_BAD_USAGE)
+    except KeyboardInterrupt:
+        return _fail("interrupted; the same command goes on", EXIT_OPEN)
+
+
+def _prove(names: Sequence[str], folder: Path, work: Path, seconds: float) -> int:
+    deadline = time.monotonic() + seconds
+    library = library_by_hash()
+    present = read_all(library, folder)
+    named = {each.entry.instance: sha for sha, each in present.items()}
+    unknown = [name for name in names if name not in named]
+    if unknown:
+        return _fail(f"{unknown[0]}: the registry has no such instance", EXIT_BAD_USAGE)
+    chosen = [named[name] for name in names] or [
+        sha for sha, each in present.items() if each.entry.on_words
+    ]
+    code = EXIT_OK
+    for sha in chosen:
+        instance, known = library[sha].instance, present[sha]
+        started = time.monotonic()
+        try:
+            certificate = _tree(instance, known.entry.upper.value, work, deadline)
+        except BetterScheduleError as error:
+            code = _fail(f"{instance.name}: {error}", EXIT_OPEN)
+            continue
+        if certificate is None:
+            return _fail(f"{instance.name}: the time is up; the same command goes on", EXIT_OPEN)
+        present[sha] = _entered(library[sha], known, certificate, time.monotonic() - started)
+        write_all([present[key] for key in library if key in present], library, folder)
+        _unfinished(work, instance).unlink(missing_ok=True)
+        print(f"{instance.name}: tree of {len(certificate.tree)}; {present[sha].entry.reason}")
+    return code
+
+
+def _entered(
+    found: LibraryInstance, known: Known, certificate: Certificate, seconds: float
+) -> Known:
+    value = Value(
+        certificate.value,
+        "tree",
+        "tree",
+        datetime.now(UTC).date().isoformat(),
+        round(seconds, 2),
+        solver=f"SciPy {importlib.metadata.version('scipy')}",
+        certificate=certificate_path(found.instance),
+    )
+    claims = Claims(None, ((value, certificate),), (), ())
+    merged = merge(found.instance, found.file, known, claims)
+    assert merged is not None  # it was known before
+    return merged
+
+
+def _tree(instance: Instance, value: int, work: Path, deadline: float) -> Certificate | None:
+    """Return the certificate that no TEL is below ``value``; None if time was up before."""
+    path = _unfinished(work, instance)
+    nodes = _read(path, instance, value)
+    saved = time.monotonic()
+    try:
+        for node in grow(instance, value, tuple(nodes)):
+            nodes.append(node)
+            now = time.monotonic()
+            if now > deadline:
+                return None
+            if now - saved > _SECONDS_BETWEEN_SAVES:
+                _write(path, instance, value, nodes)
+                saved = time.monotonic()
+    finally:
+        _write(path, instance, value, nodes)
+    certificate = Certificate("tree", value, tree=tuple(nodes))
+    proved = evaluate(instance, certificate)
+    if proved < value:
+        raise TreeError(f"{path}: it proves {proved}, not {value}: remove this file")
+    return certificate
+
+
+def _unfinished(work: Path, instance: Instance) -> Path:
+    return work / f"{instance.sha256[:16]}.json"
+
+
+def _read(path: Path, instance: Instance, value: int) -> list[TreeNode]:
+    if not path.exists():
+        return []
+    document = read_object(path, _SCHEMA)
+    certificate = read_certificate(document.get("certificate"))
+    if document.get("instance_sha256") != instance.sha256 or certificate.value != value:
+        return []
+    return list(certificate.tree)
+
+
+def _write(path: Path, instance: Instance, value: int, nodes: Sequence[TreeNode]) -> None:
+    document = {
+        "schema": _SCHEMA,
+        "instance": instance.name,
+        "instance_sha256": instance.sha256,
+        "certificate": certificate_document(Certificate("tree", value, tree=tuple(nodes))),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(document) + "\n")
+
+
+def _fail(line: str, code: int) -> int:
+    complain(_PROGRAM, line)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

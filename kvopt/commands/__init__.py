@@ -1,0 +1,1 @@
+"""The commands: they read arguments, call the machinery and print."""

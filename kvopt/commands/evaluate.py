@@ -1,0 +1,335 @@
+"""The command ``evaluate.py``: many instances, many methods, one store, reports."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from instances.outputs import OutputError, check_apart, check_outputs
+from instances.streams import steadily
+from instances.usage import Parser, UsageError, complain
+from kvopt.best_known import RegistryError, known_values
+from kvopt.commands.interrupts import interrupt_once
+from kvopt.commands.terminal import summary
+from kvopt.executors.executor import ExecutorError
+from kvopt.masking import mask_text, own_command
+from kvopt.methods.grammar import MethodError, listing
+from kvopt.ranges import read_count, read_gigabytes, read_seconds
+from kvopt.running.task import Finished, Task
+from kvopt.store import Store, StoreError
+from kvopt.store.export import ExportError, check_export, export_rows
+from kvopt.store.files import store_files
+from kvopt.store.store import FAILED
+from kvopt.suites import Section, SuiteError, read_suite, suites
+from kvopt.sweeps.contradictions import alarms, showings
+from kvopt.sweeps.inputs import DEFAULT_METHOD, InputError, Wishes, input_files, read_inputs
+from kvopt.sweeps.plan import plan
+from kvopt.sweeps.progress import counts, display
+from reports.folder import check_place
+
+EXIT_OK = 0
+EXIT_BAD_INPUT = 2
+EXIT_REFUSED = 5
+EXIT_STORE = 6
+EXIT_ENGINE = 7
+EXIT_INTERRUPTED = 130
+
+#: Beside the sources, wherever the command is called from.
+DEFAULT_STORE = Path(__file__).resolve().parents[2] / "results" / "runs.sqlite"
+
+_EPILOG = """\
+Runs whose key (instance hash, method, seed, limits, threads, versions, digest of the sources that
+the method can reach) is in the store are not run again, so that a sweep that was stopped, however,
+is resumed by the same command.  Two commands may work on one store at the same time.
+
+exit codes:
+  0    every run has a row, and nothing is refused or contradicted
+  2    bad usage or bad input: one line on standard error
+  5    the checker refused a schedule, or a bound is contradicted: named on standard error
+  6    the store cannot be opened, read or written: one line on standard error
+  7    the engine failed, so that runs have no row: one line on standard error
+  130  interrupted: what was finished is stored
+"""
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """The planned runs, and which of them are left to be carried out."""
+
+    tasks: list[Task]
+    todo: list[Task]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
+    interrupt_once()
+    return steadily("evaluate.py", lambda: _main(arguments))
+
+
+def _main(arguments: Sequence[str]) -> int:
+    try:
+        return _run(arguments)
+    except (
+        UsageError,
+        OutputError,
+        InputError,
+        MethodError,
+        SuiteError,
+        ExportError,
+        RegistryError,
+    ) as error:
+        return _fail(str(error), EXIT_BAD_INPUT)
+    except StoreError as error:
+        return _fail(str(error), EXIT_STORE)
+    except ExecutorError as error:
+        return _fail(str(error), EXIT_ENGINE)
+    except KeyboardInterrupt:
+        return _fail(
+            "interrupted; what was finished is stored, the same command resumes", EXIT_INTERRUPTED
+        )
+
+
+def _fail(reason: str, code: int) -> int:
+    complain("evaluate.py", mask_text(reason))
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    options = _parse(arguments)
+    if options.list:
+        print(_listing())
+        return EXIT_OK
+    if not options.inputs and not (options.report or options.export):
+        raise InputError("expected a SUITE or an INSTANCE, found none (see --help)")
+    if options.export:
+        check_export(options.export)
+    sections = read_inputs(options.inputs, _wishes(options))
+    tasks = plan(sections)
+    if options.inputs and not tasks:
+        raise InputError("expected a method (see --list), found none")
+    _check_places(options, sections)
+    store = _open(options.store, readonly=not options.inputs)
+    try:
+        sweep = _choose(tasks, store, options)
+        started = time.monotonic()
+        if sweep.todo and store.readonly:
+            raise StoreError(f"{store.name}: cannot be written, {len(sweep.todo)} runs are left")
+        if sweep.todo:
+            _carry_out(sweep, store, options)
+        keys = [task.key for task in tasks] if options.inputs else None
+        return _finish(keys, sweep, store, options, time.monotonic() - started)
+    finally:
+        store.close()
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = Parser(
+        prog="evaluate.py",
+        description="Run instances × methods × seeds, one process a run, and store every run.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "inputs",
+        nargs="*",
+        metavar="SUITE | INSTANCE",
+        help=f"a suite ({', '.join(suites())}, or a .toml file); an instance file, a folder, or a "
+        "glob; none with --report or --export alone: then all that is stored",
+    )
+    parser.add_argument(
+        "--methods",
+        action="append",
+        metavar="A,B,...",
+        help="methods of --list, in place of the suite's; may stand several times (default: "
+        f"{DEFAULT_METHOD})",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=read_count,
+        metavar="K",
+        help="seeds 0 to K-1, for methods that draw (default: 1)",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=read_seconds,
+        metavar="S",
+        help="seconds of wall clock of a run, from the end of its imports, up to 1e9 (default: 60)",
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=read_gigabytes,
+        metavar="GB",
+        help="resident memory of a run's processes together, up to 1e6 (default: no limit)",
+    )
+    parser.add_argument(
+        "--threads", type=read_count, metavar="N", help="threads of each method (default: 1)"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=read_count,
+        default=1,
+        metavar="N",
+        help="runs side by side (default: 1; more of them share cores, so times get longer)",
+    )
+    parser.add_argument(
+        "--store",
+        metavar="FILE | URL",
+        help="an SQLite file or postgresql://user@host/database (default: results/runs.sqlite)",
+    )
+    parser.add_argument("--report", metavar="DIR", help="build the reports of these runs there")
+    parser.add_argument("--export", metavar="FILE", help="write the rows (.csv or .parquet)")
+    parser.add_argument(
+        "--engine", choices=("local", "dask"), default="local", help="default: local"
+    )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, as in tcp://host:8786")
+    again = parser.add_mutually_exclusive_group()
+    again.add_argument("--rerun", action="store_true", help="run again what is stored")
+    again.add_argument(
+        "--rerun-failed", action="store_true", help=f"run again what is {', '.join(FAILED)}"
+    )
+    parser.add_argument("--list", action="store_true", help="list suites and methods")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but what went wrong")
+    options = parser.parse_args(arguments)
+    if options.scheduler and options.engine != "dask":
+        raise InputError("--scheduler goes with --engine dask")
+    return options
+
+
+def _wishes(options: argparse.Namespace) -> Wishes:
+    return Wishes(
+        methods=options.methods and tuple(options.methods),
+        seeds=options.seeds,
+        time_limit=options.time_limit,
+        memory_limit=options.memory_limit,
+        threads=options.threads,
+    )
+
+
+def _check_places(options: argparse.Namespace, sections: Sequence[Section]) -> None:
+    """Find out before the runs, not after them, what cannot be written or must not be."""
+    read = input_files(options.inputs, sections)
+    kept = store_files(options.store or DEFAULT_STORE)
+    check_apart({"--store": kept[0] if kept else None}, read)
+    check_outputs({"--export": options.export}, [*read, *kept])
+    if options.report:
+        rows = [Path(options.export)] if options.export else []
+        check_place("--report", options.report, inputs=[*read, *kept, *rows])
+        known_values()
+
+
+def _listing() -> str:
+    lines = ["suites"]
+    for name in suites():
+        lines.append(f"  {name:<24} {read_suite(name).summary}")
+    return "\n".join([*lines, "", listing()])
+
+
+def _open(location: str | None, *, readonly: bool) -> Store:
+    """Open the store to write into it, or else to read it, as on a disk where nothing can be."""
+    if location is None and not readonly:
+        try:
+            DEFAULT_STORE.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{DEFAULT_STORE.parent}: {error.strerror}") from None
+    where = str(DEFAULT_STORE) if location is None else location
+    return Store(where, readonly=readonly or _is_protected(Path(where)))
+
+
+def _is_protected(file: Path) -> bool:
+    return file.is_file() and not all(os.access(each, os.W_OK) for each in (file, file.parent))
+
+
+def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sweep:
+    stored = {} if options.rerun else store.statuses()
+    if options.rerun_failed:
+        stored = {key: status for key, status in stored.items() if status not in FAILED}
+    todo = [task for task in tasks if task.key not in stored]
+    if not options.quiet and tasks:
+        skipped = len(tasks) - len(todo)
+        print(f"{len(tasks)} runs, {skipped} of them stored already", flush=True)
+    return _Sweep(tasks, todo)
+
+
+def _engine(options: argparse.Namespace) -> Executor:
+    if options.engine == "dask":
+        from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
+
+        return DaskExecutor(options.scheduler, options.jobs)
+    from kvopt.executors.local import LocalExecutor
+
+    return LocalExecutor(options.jobs)
+
+
+def _carry_out(sweep: _Sweep, store: Store, options: argparse.Namespace) -> None:
+    """Run what is left and store every row as it comes."""
+    shown = display(sys.stdout, len(sweep.todo), options.jobs, options.quiet)
+    results = _engine(options).run(sweep.todo)
+    try:
+        for finished in results:
+            _store(store, finished)
+            shown.advance(finished.record)
+    finally:
+        # The runs under way are stopped before anything is said of the end.
+        if isinstance(results, Generator):
+            results.close()
+        shown.close()
+
+
+def _store(store: Store, finished: Finished) -> None:
+    # On another machine the command was that of a worker.
+    record = replace(finished.record, command=own_command())
+    try:
+        store.put(replace(finished, record=record))
+    except StoreError as error:
+        raise StoreError(
+            f"{error}; {record.method} on {record.instance}, seed {record.seed}, had finished "
+            f"({record.status}, TEL {record.tel}) and is NOT stored, nor are the runs under way; "
+            "what was stored before is intact, the same command resumes"
+        ) from None
+
+
+def _finish(
+    keys: list[str] | None,
+    sweep: _Sweep,
+    store: Store,
+    options: argparse.Namespace,
+    seconds: float,
+) -> int:
+    """Write what was asked for, print the summary, name what is wrong; return the exit code."""
+    runs = showings(store, keys)
+    if keys is not None and len(runs) < len(keys):
+        raise ExecutorError(f"{len(keys) - len(runs)} runs have no row")
+    written: list[Path] = []
+    if options.export or options.report:
+        frame = store.rows(keys)
+        if options.export:
+            written.append(export_rows(frame, options.export))
+        if options.report:
+            from reports.build import build_report  # loads seaborn: seconds
+
+            try:
+                build_report(frame, Path(options.report), store=store, best_known=known_values())
+            except OSError as error:
+                # The disk may have filled up since the folder was looked at.
+                raise OutputError(f"--report {options.report}: {error.strerror}") from None
+            written.append(Path(options.report))
+    if not options.quiet:
+        statuses = Counter(run.status for run in runs)
+        rows = [
+            ("runs", f"{len(runs)}, of which {len(sweep.todo)} now"),
+            ("statuses", counts(statuses) or "none"),
+            ("seconds", f"{seconds:.1f}"),
+            ("store", store.name),
+            *(("written", str(path)) for path in written),
+        ]
+        print(summary(rows))
+    wrong = alarms(runs)
+    for line in wrong:
+        print(f"evaluate.py: A METHOD IS WRONG: {line}", file=sys.stderr)
+    return EXIT_REFUSED if wrong else EXIT_OK

@@ -1,0 +1,150 @@
+"""One table of every policy on one instance, each in a process of its own."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+from formulations.bounds.volume import volume_bound
+from heuristics.policy import ListPolicy
+from heuristics.registry import policies
+from instances import Instance
+from kvopt.executors.local import LocalExecutor
+from kvopt.methods.policy import read_policy_call
+from kvopt.running.stated_optimum import dispute
+from kvopt.running.task import Finished, Task
+from schedules import make_schedule
+from schedules.metrics import measure
+from schedules.model import KEEPS_TOKENS_NOTE
+
+_HEADER = ["policy", "TEL", "", "makespan", "memory %", "evictions", "ms", "checker"]
+#: Column of the ratio, which needs all TELs: one of them may prove the stated optimum wrong.
+_RATIO = 2
+#: Marks a schedule that keeps tokens.
+_MARK = " *"
+
+
+@dataclass(frozen=True)
+class PoliciesTable:
+    """The aligned text; whether the checker accepted all; and one line if the file is wrong.
+
+    ``misstated`` tells of a result that contradicts the optimum that the instance's file states.
+    """
+
+    text: str
+    accepted: bool
+    misstated: str
+
+
+@dataclass(frozen=True)
+class _Row:
+    tel: int | None
+    cells: list[str]
+    accepted: bool = True
+    keeps_tokens: bool = False
+
+
+def policies_table(
+    instance: Instance,
+    *,
+    prediction: str | None,
+    seed: int,
+    deadline: float,
+    memory_limit: float | None,
+    jobs: int,
+) -> PoliciesTable:
+    """Run every policy until the deadline, the quick ones first, and return a table.
+
+    Columns: TEL (rounds), its ratio to the optimum where the instance states it undisputed and else
+    to the volume bound (so at least the ratio to OPT), makespan (rounds), mean memory use until
+    then (share of M), number of evictions, milliseconds, and the checker's verdict.  A policy that
+    cannot serve the instance has its reason instead; one that kept tokens here is marked.
+
+    Parameters
+    ----------
+    deadline
+        On the clock of ``time.monotonic``, seconds.
+    memory_limit
+        Resident memory of each policy's processes, gigabytes.
+    jobs
+        Policies that run side by side.
+    """
+    names = sorted(policies(), key=lambda name: not isinstance(policies()[name], ListPolicy))
+    tasks = [
+        Task(
+            instance=instance,
+            name=instance.name,
+            method=read_policy_call(name, prediction).method,
+            seed=seed,
+            time_limit=max(deadline - time.monotonic(), 0.1),
+            memory_limit=memory_limit,
+            deadline=deadline,
+        )
+        for name in names
+    ]
+    rows = [_row(instance, finished) for finished in LocalExecutor(jobs).run(tasks)]
+    upper = [row.tel for row in rows if row.accepted and not row.keeps_tokens]
+    least = min((tel for tel in upper if tel is not None), default=None)
+    bound = volume_bound(instance)
+    found = dispute(instance, least, bound, "volumes", None)
+    optimum = instance.known_optimum if found is None else None
+    reference = bound if optimum is None else optimum
+    for row in rows:
+        if row.tel is not None:
+            row.cells[_RATIO] = f"{row.tel / reference:.4f}"
+    header = [*_HEADER]
+    header[_RATIO] = "TEL/LB" if optimum is None else "TEL/OPT"
+    lines = [_aligned([header, *(row.cells for row in sorted(rows, key=_by_tel))])]
+    if any(row.keeps_tokens for row in rows):
+        lines.append(f"{_MARK.strip()} {KEEPS_TOKENS_NOTE}")
+    kind = "known optimum" if optimum is not None else "lower bound (volumes)"
+    lines.append(f"{kind} {reference}")
+    accepted = all(row.accepted for row in rows)
+    return PoliciesTable("\n".join(lines), accepted, "" if found is None else found.text)
+
+
+def _aligned(lines: list[list[str]]) -> str:
+    """Return lines of cells as text; those with a reason in place of numbers are not aligned."""
+    full = [line for line in lines if len(line) == len(_HEADER)]
+    widths = [max(len(line[column]) for line in full) for column in range(len(_HEADER))]
+    widths[0] = max(len(line[0]) for line in lines)
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column == 0 or len(line) < len(_HEADER) else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=False))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _by_tel(row: _Row) -> tuple[float, str]:
+    return math.inf if row.tel is None else row.tel, row.cells[0]
+
+
+def _row(instance: Instance, finished: Finished) -> _Row:
+    record, document = finished.record, finished.schedule
+    if record.status == "refused":
+        return _Row(None, [record.method, f"REFUSED: {record.detail}"], accepted=False)
+    if document is None:
+        reason = record.detail or record.status.replace("_", " ")
+        return _Row(None, [record.method, f"not run to its end: {reason}"])
+    schedule = make_schedule(
+        instance,
+        document["starts"],
+        record.method,
+        attempts=document.get("attempts"),
+        kept=document.get("kept"),
+    )
+    metrics = measure(instance, schedule)
+    cells = [
+        record.method + (_MARK if schedule.keeps_tokens else ""),
+        str(schedule.tel),
+        "",
+        str(metrics.makespan),
+        f"{100 * metrics.mean_memory_share:.1f}",
+        str(metrics.cancelled_attempts),
+        f"{1000 * (record.solver_seconds or record.seconds):.1f}",
+        "valid",
+    ]
+    return _Row(schedule.tel, cells, keeps_tokens=schedule.keeps_tokens)

@@ -1,0 +1,169 @@
+"""The arguments of ``solve.py``, and the method that they name."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from formulations.spec import read_formulation
+from heuristics.registry import policies
+from instances.outputs import check_outputs
+from instances.usage import Parser, UsageError
+from kvopt.methods.grammar import Method, read_method
+from kvopt.methods.policy import read_policy_call
+from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
+
+DEFAULT_SOLVER = "auto"
+#: What solves each kind of formulation.
+SOLVER_OF = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
+
+_EPILOG = """\
+exit codes:
+  0  a checked schedule was produced, optimal or not (or the listing, or the model file)
+  2  bad usage or bad input: one line on standard error; also where a checked schedule or a
+     bound contradicts the known_optimum that the instance's file states (the schedule is
+     reported and written all the same)
+  3  the instance is infeasible: a request's prompt + output exceeds the memory
+  4  no schedule within the limits
+  5  the checker refused the method's own schedule, or a bound exceeds a checked schedule: a
+     bug, please report it
+"""
+
+
+def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options, as far as they can be judged without the instance.
+
+    Raises
+    ------
+    UsageError, OutputError, FormulationError, SpecError
+        With one line.
+    """
+    options = _parse(arguments)
+    if options.list:
+        return options
+    if options.instance is None:
+        raise UsageError("expected INSTANCE, found none (see --help)")
+    outputs = {
+        "--out": options.out,
+        "--plot": options.plot,
+        "--write-model": options.write_model,
+    }
+    check_outputs(outputs, [options.instance])
+    _refuse_unknown_suffix(options.plot, "--plot", (".png", ".svg"))
+    _refuse_unknown_suffix(options.write_model, "--write-model", (".mps", ".lp"))
+    if options.policy == "all" and (options.out or options.plot):
+        raise UsageError("--policy all prints a table, it has no single schedule to write")
+    return options
+
+
+def named_method(options: argparse.Namespace) -> Method:
+    """Return the method that the options name; the formulation is left to the size by default.
+
+    Raises
+    ------
+    SpecError
+        If there is no such policy.
+    MethodError, FormulationError
+        If there is no such solver, on this machine, or it cannot solve the formulation.
+    """
+    if options.policy is not None:
+        call = read_policy_call(options.policy, options.predict)
+        return Method(call.method, "policy", call=call)
+    solver = options.solver or _default_solver(options)
+    if solver in policies() or ":" in solver:
+        raise UsageError(f"--solver {solver}: expected a solver of --list, found another method")
+    return read_method(f"{solver}:{options.formulation}" if options.formulation else solver)
+
+
+def _default_solver(options: argparse.Namespace) -> str:
+    """Return the solver that goes with the other options when none is named."""
+    if options.formulation is not None:
+        return SOLVER_OF[read_formulation(options.formulation)[0].kind]
+    return "highs" if options.write_model else DEFAULT_SOLVER
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = Parser(
+        prog="solve.py",
+        description=(
+            "Solve one instance of LLM-inference scheduling under a KV-cache limit: minimise the "
+            "total end-to-end latency (TEL).  Every schedule is re-checked independently."
+        ),
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("instance", nargs="?", metavar="INSTANCE", help="a kvopt.instance/1 file")
+    method = parser.add_mutually_exclusive_group()
+    method.add_argument(
+        "--solver",
+        metavar="NAME",
+        help="auto, highs, cpsat, bound, or any solver that Pyomo finds on this machine "
+        f"(default: {DEFAULT_SOLVER})",
+    )
+    method.add_argument(
+        "--policy",
+        metavar="SPEC",
+        help='a policy of --list with parameters, as in "alpha-beta(alpha=0.2,beta=0.1)", or '
+        "all for a table of all of them",
+    )
+    parser.add_argument(
+        "--predict",
+        metavar="SPEC",
+        help='what policies that are not clairvoyant are told, as in "interval(1,1000)" '
+        "(default: the instance's own intervals, exact where it has none)",
+    )
+    parser.add_argument(
+        "--formulation",
+        metavar="NAME",
+        help='a formulation of --list with options, as in "cpsat-strong(groups=no,equal=no)" '
+        "(default: by size)",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=read_seconds,
+        default=60.0,
+        metavar="S",
+        help="seconds of wall clock for reading, building and solving together, up to 1e9 "
+        "(default: 60)",
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=read_gigabytes,
+        metavar="GB",
+        help="resident memory of the method's processes, gigabytes, up to 1e6 (default: what the "
+        "machine has)",
+    )
+    parser.add_argument(
+        "--threads", type=read_count, metavar="N", help="threads of the method (default: all cores)"
+    )
+    parser.add_argument(
+        "--seed",
+        type=read_seed,
+        default=0,
+        metavar="K",
+        help="seed of the engine, the policy and the prediction (default: 0)",
+    )
+    parser.add_argument("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)")
+    parser.add_argument("--plot", metavar="FILE", help="draw the schedule (.png or .svg)")
+    parser.add_argument(
+        "--write-model", metavar="FILE", help="write the MIP (.mps or .lp) and solve nothing"
+    )
+    parser.add_argument("--quiet", action="store_true", help="print the summary only")
+    parser.add_argument(
+        "--list", action="store_true", help="list solvers, formulations and policies"
+    )
+    options = parser.parse_args(arguments)
+    if options.formulation is not None and options.policy is not None:
+        raise UsageError("--formulation goes with --solver, not with --policy")
+    if options.write_model is not None and options.policy is not None:
+        raise UsageError("--write-model goes with a MIP formulation, not with --policy")
+    if options.formulation is not None and options.solver == "auto":
+        raise UsageError("--formulation goes with another --solver, auto chooses its own")
+    return options
+
+
+def _refuse_unknown_suffix(path: str | None, option: str, suffixes: Sequence[str]) -> None:
+    if path is not None and Path(path).suffix.lower() not in suffixes:
+        expected = " or ".join(suffixes)
+        raise UsageError(f"{option}: expected a name with {expected}, found {path}")

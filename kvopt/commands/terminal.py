@@ -1,0 +1,52 @@
+"""What a run prints: live progress lines and the aligned summary at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import IO
+
+from kvopt.running.verdict import Account
+
+#: Without an improvement a line is printed after this many seconds.
+EVERY_SECONDS = 5.0
+
+
+class ProgressLines:
+    """Prints one line per improvement and one every few seconds, in fixed columns."""
+
+    def __init__(self, stream: IO[str], started: float, quiet: bool) -> None:
+        self._stream = stream
+        self._started = started
+        self._quiet = quiet
+        self._last = started
+        self._header_printed = False
+        self._shown: tuple[int | None, int | None] = (None, None)
+
+    def __call__(self, account: Account) -> None:
+        """Print a line if schedule or bound have improved or the last line is old."""
+        now = time.monotonic()
+        tel = None if account.schedule is None else account.schedule.tel
+        improved = tel is not None and (tel, account.lower_bound) != self._shown
+        if self._quiet or not (improved or now - self._last >= EVERY_SECONDS):
+            return
+        if not self._header_printed:
+            print(
+                f"{'seconds':>9}  {'incumbent':>14}  {'bound':>14}  {'gap %':>7}  from",
+                file=self._stream,
+            )
+            self._header_printed = True
+        incumbent = "-" if tel is None else str(tel)
+        bound = "-" if account.lower_bound is None else str(account.lower_bound)
+        gap = "-" if account.gap is None else f"{100 * account.gap:.2f}"
+        origin = f"{account.found_by}; {account.bound_source}" if improved else ""
+        line = f"{now - self._started:9.1f}  {incumbent:>14}  {bound:>14}  {gap:>7}  {origin}"
+        print(line.rstrip(), file=self._stream, flush=True)
+        self._last = now
+        self._shown = (tel, account.lower_bound)
+
+
+def summary(rows: Sequence[tuple[str, str]]) -> str:
+    """Return aligned lines of labels and values."""
+    width = max(len(label) for label, _ in rows)
+    return "\n".join(f"{label:<{width}}  {value}" for label, value in rows)

@@ -1,0 +1,69 @@
+"""Bounds without a model of the whole problem: what a file of ``formulations.bounds`` computes."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from formulations.bounds.certificate import pattern_certificate, price_certificate
+from formulations.bounds.outcome import Bound
+from formulations.windows import start_windows
+from kvopt.engines.loading import load_formulation
+from kvopt.engines.size import too_large
+from kvopt.running.job import Job, Report
+
+#: Share of the time kept back for the last exact evaluation of the prices.
+RESERVE_SHARE = 0.05
+
+
+def solve(job: Job, report: Report) -> None:
+    """Compute a bound within the job's limits; send every improvement as it is certified."""
+    formulation, options = load_formulation(job)
+    windows = start_windows(job.instance, job.upper_bound)
+    if hasattr(formulation, "model_size"):
+        size = formulation.model_size(job.instance, windows)
+        if reason := too_large(size, job.memory_limit):
+            report("too_large", text=reason)
+            return
+    left = job.seconds - report.elapsed()
+    bound = formulation.compute_bound(
+        job.instance,
+        deadline=time.monotonic() + (1 - RESERVE_SHARE) * left,
+        report=report,
+        windows=windows,
+        known_starts=np.array(job.warm_start, dtype=np.int64),
+        threads=job.threads,
+        **options,
+    )
+    if bound.prices is not None:
+        # Once more, with its proof: on the way it would be sent too often.
+        prices = bound.prices
+        certificate = price_certificate(
+            prices.value, prices.denominator, prices.numerators, upper_bound=job.upper_bound
+        )
+        report("bound", value=prices.value, source="prices", certificate=certificate)
+    if bound.table is not None:
+        certificate = pattern_certificate(
+            bound.value,
+            bound.table,
+            lookahead=options["options"].lookahead,
+            upper_bound=job.upper_bound,
+        )
+        report("bound", value=bound.value, source="prices of patterns", certificate=certificate)
+    if bound.expected_starts is not None:
+        expected = bound.expected_starts.tolist()
+        if bound.objective is not None:
+            report("relaxation", value=bound.objective, expected_starts=expected)
+        else:
+            report("advice", expected_starts=expected)
+    outcome = "bound only" if bound.objective is None else "optimal"
+    report("done", solver=_solver(bound), nodes=0, outcome=outcome)
+
+
+def _solver(bound: Bound) -> str:
+    if bound.prices is None and bound.table is None:
+        return ""
+    import highspy  # solved the master LPs
+
+    return f"HiGHS {highspy.Highs().version()}"

@@ -1,0 +1,28 @@
+"""Local search on priority lists from the warm start's order; sends better schedules."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heuristics.improve import improve_list
+from heuristics.policy import Ints
+from heuristics.simulator import run_in_order
+from kvopt.running.job import Job, Report
+
+
+def solve(job: Job, report: Report) -> None:
+    """Search until the job's time is over."""
+    instance = job.instance
+
+    def send(order: Ints) -> None:
+        schedule = run_in_order(instance, order, "local search")
+        report("schedule", starts=list(schedule.starts))
+
+    improve_list(
+        instance,
+        np.argsort(np.array(job.warm_start), kind="stable"),
+        seed=job.seed,
+        seconds=job.seconds - report.elapsed(),
+        on_better=send,
+    )
+    report("done", solver="local search", nodes=0, outcome="time limit reached")

@@ -1,0 +1,91 @@
+"""Any solver that Pyomo's solver interface offers and this machine has, on a Pyomo model."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.common.errors import ApplicationError
+from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
+
+from kvopt.engines.prepared import prepare
+from kvopt.engines.pyomo_options import KNOWN, UNKNOWN
+from kvopt.engines.tolerances import Words, largest_activity
+from kvopt.running.job import Job, Report
+
+#: Share of the time left that the solver gets: what it found is handed over only at its end.
+TIME_SHARE = 0.9
+
+
+def solve(job: Job, report: Report) -> None:
+    """Build the model of a MIP formulation and solve it within the job's limits."""
+    # Of any other name Pyomo's factory looks for a program, and would run it.
+    listed = not job.solver.startswith("_") and job.solver in pyo.SolverFactory
+    engine = pyo.SolverFactory(job.solver) if listed else None
+    if engine is None or not _available(engine):
+        what = "is not installed" if listed else "is not one that Pyomo lists"
+        report(
+            "unavailable",
+            text=f"solver {job.solver!r} {what} (highs and cpsat come with kvopt)",
+        )
+        return
+    prepared = prepare(job, report)
+    if prepared is None:
+        return
+    model = prepared.model
+    report("built", columns=model.nvariables(), rows=model.nconstraints(), entries=0)
+    known = KNOWN.get(job.solver, UNKNOWN)
+    form = LinearStandardFormCompiler().write(model, mixed_form=True)
+    words = Words(job, report, job.solver, largest_activity(form), known.tolerance)
+    words.prices(prepared.windows)
+    left = TIME_SHARE * (job.seconds - report.elapsed())
+    settings: dict[str, Any] = {"timelimit": max(math.floor(left), 1)}
+    if not job.relaxation:
+        settings["options"] = known.options
+        # Some of Pyomo's interfaces do not say whether they take a warm start.
+        if getattr(engine, "warm_start_capable", bool)():
+            settings["warmstart"] = True
+    if isinstance(engine, PersistentSolver):
+        engine.set_instance(model)
+    results = engine.solve(model, load_solutions=False, **settings)
+    condition = str(results.solver.termination_condition)
+    if len(results.solution) > 0:
+        model.solutions.load_from(results)
+        _take_solution(job, report, model, words)
+    # A bound is what the solver says of all solutions, never the value of one.
+    if condition == "optimal" or known.states_bound:
+        words.bound(_number(results.problem.lower_bound))
+    if condition == "infeasible":
+        words.infeasible()
+    words.close()
+    report("done", solver=job.solver, nodes=0, outcome=condition)
+
+
+def _available(engine: Any) -> bool:
+    try:
+        return bool(engine.available(exception_flag=False))
+    except (ApplicationError, NameError, AttributeError, RuntimeError):
+        return False
+
+
+def _number(stated: Any) -> float:
+    """Return a number that Pyomo states, minus infinity where it states none."""
+    try:
+        return float(stated)
+    except (TypeError, ValueError):
+        return -math.inf
+
+
+def _take_solution(job: Job, report: Report, model: Any, words: Words) -> None:
+    """Pass on the values that the model carries now."""
+    if job.relaxation:
+        report("relaxation", value=float(pyo.value(model.tel)))
+        return
+    starts = [-1] * len(job.instance)
+    for (request, start), variable in model.x.items():
+        if variable.value is not None and variable.value > 0.5:
+            starts[request] = start
+    if min(starts) >= 0:
+        words.schedule(starts)

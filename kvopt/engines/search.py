@@ -1,0 +1,142 @@
+"""Our own search (``formulations.search``): schedules and bounds after every pass."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import psutil
+
+from formulations.bounds.certificate import price_certificate
+from formulations.bounds.clique_lp import by_highs, lp_prices
+from formulations.bounds.clique_prices import StartCosts, certified_costs
+from formulations.bounds.patterns import Options, price_patterns
+from formulations.groups import window_groups
+from formulations.patterns import searchable_states
+from formulations.search.layers import Pass, PatternPrices
+from formulations.windows import Windows, start_windows
+from kvopt.engines.loading import load_formulation
+from kvopt.engines.size import too_large
+from kvopt.running.job import Job, Report
+
+#: Share of the time that the prices may take.
+PRICES_SHARE = 0.3
+#: Seconds that the next pass must be expected to take before prices on patterns are looked for.
+PATTERNS_FROM = 20.0
+#: Share of the time left, and seconds, that the prices on patterns may take.
+PATTERN_SHARE, PATTERN_SECONDS = 0.25, 60.0
+#: Steps of one search for the best pattern beyond which there are no prices on patterns.
+PATTERN_WORK_UP_TO = 40_000_000
+#: Times between which they are linear, and grids of states that they are refined to.
+PATTERN_KNOTS, PATTERN_GRIDS = 40, 3
+#: Share of the memory that may be used, for the layers of the search.
+MEMORY_SHARE = 0.5
+
+
+def solve(job: Job, report: Report) -> None:
+    """Price memory and window groups by an LP, then search within the job's limits.
+
+    Without ``prices`` or ``groups`` among the options the missing ones are 0.
+
+    Every bound is sent as it is, so one above the known schedule is seen as a contradiction.  None
+    can be: ``start_windows`` keep every optimal schedule if the known TEL is one of a feasible
+    schedule, so what prices certify within them is at most the optimum, not only a bound on
+    schedules better than the known one.  Where a rule does remove schedules that are no better,
+    as the search's own pruning, what is proved is that none is better, and the bound that
+    ``layers.search`` states is the known TEL itself.
+    """
+    formulation, options = load_formulation(job)
+    instance = job.instance
+    if len(instance) > formulation.REQUESTS_UP_TO:
+        report("too_large", text=f"search takes up to {formulation.REQUESTS_UP_TO} requests")
+        return
+    windows = start_windows(instance, job.upper_bound)
+    size = formulation.model_size(instance, windows)
+    if reason := too_large(size, job.memory_limit):
+        report("too_large", text=reason)
+        return
+    chosen = options["options"]
+    groups = window_groups(instance) if chosen.groups and chosen.prices else []
+    prices = None
+    if chosen.prices:
+        left = PRICES_SHARE * (job.seconds - report.elapsed())
+        prices = lp_prices(instance, windows, groups, left, by_highs)
+    # The LP's prices suit its windows; over more starts they certify less.
+    costs = certified_costs(instance, groups, prices, windows.latest)
+    report("built", columns=size, rows=0, entries=size)
+    certificate = price_certificate(
+        costs.bound,
+        costs.denominator,
+        costs.memory,
+        upper_bound=job.upper_bound,
+        groups=groups,
+        group_prices=costs.groups,
+    )
+    report("bound", value=costs.bound, source="prices", certificate=certificate)
+    states, outcome = 0, "limit"
+    best = Pass(job.upper_bound, list(job.warm_start), costs.bound, 0, 0, False)
+    priced = chosen.prices and chosen.patterns
+    available = psutil.virtual_memory().available
+
+    def on_pass(found: Pass) -> None:
+        nonlocal states, outcome, best
+        states += found.states
+        best = found
+        report("schedule", starts=found.starts)
+        report("bound", value=found.bound, source="search")
+        if found.complete:
+            outcome = "optimal"
+
+    def run(widths: tuple[int, ...], patterns: PatternPrices | None) -> None:
+        formulation.search(
+            instance,
+            windows,
+            groups,
+            costs,
+            (best.tel, best.starts),
+            on_pass,
+            lambda: report.elapsed() > job.seconds,
+            options=chosen,
+            patterns=patterns,
+            widths=widths,
+            memory_bytes=MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf)),
+        )
+
+    patterns: PatternPrices | None = None
+    narrower, took = 0, 0.0
+    for width in formulation.WIDTHS:
+        left = job.seconds - report.elapsed()
+        if outcome == "optimal" or left <= 0:
+            break
+        widths: tuple[int, ...] = (width,)
+        if priced and narrower and took * width / narrower > PATTERNS_FROM:
+            priced = False
+            if patterns := _pattern_prices(job, costs, windows, best, left):
+                report("bound", value=patterns.priced.bound, source="prices of patterns")
+                # The last pass again, with better prices: its bound may do.
+                widths = (narrower, width)
+        began = time.monotonic()
+        run(widths, patterns)
+        narrower, took = width, time.monotonic() - began
+    report("done", solver="kvopt search", nodes=states, outcome=outcome)
+
+
+def _pattern_prices(
+    job: Job, costs: StartCosts, windows: Windows, best: Pass, left: float
+) -> PatternPrices | None:
+    """Return prices on patterns, found in a share of the time; None where there are too many."""
+    states = searchable_states(job.instance, PATTERN_WORK_UP_TO)
+    if states is None:
+        return None
+    priced = price_patterns(
+        job.instance,
+        states,
+        deadline=time.monotonic() + min(PATTERN_SHARE * left, PATTERN_SECONDS),
+        windows=windows,
+        known_starts=np.array(best.starts, dtype=np.int64),
+        memory=costs.memory / costs.denominator,
+        threads=job.threads,
+        options=Options(knots=PATTERN_KNOTS, grids=PATTERN_GRIDS),
+    )
+    return PatternPrices(states, priced)

@@ -1,0 +1,183 @@
+"""How far a floating-point MIP solver is believed: while its tolerances stay below a token.
+
+*The argument.*  All data of our models are integers, so two values of a row at integer points
+differ by at least 1.  Let R be the largest activity of a row: the sum over what can be in it of
+|coefficient| · |value|.  A solver with tolerance δ takes values for integers that are not by up to
+δ, and two numbers for equal that differ by a share of δ: when it accepts a point, rounds the
+coefficients of a cut, fixes a variable in presolve, or calls a node infeasible.  Accepting too much
+only lowers the bound.  What raises it above the optimum is to cut off a feasible point, and a row
+derived from ours with an error of δ·R does so only where that is no longer small beside 1.  A cut
+adds up several rows and multiplies their errors; we assume of a solver that all this together errs
+by less than a hundred times δ·R, and keep R·δ at a hundredth.  Then rounding is safe as well: per
+request one start is within δ of 1 and the others sum to at most 2·δ, so a row moves by at most
+3·R·δ < 1.
+
+Smaller tolerances are no way out: a row's sums err by R·2⁻⁵³ a term, and a tolerance that is not
+far above cuts off feasible points, too.  Measured with HiGHS 1.15, tokens near M, M/2 and M/3 (R is
+about 5·M): δ = 10⁻⁶ gives bounds above the optimum from M = 10⁷ on (240 instances), infeasible
+schedules from M = 4·10⁶ on, and with growth look-ahead rows, whose cuts are the hardest, from
+M = 11,268 on (7 of 669 runs between there and 48,000; none of 400 at M = 5,000, where no bound
+exceeds the optimum by more than 10⁻⁹).  δ = 10⁻⁹ gives three false bounds at M = 4·10⁶ and δ = 10⁻⁷
+one at M = 10⁶.  With δ = 10⁻⁶ the limit is R = 10,000.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.bounds.certificate import price_certificate
+from formulations.bounds.clique_lp import by_highs, lp_prices
+from formulations.bounds.clique_prices import certified_costs
+from formulations.fixing import STARTS_UP_TO
+from formulations.groups import window_groups
+from formulations.windows import Windows
+from kvopt.running.job import Job, Report
+from schedules import check_schedule, make_schedule
+
+#: Largest share of a token that a tolerance may make of the largest activity of a row.
+COVERED = 0.01
+#: A bound that is stated in floating point is lowered by this share, and by this much, before it is
+#: rounded up.
+BOUND_MARGIN, LEAST_MARGIN = 1e-5, 1e-3
+#: Share of the time left, and seconds, for prices where the solver's own bound is no proof.
+PRICES_SHARE, PRICES_SECONDS = 0.25, 20.0
+
+
+def rounded_bound(bound: float) -> int:
+    """Return an integer bound from a floating-point one: lowered by the margin, then rounded up."""
+    return math.ceil(bound - max(LEAST_MARGIN, BOUND_MARGIN * abs(bound)))
+
+
+def largest_activity(form: Any) -> float:
+    """Return R, the most that the terms of one row can add up to in absolute value (tokens).
+
+    ``form`` is a model in Pyomo's standard form, mixed.  Of the start variables of a request only
+    one can be 1, so in each row only its largest coefficient counts.  A variable without an upper
+    bound has one where it stands in a row of non-negative terms that is bounded from above; without
+    any R is infinite.
+    """
+    matrix = abs(form.A).tocoo()
+    if not matrix.nnz:
+        return 0.0
+    low = np.array([-math.inf if v.lb is None else v.lb for v in form.columns], dtype=float)
+    high = np.array([math.inf if v.ub is None else v.ub for v in form.columns], dtype=float)
+    high = np.minimum(high, _implied_bounds(form, low))
+    terms = matrix.data * np.maximum(abs(low), abs(high))[matrix.col]
+    keys = matrix.row.astype(np.int64) * len(form.columns) + _owners(form)[matrix.col]
+    order = np.argsort(keys, kind="stable")
+    first = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    largest = np.maximum.reduceat(terms[order], first)
+    rows = np.zeros(matrix.shape[0])
+    np.add.at(rows, matrix.row[order][first], largest)
+    return float(rows.max())
+
+
+def _owners(form: Any) -> NDArray[np.int64]:
+    """Return for each column the first one of which it excludes all others, else itself."""
+    owners = np.arange(len(form.columns), dtype=np.int64)
+    firsts: dict[int, int] = {}
+    for position, variable in enumerate(form.columns):
+        if variable.parent_component().local_name == "x":
+            owners[position] = firsts.setdefault(variable.index()[0], position)
+    return owners
+
+
+def _implied_bounds(form: Any, low: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what rows of non-negative terms imply as upper bounds, shape (columns,)."""
+    rows = form.A.tocsr()
+    implied = np.full(len(form.columns), math.inf)
+    negative = np.zeros(rows.shape[0], dtype=bool)
+    entries = rows.tocoo()
+    np.logical_or.at(negative, entries.row, (entries.data < 0) | (low[entries.col] < 0))
+    # Bound type −1 is row ≥ rhs.
+    above = np.array([row.bound_type >= 0 for row in form.rows])
+    usable = (above & ~negative)[entries.row] & (entries.data > 0)
+    sides = np.asarray(form.rhs, dtype=float)[entries.row[usable]]
+    np.minimum.at(implied, entries.col[usable], sides / entries.data[usable])
+    return implied
+
+
+class Words:
+    """What a MIP solver says of a job, passed on as far as its tolerance lets it be believed."""
+
+    def __init__(
+        self, job: Job, report: Report, source: str, activity: float, tolerance: float
+    ) -> None:
+        self._job, self._report, self._source = job, report, source
+        self._activity, self._tolerance = activity, tolerance
+        self._best = -math.inf
+        self._left_out = 0
+        #: Whether the argument covers the solver's bound; never where a tolerance is not known.
+        self.believed = math.isfinite(tolerance) and activity * tolerance <= COVERED
+
+    def bound(self, bound: float) -> None:
+        """Send a bound that is better than the last one; nothing where it is no proof."""
+        if not (self.believed and math.isfinite(bound)):
+            return
+        if (value := rounded_bound(bound)) > self._best:
+            self._best = value
+            self._report("bound", value=value, source=self._source)
+
+    def schedule(self, starts: list[int]) -> None:
+        """Send a schedule; one that only a tolerance calls feasible is counted instead."""
+        if not self.believed:
+            schedule = make_schedule(self._job.instance, starts, self._source)
+            if not check_schedule(self._job.instance, schedule).valid:
+                self._left_out += 1
+                return
+        self._report("schedule", starts=starts)
+
+    def infeasible(self) -> None:
+        """Tell that the solver finds no schedule where there is one."""
+        if self.believed:
+            self._report("error", text=f"{self._source} says infeasible of a feasible instance")
+        else:
+            self._report("note", text=f"{self._source} finds no schedule: its tolerance is too low")
+
+    def prices(self, windows: Windows) -> None:
+        """Where the solver's bound is no proof: say so, and send what prices prove in integers."""
+        if self.believed:
+            return
+        reason = "its gaps and tolerances are not known"
+        if math.isfinite(self._tolerance):
+            reason = (
+                f"up to {self._activity:.3g} tokens meet in one row, its tolerance covers "
+                f"{COVERED / self._tolerance:.3g}"
+            )
+        self._report("note", text=f"no bound of {self._source} is taken for a proof: {reason}")
+        send_price_bound(self._job, self._report, windows)
+
+    def close(self) -> None:
+        """Say at the end how many schedules were left out."""
+        if self._left_out:
+            self._report(
+                "note",
+                text=f"{self._source} returned {self._left_out} schedules that overflow memory "
+                "within its tolerance; they were left out",
+            )
+
+
+def send_price_bound(job: Job, report: Report, windows: Windows) -> None:
+    """Send the bound that prices on memory and window groups prove, evaluated in integers."""
+    if windows.starts > STARTS_UP_TO:
+        return
+    groups = window_groups(job.instance)
+    seconds = min(PRICES_SHARE * (job.seconds - report.elapsed()), PRICES_SECONDS)
+    found = lp_prices(job.instance, windows, groups, seconds, by_highs)
+    if found is None:
+        return
+    costs = certified_costs(job.instance, groups, found, windows.latest)
+    certificate = price_certificate(
+        costs.bound,
+        costs.denominator,
+        costs.memory,
+        upper_bound=job.upper_bound,
+        groups=groups,
+        group_prices=costs.groups,
+    )
+    value = certificate["value"]
+    report("bound", value=value, source="prices", certificate=certificate)

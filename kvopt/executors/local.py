@@ -1,0 +1,79 @@
+"""The engine of one machine: a few runs at a time, each in its own process."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+
+from kvopt.running.execute import InterruptedRunError, execute
+from kvopt.running.task import Finished, Task
+
+
+class LocalExecutor:
+    """Carries out ``jobs`` tasks side by side, in order; each has a thread that watches it.
+
+    Parameters
+    ----------
+    jobs
+        Runs at a time.  Runs that share cores and caches slow each other down.
+    """
+
+    def __init__(self, jobs: int = 1) -> None:
+        self._jobs = jobs
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[Finished]:
+        """Carry out tasks and yield the results as they come."""
+        waiting = iter(tasks)
+        taking = threading.Lock()
+        stop = threading.Event()
+        # A slow store must not have results pile up in memory.
+        results: queue.Queue[Finished | BaseException | None] = queue.Queue(maxsize=2 * self._jobs)
+
+        def next_task() -> Task | None:
+            with taking:
+                return None if stop.is_set() else next(waiting, None)
+
+        def work() -> None:
+            try:
+                while (task := next_task()) is not None:
+                    _deliver(results, execute(task, stop), stop)
+            except InterruptedRunError:
+                pass
+            except BaseException as error:
+                _deliver(results, error, stop)
+            _deliver(results, None, stop)
+
+        # Not daemons: the interpreter must not end before their processes have.
+        threads = [threading.Thread(target=work) for _ in range(min(self._jobs, len(tasks)))]
+        working = len(threads)
+        try:
+            for thread in threads:
+                thread.start()
+            while working:
+                result = results.get()
+                if isinstance(result, BaseException):
+                    raise result
+                if result is None:
+                    working -= 1
+                else:
+                    yield result
+        finally:
+            stop.set()
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
+
+
+def _deliver(
+    results: queue.Queue[Finished | BaseException | None],
+    result: Finished | BaseException | None,
+    stop: threading.Event,
+) -> None:
+    """Put a result where the caller takes it from, unless the caller has gone."""
+    while not stop.is_set():
+        try:
+            results.put(result, timeout=0.1)
+            return
+        except queue.Full:
+            continue

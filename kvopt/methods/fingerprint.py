@@ -1,0 +1,149 @@
+"""What decides a method's result besides its parameters: sources and versions of libraries.
+
+The digest covers every file of the project that the method can reach: its own, those that these
+import, and those that a registry finds for it by name.  So an edit reruns what it can change and
+nothing else.  Of the sweep's machinery only what calls the method and judges it is part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.metadata
+import pkgutil
+import platform
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import heuristics.policies
+from formulations.registry import formulations
+from formulations.spec import read_formulation
+from heuristics.policy import AdvisedPolicy
+from heuristics.registry import policies
+from kvopt.engines.exact import warm_start_policies
+from kvopt.methods.grammar import SOLVERS, Method
+from kvopt.methods.sources import foreign, import_closure, module_file, reachable, read_source
+from kvopt.running.worker import OWN_SOLVERS
+
+__all__ = ["fingerprint", "import_closure", "versions"]
+
+#: Libraries whose version changes no schedule and no bound.
+_BESIDE = {"psutil", "pydantic", "matplotlib"}
+_PYOMO = "kvopt.engines.pyomo_solver"
+#: Call and judge every method.  Their own lines count, not what they import for other methods.
+_AROUND = (
+    "kvopt.running.child",
+    "kvopt.methods.own",
+    "kvopt.running.verdict",
+    "kvopt.methods.policy",
+)
+
+
+def fingerprint(method: Method) -> str:
+    """Return the digest of the sources that a method can reach.
+
+    Raises
+    ------
+    OSError, SyntaxError
+        If a file of the method cannot be read or is not Python.
+    """
+    lines = sorted(f"{name} {read_source(path).digest}" for name, path in _files(method).items())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def versions(method: Method) -> dict[str, str]:
+    """Return the versions of Python and of the libraries that a method's sources import.
+
+    Nothing is imported for it.  A library that is not installed is left out: then the method has
+    none of its results either.
+    """
+    found = {"python": platform.python_version()}
+    for library in sorted(foreign(_reached(method).values(), method.folder) - _BESIDE):
+        version = _version(library)
+        if version is not None:
+            found[library] = version
+    return found
+
+
+def _files(method: Method) -> dict[str, Path]:
+    around = {module: module_file(module) for module in _AROUND}
+    return _reached(method) | {module: path for module, path in around.items() if path}
+
+
+def _reached(method: Method) -> dict[str, Path]:
+    if method.kind == "file":
+        assert method.path is not None
+        own = {"": method.path}
+        return own | reachable(read_source(method.path).imports, method.folder)
+    if method.kind == "policy":
+        return reachable(_policy_modules_of(method))
+    modules = ["kvopt.engines.exact", "kvopt.running.worker", *_warm_starts()]
+    if method.kind == "auto":
+        modules += ["kvopt.engines.auto", *_named_in("kvopt.engines.auto")]
+    else:
+        modules.append(OWN_SOLVERS.get(method.solver, _PYOMO))
+        if method.formulation:
+            modules.append(read_formulation(method.formulation)[0].module)
+        else:
+            modules += ["formulations.choice", *_choices(method.solver)]
+    return reachable(modules)
+
+
+def _choices(solver: str) -> Iterable[str]:
+    """Return the modules of the formulations that a solver may be given by size."""
+    named = _named_in("formulations.choice")
+    kind = SOLVERS.get(solver, "mip")
+    known = (each for each in formulations().values() if each.kind == kind)
+    return [each.module for each in known if each.module in named]
+
+
+def _policy_modules_of(method: Method) -> list[str]:
+    assert method.call is not None
+    policy = method.call.policy
+    modules = [_policy_module(policy.name), "heuristics.simulator", "heuristics.predictions"]
+    if isinstance(policy, AdvisedPolicy):
+        modules += [
+            "kvopt.running.worker",
+            "kvopt.methods.policy",
+            *_named_in("kvopt.methods.policy"),
+        ]
+    return modules
+
+
+def _named_in(module: str) -> list[str]:
+    """Return the modules of the solvers, formulations and policies that a module names."""
+    path = module_file(module)
+    assert path is not None
+    # A name may stand with options: name(option=value).
+    words = {word.partition("(")[0] for word in read_source(path).words}
+    return [
+        *(file for name, file in OWN_SOLVERS.items() if name in words),
+        *(each.module for name, each in formulations().items() if name in words),
+        *(_policy_module(name) for name in policies() if name in words),
+    ]
+
+
+def _warm_starts() -> Iterable[str]:
+    return (_policy_module(policy.name) for policy in warm_start_policies())
+
+
+def _policy_module(name: str) -> str:
+    return _policy_modules()[name]
+
+
+@cache
+def _policy_modules() -> dict[str, str]:
+    modules = [
+        f"heuristics.policies.{info.name}"
+        for info in pkgutil.iter_modules(heuristics.policies.__path__)
+    ]
+    return {importlib.import_module(module).POLICY.name: module for module in modules}
+
+
+@cache
+def _version(library: str) -> str | None:
+    try:
+        return importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:
+        return None

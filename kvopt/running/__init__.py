@@ -1,0 +1,1 @@
+"""One task in one process with limits: the process, what it sends, how that is judged, the row."""

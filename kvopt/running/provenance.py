@@ -1,0 +1,75 @@
+"""Where a result comes from: versions, machine, limits, command and time."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from kvopt.masking import own_command
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+def provenance(**of_run: Any) -> dict[str, Any]:
+    """Return the provenance of a run as JSON values; keyword arguments are added as they are."""
+    return {
+        "kvopt": _version("kvopt"),
+        "git_commit": _git_commit(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpu": _cpu_model(),
+        "cores": usable_cores(),
+        "ram_gb": round(psutil.virtual_memory().total / 1e9, 1),
+        "command": own_command(),
+        "finished_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+    } | of_run
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+@cache
+def _git_commit() -> str | None:
+    try:
+        result = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            cwd=_ROOT,
+            capture_output=True,
+            text=True,
+            timeout=2,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return result.stdout.strip()
+
+
+@cache
+def _cpu_model() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

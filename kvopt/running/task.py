@@ -1,0 +1,218 @@
+"""One run of a sweep: instance, method and limits, the key of it, and what comes out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+from instances import Instance
+from instances.files import instance_document, parse_instance
+
+
+@dataclass(frozen=True)
+class Task:
+    """One instance, one method, one seed, with limits.
+
+    Attributes
+    ----------
+    instance
+        What is to be scheduled; None where its file could not be read, see ``fault``.
+    name
+        The instance's name, or the path of a file that could not be read.
+    method
+        Canonical text of the method, with its parameters.
+    seed
+        Of the method and the prediction.
+    time_limit
+        Seconds of wall clock from the moment at which the imports are done.
+    memory_limit
+        Gigabytes of resident memory of the run's processes; None for no limit.
+    threads
+        Of the method.
+    code
+        Digest of the sources that the method can reach (``kvopt.methods.fingerprint``); empty where
+        the run is not to be stored, and nothing needs to be the same as when it was planned.
+    versions
+        Of Python and of the libraries that decide a result.
+    section
+        The suite's section that asked for the run; no part of the key.
+    fault
+        One line that says why the instance cannot be run at all.
+    fault_status
+        ``error`` for a file that cannot be read, ``infeasible`` for a request that never fits.
+    deadline
+        When the run must have ended in any case, on this machine's ``time.monotonic``: where the
+        limit covers more than the run.  No part of the key.
+    prove_anyway
+        Whether an engine is started also where the volume bound meets the best policy, as one more
+        witness.  No part of the key.
+    """
+
+    instance: Instance | None
+    name: str
+    method: str
+    seed: int = 0
+    time_limit: float = 60.0
+    memory_limit: float | None = None
+    threads: int = 1
+    code: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    section: str = ""
+    fault: str = ""
+    fault_status: str = "error"
+    deadline: float | None = None
+    prove_anyway: bool = True
+
+    @cached_property
+    def key(self) -> str:
+        """Hexadecimal SHA-256 of all that makes two runs the same run."""
+        identity: dict[str, Any] = {
+            "instance_sha256": self.instance.sha256 if self.instance else f"unread {self.name}",
+            "method": self.method,
+            "seed": self.seed,
+            "time_limit": float(self.time_limit),
+            "memory_limit": None if self.memory_limit is None else float(self.memory_limit),
+            "threads": self.threads,
+            "code": self.code,
+            "versions": self.versions,
+        }
+        # The hash leaves it out, but what is said of the run depends on it.
+        if self.instance is not None and self.instance.known_optimum is not None:
+            identity["known_optimum"] = self.instance.known_optimum
+        text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def end_from(self, moment: float) -> float:
+        """Return when a run that begins at a moment must have ended, on the same clock."""
+        end = moment + self.time_limit
+        return end if self.deadline is None else min(end, self.deadline)
+
+    def to_line(self) -> str:
+        """Return the task as one line of JSON."""
+        record = {each.name: getattr(self, each.name) for each in fields(self)}
+        document = None if self.instance is None else instance_document(self.instance)
+        return json.dumps(record | {"instance": document}) + "\n"
+
+    @staticmethod
+    def from_line(line: str) -> Task:
+        """Return the task that :meth:`to_line` wrote."""
+        record = json.loads(line)
+        document = record["instance"]
+        return Task(**(record | {"instance": document and parse_instance(document)}))
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is written down of one run; a row of the store.
+
+    Attributes
+    ----------
+    status
+        From DESIGN section 6's closed list, for what the run showed as a whole.
+    ending
+        How its process ended: ``finished``, ``time_limit``, ``memory_limit``, ``crashed``,
+        ``interrupted``, or ``lost`` where a worker of a cluster died with it.
+    detail
+        One line on what went wrong or should be known.
+    tel
+        TEL (rounds) of the best schedule that the parent has checked itself.
+    lower_bound
+        The integer below which no TEL is, as the method claims; ``bound_source`` says from what.
+    relaxation
+        Objective of the LP relaxation (rounds), as a solver stated it.
+    seconds
+        Wall clock of the method, measured by the parent from the end of the imports.
+    solver_seconds
+        What the engine says of itself.
+    start_seconds, total_seconds
+        From the start of the process to the end of its imports, and to the finished row.
+    peak_memory
+        Largest resident memory of the run's processes that was seen, bytes.
+    incumbents, bounds
+        The trace: pairs (seconds since the end of the imports, value in rounds).
+    """
+
+    key: str
+    instance: str
+    instance_sha256: str
+    family: str
+    n: int
+    memory: int
+    known_optimum: int | None
+    section: str
+    method: str
+    seed: int
+    time_limit: float
+    memory_limit: float | None
+    threads: int
+    status: str
+    ending: str
+    detail: str = ""
+    tel: int | None = None
+    lower_bound: int | None = None
+    found_by: str = ""
+    bound_source: str = ""
+    relaxation: float | None = None
+    seconds: float = 0.0
+    solver_seconds: float | None = None
+    start_seconds: float = 0.0
+    total_seconds: float = 0.0
+    peak_memory: int = 0
+    nodes: int | None = None
+    solver: str = ""
+    incumbents: list[tuple[float, int]] = field(default_factory=list)
+    bounds: list[tuple[float, int]] = field(default_factory=list)
+    code: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    git_commit: str = ""
+    python: str = ""
+    platform: str = ""
+    cpu: str = ""
+    cores: int = 0
+    ram_gb: float = 0.0
+    command: list[str] = field(default_factory=list)
+    finished_utc: str = ""
+
+    @property
+    def gap(self) -> float | None:
+        """(UB − LB) / UB, None where either is missing."""
+        if self.tel is None or self.lower_bound is None:
+            return None
+        return (self.tel - self.lower_bound) / self.tel if self.tel else 0.0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A record with the documents that prove it.
+
+    Attributes
+    ----------
+    schedule
+        The checked schedule as a ``kvopt.schedule/1`` document, None without one.
+    certificate
+        What proves the lower bound where it can be checked by evaluation (memory prices), else
+        None: the bound then rests on the engine's search.
+    instance
+        The instance's document, None where it could not be read.
+    """
+
+    record: Record
+    schedule: dict[str, Any] | None = None
+    certificate: dict[str, Any] | None = None
+    instance: dict[str, Any] | None = None
+
+    def to_line(self) -> str:
+        """Return everything as one line of JSON, for engines on other machines."""
+        return json.dumps(asdict(self)) + "\n"
+
+    @staticmethod
+    def from_line(line: str) -> Finished:
+        """Return what :meth:`to_line` wrote."""
+        fields_ = json.loads(line)
+        record = fields_.pop("record")
+        for trace in ("incumbents", "bounds"):
+            record[trace] = [(seconds, value) for seconds, value in record[trace]]
+        return Finished(Record(**record), **fields_)

@@ -1,0 +1,6 @@
+"""The store of runs: one SQLite file, or a PostgreSQL server, behind the same few functions."""
+
+from kvopt.store.location import StoreError
+from kvopt.store.store import Store
+
+__all__ = ["Store", "StoreError"]

@@ -1,0 +1,175 @@
+"""Stored rows as one CSV or Parquet file, and back.
+
+Lists and dictionaries (traces, versions, command) are JSON text in both.  CSV holds names as they
+are: one that begins with ``=``, ``+``, ``-`` or ``@`` is not escaped, since that would change the
+data that comes back.  A spreadsheet may take such a cell for a formula: import the file as text.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from instances.jsonfile import write_bytes
+from instances.telling import one_line
+from kvopt.masking import mask_command
+from kvopt.store.store import LARGEST, Store
+from kvopt.store.tables import RUNS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_JSON = ("incumbents", "bounds", "versions", "command")
+_WHOLE = ("n", "memory", "seed", "threads", "peak_memory", "cores")
+_WHOLE_OR_NONE = ("known_optimum", "tel", "lower_bound", "nodes")
+_REAL = (
+    "time_limit",
+    "memory_limit",
+    "relaxation",
+    "seconds",
+    "solver_seconds",
+    "start_seconds",
+    "total_seconds",
+    "ram_gb",
+)
+SUFFIXES = (".csv", ".parquet")
+
+
+class ExportError(ValueError):
+    """A file of rows cannot be written or read; the message is one line."""
+
+
+def check_export(path: str | Path) -> None:
+    """Refuse the name of a file that rows are not written to.
+
+    Raises
+    ------
+    ExportError
+        If it ends otherwise than with .csv or .parquet.
+    """
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise ExportError(f"{path}: expected a name with {' or '.join(SUFFIXES)}")
+
+
+def export_rows(frame: pd.DataFrame, path: str | Path) -> Path:
+    """Write rows of :meth:`Store.rows` to a .csv or .parquet file, whole or not at all.
+
+    Raises
+    ------
+    ExportError
+        If the file cannot be written.
+    """
+    check_export(path)
+    target = Path(path)
+    flat = frame.copy()
+    # The first release stored some passwords.
+    flat["command"] = [mask_command(value) for value in flat["command"]]
+    for column in _JSON:
+        flat[column] = [json.dumps(value) for value in flat[column]]
+    buffer = io.BytesIO()
+    if target.suffix.lower() == ".parquet":
+        flat.to_parquet(buffer, index=False)
+    else:
+        flat.to_csv(buffer, index=False, lineterminator="\n")
+    try:
+        write_bytes(target, buffer.getvalue())
+    except (OSError, ValueError) as error:
+        raise ExportError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    return target
+
+
+def read_rows(location: str | Path) -> pd.DataFrame:
+    """Return the rows of an exported file, or else of a store, as :meth:`Store.rows` does.
+
+    Raises
+    ------
+    ExportError
+        If the file is not one of exported rows.
+    StoreError
+        If the store cannot be read.
+    """
+    import pandas as pd  # half a second, which a sweep need not wait for
+
+    suffix = Path(location).suffix.lower()
+    if suffix not in SUFFIXES:
+        return _of_store(location)
+    try:
+        if suffix == ".parquet":
+            frame = pd.read_parquet(location)
+        else:
+            # As text: a method called NA is not a missing value, a name 007 not a number.
+            frame = pd.read_csv(location, dtype=str, keep_default_na=False)
+    except Exception as error:
+        # Of a damaged file the libraries raise whatever they stumble over, KeyError among it.
+        raise ExportError(f"{location}: {one_line(error, 300)}") from None
+    missing = [column.name for column in RUNS.c if column.name not in frame]
+    if missing:
+        raise ExportError(f"{location}: expected a column {missing[0]}, found none")
+    return _typed(frame)
+
+
+def _of_store(location: str | Path) -> pd.DataFrame:
+    store = Store(location, readonly=True)
+    try:
+        return store.rows()
+    finally:
+        store.close()
+
+
+def _whole(value: Any) -> int:
+    number = int(value)
+    # What the columns of a store hold.
+    if abs(number) > LARGEST:
+        raise ValueError(f"expected an integer of 64 bits, found {one_line(value, 60)}")
+    return number
+
+
+def _pairs(trace: object) -> list[tuple[float, float]]:
+    """Return a trace as pairs; it comes from a file that may hold anything.
+
+    Raises
+    ------
+    ValueError
+        If it is no list of pairs of numbers.
+    """
+    if isinstance(trace, list) and all(_is_pair(each) for each in trace):
+        return [(seconds, value) for seconds, value in trace]
+    raise ValueError(f"expected a trace of pairs (seconds, value), found {one_line(trace, 60)}")
+
+
+def _is_pair(point: object) -> bool:
+    numbers = (int, float)
+    return isinstance(point, list) and len(point) == 2 and all(type(x) in numbers for x in point)
+
+
+def _check_kind(values: Iterable[object], column: str, kind: type) -> None:
+    for value in values:
+        if not isinstance(value, kind):
+            found = one_line(value, 60)
+            raise ValueError(f"{column}: expected a JSON {kind.__name__}, found {found}")
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = frame[[column.name for column in RUNS.c]].copy()
+    try:
+        for column in _JSON:
+            frame[column] = [json.loads(text) for text in frame[column]]
+        for column in _WHOLE:
+            frame[column] = [_whole(value) for value in frame[column]]
+        for column in _WHOLE_OR_NONE:
+            values = [None if pd.isna(v) or v == "" else _whole(v) for v in frame[column]]
+            frame[column] = pd.array(values, dtype="Int64")
+        for column in _REAL:
+            frame[column] = pd.to_numeric(frame[column].replace("", None)).astype(float)
+        for column in ("incumbents", "bounds"):
+            frame[column] = frame[column].map(_pairs)
+        for column, kind in (("versions", dict), ("command", list)):
+            _check_kind(frame[column], column, kind)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise ExportError(f"rows cannot be read: {one_line(error, 300)}") from None
+    return frame

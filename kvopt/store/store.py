@@ -1,0 +1,276 @@
+"""Opens a store, puts finished runs in and takes them out again."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache, lru_cache
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL, Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from instances.telling import one_line
+from kvopt.masking import mask_url
+from kvopt.running.task import Finished
+from kvopt.store.location import StoreError, hide_secrets, read_location
+from kvopt.store.readonly import open_readonly
+from kvopt.store.schema import prepare
+from kvopt.store.tables import INSTANCES, PROOFS, RUNS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Statuses that ``--rerun-failed`` runs again.
+FAILED = ("no_solution", "time_limit", "memory_limit", "crashed", "refused", "error")
+_SECONDS_TO_WAIT = 60
+_SECONDS_TO_CONNECT = 10
+#: Both databases hold 64-bit integers; a method may claim any.
+LARGEST = 2**63 - 1
+_INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+
+
+class Store:
+    """Runs by key, in one SQLite file (write-ahead log) or on a PostgreSQL server.
+
+    Every run is put in by one transaction, so that it is there whole or not at all, whatever
+    kills the process.
+
+    Parameters
+    ----------
+    location
+        Path of an SQLite file, or ``postgresql://user@host/database``.
+    readonly
+        Nothing is written, so that the file may be on a read-only disk, and none is made.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be opened, is none, or is one of a newer version.
+    """
+
+    def __init__(self, location: str | Path, *, readonly: bool = False) -> None:
+        self.readonly = readonly
+        self._url = read_location(location)
+        self._file = self._url.database if self._url.drivername == "sqlite" else None
+        self.name = self._file or mask_url(self._url.render_as_string(hide_password=True))
+        with self._telling("opened"), ExitStack() as undo:
+            if readonly and self._file is not None:
+                self._engine = undo.enter_context(
+                    open_readonly(self._file, json_deserializer=_loads)
+                )
+            else:
+                self._engine = sa.create_engine(
+                    self._url, json_deserializer=_loads, **_options(self._url)
+                )
+                undo.callback(self._engine.dispose)
+                if self._file is not None:
+                    sa.event.listen(self._engine, "connect", _prepare_sqlite)
+            prepare(self._engine, self.name, readonly=readonly)
+            self._undo = undo.pop_all()
+
+    def close(self) -> None:
+        """Let go of the file or the server."""
+        self._undo.close()
+
+    def put(self, finished: Finished) -> None:
+        """Store one run with its instance and its proofs, in place of an earlier one of its key.
+
+        Raises
+        ------
+        StoreError
+            If the disk is full or the server is gone; nothing of the run is stored then.
+        """
+        self.put_all([finished])
+
+    def put_all(self, runs: Iterable[Finished]) -> None:
+        """Store many runs by one transaction, all of them or none; see :meth:`put`.
+
+        Raises
+        ------
+        StoreError
+            If the disk is full or the server is gone.
+        """
+        # Runs first, then what hangs on them, each by key, in every writer: nobody waits in a
+        # circle.
+        runs = sorted(runs, key=lambda finished: finished.record.key)
+        with self._telling("written"), self._engine.begin() as connection:
+            _put(connection, RUNS, [_row(finished) for finished in runs])
+            instances = [_instance(finished) for finished in runs if finished.instance is not None]
+            instances.sort(key=itemgetter("sha256"))
+            _put(connection, INSTANCES, instances, replace=False)
+            _put(connection, PROOFS, [_proof(finished) for finished in runs])
+
+    def statuses(self) -> dict[str, str]:
+        """Return the status of every stored run by key."""
+        with self._telling("read"), self._engine.connect() as connection:
+            rows = connection.execute(sa.select(RUNS.c.key, RUNS.c.status))
+            return {row.key: row.status for row in rows}
+
+    def select(self, *columns: str) -> list[tuple[Any, ...]]:
+        """Return some columns of every stored run, in the order of the keys."""
+        query = sa.select(*(RUNS.c[name] for name in columns)).order_by(RUNS.c.key)
+        with self._telling("read"), self._engine.connect() as connection:
+            return [tuple(row) for row in connection.execute(query)]
+
+    def rows(self, keys: Collection[str] | None = None) -> pd.DataFrame:
+        """Return the runs as a table, one row each, in an order that depends on them alone.
+
+        The columns are the fields of ``Record``; ``incumbents``, ``bounds``, ``versions`` and
+        ``command`` hold lists and dictionaries.
+        """
+        import pandas as pd  # half a second, which a sweep need not wait for
+
+        with self._telling("read"), self._engine.connect() as connection:
+            frame = pd.read_sql(sa.select(RUNS), connection)
+            if keys is not None:
+                frame = frame[frame["key"].isin(list(keys))]
+            for column in ("known_optimum", "tel", "lower_bound", "nodes"):
+                frame[column] = frame[column].astype("Int64")
+            for column in ("memory_limit", "relaxation", "solver_seconds"):
+                frame[column] = frame[column].astype(float)
+            order = ["family", "n", "instance", "method", "seed", "key"]
+            return frame.sort_values(order, ignore_index=True)
+
+    def schedule(self, key: str) -> dict[str, Any] | None:
+        """Return the schedule document of a run, None without one."""
+        return self._proof(key, "schedule")
+
+    def certificate(self, key: str) -> dict[str, Any] | None:
+        """Return the certificate of a run's lower bound, None without one."""
+        return self._proof(key, "certificate")
+
+    def instance(self, sha256: str) -> dict[str, Any] | None:
+        """Return the document of an instance that was run, None if there was no such run."""
+        query = sa.select(INSTANCES.c.document).where(INSTANCES.c.sha256 == sha256)
+        return self._document(query, f"the instance {sha256[:12]}")
+
+    def _proof(self, key: str, column: str) -> dict[str, Any] | None:
+        query = sa.select(PROOFS.c[column]).where(PROOFS.c.key == key)
+        return self._document(query, f"the {column} of run {key[:12]}")
+
+    def _document(self, query: sa.Select[Any], what: str) -> dict[str, Any] | None:
+        with self._telling("read"), self._engine.connect() as connection:
+            packed = connection.execute(query).scalar()
+        try:
+            return _unpack(packed)
+        except (OSError, EOFError, zlib.error, ValueError, TypeError, RecursionError) as error:
+            raise StoreError(f"{self.name}: {what} is damaged: {one_line(error, 200)}") from None
+
+    @contextmanager
+    def _telling(self, verb: str) -> Iterator[None]:
+        try:
+            yield
+        except (
+            # A column of a damaged file may hold anything, whatever its type says.
+            *(SQLAlchemyError, OSError, ModuleNotFoundError),
+            *(ValueError, TypeError, OverflowError, RecursionError),
+        ) as error:
+            reason = getattr(error, "orig", None) or error
+            line = hide_secrets(" ".join(str(reason).split()), self._url)[:300]
+            raise StoreError(f"{self.name}: cannot be {verb}: {line}") from None
+
+
+def _options(url: URL) -> dict[str, Any]:
+    if url.drivername == "sqlite":
+        return {"connect_args": {"timeout": _SECONDS_TO_WAIT}}
+    return {"pool_pre_ping": True, "connect_args": {"connect_timeout": _SECONDS_TO_CONNECT}}
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    """Let readers go on beside the writer, and have a commit survive a crash of the machine."""
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA foreign_keys=ON")
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _put(
+    connection: Connection, table: sa.Table, rows: list[dict[str, Any]], replace: bool = True
+) -> None:
+    """Insert rows; one of the same key is replaced or kept, also if another is just writing it."""
+    if rows:
+        connection.execute(_insertion(connection.dialect.name, table, replace), rows)
+
+
+@cache
+def _insertion(dialect: str, table: sa.Table, replace: bool) -> sa.Insert:
+    insert = _INSERT[dialect](table)
+    if replace:
+        others = {c.name: insert.excluded[c.name] for c in table.c if not c.primary_key}
+        insert = insert.on_conflict_do_update(index_elements=table.primary_key, set_=others)
+    else:
+        insert = insert.on_conflict_do_nothing()
+    statement: sa.Insert = insert
+    return statement
+
+
+def _row(finished: Finished) -> dict[str, Any]:
+    # Not asdict, which copies the traces entry by entry.
+    row: dict[str, Any] = _storable(vars(finished.record))
+    return row
+
+
+def _instance(finished: Finished) -> dict[str, Any]:
+    return {
+        "sha256": finished.record.instance_sha256,
+        "name": _storable(finished.record.instance),
+        "document": _pack(finished.instance),
+    }
+
+
+def _proof(finished: Finished) -> dict[str, Any]:
+    return {
+        "key": finished.record.key,
+        "schedule": _pack(finished.schedule),
+        "certificate": _pack(finished.certificate),
+    }
+
+
+def _storable(value: Any) -> Any:
+    """Return what both databases can hold, which is less than Python's text and integers."""
+    if isinstance(value, str):
+        # PostgreSQL has no NUL, neither has the halves of a pair that stand for undecodable bytes.
+        return value.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, int):
+        return max(-LARGEST, min(value, LARGEST))
+    if isinstance(value, list | tuple):
+        return [_storable(each) for each in value]
+    if isinstance(value, dict):
+        return {_storable(key): _storable(each) for key, each in value.items()}
+    return value
+
+
+def _loads(text: str | bytes) -> Any:
+    text = text if isinstance(text, str) else text.decode()  # SQLite's driver, PostgreSQL's
+    # Versions and commands are the same in thousands of rows; traces, lists of lists, are not.
+    return json.loads(text) if text.startswith(("[[", "[]")) else _loads_often(text)
+
+
+@lru_cache(maxsize=4096)
+def _loads_often(text: str) -> Any:
+    return json.loads(text)
+
+
+def _pack(document: dict[str, Any] | None) -> bytes | None:
+    # mtime 0: equal documents give equal bytes.
+    return None if document is None else gzip.compress(json.dumps(document).encode(), mtime=0)
+
+
+def _unpack(packed: bytes | None) -> dict[str, Any] | None:
+    if packed is None:
+        return None
+    document = json.loads(gzip.decompress(packed))
+    if not isinstance(document, dict):
+        raise ValueError(f"expected an object, found {type(document).__name__}")
+    return document

@@ -1,0 +1,16 @@
+"""Suites: small TOML files that say which methods run on which instances, and their reader."""
+
+from kvopt.suites.sources import Loaded, Source, file_source, load
+from kvopt.suites.suite import Section, Suite, SuiteError, read_suite, suites
+
+__all__ = [
+    "Loaded",
+    "Section",
+    "Source",
+    "Suite",
+    "SuiteError",
+    "file_source",
+    "load",
+    "read_suite",
+    "suites",
+]

@@ -1,0 +1,307 @@
+"""The suite format: a TOML file with a summary and sections, each a product of runs."""
+
+from __future__ import annotations
+
+import glob
+import inspect
+import os
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_type_hints
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+)
+
+from instances import Instance
+from instances.families import families
+from instances.families.build import check_ranges
+from instances.telling import one_line
+from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END
+from kvopt.suites.sources import Source, Value, draw_source, file_source
+
+FOLDER = Path(__file__).parent
+_ROOT = FOLDER.parent.parent
+_INSTANCES = _ROOT / "instances"
+#: Below ``instances/``, but no instances.
+_NO_INSTANCES = ("instance.schema.json", "best_known")
+
+_CONFIG = ConfigDict(extra="forbid", frozen=True, strict=True)
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
+Text = Annotated[str, Field(min_length=1, max_length=2000)]
+Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
+Seed = Annotated[int, Field(ge=0, lt=SEED_END)]
+#: Longest file, and most parts of a dotted key: no key of a suite has more than four.
+MAX_BYTES = 10**6
+MAX_KEY_PARTS = 16
+#: Dots in these separate no keys.  One without an end is taken to the end: in time that is linear.
+_STRING_OR_COMMENT = re.compile(
+    r"""\"{3}(?:\\.|[^\\])*?(?:\"{3}|\\?\Z)|'{3}.*?(?:'{3}|\Z)"""
+    r"""|"(?:\\[^\n]|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*""",
+    re.DOTALL,
+)
+#: What never stands within a key, of which strings and comments have been taken out.
+_NO_KEY = re.compile(r"[^\w \t.-]")
+#: Most instances that one entry of a suite draws.
+MAX_DRAWS = 100_000
+
+
+class SuiteError(ValueError):
+    """A suite cannot be read; the message is one line that names file and key."""
+
+
+class _Draw(BaseModel):
+    """Instances drawn from a family for the seeds first..end − 1."""
+
+    model_config = _CONFIG
+    family: Text
+    seeds: Annotated[list[Seed], Field(min_length=2, max_length=2)] = [0, 1]
+    set: dict[str, Value] = {}
+
+
+def _kind(entry: object) -> str:
+    return "draw" if isinstance(entry, dict | _Draw) else "glob"
+
+
+_Entry = Annotated[
+    Annotated[Text, Tag("glob")] | Annotated[_Draw, Tag("draw")], Discriminator(_kind)
+]
+
+
+class _Section(BaseModel):
+    """One table ``[[section]]`` of the file."""
+
+    model_config = _CONFIG
+    name: Name
+    instances: Annotated[list[_Entry], Field(min_length=1)]
+    methods: Annotated[list[Text], Field(min_length=1)]
+    seeds: Annotated[int, Field(ge=1, le=10_000)] = 1
+    time_limit: Seconds = 60.0
+    memory_limit: Annotated[float, Field(gt=0, le=MAX_GIGABYTES)] | None = None
+    threads: Annotated[int, Field(ge=1, le=MAX_THREADS)] = 1
+    reproducible: bool = True
+    role: Literal["policies", "exact", "bounds", "anytime"] = "policies"
+
+
+class _File(BaseModel):
+    model_config = _CONFIG
+    summary: Text
+    section: Annotated[list[_Section], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Every method of the section runs on every instance with every seed.
+
+    Attributes
+    ----------
+    name
+        Unique within the suite.
+    sources
+        The instances, unread and in a fixed order; see :func:`kvopt.suites.sources.load`.
+    methods
+        Texts as in ``svf``, ``alpha-beta(alpha=0.2,beta=0.1)``, ``highs:ilp-strong``, ``cpsat``,
+        ``bound:bound-lp``, ``auto``, ``a-min with interval(1,1000)``.
+    seeds
+        Number of seeds, 0..seeds − 1, for methods or predictions that draw.
+    time_limit
+        Seconds of one run.
+    memory_limit
+        Gigabytes of one run, None for no limit.
+    threads
+        Of one run.
+    reproducible
+        Whether the results but the times are the same on a slower or faster machine.
+    role
+        What the section is for: ``policies``, ``exact`` (proofs), ``bounds`` or ``anytime`` (what
+        is reached within a time).
+    """
+
+    name: str
+    sources: tuple[Source, ...]
+    methods: tuple[str, ...]
+    seeds: int = 1
+    time_limit: float = 60.0
+    memory_limit: float | None = None
+    threads: int = 1
+    reproducible: bool = True
+    role: str = "policies"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A name, what the suite is for, and its sections."""
+
+    name: str
+    summary: str
+    sections: tuple[Section, ...]
+
+
+def suites() -> dict[str, Path]:
+    """Return the committed suites: name and file, sorted."""
+    return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def read_suite(name_or_path: str | Path) -> Suite:
+    """Read a committed suite by name, or the file of one by a path that ends in ``.toml``.
+
+    Globs are relative to ``instances/``; those that begin with ``./`` or ``../`` to the file.
+
+    Raises
+    ------
+    SuiteError
+        If there is no such suite, the file is not TOML, a key is unknown or wrong, a glob matches
+        no file, or a family or one of its parameters does not exist.
+    """
+    path = Path(name_or_path)
+    if path.suffix != ".toml":
+        if str(name_or_path) not in suites():
+            raise SuiteError(
+                f"unknown suite {str(name_or_path)!r}, expected a .toml file or one of "
+                f"{', '.join(suites())}"
+            )
+        path = suites()[str(name_or_path)]
+    try:
+        document = _parse(path)
+        file = _File.model_validate(document)
+    except ValidationError as error:
+        raise SuiteError(f"{path}: {_first_fault(error, document)}") from None
+    except RecursionError:
+        raise SuiteError(f"{path}: expected a suite, found too deep a nesting") from None
+    except (OSError, ValueError) as error:
+        # Of TOML that is none, too, and of integers with more digits than Python reads.
+        raise SuiteError(f"{path}: {getattr(error, 'strerror', None) or one_line(error)}") from None
+    twice = _stands_twice(section.name for section in file.section)
+    if twice is not None:
+        raise SuiteError(f"{path}: section {twice!r}, name: stands twice")
+    sections = tuple(_section(path, section) for section in file.section)
+    return Suite(path.stem, " ".join(file.summary.split()), sections)
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    """Read TOML in UTF-8, with a byte order mark or without.
+
+    ``tomllib`` takes time that grows squared with the parts of a key, so these are counted first.
+    """
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"expected at most {MAX_BYTES} bytes, found more")
+    text = data.decode("utf-8-sig")
+    bare = _STRING_OR_COMMENT.sub("s", text)
+    parts = max(stretch.count(".") for stretch in _NO_KEY.split(bare)) + 1
+    if parts > MAX_KEY_PARTS:
+        raise ValueError(f"expected keys of at most {MAX_KEY_PARTS} parts, found {parts}")
+    return tomllib.loads(text)
+
+
+def _section(path: Path, section: _Section) -> Section:
+    twice = _stands_twice(section.methods)
+    if twice is not None:
+        raise SuiteError(f"{path}: section {section.name!r}, methods: {twice!r} stands twice")
+    sources: dict[str, Source] = {}
+    for entry in section.instances:
+        try:
+            found = list(_files(path, entry) if isinstance(entry, str) else _draws(entry))
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise SuiteError(f"{path}: section {section.name!r}, instances: {reason}") from None
+        # A file that two globs match is run once.
+        sources.update((source.name, source) for source in found)
+    return Section(
+        name=section.name,
+        sources=tuple(sources.values()),
+        methods=tuple(section.methods),
+        seeds=section.seeds,
+        time_limit=section.time_limit,
+        memory_limit=section.memory_limit,
+        threads=section.threads,
+        reproducible=section.reproducible,
+        role=section.role,
+    )
+
+
+def _files(path: Path, pattern: str) -> Iterator[Source]:
+    beside = pattern.startswith(("./", "../"))
+    base = path.parent if beside else _INSTANCES
+    found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
+    files = [base / each for each in found if beside or not _is_no_instance(each)]
+    files = [file for file in files if file.suffix == ".json" and file.is_file()]
+    if not files:
+        raise ValueError(f"{pattern!r} matches no file in {os.path.relpath(base)}/")
+    return (file_source(file, _shown(file)) for file in files)
+
+
+def _shown(file: Path) -> str:
+    """Return the path from the checkout on, so that rows are the same wherever it lies."""
+    whole = Path(os.path.abspath(file))
+    return str(whole.relative_to(_ROOT) if whole.is_relative_to(_ROOT) else whole)
+
+
+def _is_no_instance(relative: str) -> bool:
+    return Path(relative).parts[0].startswith(_NO_INSTANCES)
+
+
+def _draws(draw: _Draw) -> Iterator[Source]:
+    known = families()
+    if draw.family not in known:
+        raise ValueError(f"unknown family {draw.family!r}, expected one of {', '.join(known)}")
+    _check_parameters(draw, known[draw.family].generate)
+    first, end = draw.seeds
+    if first >= end:
+        raise ValueError(f"seeds of {draw.family!r}: expected [first, end] with first < end")
+    if end - first > MAX_DRAWS:
+        raise ValueError(
+            f"seeds of {draw.family!r}: expected at most {MAX_DRAWS} draws, found {end - first}"
+        )
+    return (draw_source(draw.family, seed, draw.set) for seed in range(first, end))
+
+
+def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:
+    takes = [name for name in inspect.signature(generate).parameters if name != "seed"]
+    types = get_type_hints(generate)
+    for key, value in draw.set.items():
+        if key not in takes:
+            raise ValueError(
+                f"family {draw.family!r} takes {', '.join(takes) or 'no parameters'}, found {key!r}"
+            )
+        try:
+            TypeAdapter(types[key]).validate_python(value, strict=True)
+        except ValidationError as error:
+            message = error.errors()[0]["msg"]
+            raise ValueError(f"family {draw.family!r}, {key}: {message}") from None
+    try:
+        check_ranges(generate, draw.set)
+    except ValueError as error:
+        raise ValueError(f"family {draw.family!r}, {error}") from None
+
+
+def _stands_twice(names: Iterable[str]) -> str | None:
+    times = Counter(names)
+    return next((name for name, count in times.items() if count > 1), None)
+
+
+def _first_fault(error: ValidationError, document: dict[str, Any]) -> str:
+    """Return one line: section, key, and what is wrong with it."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    steps, where = list(first["loc"]), []
+    if steps[:1] == ["section"] and len(steps) > 1:
+        table = document["section"][steps[1]]
+        name = table.get("name") if isinstance(table, dict) else None
+        where.append(f"section {name!r}" if isinstance(name, str) else f"section {steps[1]}")
+        steps = steps[2:]
+    told = ".".join(str(step) for step in steps if step not in ("glob", "draw"))
+    if told:
+        where.append(told)
+    message = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
+    return f"{', '.join(where)}: {message}" if where else message

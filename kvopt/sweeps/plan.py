@@ -1,0 +1,63 @@
+"""From sections (instances, methods, seeds, limits) to tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from instances import Instance
+from kvopt.methods.fingerprint import fingerprint, versions
+from kvopt.methods.grammar import Method, MethodError, read_methods
+from kvopt.running.task import Task
+from kvopt.suites import Section, load
+
+
+def plan(sections: Iterable[Section]) -> list[Task]:
+    """Return the tasks of sections, every key once, in the order of the sections.
+
+    Within a section all methods run on an instance before the next one.  A method that draws
+    nothing runs with seed 0 only.  An instance that cannot be read, or has a request that never
+    fits, gives one task a method that says so.
+
+    Raises
+    ------
+    MethodError
+        If there is no such method, or its file cannot be read.
+    """
+    tasks = (task for section in sections for task in _section_tasks(section))
+    return list({task.key: task for task in reversed(list(tasks))}.values())[::-1]
+
+
+def _section_tasks(section: Section) -> Iterable[Task]:
+    methods = [(method, *_identity(method)) for method in read_methods(section.methods)]
+    for source in section.sources:
+        loaded = load(source)
+        fault, fault_status = loaded.fault, loaded.fault_status
+        if loaded.instance is not None and loaded.instance.time_unit != "round":
+            fault, fault_status = _in_seconds(loaded.instance), "error"
+        for method, code, libraries in methods:
+            for seed in range(section.seeds if method.seeded else 1):
+                yield Task(
+                    instance=loaded.instance,
+                    name=loaded.name,
+                    method=method.text,
+                    seed=seed,
+                    time_limit=section.time_limit,
+                    memory_limit=section.memory_limit,
+                    threads=section.threads,
+                    code=code,
+                    versions=libraries,
+                    section=section.name,
+                    fault=fault,
+                    fault_status=fault_status,
+                )
+
+
+def _identity(method: Method) -> tuple[str, dict[str, str]]:
+    try:
+        return fingerprint(method), versions(method)
+    except (OSError, SyntaxError) as error:
+        raise MethodError(f"{method.text}: {' '.join(str(error).split())}") from None
+
+
+def _in_seconds(instance: Instance) -> str:
+    return f"{instance.name}: expected arrivals in rounds, found time_unit {instance.time_unit!r}"

@@ -1,0 +1,127 @@
+"""What a sweep shows while it runs: a bar on a terminal, timed lines elsewhere, or nothing."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import IO, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from kvopt.running.task import Record
+
+#: Seconds between two lines where there is no terminal.
+EVERY_SECONDS = 10.0
+
+
+class Display(Protocol):
+    """Is told of every finished run."""
+
+    def advance(self, record: Record) -> None:
+        """Take one more run into account."""
+
+    def close(self) -> None:
+        """Leave the output as it should stay."""
+
+
+def display(stream: IO[str], total: int, jobs: int, quiet: bool) -> Display:
+    """Return the display that suits the stream; ``jobs`` is how many runs go side by side."""
+    if quiet or not total:
+        return _Silent()
+    if stream.isatty():
+        return _Bar(stream, total, jobs)
+    return _Lines(stream, total, jobs)
+
+
+def counts(statuses: Counter[str]) -> str:
+    """Return the number of runs of each status, the most frequent first."""
+    return ", ".join(f"{count} {status}" for status, count in statuses.most_common())
+
+
+class _Silent:
+    def advance(self, record: Record) -> None:
+        del record
+
+    def close(self) -> None:
+        pass
+
+
+class _Tally:
+    """Counts runs, and estimates the rest from how long the runs so far have taken."""
+
+    def __init__(self, total: int, jobs: int) -> None:
+        self.total = total
+        self.statuses: Counter[str] = Counter()
+        self._jobs = jobs
+        self._seconds = 0.0
+
+    def add(self, record: Record) -> None:
+        self.statuses[record.status] += 1
+        self._seconds += record.total_seconds
+
+    @property
+    def done(self) -> int:
+        return self.statuses.total()
+
+    def rest(self) -> str:
+        """Return the estimated time to the end as h:mm:ss."""
+        if not self.done:
+            return "?"
+        seconds = round(self._seconds / self.done * (self.total - self.done) / self._jobs)
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+class _Lines:
+    def __init__(self, stream: IO[str], total: int, jobs: int) -> None:
+        self._stream = stream
+        self._tally = _Tally(total, jobs)
+        self._started = self._last = time.monotonic()
+        self._told = 0
+
+    def advance(self, record: Record) -> None:
+        self._tally.add(record)
+        if time.monotonic() - self._last >= EVERY_SECONDS:
+            self._print()
+
+    def close(self) -> None:
+        if self._told < self._tally.done:
+            self._print()
+
+    def _print(self) -> None:
+        self._last = time.monotonic()
+        self._told = self._tally.done
+        done = f"{self._tally.done}/{self._tally.total}"
+        print(
+            f"{self._last - self._started:9.1f} s  {done:>13}  rest about {self._tally.rest():>8}"
+            f"  {counts(self._tally.statuses)}",
+            file=self._stream,
+            flush=True,
+        )
+
+
+class _Bar:
+    def __init__(self, stream: IO[str], total: int, jobs: int) -> None:
+        self._tally = _Tally(total, jobs)
+        self._progress = Progress(
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            # Statuses and numbers only, so nothing in them can be taken for markup.
+            TextColumn("rest about {task.fields[rest]}  {task.fields[statuses]}"),
+            console=Console(file=stream),
+        )
+        self._row = self._progress.add_task("", total=total, rest="?", statuses="")
+        self._progress.start()
+
+    def advance(self, record: Record) -> None:
+        self._tally.add(record)
+        self._progress.update(
+            self._row,
+            advance=1,
+            rest=self._tally.rest(),
+            statuses=counts(self._tally.statuses),
+        )
+
+    def close(self) -> None:
+        self._progress.stop()

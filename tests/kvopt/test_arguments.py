@@ -1,0 +1,69 @@
+"""Numbers on the command line: read, or refused in words that say what was expected."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import kvopt.commands.evaluate
+import kvopt.commands.solve
+from kvopt.ranges import read_count, read_gigabytes, read_integer, read_seconds, read_seed
+from tests.kvopt.sweep_tools import write_small
+
+Main = Callable[[list[str]], int]
+
+
+@pytest.fixture(autouse=True)
+def _signals() -> Iterator[None]:
+    """Commands set a handler, which would outlive the test."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("text", ["1", "0.5", "1e9", "1000000000", "5e-324", "007"])
+def test_seconds_are_read(text: str) -> None:
+    """Any positive number up to 30 years of seconds is a time limit."""
+    assert read_seconds(text) == float(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["abc", "", "0", "-1", "nan", "inf", "1e10", "1e308", "-0.0", "9" * 5000, "1,5"]
+)
+@pytest.mark.parametrize("main", [kvopt.commands.solve.main, kvopt.commands.evaluate.main])
+def test_other_times_are_refused(
+    text: str, main: Main, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Both commands say the same of what is no time limit, before anything runs."""
+    path = write_small(tmp_path, 1)[0]
+    assert main([str(path), f"--time-limit={text}"]) == 2
+    told = capfd.readouterr().err
+    assert "argument --time-limit: expected a number above 0, at most 1000000000, found" in told
+    assert told.count("\n") == 1
+
+
+def test_memory_has_its_own_end() -> None:
+    """A petabyte is the most that can be asked for."""
+    assert read_gigabytes("1e6") == 1e6
+    with pytest.raises(argparse.ArgumentTypeError, match="at most 1000000, found '1e7'"):
+        read_gigabytes("1e7")
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "1.0", "1_0", " 1", "²", "1025", "0", "9" * 5000])
+def test_counts_are_plain_integers(text: str) -> None:
+    """No sign, blank, underscore or other alphabet, and nothing beyond the range."""
+    with pytest.raises(argparse.ArgumentTypeError, match="expected 1 to 1024, found"):
+        read_count(text)
+
+
+def test_integers_within_their_range() -> None:
+    """Both ends are allowed, with leading zeros, too."""
+    assert [read_count("1"), read_count("01024"), read_seed("0")] == [1, 1024, 0]
+    assert read_seed(str(2**31 - 1)) == 2**31 - 1
+    assert read_integer("0" * 500 + "7", 0, 9) == 7
+    with pytest.raises(argparse.ArgumentTypeError):
+        read_seed(str(2**31))

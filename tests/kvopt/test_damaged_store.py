@@ -1,0 +1,193 @@
+"""A store whose columns or proofs are damaged: one line that names the run, never a traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import sqlite3
+from pathlib import Path
+
+import pandas as pd
+import psutil
+import pytest
+
+import reports.build
+from instances import Instance, Request
+from instances.files import instance_document
+from kvopt.best_known import __main__ as best_known
+from kvopt.best_known.verify import LibraryInstance
+from kvopt.running.task import Finished
+from kvopt.store import Store, StoreError
+from kvopt.store.export import ExportError, export_rows, read_rows
+from schedules import make_schedule
+from schedules.files import schedule_document
+from tests.reports.synthetic import record
+
+#: Two that never fit together.
+PAIR = Instance("pair", 3, (Request(0, 0, 2, 1), Request(1, 0, 2, 1)))
+KEY = "7" * 64
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One run with its schedule and a certificate."""
+    library = {PAIR.sha256: LibraryInstance("pair.json", PAIR)}
+    monkeypatch.setattr(best_known, "library_by_hash", lambda: library)
+    path = tmp_path / "runs.sqlite"
+    row = record(key=KEY, instance="pair", instance_sha256=PAIR.sha256, method="cpsat", tel=3)
+    schedule = schedule_document(make_schedule(PAIR, [0, 1], "cpsat"))
+    certificate = {"kind": "volumes", "value": 3}
+    with contextlib.closing(Store(path)) as opened:
+        opened.put(Finished(row, schedule, certificate, instance_document(PAIR)))
+    return path
+
+
+def _set(store: Path, table: str, column: str, value: object) -> None:
+    with contextlib.closing(sqlite3.connect(store)) as connection:
+        connection.execute(f"UPDATE {table} SET {column} = ?", (value,))
+        connection.commit()
+
+
+#: What stands where a document was packed.
+BLOBS = {
+    "no gzip": b"not gzip",
+    "empty": b"",
+    "cut off": gzip.compress(b'{"starts": [0, 1]}')[:-9],
+    "no JSON": gzip.compress(b"{"),
+    "no UTF-8": gzip.compress(b"\xff"),
+    "no object": gzip.compress(b"[1]"),
+    "deep": gzip.compress(b"[" * 10**5),
+    "text": "text",
+}
+
+
+@pytest.mark.parametrize("kind", sorted(BLOBS))
+@pytest.mark.parametrize("table", ["schedule", "instance"])
+def test_a_damaged_document_is_named(
+    kind: str, table: str, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Reports and the registry say in one line which run or instance it is."""
+    if table == "schedule":
+        _set(store, "proofs", "schedule", BLOBS[kind])
+    else:
+        _set(store, "instances", "document", BLOBS[kind])
+    named = f"schedule of run {KEY[:12]}" if table == "schedule" else PAIR.sha256[:12]
+    assert reports.build.main(["--store", str(store), "--out", str(tmp_path / "report")]) == 2
+    _one_line(capsys.readouterr().err, f"{named} is damaged: ")
+    if table == "schedule":
+        folder = tmp_path / "registry"
+        assert best_known.main(["--store", str(store), "--folder", str(folder)]) == 2
+        _one_line(capsys.readouterr().err, f"{named} is damaged: ")
+
+
+def _one_line(text: str, part: str) -> None:
+    assert part in text
+    assert text.count("\n") == 1
+
+
+def test_a_damaged_certificate_is_named(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The registry takes nothing from a run whose certificate cannot be unpacked."""
+    _set(store, "runs", "lower_bound", 3)
+    _set(store, "proofs", "certificate", b"\x1f\x8b\x08\x00garbage")
+    assert best_known.main(["--store", str(store), "--folder", str(tmp_path / "r")]) == 2
+    _one_line(capsys.readouterr().err, f"certificate of run {KEY[:12]} is damaged: ")
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("finished_utc", "yesterday"),
+        ("tel", "twelve"),
+        ("seconds", b"\xff"),
+        ("method", b"\xff"),
+        ("solver", "\0"),
+    ],
+)
+def test_a_damaged_column_is_named(
+    column: str, value: object, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SQLite lets anything stand in a column; the registry says what it expected of which run."""
+    _set(store, "runs", column, value)
+    assert best_known.main(["--store", str(store), "--folder", str(tmp_path / "r")]) == 2
+    _one_line(capsys.readouterr().err, f"run {KEY[:12]} is damaged: {column}: ")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("seconds", float("inf"), "seconds: "),
+        ("seconds", -1.0, "seconds: "),
+        ("tel", -5, "value: "),
+        ("lower_bound", -5, "value: "),
+        ("found_by", "two\nlines", "source: "),
+        ("solver", "x" * 500, "solver: "),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--check"]])
+def test_what_no_registry_holds_is_named(
+    column: str,
+    value: object,
+    told: str,
+    more: list[str],
+    store: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A column may be of its type and yet no value of the registry: one line, and nothing else."""
+    _set(store, "runs", column, value)
+    folder = tmp_path / "registry"
+    assert best_known.main(["--store", str(store), "--folder", str(folder), *more]) == 2
+    _one_line(capsys.readouterr().err, f"run {KEY[:12]} is damaged: {told}")
+
+
+@pytest.mark.parametrize("value", ["{", "nonsense", "[1", "\udcff"])
+def test_a_damaged_trace_is_told(value: str, store: Path) -> None:
+    """A column of JSON that is none is a store that cannot be read."""
+    _set(store, "runs", "incumbents", value.encode("utf-8", "surrogateescape"))
+    with contextlib.closing(Store(store)) as opened, pytest.raises(StoreError, match="cannot be"):
+        opened.rows()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("incumbents", "5", "expected a trace of pairs (seconds, value), found 5"),
+        ("incumbents", "[5]", "expected a trace of pairs (seconds, value), found [5]"),
+        ("incumbents", "[[1, 2, 3]]", "expected a trace of pairs"),
+        ("bounds", '[["a", "b"]]', "expected a trace of pairs"),
+        ("bounds", "null", "expected a trace of pairs"),
+        ("bounds", "{}", "expected a trace of pairs"),
+        ("bounds", "[" * 10**5, "maximum recursion depth"),
+        ("versions", "[]", "versions: expected a JSON dict, found []"),
+        ("command", '"x"', "command: expected a JSON list, found x"),
+        ("tel", "1" * 30, "expected an integer of 64 bits"),
+        ("tel", "1" * 5000, "Exceeds the limit"),
+        ("seed", "inf", "invalid literal"),
+    ],
+)
+def test_a_damaged_cell_of_a_csv_is_told(
+    column: str, value: str, told: str, store: Path, tmp_path: Path
+) -> None:
+    """Traces that are no lists of pairs, and numbers that no store holds, are one line."""
+    path = tmp_path / "rows.csv"
+    frame = read_rows(store)
+    export_rows(frame, path)
+    assert len(read_rows(path)) == 1
+    flat = pd.read_csv(path, dtype=str, keep_default_na=False)
+    flat[column] = value
+    flat.to_csv(path, index=False)
+    with pytest.raises(ExportError) as caught:
+        read_rows(path)
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_store_that_cannot_be_opened_is_let_go(tmp_path: Path) -> None:
+    """What is left open would hold a lock on the file, and whoever comes next waits a minute."""
+    path = tmp_path / "runs.sqlite"
+    path.write_bytes(b"no database, but longer than the header of one" * 100)
+    with pytest.raises(StoreError, match="cannot be opened"):
+        Store(path)
+    assert str(path) not in [file.path for file in psutil.Process().open_files()]

@@ -1,0 +1,293 @@
+"""The Dask engine on a real scheduler and real workers: what it survives and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from instances import Instance, Request, write_instance
+from kvopt.executors.dask import DaskExecutor
+from kvopt.executors.executor import ExecutorError
+from kvopt.executors.local import LocalExecutor
+from kvopt.methods.fingerprint import fingerprint, versions
+from kvopt.methods.grammar import read_method
+from kvopt.running.task import Finished, Task
+from tests.kvopt.dask_cluster import ROOT, DaskCluster, dask_cluster, listening, runs_of, wait_until
+
+#: A method that waits at a gate, is not easily killed, and says which worker it is of.
+_GATED = """\
+import os, psutil, signal, subprocess, time
+
+def solve(instance, report):
+    subprocess.Popen(["sleep", "60"])
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    # The parent is the keeper of the run, whose parent is the worker.
+    report("note", text=f"worker {psutil.Process(os.getppid()).ppid()}")
+    while not os.path.exists(GATE):
+        time.sleep(0.02)
+    return [sum(r.output for r in instance.requests[:i]) for i in range(len(instance))]
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+    """A scheduler with two workers that the tests of this file share."""
+    with dask_cluster(tmp_path_factory.mktemp("dask"), workers=2) as running:
+        yield running
+
+
+@pytest.fixture
+def engine(cluster: DaskCluster) -> DaskExecutor:
+    """The engine on that cluster."""
+    return DaskExecutor(cluster.address, jobs=1)
+
+
+def gated_tasks(folder: Path, count: int) -> list[Task]:
+    """Return tasks that are under way until there is a file ``gate``."""
+    path = folder / "gated.py"
+    path.write_text(_GATED.replace("GATE", repr(str(folder / "gate"))), encoding="utf-8")
+    return [replace(task, time_limit=60.0) for task in tasks(f"file:{path}", count=count)]
+
+
+def tasks(*methods: str, count: int = 1) -> list[Task]:
+    """Return tasks for small instances, as a sweep plans them."""
+    read = [read_method(method) for method in methods]
+    return [
+        Task(
+            instance=instance,
+            name=instance.name,
+            method=method.text,
+            time_limit=20.0,
+            code=fingerprint(method),
+            versions=versions(method),
+        )
+        for instance in (
+            Instance(f"i{k}", 9 + k, tuple(Request(i, i, 1, 1 + (i + k) % 4) for i in range(5)))
+            for k in range(count)
+        )
+        for method in read
+    ]
+
+
+def deterministic(finished: Finished) -> dict[str, object]:
+    """Return what two runs of one task have in common."""
+    record = finished.record
+    names = ("key", "instance", "method", "status", "ending", "tel", "lower_bound", "found_by")
+    return {name: getattr(record, name) for name in names} | {
+        "starts": finished.schedule and finished.schedule["starts"],
+        "instance document": finished.instance,
+    }
+
+
+def by_key(results: list[Finished]) -> dict[str, dict[str, object]]:
+    """Return results by key; two of one key are an error."""
+    assert max(Counter(each.record.key for each in results).values()) == 1
+    return {each.record.key: deterministic(each) for each in results}
+
+
+def hide_kvopt(folder: Path) -> None:
+    """Let processes with this folder on their path find no kvopt, though it is installed.
+
+    An empty package would not do: an editable install finds its subpackages all the same.
+    """
+    (folder / "runs").mkdir()
+    (folder / "runs" / "__init__.py").write_text("raise ModuleNotFoundError('no kvopt here')")
+
+
+def worker_of(finished: Finished) -> int:
+    """Return the process number of the worker that carried out a slow run."""
+    found = re.search(r"worker (\d+)", finished.record.detail)
+    assert found is not None
+    return int(found.group(1))
+
+
+def test_same_rows_as_without_dask(engine: DaskExecutor) -> None:
+    """Workers of a cluster give the rows that the local engine gives."""
+    planned = tasks("mc-sf", "fcfs", count=2)
+    assert by_key(list(engine.run(planned))) == by_key(list(LocalExecutor(2).run(planned)))
+
+
+def test_without_a_scheduler_nothing_but_loopback_listens() -> None:
+    """The default cluster lives in this process; its two status pages are on loopback."""
+    planned = tasks("fcfs", count=3)
+    results = []
+    heard: set[str] = set()
+    for finished in DaskExecutor(None, jobs=2).run(planned):
+        results.append(finished)
+        heard |= listening(os.getpid())
+    assert by_key(results).keys() == {task.key for task in planned}
+    assert heard == {"127.0.0.1"}
+    assert listening(os.getpid()) == set()
+
+
+def test_cluster_as_documented_listens_on_loopback(cluster: DaskCluster) -> None:
+    """Scheduler and workers started as the documentation says are reachable from here only."""
+    wait_until(lambda: all(listening(each.pid) for each in cluster.workers))
+    assert cluster.listening() == {"127.0.0.1"}
+
+
+def test_worker_killed_and_worker_late(
+    cluster: DaskCluster, engine: DaskExecutor, tmp_path: Path
+) -> None:
+    """A run whose worker is killed is run elsewhere; a worker that joins late gets work."""
+    planned = gated_tasks(tmp_path, count=6)
+    doomed = cluster.add_worker()
+    late: list[int] = []
+
+    def happen() -> None:
+        wait_until(lambda: runs_of(doomed))
+        doomed.kill()
+        doomed.wait()
+        worker = cluster.add_worker()
+        # The others are still busy at the gate.
+        wait_until(lambda: runs_of(worker))
+        late.append(worker.pid)
+        (tmp_path / "gate").touch()
+
+    events = threading.Thread(target=happen)
+    events.start()
+    results = list(engine.run(planned))
+    events.join()
+    assert by_key(results).keys() == {task.key for task in planned}
+    assert {each.record.status for each in results} == {"feasible"}
+    workers = {worker_of(each) for each in results}
+    assert doomed.pid not in workers
+    assert set(late) < workers
+
+
+def test_closing_the_results_stops_the_runs(
+    cluster: DaskCluster, engine: DaskExecutor, tmp_path: Path
+) -> None:
+    """Who stops asking leaves no process behind on the workers, not even a grandchild."""
+    results = engine.run([*tasks("fcfs"), *gated_tasks(tmp_path, 4)])
+    next(results)
+    wait_until(lambda: any(map(runs_of, cluster.workers)))
+    results.close()
+    assert cluster.processes() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("on_workers", [True, False], ids=["workers", "alone"])
+def test_command_that_is_stopped_leaves_nothing(
+    cluster: DaskCluster, tmp_path: Path, on_workers: bool, number: signal.Signals
+) -> None:
+    """Ctrl-C and even SIGKILL of ``evaluate.py`` end all runs, here and on the workers."""
+    (method,) = {task.method for task in gated_tasks(tmp_path, 1)}
+    for task in tasks("fcfs", count=4):
+        assert task.instance is not None
+        write_instance(task.instance, tmp_path / f"{task.name}.json")
+    arguments = ["--methods", method, "--store", str(tmp_path / "store"), "--engine", "dask"]
+    arguments += ["--scheduler", cluster.address] if on_workers else ["--jobs", "2"]
+    command = subprocess.Popen(
+        [sys.executable, ROOT / "evaluate.py", *tmp_path.glob("*.json"), *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    workers = cluster.workers if on_workers else [command]
+    wait_until(lambda: sum(len(runs_of(worker)) for worker in workers) >= 2)
+    runs = [process for worker in workers for process in runs_of(worker)]
+    if number == signal.SIGKILL and not on_workers:
+        # Nobody is left to look for what methods have started themselves.
+        runs = [process for process in runs if process.name() != "sleep"]
+    command.send_signal(number)
+    _, errors = command.communicate(timeout=60)
+    wait_until(lambda: not any(process.is_running() for process in runs))
+    if number == signal.SIGINT:
+        assert command.returncode == 130
+        assert len(errors.splitlines()) == 1
+
+
+def test_other_sources_are_refused(engine: DaskExecutor) -> None:
+    """Results of a worker that has other sources or libraries never stand under our key."""
+    (task,) = tasks("fcfs")
+    with pytest.raises(ExecutorError, match=r"no worker can .* fcfs: the sources were"):
+        list(engine.run([replace(task, code="0" * 16)]))
+    with pytest.raises(ExecutorError, match=r"fcfs: python 3.* on this machine"):
+        list(engine.run([replace(task, versions=task.versions | {"python": "3.1"})]))
+
+
+def test_worker_without_kvopt_is_passed_over(
+    cluster: DaskCluster, engine: DaskExecutor, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A worker from another environment gets no runs; the others do them all."""
+    hide_kvopt(tmp_path)
+    stranger = cluster.add_worker(python_path=tmp_path)
+    planned = tasks("fcfs", count=2)
+    try:
+        results = []
+        while "takes no part" not in caplog.text:
+            results = list(engine.run(planned))
+    finally:
+        stranger.kill()
+    assert by_key(results).keys() == {task.key for task in planned}
+    assert "ModuleNotFoundError" in caplog.text
+
+
+def test_run_that_kills_every_worker(tmp_path: Path) -> None:
+    """A run that takes worker after worker with it becomes a row, and the sweep goes on."""
+    with dask_cluster(tmp_path, workers=1) as cluster:
+        path = tmp_path / "killer.py"
+        # Its parent is the keeper of the run, whose parent is the worker.
+        path.write_text(
+            "import os, psutil\ndef solve(instance):\n"
+            "    os.kill(psutil.Process(os.getppid()).ppid(), 9)\n"
+        )
+        killer, harmless = *tasks(f"file:{path}"), *tasks("fcfs")
+        for _ in range(3):
+            cluster.add_worker()
+        results = DaskExecutor(cluster.address, 1).run([killer, harmless])
+        found = {each.record.key: each.record for each in results}
+        first, second = found[killer.key], found[harmless.key]
+    assert (first.status, first.ending) == ("crashed", "lost")
+    assert first.detail == "3 workers died while they carried it out"
+    assert second.status == "optimal"
+
+
+def test_scheduler_killed(tmp_path: Path) -> None:
+    """Without its scheduler a sweep ends with one clear error, and the runs with it."""
+    with dask_cluster(tmp_path, workers=1) as cluster:
+
+        def happen() -> None:
+            wait_until(lambda: any(map(runs_of, cluster.workers)))
+            cluster.scheduler.kill()
+
+        events = threading.Thread(target=happen)
+        events.start()
+        with pytest.raises(ExecutorError, match="the connection to the Dask scheduler is lost"):
+            list(DaskExecutor(cluster.address, 1).run(gated_tasks(tmp_path, 2)))
+        events.join()
+        wait_until(lambda: not cluster.processes())
+
+
+def test_scheduler_without_kvopt(tmp_path: Path) -> None:
+    """A scheduler from another environment is refused before anything is run."""
+    hide_kvopt(tmp_path)
+    with (
+        dask_cluster(tmp_path, workers=0, python_path=tmp_path) as cluster,
+        pytest.raises(
+            ExecutorError, match=r"expected a scheduler started in kvopt's environment: "
+        ),
+    ):
+        list(DaskExecutor(cluster.address, 1).run(tasks("fcfs")))
+
+
+def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address where nobody answers is one line."""
+    monkeypatch.setattr("kvopt.executors.dask._SECONDS_TO_CONNECT", 1)
+    with pytest.raises(ExecutorError, match=r"^tcp://127\.0\.0\.1:9: no Dask scheduler answers: "):
+        list(DaskExecutor("tcp://127.0.0.1:9", 1).run(tasks("fcfs")))
+    with pytest.raises(ExecutorError, match=r"^nonsense://x: no Dask scheduler answers: "):
+        list(DaskExecutor("nonsense://x", 1).run(tasks("fcfs")))
+    with pytest.raises(ExecutorError, match=r"^tls://127\.0\.0\.1:9: expected the client's certif"):
+        list(DaskExecutor("tls://127.0.0.1:9", 1).run(tasks("fcfs")))

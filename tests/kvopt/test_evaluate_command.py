@@ -1,0 +1,305 @@
+"""The command ``evaluate.py``: what it runs, what it leaves out, what it says, how it ends."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import kvopt.methods.fingerprint
+from kvopt.commands.evaluate import main
+from kvopt.store.export import read_rows
+from tests.kvopt.sweep_tools import ROOT, Evaluate, write_small
+
+BAD = Path(__file__).parent / "bad_methods"
+OWN = '''\
+"""A method of one's own."""
+
+
+def solve(instance, seed):
+    """Return one request after the other."""
+    starts, now = [], 0
+    for request in instance.requests:
+        starts.append(now)
+        now += request.output
+    return starts
+'''
+Run = Callable[..., int]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Where the sweeps of a test are stored."""
+    return tmp_path / "runs.sqlite"
+
+
+@pytest.fixture
+def evaluate(store: Path) -> Iterator[Run]:
+    """Run the command in this process; the exit code comes back."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield lambda *arguments: main([*map(str, arguments), "--store", str(store)])
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """One small instance."""
+    return write_small(tmp_path, 1)[0]
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A method of one's own, out of tree."""
+    path = tmp_path / "own.py"
+    path.write_text(OWN)
+    return path
+
+
+def _when(store: Path) -> dict[str, str]:
+    rows = read_rows(store)
+    return dict(zip(rows["method"], rows["finished_utc"] + rows["key"], strict=True))
+
+
+def test_what_is_stored_is_skipped(
+    evaluate: Run, small: Path, capfd: pytest.CaptureFixture[str], store: Path
+) -> None:
+    """The same command again runs nothing; a further method runs alone."""
+    assert evaluate(small, "--methods", "svf") == 0
+    before = _when(store)
+    assert evaluate(small, "--methods", "svf,mc-sf") == 0
+    out = capfd.readouterr().out
+    assert "1 runs, 0 of them stored already" in out
+    assert "2 runs, 1 of them stored already" in out
+    assert before.items() <= _when(store).items()
+    assert evaluate(small, "--methods", "svf,mc-sf", "--quiet") == 0
+    assert capfd.readouterr().out == ""
+
+
+def test_rerun_and_rerun_failed(evaluate: Run, small: Path, store: Path) -> None:
+    """``--rerun`` runs all again, ``--rerun-failed`` only what gave nothing of worth."""
+    methods = f"svf,file:{BAD / 'infeasible.py'}"
+    assert evaluate(small, "--methods", methods) == 5
+    first = read_rows(store).set_index("method")["total_seconds"].to_dict()
+    assert evaluate(small, "--methods", methods, "--rerun-failed") == 5
+    second = read_rows(store).set_index("method")["total_seconds"].to_dict()
+    assert [method for method in first if first[method] != second[method]] == [
+        "file:tests/kvopt/bad_methods/infeasible.py"
+    ]
+    assert evaluate(small, "--methods", methods, "--rerun") == 5
+    third = read_rows(store).set_index("method")["total_seconds"].to_dict()
+    assert all(second[method] != third[method] for method in first)
+
+
+def test_edited_code_is_run_again(evaluate: Run, small: Path, own: Path, store: Path) -> None:
+    """A new line of a method makes a new row of it, and of it alone; a comment does not."""
+    methods = f"svf,file:{own}"
+    assert evaluate(small, "--methods", methods) == 0
+    before = _when(store)
+    own.write_text("# a comment\n" + OWN.replace("one request", "each request"))
+    assert evaluate(small, "--methods", methods) == 0
+    assert _when(store) == before
+    own.write_text(OWN.replace("now += request.output", "now += request.output + 1"))
+    assert evaluate(small, "--methods", methods) == 0
+    rows = read_rows(store)
+    # One after the other 1 + 2 + 5 + 8 = 16; one more round before each of the last three.
+    assert sorted(rows[rows["method"] == f"file:{own}"]["tel"]) == [16, 16 + 1 + 2 + 3]
+    assert len(rows) == 3
+
+
+def test_another_version_is_run_again(
+    evaluate: Run, small: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library of another version makes another run, which says what differs where it runs."""
+    assert evaluate(small, "--methods", "svf") == 0
+    real = kvopt.methods.fingerprint.versions
+    monkeypatch.setattr(
+        "kvopt.sweeps.plan.versions", lambda method: real(method) | {"numpy": "0.0.1"}
+    )
+    assert evaluate(small, "--methods", "svf") == 0
+    rows = read_rows(store)
+    assert sorted(rows["status"]) == ["error", "feasible"]
+    assert "the sweep began with 0.0.1" in rows["detail"].max()
+
+
+def test_sources_edited_during_the_sweep_are_not_passed_off(
+    evaluate: Run, small: Path, own: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run whose method was edited between plan and start is an error, not a row of the old."""
+    planned = kvopt.methods.fingerprint.fingerprint
+
+    def edit_later(method: object) -> str:
+        digest = planned(method)  # type: ignore[arg-type]
+        own.write_text(OWN + "\n\nMORE = 1\n")
+        return digest
+
+    monkeypatch.setattr("kvopt.sweeps.plan.fingerprint", edit_later)
+    assert evaluate(small, "--methods", f"file:{own}") == 0
+    (row,) = read_rows(store).to_dict("records")
+    assert row["status"] == "error"
+    assert "edited" in row["detail"]
+
+
+def test_seeds_are_for_methods_that_draw(evaluate: Run, small: Path, store: Path) -> None:
+    """Three seeds are three runs of a noisy prediction, and one of a policy without a draw."""
+    assert evaluate(small, "--methods", "svf,a-min with noise", "--seeds", 3) == 0
+    rows = read_rows(store)
+    assert rows.groupby("method")["seed"].apply(list).to_dict() == {
+        "svf": [0],
+        "a-min with noise": [0, 1, 2],
+    }
+
+
+def test_a_suite_with_a_method_of_ones_own(
+    evaluate: Run, tmp_path: Path, own: Path, store: Path
+) -> None:
+    """``--methods`` replaces those of a suite: a new policy on the instances of an old table."""
+    write_small(tmp_path, 2)
+    suite = tmp_path / "mine.toml"
+    suite.write_text(
+        'summary = "two"\n[[section]]\nname = "both"\ninstances = ["./small_*.json"]\n'
+        'methods = ["svf"]\ntime_limit = 7\n'
+    )
+    assert evaluate(suite, "--methods", f"file:{own}") == 0
+    rows = read_rows(store)
+    assert list(rows["instance"]) == ["small_0", "small_1"]
+    assert set(rows["method"]) == {f"file:{own}"}
+    assert set(rows["section"]) == {"both"}
+    assert set(rows["time_limit"]) == {7.0}
+
+
+def test_folders_and_globs(evaluate: Run, tmp_path: Path, store: Path) -> None:
+    """A folder is searched through, a glob is expanded, and what is named twice runs once."""
+    inner = tmp_path / "in" / "ner"
+    inner.mkdir(parents=True)
+    write_small(inner, 2)
+    names = [tmp_path / "in", tmp_path / "in" / "*" / "small_1.json", "--methods", "svf"]
+    assert evaluate(*names) == 0
+    assert list(read_rows(store)["instance"]) == ["small_0", "small_1"]
+
+
+NASTY = '<b onmouseover="x">&\'a,b";../../../etc/passwd=1+1|`|%s{0}[red]\\'
+
+
+def test_names_are_only_names(
+    evaluate: Run, tmp_path: Path, store: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """HTML, commas, quotes, slashes and dots in names go through store, files and summary."""
+    folder = tmp_path / "f"
+    folder.mkdir()
+    (path,) = write_small(folder, 1)
+    told = NASTY.replace("\\", "\\\\").replace('"', '\\"')
+    path.write_text(path.read_text().replace("small_0", told))
+    path.rename(folder / "a,b 'c' \"d\" <i>.json")
+    method = folder / "x,y(z) 'q' <i>.py"
+    method.write_text(OWN)
+    torn = folder / "=1+1,<script>.json"
+    torn.write_text("{")
+    before = set(tmp_path.rglob("*"))
+    csv, parquet = tmp_path / "rows.csv", tmp_path / "rows.parquet"
+    methods = f"svf,file:{folder}/../f/{method.name},a-min with interval(1,1000)"
+    assert evaluate(folder, "--methods", methods, "--export", csv) == 0
+    assert evaluate(folder, "--methods", methods, "--export", parquet) == 0
+    rows = read_rows(store)
+    assert set(rows["instance"]) == {NASTY, str(torn)}
+    assert set(rows["method"]) == {"svf", f"file:{method}", "a-min with interval"}
+    for file in (csv, parquet):
+        pd.testing.assert_frame_equal(read_rows(file), rows)
+    new = {each.name for each in set(tmp_path.rglob("*")) - before}
+    # Beside them only what SQLite and Python keep for themselves.
+    assert {name.partition("-")[0] for name in new} - {"__pycache__"} <= {
+        "rows.csv",
+        "rows.parquet",
+        "runs.sqlite",
+    }
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([], "expected a SUITE or an INSTANCE"),
+        (["nowhere.json"], "found none"),
+        (["\0"], "found none"),
+        (["smoke", "--methods", "svg"], "unknown method 'svg'"),
+        (["smoke", "--methods", "highs:cpsat"], "highs cannot solve 'cpsat'"),
+        (["smoke", "--methods", "alpha-beta(gamma=1)"], "alpha-beta takes"),
+        (["smoke", "--methods", "file:nowhere.py"], "expected a Python file"),
+        (["smoke", "--methods", ","], "expected a method"),
+        (["smoke", "--seeds", "0"], "expected 1 to 1024"),
+        (["smoke", "--time-limit", "nan"], "expected a number above 0"),
+        (["smoke", "--time-limit", "-1"], "expected a number above 0"),
+        (["smoke", "--export", "rows.xls"], ".csv or .parquet"),
+        (["smoke", "--rerun", "--rerun-failed"], "not allowed with"),
+        (["smoke", "--scheduler", "tcp://127.0.0.1:1"], "--engine dask"),
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_2(
+    evaluate: Run, arguments: list[str], reason: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What was expected and what was found, without a traceback."""
+    assert evaluate(*arguments) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("evaluate.py: ")
+    assert reason in line
+
+
+def test_a_method_that_is_not_python(
+    evaluate: Run, small: Path, own: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A syntax error is found before anything runs."""
+    own.write_text("def solve(:\n")
+    assert evaluate(small, "--methods", f"file:{own}") == 2
+    assert "invalid syntax" in capfd.readouterr().err
+
+
+def test_a_store_that_is_none(small: Path, tmp_path: Path) -> None:
+    """A text file is no store, a folder neither, and a folder that is missing is not made."""
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database, but long enough to be taken for the head of one\n" * 20)
+    for name in (text, tmp_path, tmp_path / "missing" / "runs.sqlite"):
+        result = Evaluate([small, "--methods", "svf", "--store", name]).run()
+        assert result.returncode == 6
+        assert len(result.stderr.splitlines()) == 1
+    assert text.read_text().startswith("not a database")
+
+
+def test_export_of_all_that_is_stored(evaluate: Run, small: Path, tmp_path: Path) -> None:
+    """Without an instance, all rows of the store are written; with one, those of the sweep."""
+    assert evaluate(small, "--methods", "svf,mc-sf") == 0
+    assert evaluate("--export", tmp_path / "all.csv", "--quiet") == 0
+    assert evaluate(small, "--methods", "svf", "--export", tmp_path / "one.csv") == 0
+    assert len(read_rows(tmp_path / "all.csv")) == 2
+    assert len(read_rows(tmp_path / "one.csv")) == 1
+
+
+def test_provenance_is_in_every_row(evaluate: Run, small: Path, store: Path) -> None:
+    """Commit, versions, machine, limits, command and time stand with the result."""
+    assert evaluate(small, "--methods", "svf", "--memory-limit", 2, "--threads", 2) == 0
+    (row,) = read_rows(store).to_dict("records")
+    assert len(row["git_commit"]) in (0, 40)
+    assert {"python", "numpy"} <= set(row["versions"])
+    assert row["cores"] >= 1
+    assert row["ram_gb"] > 0
+    assert (row["memory_limit"], row["threads"], row["time_limit"]) == (2.0, 2, 60.0)
+    assert row["finished_utc"].endswith("+00:00")
+    assert 0 < row["seconds"] + row["start_seconds"] <= row["total_seconds"]
+    assert row["peak_memory"] > 10_000_000
+    assert row["incumbents"][-1][1] == row["tel"]
+    assert row["bounds"][-1][1] == row["lower_bound"]
+
+
+def test_the_list_names_suites_and_methods(
+    evaluate: Run, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """``--list`` runs nothing and opens no store."""
+    assert evaluate("--list") == 0
+    out = capfd.readouterr().out
+    assert all(word in out for word in ("smoke", "svf", "ilp-strong", "file:PATH.py"))
+
+
+def test_the_default_store_is_not_committed() -> None:
+    """The folder of the default store is ignored."""
+    assert "/results/" in (ROOT / ".gitignore").read_text().splitlines()

@@ -1,0 +1,199 @@
+"""Methods that hide processes, flood the pipe or write nonsense to it: limits hold all the same."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from instances import Instance, Request, write_instance
+from kvopt.running.event_data import read_event
+from kvopt.running.pipe import LinePipe
+from kvopt.store.export import read_rows
+from tests.kvopt.sweep_tools import Evaluate
+
+#: Optimum 2 + 4: request 1 starts at its arrival, when request 0 has left.
+PAIR = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
+#: Forks twice, with a session of its own between, so that no parent knows the sleeper.
+_HIDE = """\
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        {what}
+        time.sleep(600)
+    os._exit(0)
+"""
+#: Writes to every descriptor that it can find, of which one is the pipe of the events.
+_WRITE = """\
+for fd in range(3, 30):
+    try:
+        {what}
+    except OSError:
+        pass
+"""
+
+
+def _sweep(folder: Path, body: str, *options: object) -> Evaluate:
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    method = folder / "own.py"
+    method.write_text(f"import os, time\ndef solve(instance, report, seconds):\n{lines}\n")
+    path = folder / "pair.json"
+    write_instance(PAIR, path)
+    store = folder / "runs.sqlite"
+    return Evaluate([path, "--methods", f"file:{method}", *options, "--store", store])
+
+
+def _row(folder: Path) -> pd.Series:
+    return read_rows(folder / "runs.sqlite").iloc[0]
+
+
+def test_a_hidden_process_ends_with_its_run(tmp_path: Path) -> None:
+    """A child that has cut itself loose is below the run all the same, and killed with it."""
+    command = _sweep(tmp_path, _HIDE.format(what="pass") + "return [0, 3]")
+    assert command.run().returncode == 0
+    assert command.alive() == []
+    assert _row(tmp_path)["tel"] == 6
+
+
+def test_a_hidden_process_counts_as_memory(tmp_path: Path) -> None:
+    """What it holds is held by the run."""
+    hidden = _HIDE.format(what="block = bytearray(b'x' * 400_000_000)")
+    command = _sweep(tmp_path, hidden + "time.sleep(60)", "--memory-limit", 0.3)
+    assert command.run().returncode == 0
+    row = _row(tmp_path)
+    assert (row["status"], row["peak_memory"] > 3e8) == ("memory_limit", True)
+    assert command.alive() == []
+
+
+def test_a_hidden_process_ends_with_a_killed_sweep(tmp_path: Path) -> None:
+    """Nobody is left who could tell the run to stop; the kernel closes the pipe that it watches."""
+    ready = tmp_path / "ready"
+    command = _sweep(tmp_path, _HIDE.format(what=f"open({str(ready)!r}, 'w')") + "time.sleep(600)")
+    process = command.start()
+    deadline = time.monotonic() + 60
+    while not ready.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert command.alive() == []
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        pytest.param("while True: report('note', text='x' * 100_000)", id="long notes"),
+        pytest.param("while True: report('note', text='x')", id="short notes"),
+        pytest.param(
+            "value = -(10**9)\nwhile True:\n    value += 1\n    report('bound', value=value)",
+            id="bounds",
+        ),
+        pytest.param(
+            _WRITE.format(what="while True: os.write(fd, b'x' * 1_000_000)"), id="one endless line"
+        ),
+    ],
+)
+def test_a_flood_takes_neither_time_nor_memory(flood: str, tmp_path: Path) -> None:
+    """The run is stopped at its limit of 1 s, and the sweep never holds more than it takes."""
+    command = _sweep(
+        tmp_path, f"report('schedule', starts=[0, 3])\n{flood}", "--time-limit", 1, "--quiet"
+    )
+    assert command.run().returncode == 0
+    row = _row(tmp_path)
+    assert (row["tel"], row["ending"]) == (6, "time_limit")
+    assert row["seconds"] <= 1.1 * 1 + 2 + 1.5  # a loaded machine wakes up late
+    # Of all children of this test so far; the floods are gigabytes in three seconds.
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1_000_000
+
+
+def test_nonsense_on_the_pipe_loses_nothing(tmp_path: Path) -> None:
+    """A schedule that was sent before stands, and nobody else is blamed."""
+    lines = [
+        rb"\xff\xfe\x00",
+        b'{"kind": "done", "seconds": 0, "data": {}}',
+        b"[" * 100_000,
+        b'{"kind": "bound", "seconds": 0, "data": {"value": ' + b"9" * 5_000 + b', "source": ""}}',
+    ]
+    noise = b"\n".join(lines) + b"\n"
+    (tmp_path / "noise").write_bytes(noise)
+    write = _WRITE.format(what=f"os.write(fd, open({str(tmp_path / 'noise')!r}, 'rb').read())")
+    command = _sweep(tmp_path, f"report('schedule', starts=[0, 3])\n{write}return None")
+    assert command.run().returncode == 0
+    row = _row(tmp_path)
+    assert (row["status"], row["tel"]) == ("feasible", 6)
+    assert "kvopt itself" not in row["detail"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"hello",
+        b"\xff",
+        b"[" * 100_000,
+        b"[]",
+        b'{"kind": "bound"}',
+        b'{"kind": [], "seconds": 0, "data": {}}',
+        b'{"kind": "bound", "seconds": 0, "data": {"value": 1.5, "source": "x"}}',
+        b'{"kind": "bound", "seconds": NaN, "data": {"value": 1, "source": "x"}}',
+        b'{"kind": "relaxation", "seconds": 0, "data": {"value": Infinity}}',
+        b'{"kind": "schedule", "seconds": 0, "data": {"starts": [true]}}',
+        b'{"kind": "schedule", "seconds": 0, "data": {"starts": [0], "attempts": [[[1]]]}}',
+        b'{"kind": "error", "seconds": 0, "data": {"text": "x", "outcome": "sunny"}}',
+        b'{"kind": "unheard of", "seconds": 0, "data": {}}',
+    ],
+)
+def test_what_is_no_event(line: bytes) -> None:
+    """Neither text that is not JSON nor fields of a wrong type come through."""
+    assert read_event(line) is None
+
+
+def test_lines_that_are_too_long_are_dropped() -> None:
+    """The lines before and after them are handed over; half a line at the end is not."""
+    pipe = _pipe(b"one\n" + b"x" * 101 + b"\n\ntwo\n" + b"y" * 100 + b"\nhalf", longest=100)
+    taken = []
+    while (line := pipe.take(wait=1.0)) is not None:
+        taken.append(line)
+    assert [line for line in taken if line] == [b"one", b"two", b"y" * 100]
+    assert pipe.dropped == 1
+
+
+def _pipe(data: bytes, longest: int) -> LinePipe:
+    reading, writing = os.pipe()
+    os.write(writing, data)
+    os.close(writing)
+    return LinePipe(reading, longest)
+
+
+def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:
+    """An end without a result is no optimum, whatever the process calls it."""
+    command = _sweep(tmp_path, "report._report('error', text='x', outcome='optimal')")
+    assert command.run().returncode == 0
+    row = _row(tmp_path)
+    assert row["status"] == "no_solution"
+    assert "no events" in row["detail"]
+
+
+def test_a_method_does_not_set_its_clock(tmp_path: Path) -> None:
+    """The clock starts once; saying ``ready`` again and again gives no more time."""
+    body = "for _ in range(150):\n    time.sleep(0.2)\n    report._report('ready')\nreturn [0, 3]"
+    command = _sweep(tmp_path, body, "--time-limit", 1)
+    assert command.run().returncode == 0
+    row = _row(tmp_path)
+    assert (row["status"], row["ending"]) == ("time_limit", "time_limit")
+    assert row["seconds"] <= 1.1 * 1 + 2 + 1.5
+
+
+def test_a_method_that_closes_its_pipe(tmp_path: Path) -> None:
+    """Nothing more can come of it, so nobody waits for it."""
+    command = _sweep(tmp_path, "os.closerange(0, 1000)\ntime.sleep(300)", "--time-limit", 1.5)
+    assert command.run().returncode == 0
+    row = _row(tmp_path)
+    assert row["status"] == "crashed"
+    assert row["total_seconds"] < 1.1 * 1.5 + 2 + 3  # its start, and a loaded machine
+    assert command.alive() == []

@@ -1,0 +1,261 @@
+"""Schedules that keep tokens over evictions: no optimum, no gap, no bound on OPT, anywhere."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+from instances import Instance, Request, write_instance
+from kvopt.commands.policies_table import policies_table
+from kvopt.engines.exact import Progress, final_status
+from kvopt.methods.fingerprint import fingerprint, versions
+from kvopt.methods.grammar import read_method
+from kvopt.running.execute import execute
+from kvopt.running.job import Event
+from kvopt.running.task import Finished, Task
+from kvopt.running.verdict import Account
+from kvopt.store import Store
+from kvopt.sweeps.contradictions import alarms, showings
+from reports.build import find_contradictions
+from reports.measured import measured
+from reports.per_instance import per_instance
+from reports.references import references
+from reports.rows import prepare
+from reports.tables.gaps import gaps_to_optimum
+from reports.tables.known import known_optima
+from schedules import Schedule, check_schedule, read_schedule, write_schedule
+from schedules.model import KEEPS_TOKENS_NOTE, any_kept, better
+from tests.kvopt.conftest import Command
+from tests.oracles.brute_force import brute_force_optimum
+
+#: M = 2 and four requests of two tokens, at 0 or at 1.  A request that holds two tokens runs alone,
+#: so OPT is 18 by brute force; vllm-v1 goes on with what it kept and needs 14.
+INSTANCE = Instance(
+    "kept4",
+    2,
+    (Request(0, 1, 0, 2), Request(1, 0, 0, 2), Request(2, 0, 0, 2), Request(3, 1, 0, 2)),
+)
+KEPT = run_policy(policies()["vllm-v1"], INSTANCE)
+PLAIN = run_policy(policies()["svf"], INSTANCE)
+
+
+def test_the_example_is_what_it_is_said_to_be() -> None:
+    """Four by brute force and by the checker."""
+    assert (KEPT.tel, PLAIN.tel, brute_force_optimum(INSTANCE)) == (14, 18, 18)
+    assert KEPT.keeps_tokens
+    assert not PLAIN.keeps_tokens
+    assert check_schedule(INSTANCE, KEPT).valid
+
+
+@pytest.mark.parametrize(
+    ("kept", "keeps"),
+    [(None, False), ([], False), ([[0], [0, 0]], False), ([[0], [0, 1]], True), ([[2]], True)],
+)
+def test_the_schedule_tells_whether_it_keeps(kept: list[list[int]] | None, keeps: bool) -> None:
+    """Any positive count; a list of zeros keeps nothing."""
+    assert any_kept(kept) == keeps
+
+
+def test_a_schedule_of_the_problem_is_always_the_better_one() -> None:
+    """Whatever the TELs are; among equals of a kind the TEL decides, strictly."""
+    assert better(PLAIN, KEPT)
+    assert not better(KEPT, PLAIN)
+    assert not better(KEPT, KEPT)
+
+
+def test_progress_takes_no_bound_from_it() -> None:
+    """No gap, not closed, no upper bound, no error where a bound is above it; PLAIN replaces it."""
+    progress = Progress(INSTANCE)
+    assert progress.offer(KEPT, "vllm-v1")
+    progress.raise_bound(14, "volumes")
+    assert (progress.gap, progress.closed, progress.upper_bound) == (None, False, None)
+    progress.raise_bound(18, "prices")
+    assert final_status(progress, None) == "feasible"
+    assert progress.offer(PLAIN, "svf")
+    assert (progress.upper_bound, progress.gap) == (18, 0.0)
+    assert final_status(progress, None) == "optimal"
+    assert not progress.offer(KEPT, "vllm-v1")
+
+
+def _events(*schedules: Schedule, bound: int) -> Account:
+    account = Account(INSTANCE, "file:own.py")
+    for schedule in schedules:
+        parts = {"starts": schedule.starts, "attempts": schedule.attempts, "kept": schedule.kept}
+        account.take(Event("schedule", 0.5, parts | {"found_by": "own method"}))
+    account.take(Event("bound", 0.5, {"value": bound, "source": "volumes"}))
+    account.close()
+    return account
+
+
+@pytest.mark.parametrize("bound", [13, 14, 15, 18])
+def test_a_run_takes_no_bound_from_it(bound: int) -> None:
+    """Feasible whatever the bound; neither an incumbent nor in the way of one."""
+    account = _events(KEPT, bound=bound)
+    assert (account.status("finished"), account.contradictions) == ("feasible", [])
+    assert (account.incumbents, account.lower_bound) == ([], bound)
+    assert account.detail() == [KEEPS_TOKENS_NOTE]
+    both = _events(KEPT, PLAIN, KEPT, bound=bound)
+    assert both.schedule is not None
+    assert (both.schedule.tel, both.incumbents) == (18, [(0.5, 18)])
+    assert both.status("finished") == ("optimal" if bound == 18 else "feasible")
+    assert both.detail() == []
+
+
+def _run(method: str, instance: Instance = INSTANCE) -> Finished:
+    read = read_method(method)
+    code, used = fingerprint(read), versions(read)
+    return execute(
+        Task(instance, instance.name, read.text, time_limit=20.0, code=code, versions=used)
+    )
+
+
+#: A method of one's own that plays vllm-v1's schedule of the instance.
+_OWN = f"""
+def solve(instance, report):
+    report("schedule", starts={KEPT.starts}, attempts={KEPT.attempts}, kept={KEPT.kept})
+    report("bound", value=14)
+"""
+
+
+def test_rows_reports_and_alarms(tmp_path: Path) -> None:
+    """A policy's row and a ``file:`` method's: feasible, marked, no UB, no alarm, no claim."""
+    own = tmp_path / "own.py"
+    own.write_text(_OWN)
+    runs = [_run("vllm-v1"), _run(f"file:{own}"), _run("cpsat")]
+    for run in runs[:2]:
+        assert (run.record.status, run.record.tel) == ("feasible", 14), run.record.detail
+        assert run.record.detail.startswith(KEEPS_TOKENS_NOTE)
+        assert run.schedule is not None
+        assert (run.schedule["lower_bound"], run.schedule["status"]) == (None, "feasible")
+    assert (runs[2].record.status, runs[2].record.tel) == ("optimal", 18)
+    store = Store(tmp_path / "runs.sqlite")
+    store.put_all(runs)
+    shown = showings(store, None)
+    table = store.rows()
+    store.close()
+    assert sorted(run.keeps_tokens for run in shown) == [False, True, True]
+    assert alarms(shown) == []
+    assert find_contradictions(table) == []
+    rows = prepare(table)
+    marked = rows.loc[rows["label"].str.endswith(" *"), "tel"]
+    assert marked.tolist() == [14, 14]
+    line = references(rows).iloc[0]
+    assert (line["upper"], line["lower"], line["opt"]) == (18, 18, 18)
+
+
+def test_a_note_at_the_end_of_many_refusals_is_not_cut_off() -> None:
+    """The row's TEL counts whatever became of the run, so its detail begins with what it means."""
+    account = _events(KEPT, bound=14)
+    for number in range(30):
+        account.take(Event("refused", 0.6, {"text": f"{number} " + "x" * 200}))
+    assert account.status("finished") == "refused"
+    assert account.detail()[0] == KEEPS_TOKENS_NOTE
+
+
+def test_older_rows_are_judged_by_their_schedules(tmp_path: Path) -> None:
+    """A policy that may keep tokens and did not is an upper bound like any other."""
+    store = Store(tmp_path / "runs.sqlite")
+    kept = _run("vllm-v1")
+    assert kept.schedule is not None
+    old = replace(kept, record=replace(kept.record, detail=""))
+    single = {key: value for key, value in kept.schedule.items() if key != "kept"}
+    store.put_all(
+        [
+            old,
+            replace(old, record=replace(old.record, key="1" * 64), schedule=single),
+            replace(old, record=replace(old.record, key="2" * 64), schedule=None),
+        ]
+    )
+    found = {run.key: run.keeps_tokens for run in showings(store, None)}
+    store.close()
+    assert found == {kept.record.key: True, "1" * 64: False, "2" * 64: True}
+
+
+@pytest.fixture
+def two_seeds() -> pd.DataFrame:
+    """Two runs of a method on an instance of optimum 14; the first reaches it by kept tokens."""
+    columns = {"instance": "a", "instance_sha256": "a" * 64, "method": "file:own.py", "n": 4}
+    return prepare(
+        pd.DataFrame(
+            [
+                columns | {"seed": 0, "tel": 14, "detail": f"{KEEPS_TOKENS_NOTE}; more"},
+                columns | {"seed": 1, "tel": 19, "detail": ""},
+            ]
+        ).assign(known_optimum=14)
+    )
+
+
+def test_one_run_that_keeps_marks_the_method(two_seeds: pd.DataFrame) -> None:
+    """All rows of a method bear one label; only the runs that kept tokens give no UB."""
+    assert two_seeds["label"].tolist() == ["file:own.py *"] * 2
+    assert two_seeds["preempts"].tolist() == [True, False]
+    reference = references(two_seeds.assign(known_optimum=pd.array([None] * 2, dtype="Int64")))
+    assert reference.iloc[0]["upper"] == 19
+
+
+def test_a_tel_that_happens_to_be_opt_is_not_optimal(two_seeds: pd.DataFrame) -> None:
+    """Tables of gaps and of known optima count no optimum where tokens were kept."""
+    runs = measured(two_seeds, references(two_seeds))
+    assert runs["gap_opt"].tolist()[0] == 0
+    table = gaps_to_optimum(runs).frame
+    assert table["optimal"].tolist() == [0.0]
+    averaged = per_instance(runs[runs["seed"] == 0])
+    table = known_optima(averaged, frozenset(two_seeds["id"])).frame
+    assert (table["mean"].tolist(), table["optimal"].tolist()) == ([1.0], [0])
+
+
+def test_the_summary_and_the_schedule_file(solve: Command, tmp_path: Path) -> None:
+    """Feasible, exit 0, one note, no gap; the file states no bound, and the checker accepts it."""
+    path, out = tmp_path / "kept4.json", tmp_path / "out.json"
+    known = replace(INSTANCE, known_optimum=18, known_optimum_reason="brute force")
+    for instance in (INSTANCE, known):
+        write_instance(instance, path)
+        result = solve(path, "--policy", "vllm-v1", "--out", out)
+        assert (result.returncode, result.stderr) == (0, "")
+        assert "gap %" not in _last_lines(result.stdout)
+        assert result.stdout.count(KEEPS_TOKENS_NOTE) == 1
+        lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines()[1:])
+        assert (lines["status"], lines["TEL"].split()[0]) == ("feasible", "14")
+        schedule = read_schedule(out)
+        assert (schedule.lower_bound, schedule.status) == (None, "feasible")
+        assert check_schedule(instance, schedule).valid
+
+
+def _last_lines(text: str) -> str:
+    return text[text.index("\ninstance ") :]
+
+
+def test_the_table_of_all_policies_marks_it() -> None:
+    """What kept tokens here is marked and explained; it says nothing of the stated optimum."""
+    known = replace(INSTANCE, known_optimum=18, known_optimum_reason="brute force")
+    table = policies_table(
+        known,
+        prediction=None,
+        seed=0,
+        deadline=time.monotonic() + 60,
+        memory_limit=None,
+        jobs=2,
+    )
+    text = table.text
+    assert (table.accepted, table.misstated) == (True, "")
+    marked = [line.split()[0] for line in text.splitlines() if " * " in line]
+    assert "vllm-v1" in marked
+    assert "svf" not in marked
+    assert f"* {KEEPS_TOKENS_NOTE}" in text.splitlines()
+    assert text.endswith("known optimum 18")
+
+
+def test_files_of_the_first_release_are_read(tmp_path: Path) -> None:
+    """A bound up to the TEL beside ``kept`` stays valid; the claim that it is the optimum not."""
+    path = tmp_path / "old.json"
+    old = replace(KEPT, lower_bound=14)
+    write_schedule(old, path)
+    assert check_schedule(INSTANCE, read_schedule(path)).valid
+    write_schedule(replace(old, status="optimal"), path)
+    assert check_schedule(INSTANCE, read_schedule(path)).kind == "malformed"

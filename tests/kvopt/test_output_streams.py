@@ -1,0 +1,143 @@
+"""Whoever reads the output may go, and the disk under it may be full: results come all the same."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from instances import read_instance
+from kvopt.store.export import read_rows
+from schedules import check_schedule
+from schedules.files import read_schedule
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _shell(line: str, **paths: Path) -> subprocess.CompletedProcess[str]:
+    """Run a line of shell with ``python`` and paths filled in."""
+    filled = line.format(python=sys.executable, root=ROOT, **paths)
+    return subprocess.run(
+        ["bash", "-c", filled], capture_output=True, text=True, timeout=120, cwd=ROOT
+    )
+
+
+@pytest.mark.parametrize("reader", ["| true", "| head -1", ">&-", "2>&-", ">&- 2>&- <&-"])
+def test_a_reader_that_has_gone(reader: str, small: Path, tmp_path: Path) -> None:
+    """The schedule is written, and nothing is said of the reader."""
+    out = tmp_path / "out.json"
+    line = f"{{python}} {{root}}/solve.py {{small}} --solver cpsat --out {{out}} {reader}"
+    result = _shell(line, small=small, out=out)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert read_schedule(out).tel == 12
+
+
+def test_a_full_disk_under_the_output(small: Path, tmp_path: Path) -> None:
+    """The schedule is written, one line says why the summary is not, and the code is 2."""
+    out = tmp_path / "out.json"
+    line = "{python} {root}/solve.py {small} --policy svf --out {out} > /dev/full"
+    result = _shell(line, small=small, out=out)
+    assert result.returncode == 2
+    assert result.stderr == (
+        "solve.py: standard output could not be written: No space left on device\n"
+    )
+    assert check_schedule(read_instance(small), read_schedule(out)).valid
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "{root}/solve.py --list",
+        "{root}/evaluate.py --list",
+        "-m instances.generate --list",
+        "-m schedules.check {small} {out}",
+    ],
+)
+def test_every_command_says_so_in_one_line(command: str, small: Path, tmp_path: Path) -> None:
+    """No traceback, and a code that is not 0."""
+    out = tmp_path / "out.json"
+    _shell("{python} {root}/solve.py {small} --policy svf --out {out}", small=small, out=out)
+    result = _shell(f"{{python}} {command} > /dev/full", small=small, out=out)
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert "No space left" in result.stderr
+
+
+def test_a_sweep_goes_on_without_its_reader(small: Path, tmp_path: Path) -> None:
+    """Both runs are stored and exported though nobody reads on."""
+    store, export = tmp_path / "runs.sqlite", tmp_path / "rows.csv"
+    line = (
+        "{python} {root}/evaluate.py {small} --methods svf,fcfs --store {store} --export {export}"
+        " | true"
+    )
+    result = _shell(line, small=small, store=store, export=export)
+    assert result.stderr == ""
+    assert len(read_rows(store)) == len(read_rows(export)) == 2
+
+
+def _start(hard: Path, out: Path, *more: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "solve.py"), str(hard), "--out", str(out), *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _wait_for_a_schedule(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    for _ in range(3):  # the instance, the header, the first incumbent
+        process.stdout.readline()
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_that_come_twice(signum: signal.Signals, hard: Path, tmp_path: Path) -> None:
+    """What the first one leaves to be written, the second does not prevent."""
+    out = tmp_path / "out.json"
+    process = _start(hard, out, "--solver", "cpsat")
+    _wait_for_a_schedule(process)
+    group = psutil.Process(process.pid)
+    everyone = [group, *group.children()]
+    for each in everyone * 2:
+        each.send_signal(signum)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "")
+    assert check_schedule(read_instance(hard), read_schedule(out)).valid
+
+
+def test_stopped_beyond_the_limit(hard: Path, tmp_path: Path) -> None:
+    """Ctrl-Z, and ``fg`` when the time is over: the best schedule so far is written."""
+    out = tmp_path / "out.json"
+    process = _start(hard, out, "--solver", "cpsat", "--time-limit", "6")
+    _wait_for_a_schedule(process)
+    watcher = psutil.Process(process.pid)
+    everyone = [watcher, *watcher.children()]
+    for each in everyone:
+        each.suspend()
+    time.sleep(8)
+    for each in reversed(everyone):
+        each.resume()
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert check_schedule(read_instance(hard), read_schedule(out)).valid
+
+
+@pytest.mark.parametrize("after", [0.0, 0.1, 0.3])
+def test_interrupted_while_it_starts(after: float, hard: Path, tmp_path: Path) -> None:
+    """One line or a schedule, and a documented code; never a traceback."""
+    process = _start(hard, tmp_path / "out.json", "--time-limit", "5")
+    deadline = time.monotonic() + 30
+    while not psutil.Process(process.pid).children():  # it watches from now on
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode in (0, 4)
+    assert len(err.splitlines()) <= 1

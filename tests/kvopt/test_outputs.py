@@ -1,0 +1,167 @@
+"""Every command that writes: outputs never replace inputs, and what is wrong is told at first."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import kvopt.best_known.__main__
+import kvopt.commands.evaluate
+import kvopt.commands.solve
+import reports.build
+from kvopt.store import Store
+from kvopt.store.files import store_files
+from tests.kvopt.sweep_tools import write_small
+
+Refused = Callable[..., str]
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One small instance in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    return write_small(tmp_path, 1)[0]
+
+
+@pytest.fixture
+def refused(capfd: pytest.CaptureFixture[str]) -> Iterator[Refused]:
+    """Run a command that must end with 2 and one line; the line comes back."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def run(main: Callable[[list[str]], int], *arguments: object) -> str:
+        assert main([*map(str, arguments)]) == 2
+        shown = capfd.readouterr()
+        assert shown.err.count("\n") == 1
+        return shown.err
+
+    yield run
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("path", ["small_0.json", "./small_0.json", "link.json"])
+def test_solve_keeps_its_instance(path: str, small: Path, refused: Refused) -> None:
+    """``--out`` over the instance is refused before anything runs."""
+    Path("link.json").symlink_to(small)
+    before = small.read_bytes()
+    told = refused(kvopt.commands.solve.main, small, "--policy", "svf", "--out", path)
+    assert "is the input" in told
+    assert small.read_bytes() == before
+
+
+def test_solve_writes_two_files(small: Path, refused: Refused) -> None:
+    """``--out`` and ``--plot`` are not the same file."""
+    outputs = ["--out", "a.svg", "--plot", "./a.svg"]
+    told = refused(kvopt.commands.solve.main, small, "--policy", "svf", *outputs)
+    assert "--plot a.svg: is the same file as --out a.svg" in told
+    assert not Path("a.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--store", "rows.csv", "--export", "rows.csv"], "--export rows.csv: is the input"),
+        (["--store", "rows", "--export", "wal.csv"], "--export wal.csv: is the input"),
+        (["--store", "small_0.json"], "--store small_0.json: is the input"),
+        (["--methods", "file:own.py", "--store", "own.py"], "--store own.py: is the input"),
+        (["--export", "linked.csv"], "--export linked.csv: is the input"),
+        (["--report", "small_0.json"], "is the input"),
+        (["--report", "small_0.json/report"], "--report small_0.json/report: Not a directory"),
+        (["--report", "rows.csv", "--export", "rows.csv"], "is the input"),
+        (["--report", "r", "--store", "r/instances/runs.sqlite"], "is an input"),
+        (["--report", "."], "expected an empty folder or that of an earlier report"),
+        (["--report", "x" * 300], "File name too long"),
+        (["--export", "x" * 300 + ".csv"], "File name too long"),
+    ],
+)
+def test_evaluate_keeps_what_it_reads(
+    options: list[str], told: str, small: Path, refused: Refused
+) -> None:
+    """Store, its log, instances and methods are not written over; places are looked at first."""
+    Path("own.py").write_text("def solve(instance):\n    return []\n")
+    Path("wal.csv").symlink_to("rows-wal")
+    Path("linked.csv").symlink_to(small)
+    Path("r/instances").mkdir(parents=True)
+    before = small.read_bytes()
+    if "--store" not in options:
+        options = [*options, "--store", "runs.sqlite"]
+    method = [] if "--methods" in options else ["--methods", "svf"]
+    assert told in refused(kvopt.commands.evaluate.main, small, *method, *options)
+    assert small.read_bytes() == before
+    assert not Path("runs.sqlite").exists()
+
+
+@pytest.mark.parametrize("path", ["x" * 300 + ".py", "~nobody-of-that-name/own.py", "a\0b.py"])
+def test_methods_in_impossible_places(path: str, small: Path, refused: Refused) -> None:
+    """A file of one's own that cannot be there is one line, before anything runs."""
+    told = refused(kvopt.commands.evaluate.main, small, "--methods", f"file:{path}")
+    assert "file:" in told
+
+
+@pytest.mark.parametrize("option", ["--report", "--export", "--out"])
+@pytest.mark.parametrize("url", ["postgresql://u:hunter2@h/db.csv", "x/postgresql://u:hunter2@h"])
+def test_outputs_are_no_servers(option: str, url: str, small: Path, refused: Refused) -> None:
+    """A URL would become folders that bear its password in their names."""
+    if option == "--out":
+        Store("runs.sqlite").close()
+        if url.startswith("postgresql"):
+            told = refused(reports.build.main, "--store", "runs.sqlite", option, url)
+            assert "hunter2" not in told
+        told = refused(kvopt.commands.solve.main, small, "--policy", "svf", option, url)
+    else:
+        store = ["--store", "runs.sqlite", "--methods", "svf"]
+        told = refused(kvopt.commands.evaluate.main, small, *store, option, url)
+    assert "hunter2" not in told
+    assert not Path("postgresql:").exists()
+    assert not Path("x").exists()
+
+
+def test_a_suite_is_an_input(small: Path, refused: Refused) -> None:
+    """Neither the suite's file nor the instances that it names are written over."""
+    del small
+    Path("mine.toml").write_text(
+        'summary = "one"\n[[section]]\nname = "one"\nmethods = ["svf"]\ninstances = ["./*.json"]\n'
+    )
+    for place, target in (("a.csv", "mine.toml"), ("b.csv", "small_0.json")):
+        Path(place).symlink_to(target)
+        told = refused(
+            kvopt.commands.evaluate.main, "mine.toml", "--store", "s.sqlite", "--export", place
+        )
+        assert "is the input" in told
+
+
+def test_reports_keep_the_store(small: Path, refused: Refused) -> None:
+    """The folder of a report or a night is neither the store nor the place where it lies."""
+    del small
+    Path("report/instances").mkdir(parents=True)
+    for location in ("runs.sqlite", "report/instances/runs.sqlite"):
+        Store(location).close()
+    build = reports.build.main
+    assert "is the input" in refused(build, "--store", "runs.sqlite", "--out", "runs.sqlite")
+    told = refused(build, "--store", "report/instances/runs.sqlite", "--out", "report")
+    assert "is an input" in told
+
+
+def test_the_registry_keeps_the_store(small: Path, refused: Refused) -> None:
+    """``kvopt.best_known`` writes its files not over the store that it takes values from."""
+    del small
+    Path("best_known").mkdir()
+    for location in ("best_known.json", "best_known/runs.sqlite"):
+        Store(location).close()
+        told = refused(kvopt.best_known.__main__.main, "--store", location, "--folder", ".")
+        assert "is an input" in told
+
+
+def test_the_files_of_a_store() -> None:
+    """SQLite keeps up to four files; a server has none here."""
+    assert [path.name for path in store_files("a/runs.sqlite")] == [
+        "runs.sqlite",
+        "runs.sqlite-wal",
+        "runs.sqlite-shm",
+        "runs.sqlite-journal",
+    ]
+    assert store_files("sqlite:///a/runs.sqlite") == store_files("a/runs.sqlite")
+    assert store_files("postgresql://user@host/database") == []
+    assert store_files("nonsense://[") == []

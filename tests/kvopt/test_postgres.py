@@ -1,0 +1,344 @@
+"""The store on a real PostgreSQL server and on SQLite: one contract for both."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from instances import Instance, Request, write_instance
+from kvopt.running.task import Finished, Record
+from kvopt.store import Store, StoreError
+from kvopt.store.export import export_rows
+from tests.kvopt.dask_cluster import wait_until
+from tests.kvopt.postgres_server import PASSWORD, PostgresServer
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORD = Record(
+    key="k" * 64,
+    instance="one",
+    instance_sha256="s" * 64,
+    family="f",
+    n=3,
+    memory=9,
+    known_optimum=None,
+    section="",
+    method="fcfs",
+    seed=0,
+    time_limit=1.5,
+    memory_limit=None,
+    threads=1,
+    status="feasible",
+    ending="finished",
+    tel=2**40,
+    lower_bound=7,
+    relaxation=6.25,
+    seconds=0.1,
+    incumbents=[(0.25, 2**40)],
+    versions={"python": "3.11.2", "numpy": "2.4.6"},
+    command=["evaluate.py", "smoke"],
+    finished_utc="2031-05-01T10:00:00+00:00",
+)
+RUN = Finished(RECORD, {"starts": [0, 1, 2]}, {"prices": ["1/3"]}, {"name": "one", "memory": 9})
+#: What breaks out of careless SQL, or is no text to a database.
+HOSTILE = [
+    "'; DROP TABLE runs; --",
+    '"; DELETE FROM runs WHERE "1"="1',
+    "%s %(key)s :key ? $1 \\",
+    "../../x,<script>alert(1)</script>",
+    "Ωμέγα 日本 🚀",
+]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    """A server for the tests of this file; they are skipped where none is installed."""
+    pytest.importorskip("psycopg")
+    try:
+        running = PostgresServer()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    yield running
+    running.remove()
+
+
+@pytest.fixture
+def database(server: PostgresServer) -> str:
+    """The URL of an empty database of the test's own."""
+    return server.new_database()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where an empty store can be, on either kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "runs.sqlite")
+    url: str = request.getfixturevalue("database")
+    return url
+
+
+@pytest.fixture
+def store(location: str) -> Iterator[Store]:
+    """An empty store."""
+    opened = Store(location)
+    yield opened
+    opened.close()
+
+
+def side_by_side(*works: Callable[[], object]) -> list[BaseException]:
+    """Do things at the same time and return what went wrong."""
+    wrong: list[BaseException] = []
+    start = threading.Barrier(len(works))
+
+    def carry_out(work: Callable[[], object]) -> None:
+        start.wait()
+        try:
+            work()
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=carry_out, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return wrong
+
+
+def named(key: str, **changes: object) -> Finished:
+    """Return the run under another key, with changed columns."""
+    return replace(RUN, record=replace(RECORD, key=key, **changes))
+
+
+def test_what_is_put_in_comes_out(store: Store) -> None:
+    """Every column and document comes back, of both kinds alike."""
+    store.put(RUN)
+    (row,) = store.rows().to_dict("records")
+    expected = vars(RECORD) | {"incumbents": [[0.25, 2**40]]}
+    for name, value in expected.items():
+        assert pd.isna(row[name]) if value is None else row[name] == value, name
+    assert store.statuses() == {RECORD.key: "feasible"}
+    assert store.schedule(RECORD.key) == RUN.schedule
+    assert store.certificate(RECORD.key) == RUN.certificate
+    assert store.instance(RECORD.instance_sha256) == RUN.instance
+
+
+def test_second_run_of_a_key_replaces_the_first(store: Store) -> None:
+    """One row a key, whole: nothing of the first run's proofs is left."""
+    store.put(RUN)
+    store.put(Finished(replace(RECORD, status="crashed", tel=None)))
+    assert store.statuses() == {RECORD.key: "crashed"}
+    assert store.schedule(RECORD.key) is None
+    assert store.certificate(RECORD.key) is None
+    assert store.instance(RECORD.instance_sha256) == RUN.instance
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_names_are_only_text(store: Store, text: str) -> None:
+    """No name of an instance or method is ever part of a statement."""
+    store.put(RUN)
+    store.put(named("other", instance=text, method=text, family=text, section=text, detail=text))
+    rows = store.rows().set_index("key")
+    assert len(rows) == 2
+    assert {rows.loc["other", name] for name in ("instance", "method", "family", "detail")} == {
+        text
+    }
+
+
+def test_text_and_numbers_that_no_database_holds(store: Store) -> None:
+    """NUL, halves of surrogate pairs and endless integers are written down as far as possible."""
+    store.put(named("odd", detail="a\0b \udcff", command=["\0", "\ud800"], lower_bound=10**30))
+    row = store.rows().iloc[0]
+    assert row["detail"] == "a\\x00b \\udcff"
+    assert row["command"] == ["\\x00", "\\ud800"]
+    assert row["lower_bound"] == 2**63 - 1
+
+
+def test_many_open_the_same_new_store(location: str) -> None:
+    """Tables are made once, whoever comes first."""
+    assert side_by_side(*[lambda: Store(location).close()] * 8) == []
+
+
+def test_two_writers(location: str) -> None:
+    """Two sweeps that write the same keys and instances do not disturb each other."""
+    stores = [Store(location) for _ in range(2)]
+    runs = [named(f"key {k}", seed=k) for k in range(40)]
+
+    def write(store: Store) -> Callable[[], None]:
+        return lambda: [store.put(run) for run in runs] and None
+
+    def write_at_once(store: Store) -> Callable[[], None]:
+        # In the opposite order, which is where databases get stuck.
+        return lambda: [store.put_all(reversed(runs)) for _ in range(5)] and None
+
+    assert side_by_side(*map(write, stores), *map(write_at_once, stores)) == []
+    assert stores[0].statuses() == {run.record.key: "feasible" for run in runs}
+    assert stores[1].schedule("key 7") == RUN.schedule
+    for store in stores:
+        store.close()
+
+
+def test_server_that_stops_and_comes_back(server: PostgresServer, database: str) -> None:
+    """A lost server is one line; the store goes on when it is back, with all it had."""
+    store = Store(database)
+    store.put(RUN)
+    server.stop()
+    try:
+        with pytest.raises(StoreError, match=r"^.*: cannot be written: .*refused") as caught:
+            store.put(named("second"))
+    finally:
+        server.start()
+    assert "\n" not in str(caught.value)
+    assert PASSWORD not in str(caught.value)
+    store.put(named("second"))
+    assert store.statuses() == {RECORD.key: "feasible", "second": "feasible"}
+    store.close()
+
+
+def test_passwords_are_never_shown(server: PostgresServer) -> None:
+    """Neither names nor errors hold the password, wherever in the URL it stands."""
+    for url in (
+        server.url(password="hidden"),
+        f"postgresql://kvopt@127.0.0.1:{server.port}/postgres?password=hidden",
+        "postgresql://kvopt:hid@den:hidden@127.0.0.1/x",
+        "postgresql://kvopt:hid@den@127.0.0.1/x",
+        "postgresql+nonsense://kvopt:hidden@127.0.0.1/x",
+        "mysql://kvopt:hidden@127.0.0.1/x",
+    ):
+        with pytest.raises(StoreError) as caught:
+            Store(url)
+        assert "hid" not in str(caught.value)
+        assert "den" not in str(caught.value)
+    store = Store(server.url())
+    assert store.name == f"postgresql+psycopg://kvopt:***@127.0.0.1:{server.port}/postgres"
+    store.close()
+
+
+def test_password_from_a_file(
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The URL need not hold the password: PostgreSQL's own password file is read."""
+    file = tmp_path / "pgpass"
+    escaped = PASSWORD.replace("\\", "\\\\").replace(":", "\\:")
+    file.write_text(f"127.0.0.1:{server.port}:*:kvopt:{escaped}\n", encoding="utf-8")
+    file.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(file))
+    store = Store(server.url(password=None))
+    assert store.statuses() == {}
+    store.close()
+
+
+def test_sweep_without_its_server_and_resumed(
+    server: PostgresServer, database: str, tmp_path: Path
+) -> None:
+    """A sweep whose server stops ends with one line and code 6; the same command completes it."""
+    method = tmp_path / "slow.py"
+    method.write_text(
+        "import time\n"
+        "def solve(instance):\n"
+        "    time.sleep(0.2)\n"
+        "    return [sum(r.output for r in instance.requests[:i]) for i in range(len(instance))]\n"
+    )
+    for k in range(8):
+        requests = tuple(Request(i, 0, 1, 1 + (i + k) % 3) for i in range(3))
+        write_instance(Instance(f"i{k}", 9 + k, requests), tmp_path / f"i{k}.json")
+    command = [sys.executable, ROOT / "evaluate.py", *sorted(tmp_path.glob("*.json"))]
+    command += ["--methods", f"file:{method}", "--store", database]
+    store = Store(database)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as sweep:
+        wait_until(lambda: len(store.statuses()) >= 2)
+        server.stop()
+        _, errors = sweep.communicate(timeout=60)
+    server.start()
+    assert sweep.returncode == 6
+    lines = errors.decode().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("evaluate.py: postgresql+psycopg://kvopt:***@127.0.0.1:")
+    before = store.rows().set_index("key")["finished_utc"]
+    assert 2 <= len(before) < 8
+    finished = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert finished.returncode == 0
+    after = store.rows().set_index("key")
+    assert len(after) == 8
+    assert set(after["status"]) == {"feasible"}
+    # What was stored was not run again.
+    assert after["finished_utc"].loc[before.index].equals(before)
+    assert not after["command"].astype(str).str.contains("cr%40t", regex=False).any()
+    store.close()
+
+
+def _change(location: str, statement: str) -> None:
+    url = location.replace("postgresql://", "postgresql+psycopg://")
+    engine = sa.create_engine(url if "://" in url else f"sqlite:///{url}")
+    with engine.begin() as connection:
+        connection.execute(sa.text(statement))
+    engine.dispose()
+
+
+def test_a_store_without_a_version_is_the_first(location: str) -> None:
+    """The first release wrote none; readers take it as it is, the first writer gives it one."""
+    first = Store(location)
+    first.put(RUN)
+    first.close()
+    _change(location, "DROP TABLE kvopt_version")
+    for readonly in (True, False, True):
+        again = Store(location, readonly=readonly)
+        assert again.statuses() == {RECORD.key: "feasible"}
+        again.close()
+    _change(location, "UPDATE kvopt_version SET version = 2 WHERE version = 1")
+    for readonly in (True, False):
+        with pytest.raises(StoreError, match=r"a store of version 2, this kvopt knows them up to"):
+            Store(location, readonly=readonly)
+
+
+def test_many_give_an_old_store_its_version(location: str) -> None:
+    """One row, whoever comes first."""
+    Store(location).close()
+    _change(location, "DROP TABLE kvopt_version")
+    assert side_by_side(*[lambda: Store(location).close()] * 8) == []
+    _change(location, "INSERT INTO kvopt_version VALUES (0)")
+    Store(location).close()
+
+
+def test_a_reader_makes_no_tables(database: str) -> None:
+    """An empty database has no runs, and still has none after that."""
+    for _ in range(2):
+        with pytest.raises(StoreError, match="it has no table runs"):
+            Store(database, readonly=True)
+
+
+@pytest.mark.parametrize("written", ["--store={}", "--sto={}", "--st\n{}", "--store\n{}"])
+def test_a_password_with_a_space_is_nowhere(
+    server: PostgresServer, database: str, tmp_path: Path, written: str
+) -> None:
+    """Neither the row, nor the exported file, nor the output of the command holds a part of it."""
+    name = database.rpartition("/")[2]
+    _change(database, f"CREATE ROLE spaced_{name} LOGIN SUPERUSER PASSWORD 'hid den'")
+    url = f"postgresql://spaced_{name}:hid den@127.0.0.1:{server.port}/{name}"
+    write_instance(Instance("one", 9, (Request(0, 0, 1, 1),)), tmp_path / "one.json")
+    export = tmp_path / "rows.csv"
+    command = [sys.executable, ROOT / "evaluate.py", tmp_path / "one.json", "--methods", "svf"]
+    command += [*written.format(url).split("\n"), "--export", export]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    store = Store(url, readonly=True)
+    told = "".join(map(str, store.rows().iloc[0])) + export.read_text()
+    store.close()
+    for text in (told, finished.stdout, finished.stderr):
+        assert "hid" not in text
+        assert "den@" not in text
+    assert f"spaced_{name}:***@127.0.0.1" in told
+
+
+def test_old_rows_are_exported_without_their_passwords(store: Store, tmp_path: Path) -> None:
+    """The first release stored a command with a password that holds a space."""
+    store.put(named("old", command=["evaluate.py", "--store", "postgresql://u:hid den@h/d"]))
+    text = export_rows(store.rows(), tmp_path / "rows.csv").read_text()
+    assert "postgresql://u:***@h/d" in text
+    assert "hid" not in text

@@ -1,0 +1,147 @@
+"""The search as an engine: what its prices certify, and that no bound is cut to the schedule."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.bounds.certificate import evaluate, read_certificate
+from formulations.bounds.clique_prices import certified_costs, start_costs
+from formulations.groups import window_groups
+from formulations.windows import start_windows
+from instances import Instance, Request
+from kvopt.engines import search
+from kvopt.engines.exact import Progress, final_status, take_event
+from kvopt.running.job import Event, Job, Report
+from schedules import make_schedule
+from tests.engine_batch import one_at_a_time, solve_batch
+from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instances
+
+#: The LP's prices fit the windows that the known schedule gives; over all starts they certify
+#: less than 0.
+CRASH = Instance("crash", 8, (Request(0, 1, 0, 1), Request(1, 0, 6, 2)))
+SMALL = instances(max_requests=4, max_memory=10, max_arrival=6, max_output=6)
+
+
+def _events(
+    monkeypatch: pytest.MonkeyPatch,
+    instance: Instance,
+    starts: list[int],
+    upper_bound: int,
+    prices: list[float] | None,
+) -> list[Event]:
+    """Run the search in this process, with these memory prices in place of the LP's."""
+    groups = len(window_groups(instance))
+    found = None if prices is None else (np.array(prices), np.zeros((groups, 1)))
+    monkeypatch.setattr(search, "lp_prices", lambda *_: found)
+    stream = io.StringIO()
+    job = Job(
+        instance=instance,
+        solver="search",
+        module="formulations.search.layers",
+        relaxation=False,
+        seconds=30.0,
+        threads=1,
+        seed=0,
+        warm_start=starts,
+        upper_bound=upper_bound,
+    )
+    search.solve(job, Report(stream, time.monotonic()))
+    return [Event(**json.loads(line)) for line in stream.getvalue().splitlines()]
+
+
+def _bounds(events: list[Event]) -> list[dict[str, Any]]:
+    return [event.data for event in events if event.kind == "bound"]
+
+
+def test_prices_fitted_with_windows_are_evaluated_with_them() -> None:
+    """The search proves the optimum: (1, 0, 1) at once and (0, 6, 2) at 0, latencies 1 + 2.
+
+    Together at time 2 they hold 1 + 8 tokens, more than M = 8, so one waits: 1 + 2 + 1 = 4.
+    """
+    names = ("layers", "layers(groups=no)", "layers(prices=no)")
+    for answer in solve_batch([(CRASH, name) for name in names], poor_start=True):
+        assert (answer.tel, answer.bound) == (4, 4)
+
+
+@pytest.mark.parametrize("prices", [None, [0.0] + [3.0] * 9, [0.0] + [1e300] * 9])
+def test_useless_prices_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, prices: list[float] | None
+) -> None:
+    """With prices that certify nothing the first bound is Σ o = 3, and the optimum is found."""
+    events = _events(monkeypatch, CRASH, [2, 0], 5, prices)
+    assert _bounds(events)[0]["value"] == 3
+    assert _bounds(events)[-1]["value"] == 4
+    assert events[-1].data["outcome"] == "optimal"
+
+
+@given(instance=SMALL, prices=st.lists(st.floats(0, 0.5), max_size=12), late=st.integers(0, 5))
+@settings(max_examples=100, deadline=None)
+def test_every_bound_is_sent_with_its_proof(
+    instance: Instance, prices: list[float], late: int
+) -> None:
+    """Bounds stay at or below the optimum, and the certificate proves what it says."""
+    known = one_at_a_time(instance)
+    upper_bound = known.tel + late
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        events = _events(monkeypatch, instance, list(known.starts), upper_bound, prices)
+    optimum = brute_force_optimum(instance)
+    for bound in _bounds(events):
+        assert 0 < bound["value"] <= optimum
+        if "certificate" in bound:
+            certificate = read_certificate(bound["certificate"])
+            assert certificate.upper_bound == upper_bound
+            assert certificate.value <= evaluate(instance, certificate) <= optimum
+    assert _bounds(events)[-1]["value"] == optimum
+
+
+@given(instance=SMALL, prices=st.lists(st.floats(0, 0.5), max_size=12))
+@settings(max_examples=100, deadline=None)
+def test_windows_never_weaken_a_bound(instance: Instance, prices: list[float]) -> None:
+    """With windows the same prices certify at least as much, and at most the optimum."""
+    groups, optimum = window_groups(instance), brute_force_optimum(instance)
+    pair = (np.array(prices), np.full((len(groups), 4), 0.2))
+    latest = start_windows(instance, optimum).latest
+    without = start_costs(instance, *(pair[0], groups, pair[1])).bound
+    within = certified_costs(instance, groups, pair, latest).bound
+    assert max(without, sum(request.output for request in instance.requests)) <= within <= optimum
+
+
+def test_a_bound_above_the_known_schedule_is_a_contradiction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A wrong known TEL, or a wrong bound, ends as an error and never looks like a proof.
+
+    One request of o = 3 has the optimum 3.  If its known TEL is given as 2, Σ o = 3 exceeds it.
+    """
+    instance = Instance("one", 5, (Request(0, 0, 1, 3),))
+    events = _events(monkeypatch, instance, [0], 2, None)
+    assert max(bound["value"] for bound in _bounds(events)) == 3
+    # A bound that is wrong by one, from a schedule that is right.
+    right = search.certified_costs
+    monkeypatch.setattr(search, "certified_costs", lambda *given: _raised(right(*given)))
+    progress = Progress(instance)
+    progress.offer(make_schedule(instance, [0], "known"), "known")
+    for event in _events(monkeypatch, instance, [0], 3, None):
+        take_event(progress, event, "search", "layers")
+    assert progress.lower_bound == 4
+    assert final_status(progress, None) == "error"
+
+
+def _raised(costs: Any) -> Any:
+    """Return the costs with a constant that is too small by one round."""
+    return type(costs)(
+        costs.costs,
+        costs.constant - costs.denominator,
+        costs.memory,
+        costs.groups,
+        costs.denominator,
+    )

@@ -1,0 +1,447 @@
+"""``solve.py`` as a user calls it: results, exit codes, one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+import pytest
+
+from instances import Instance, Request, read_instance, write_instance
+from instances.families import chat
+from schedules import check_schedule, read_schedule
+from tests.kvopt.conftest import ROOT, Command
+
+
+def _summary(output: str) -> dict[str, str]:
+    """Return the summary's labels and values."""
+    labels = ("instance", "n", "M", "method", "status", "TEL", "AEL", "lower bound", "gap %")
+    labels += ("seconds", "checker", "note", "known optimum", "LP relaxation")
+    rows = {}
+    for line in output.splitlines():
+        for label in labels:
+            if line.startswith(label + " "):
+                rows[label] = line[len(label) :].strip()
+    return rows
+
+
+@pytest.mark.parametrize("solver", ["highs", "cpsat"])
+def test_one_session_uses_both_engines(solver: str, small: Path, solve: Command) -> None:
+    """HiGHS and CP-SAT both prove 12 here, although one process cannot import both."""
+    result = solve(small, "--solver", solver)
+    assert result.returncode == 0, result.stderr
+    rows = _summary(result.stdout)
+    assert rows["status"] == "optimal"
+    assert rows["TEL"].split()[0] == rows["lower bound"].split()[0] == "12"
+    assert rows["checker"] == "valid"
+
+
+@pytest.mark.parametrize(
+    "formulation", ["ilp", "ilp-sparse", "ilp-xy", "ilp-strong", "lp", "lp-sparse"]
+)
+def test_every_mip_formulation_runs(formulation: str, small: Path, solve: Command) -> None:
+    """Each formulation is reachable from the command line; a relaxation yields a bound only."""
+    result = solve(small, "--solver", "highs", "--formulation", formulation)
+    rows = _summary(result.stdout)
+    assert result.returncode == 0
+    expected = "feasible" if formulation.startswith("lp") else "optimal"
+    assert rows["status"] == expected
+    assert ("LP relaxation" in rows) == formulation.startswith("lp")
+
+
+@pytest.mark.parametrize(
+    ("solver", "needed"),
+    [
+        ("appsi_gurobi", "gurobipy"),
+        ("appsi_highs", "highspy"),
+        ("cbc", "cbc"),
+        ("glpk", "glpsol"),
+        ("gurobi_direct", "gurobipy"),
+        ("gurobi_persistent", "gurobipy"),
+        ("scip_direct", "pyscipopt"),
+        ("scip_persistent", "pyscipopt"),
+    ],
+)
+def test_solvers_that_pyomo_finds(solver: str, needed: str, small: Path, solve: Command) -> None:
+    """Other solvers can be named where they are installed, and prove the same optimum."""
+    if shutil.which(needed) is None and find_spec(needed) is None:
+        pytest.skip(f"{needed} is not installed")
+    result = solve(small, "--solver", solver)
+    assert result.returncode == 0, result.stderr
+    rows = _summary(result.stdout)
+    assert (rows["status"], rows["TEL"].split()[0]) == ("optimal", "12")
+
+
+def test_out_and_plot_are_written(small: Path, solve: Command, tmp_path: Path) -> None:
+    """The schedule file passes the checker, says where it comes from, and is drawn."""
+    out, plot = tmp_path / "out.json", tmp_path / "out.svg"
+    assert solve(small, "--solver", "cpsat", "--out", out, "--plot", plot).returncode == 0
+    schedule = read_schedule(out)
+    assert check_schedule(read_instance(small), schedule).valid
+    assert (schedule.status, schedule.tel, schedule.lower_bound) == ("optimal", 12, 12)
+    assert schedule.provenance["solver"].startswith("CP-SAT")
+    assert schedule.provenance["time_limit_seconds"] == 60.0
+    assert b"<svg" in plot.read_bytes()
+
+
+def test_policy(small: Path, solve: Command) -> None:
+    """A policy gives its own schedule, the volume bound and the gap between them."""
+    result = solve(small, "--policy", "mc-sf")
+    rows = _summary(result.stdout)
+    assert result.returncode == 0
+    assert (rows["method"], rows["status"], rows["TEL"].split()[0]) == ("mc-sf", "feasible", "13")
+
+
+def test_policy_all_prints_one_table(small: Path, solve: Command) -> None:
+    """Every policy has a row with a valid schedule."""
+    result = solve(small, "--policy", "all")
+    assert result.returncode == 0
+    lines = result.stdout.splitlines()
+    assert any(line.startswith("mc-sf ") and line.endswith("valid") for line in lines)
+    assert "REFUSED" not in result.stdout
+
+
+@pytest.mark.parametrize("policy", ["vllm-v1", "alpha-beta(alpha=0.1,beta=0.5)", "a-min"])
+def test_policies_that_evict(policy: str, solve: Command, tmp_path: Path) -> None:
+    """Attempts and kept tokens reach the schedule file, and the checker replays them."""
+    path, out = ROOT / "instances" / "mixed_200.json", tmp_path / "out.json"
+    result = solve(path, "--policy", policy, "--predict", "interval(1,50)", "--out", out)
+    assert result.returncode == 0, result.stderr
+    schedule = read_schedule(out)
+    assert schedule.attempts is not None
+    assert check_schedule(read_instance(path), schedule).valid
+    assert (schedule.kept is not None) == (policy == "vllm-v1")
+
+
+def test_the_time_limit_holds_for_policies_too(solve: Command, tmp_path: Path) -> None:
+    """A policy that would take minutes is stopped: exit 4, and a row in the table of all."""
+    path = tmp_path / "chat.json"
+    write_instance(chat.generate(n=900), path)
+    started = time.monotonic()
+    result = solve(path, "--policy", "sorted-f-dp", "--time-limit", "3")
+    assert time.monotonic() - started < 3 * 1.1 + 2
+    assert result.returncode == 4
+    assert "time limit" in _summary(result.stdout)["note"]
+    table = solve(path, "--policy", "all", "--time-limit", "5")
+    assert table.returncode == 0
+    assert "not run to its end: time limit" in table.stdout
+
+
+def test_the_seconds_that_are_told(small: Path, solve: Command) -> None:
+    """No more than the caller has measured: the start is known to a hundredth of a second."""
+    for _ in range(3):
+        began = time.monotonic()
+        result = solve(small, "--policy", "svf")
+        assert float(_summary(result.stdout)["seconds"]) <= time.monotonic() - began + 0.02
+
+
+def test_a_file_that_takes_too_long_to_read(solve: Command, tmp_path: Path) -> None:
+    """Nobody waits for the end of the reading, here of a pipe: exit 4 and one line."""
+    path = tmp_path / "endless.json"
+    os.mkfifo(path)
+    started = time.monotonic()
+    result = solve(path, "--policy", "svf", "--time-limit", "0.2")
+    assert time.monotonic() - started < 0.2 * 1.1 + 2 + 3  # a loaded machine wakes up late
+    assert (result.returncode, result.stdout) == (4, "")
+    assert result.stderr == "solve.py: no schedule within the time limit of 0.2 s\n"
+
+
+def test_an_endless_loop_is_reported(solve: Command) -> None:
+    """alpha-greedy without protection loops for ever: said in a note, exit 4, no traceback."""
+    path = ROOT / "instances" / "uniform_100.json"
+    result = solve(path, "--policy", "alpha-greedy(alpha=0)")
+    assert result.returncode == 4
+    assert "loops for ever" in _summary(result.stdout)["note"]
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["a-min(x=1)", "alpha-beta(alpha=2)", "alpha-beta(0.1,0.1,0.1)", "svf(", "vllm-v1(block=1.5)"],
+)
+def test_bad_parameters_are_one_line(spec: str, small: Path, solve: Command) -> None:
+    """Unknown parameters, values out of range and broken specs are named."""
+    _assert_one_line(solve(small, "--policy", spec), 2)
+
+
+@pytest.mark.parametrize("spec", ["nonsense", "interval(0,5)", "relative(x=2)"])
+def test_bad_predictions_are_one_line(spec: str, small: Path, solve: Command) -> None:
+    """Unknown prediction models and values out of range are named."""
+    _assert_one_line(solve(small, "--policy", "a-min", "--predict", spec), 2)
+
+
+def test_quiet_prints_the_summary_only(small: Path, solve: Command) -> None:
+    """With --quiet the first line is already the summary."""
+    assert solve(small, "--quiet").stdout.startswith("instance")
+
+
+def test_progress_has_fixed_columns(small: Path, solve: Command) -> None:
+    """The live lines stand under one header, in columns."""
+    lines = solve(small, "--solver", "highs").stdout.splitlines()
+    header = next(line for line in lines if "incumbent" in line)
+    row = lines[lines.index(header) + 1]
+    assert header.split() == ["seconds", "incumbent", "bound", "gap", "%", "from"]
+    assert row[: header.index("incumbent") + len("incumbent")].split()[-1].isdigit()
+
+
+def test_time_limit_holds(hard: Path, solve: Command) -> None:
+    """A limit of 6 s is over within 10 % + 2 s and leaves a checked schedule and a bound."""
+    started = time.monotonic()
+    result = solve(hard, "--solver", "highs", "--time-limit", "6")
+    assert time.monotonic() - started < 6 * 1.1 + 2
+    rows = _summary(result.stdout)
+    assert result.returncode == 0
+    assert rows["status"] == "feasible"
+    assert int(rows["lower bound"].split()[0]) > 0
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_still_reports(hard: Path, tmp_path: Path, signum: signal.Signals) -> None:
+    """Interrupted in mid-solve, the command writes the best schedule so far and exits with 0."""
+    out = tmp_path / "out.json"
+    process = _start(hard, "--solver", "cpsat", "--out", out)
+    _engine_of(process)
+    time.sleep(1)
+    process.send_signal(signum)
+    output, errors = process.communicate(timeout=20)
+    assert process.returncode == 0, errors
+    assert "interrupted" in _summary(output)["note"]
+    assert check_schedule(read_instance(hard), read_schedule(out)).valid
+
+
+def test_a_killed_engine_still_reports(hard: Path, tmp_path: Path) -> None:
+    """SIGKILL of the engine's process in mid-solve leaves a report with the best so far."""
+    out = tmp_path / "out.json"
+    process = _start(hard, "--solver", "highs", "--out", out)
+    engine = _engine_of(process)
+    time.sleep(1)
+    engine.kill()
+    output, errors = process.communicate(timeout=20)
+    assert process.returncode == 0, errors
+    assert "SIGKILL" in _summary(output)["note"]
+    assert check_schedule(read_instance(hard), read_schedule(out)).valid
+
+
+def test_the_engine_ends_with_its_parent(hard: Path) -> None:
+    """SIGKILL of the command itself leaves no engine running behind it."""
+    process = _start(hard, "--solver", "cpsat")
+    engine = _engine_of(process)
+    process.kill()
+    process.communicate(timeout=20)
+    engine.wait(timeout=10)
+
+
+def test_memory_limit(hard: Path, solve: Command) -> None:
+    """A method above its memory limit is stopped, or its model not built; the report stands."""
+    result = solve(hard, "--solver", "highs", "--formulation", "ilp", "--memory-limit", "0.25")
+    assert result.returncode == 0
+    assert _summary(result.stdout)["note"]
+
+
+def test_memory_limit_of_a_policy(hard: Path, solve: Command) -> None:
+    """It holds for policies too: no Python fits into a megabyte."""
+    result = solve(hard, "--policy", "svf", "--memory-limit", "0.001")
+    rows = _summary(result.stdout)
+    assert (result.returncode, rows["status"]) == (4, "memory_limit")
+    assert "memory limit" in rows["note"]
+
+
+def _start(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "solve.py"), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _engine_of(process: subprocess.Popen[str]) -> psutil.Process:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        for each in psutil.Process(process.pid).children(recursive=True):
+            # The one below its keeper, which has the same command line.
+            if (
+                "kvopt.running.worker" in each.cmdline()
+                and "kvopt.running.worker" in each.parent().cmdline()
+            ):
+                return each
+        time.sleep(0.05)
+    raise AssertionError("no engine process was started")
+
+
+GOOD = {
+    "schema": "kvopt.instance/1",
+    "name": "x",
+    "memory": 10,
+    "requests": [{"id": 0, "arrival": 0, "prompt": 1, "output": 2}],
+}
+
+
+def _request(**changes: object) -> str:
+    return json.dumps(GOOD | {"requests": [GOOD["requests"][0] | changes]})  # type: ignore[index]
+
+
+BAD = {
+    "not JSON": "memory: 10",
+    "empty": "",
+    "wrong schema": json.dumps(GOOD | {"schema": "kvopt.schedule/1"}),
+    "wrong version": json.dumps(GOOD | {"schema": "kvopt.instance/2"}),
+    "missing key": json.dumps({k: v for k, v in GOOD.items() if k != "memory"}),
+    "unknown key": json.dumps(GOOD | {"extra": 1}),
+    "boolean": _request(prompt=True),
+    "float": _request(prompt=1.5),
+    "text": _request(output="7"),
+    "NaN": _request(arrival=0).replace('"arrival": 0', '"arrival": NaN'),
+    "1e400": _request(arrival=0).replace('"arrival": 0', '"arrival": 1e400'),
+    "negative": _request(prompt=-1),
+    "duplicate ids": json.dumps(GOOD | {"requests": GOOD["requests"] * 2}),  # type: ignore[operator]
+    "no requests": json.dumps(GOOD | {"requests": []}),
+    "too many tokens": _request(output=10**10),
+    "seconds": json.dumps(GOOD | {"time_unit": "second"}),
+}
+
+
+@pytest.mark.parametrize("what", sorted(BAD))
+def test_bad_input_is_one_line_and_exit_2(what: str, tmp_path: Path, solve: Command) -> None:
+    """Bad files are named on one line of standard error, without a traceback."""
+    path = tmp_path / "bad.json"
+    path.write_text(BAD[what])
+    _assert_one_line(solve(path), 2)
+
+
+def test_unreadable_paths(tmp_path: Path, solve: Command) -> None:
+    """No such file, a directory and a binary file are bad input too."""
+    (tmp_path / "binary.json").write_bytes(bytes(range(256)))
+    for path in (tmp_path / "nowhere.json", tmp_path, tmp_path / "binary.json"):
+        _assert_one_line(solve(path), 2)
+
+
+def test_an_infeasible_instance_is_exit_3(tmp_path: Path, solve: Command) -> None:
+    """A request with s + o > M is named by its id."""
+    path = tmp_path / "infeasible.json"
+    path.write_text(_request(id=7, output=50))
+    result = solve(path)
+    _assert_one_line(result, 3)
+    assert "request id 7" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--solver", "nonsense"],
+        # A program of that name, but no solver: Pyomo would run it.
+        ["--solver", "ls"],
+        ["--policy", "nonsense"],
+        ["--solver", "highs", "--formulation", "nonsense"],
+        ["--solver", "highs", "--formulation", "cpsat"],
+        ["--solver", "cpsat", "--formulation", "ilp"],
+        ["--solver", "highs", "--policy", "svf"],
+        ["--policy", "svf", "--formulation", "ilp"],
+        ["--time-limit", "nan"],
+        ["--time-limit", "-1"],
+        ["--time-limit", "soon"],
+        ["--time-limit", "1e10"],
+        ["--memory-limit", "inf"],
+        ["--out", "x" * 300],
+        ["--plot", "x" * 300 + ".svg"],
+        ["--seed", "9" * 5000],
+        ["--predict\n", "x"],
+        ["--threads", "0"],
+        ["--seed", "-1"],
+        ["--memory-limit", "0"],
+        ["--plot", "picture.pdf"],
+        ["--out", "no/such/folder/out.json"],
+        ["--write-model", "model.txt"],
+        ["--nonsense"],
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_2(
+    arguments: list[str], small: Path, solve: Command
+) -> None:
+    """Whatever is wrong with the options is said before anything is solved."""
+    _assert_one_line(solve(small, *arguments), 2)
+
+
+def _assert_one_line(result: subprocess.CompletedProcess[str], code: int) -> None:
+    assert result.returncode == code, result.stdout + result.stderr
+    assert len(result.stderr.splitlines()) == 1, result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_result_that_cannot_be_written(small: Path, solve: Command) -> None:
+    """A full disk is one clear line; the summary is printed all the same."""
+    result = solve(small, "--policy", "svf", "--out", "/dev/full")
+    assert result.returncode == 2
+    assert "No space left" in result.stderr
+    assert _summary(result.stdout)["checker"] == "valid"
+
+
+@pytest.mark.parametrize("suffix", ["mps", "lp"])
+def test_write_model(suffix: str, small: Path, solve: Command, tmp_path: Path) -> None:
+    """The written MIP, read back and solved by HiGHS alone, has the optimum 12."""
+    path = tmp_path / f"model.{suffix}"
+    assert solve(small, "--write-model", path, "--formulation", "ilp").returncode == 0
+    code = (
+        "import sys, highspy; h = highspy.Highs(); h.setOptionValue('output_flag', False); "
+        "h.readModel(sys.argv[1]); h.run(); print(h.getInfo().objective_function_value)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
+    assert round(float(result.stdout)) == 12
+
+
+@pytest.mark.parametrize("formulation", ["ilp-strong", "ilp-xy"])
+@pytest.mark.parametrize(("suffix", "reading"), [("mps", "--freemps"), ("lp", "--lp")])
+def test_glpk_reads_the_model(
+    suffix: str, reading: str, formulation: str, small: Path, solve: Command, tmp_path: Path
+) -> None:
+    """GLPK, which knows no section that says minimise, reads both formats and finds 12."""
+    if shutil.which("glpsol") is None:
+        pytest.skip("glpsol is not installed")
+    path, answer = tmp_path / f"model.{suffix}", tmp_path / "answer.txt"
+    assert solve(small, "--write-model", path, "--formulation", formulation).returncode == 0
+    command = ["glpsol", reading, str(path), "--write", str(answer)]
+    subprocess.run(command, capture_output=True, check=True)
+    # "s mip ROWS COLUMNS o VALUE": o stands for optimal.
+    said = next(line for line in answer.read_text().splitlines() if line.startswith("s mip"))
+    assert said.split()[4] == "o"
+    assert round(float(said.split()[5])) == 12
+
+
+def test_models_too_large_are_not_built(tmp_path: Path, solve: Command) -> None:
+    """10^8-token requests: the engine says no in a line, the best policy's schedule stands."""
+    path = tmp_path / "huge.json"
+    requests = tuple(Request(i, i, 10, 10**8) for i in range(3))
+    write_instance(Instance("huge", 2 * 10**8, requests), path)
+    for solver in ("highs", "cpsat"):
+        result = solve(path, "--solver", solver)
+        rows = _summary(result.stdout)
+        assert result.returncode == 0
+        assert "would have" in rows["note"]
+        assert rows["checker"] == "valid"
+
+
+def test_help_and_list_are_quick_and_complete(solve: Command) -> None:
+    """--list names solvers, formulations and policies; --help documents the exit codes."""
+    listing = solve("--list").stdout
+    assert all(name in listing for name in ("highs", "cpsat", "ilp-sparse", "mc-sf", "svf"))
+    assert "exit codes" in solve("--help").stdout
+
+
+def test_odd_names_do_no_harm(tmp_path: Path, solve: Command) -> None:
+    """Markup, quotes and slashes in a name are printed and drawn as they are."""
+    path = tmp_path / "odd.json"
+    name = "<b>\"a\", '$x$' ../../é</b>"
+    write_instance(Instance(name, 5, (Request(0, 0, 1, 1),)), path)
+    result = solve(path, "--policy", "fcfs", "--plot", tmp_path / "odd.png")
+    assert result.returncode == 0, result.stderr
+    assert _summary(result.stdout)["instance"] == name

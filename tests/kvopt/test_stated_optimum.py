@@ -1,0 +1,234 @@
+"""A ``known_optimum`` is what the instance's file states: it proves and refuses nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import kvopt.commands.solve
+import kvopt.running.verdict
+from formulations.bounds.volume import volume_bound
+from instances import Instance, Request, write_instance
+from kvopt.commands.policies_table import policies_table
+from kvopt.running.job import Event
+from kvopt.running.stated_optimum import dispute
+from kvopt.running.task import Task
+from kvopt.running.verdict import Account
+from kvopt.sweeps.contradictions import Showing
+from reports.build import find_contradictions
+from reports.references import references
+from reports.rows import prepare
+from schedules import Schedule, check_schedule, read_schedule
+from schedules.check import Verdict
+from schedules.model import KEEPS_TOKENS_NOTE
+from tests.kvopt.conftest import Command
+from tests.oracles.brute_force import brute_force_optimum
+
+#: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 with starts 0, 1, 0, 3 (PAPERS section E), volumes 10.
+FOUR = Instance(
+    "four",
+    5,
+    (Request(0, 0, 1, 1), Request(1, 0, 1, 1), Request(2, 0, 1, 3), Request(3, 0, 1, 3)),
+)
+#: Prices on memory that prove 11: their sum is 10.45.
+PRICES: dict[str, Any] = {
+    "kind": "prices",
+    "value": 11,
+    "denominator": 20,
+    "memory": [0, 6, 0, 12, 1],
+}
+
+
+def stating(optimum: int) -> Instance:
+    """Return the instance with an optimum that somebody typed."""
+    return replace(FOUR, known_optimum=optimum, known_optimum_reason="typed")
+
+
+def test_the_example_is_what_it_is_said_to_be() -> None:
+    """OPT by brute force, and the bound of the volumes."""
+    assert (brute_force_optimum(FOUR), volume_bound(FOUR)) == (12, 10)
+
+
+@pytest.mark.parametrize(
+    ("stated", "tel", "bound", "certificate", "settled", "told"),
+    [
+        (12, 12, 12, None, None, ""),
+        (11, 13, 11, None, None, ""),
+        (12, None, None, None, None, ""),
+        # A checked schedule below it, whatever the bounds are.
+        (13, 12, 12, None, True, "a checked schedule has TEL 12"),
+        # Volumes of 10, or prices that prove 11, above it.
+        (9, 12, 12, None, True, "no TEL is below the certified bound 10"),
+        (10, 12, 12, PRICES, True, "no TEL is below the certified bound 11"),
+        # A certificate proves what it evaluates to, not what it says, and only under its premise.
+        (11, 12, 12, PRICES | {"value": 99}, False, "lower bound 12 (CP-SAT) exceeds"),
+        (10, 12, 12, PRICES | {"upper_bound": 11}, False, "lower bound 12 (CP-SAT) exceeds"),
+        (10, None, 12, PRICES | {"upper_bound": 12}, False, "lower bound 12 (CP-SAT) exceeds"),
+        (10, 12, 12, PRICES | {"upper_bound": 12}, True, "the certified bound 11"),
+        (10, 12, 12, {"kind": "nonsense"}, False, "lower bound 12 (CP-SAT) exceeds"),
+        (11, 12, 12, None, False, "lower bound 12 (CP-SAT) exceeds"),
+    ],
+)
+def test_what_contradicts_it(
+    stated: int,
+    tel: int | None,
+    bound: int | None,
+    certificate: dict[str, Any] | None,
+    settled: bool | None,
+    told: str,
+) -> None:
+    """Checked and certified results settle it; a bound on a method's word does not."""
+    found = dispute(stating(stated), tel, bound, "CP-SAT", certificate)
+    if settled is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert found.settled == settled
+        assert told in found.text
+        assert str(stated) in found.text
+    assert dispute(FOUR, tel, bound, "CP-SAT", certificate) is None
+
+
+def _summary(text: str) -> dict[str, str]:
+    return dict(line.split(maxsplit=1) for line in text.splitlines() if "  " in line)
+
+
+@pytest.mark.parametrize(
+    ("stated", "solver", "status", "bound", "told"),
+    [
+        (13, "search", "optimal", 12, "13, is wrong: a checked schedule has TEL 12"),
+        (9, "search", "optimal", 12, "9, is wrong: no TEL is below the certified bound 1"),
+        (11, "cpsat", "feasible", 10, "lower bound 12 (CP-SAT) exceeds the known_optimum"),
+        (12, "search", "optimal", 12, ""),
+    ],
+)
+def test_solve_reports_and_writes_all_the_same(
+    stated: int,
+    solver: str,
+    status: str,
+    bound: int,
+    told: str,
+    solve: Command,
+    tmp_path: Path,
+) -> None:
+    """Exit 2 with one line that names both numbers; the schedule is valid, better and written."""
+    path, out = tmp_path / "typed.json", tmp_path / "out.json"
+    write_instance(stating(stated), path)
+    result = solve(path, "--solver", solver, "--out", out)
+    assert result.returncode == (2 if told else 0)
+    assert len(result.stderr.splitlines()) == bool(told)
+    assert told in result.stderr
+    assert "bug" not in result.stderr
+    rows = _summary(result.stdout)
+    assert (rows["status"], rows["TEL"].split()[0], rows["checker"]) == (status, "12", "valid")
+    schedule = read_schedule(out)
+    assert (schedule.tel, schedule.lower_bound, schedule.status) == (12, bound, status)
+    assert check_schedule(stating(stated), schedule).valid
+
+
+def test_the_table_of_all_policies() -> None:
+    """A statement that a policy's schedule refutes is no reference: the volume bound is."""
+    deadline = time.monotonic() + 60
+    given: dict[str, Any] = {"prediction": None, "seed": 0, "deadline": deadline}
+    given |= {"memory_limit": None, "jobs": 2}
+    table = policies_table(stating(60), **given)
+    assert table.accepted
+    assert "60, is wrong: a checked schedule has TEL 1" in table.misstated
+    assert table.text.endswith("lower bound (volumes) 10")
+    table = policies_table(stating(12), **given)
+    assert (table.accepted, table.misstated) == (True, "")
+    assert table.text.endswith("known optimum 12")
+
+
+def _account(stated: int, bound: int) -> Account:
+    account = Account(stating(stated), "m")
+    account.take(Event("schedule", 0.5, {"starts": [0, 1, 0, 3], "found_by": "m"}))
+    account.take(Event("bound", 0.5, {"value": bound, "source": "CP-SAT"}))
+    account.close()
+    return account
+
+
+def _alarming(account: Account) -> bool:
+    detail = "; ".join(account.detail())
+    return Showing("k", "i", "s", "m", 0, account.status("finished"), detail, 12, None).alarming
+
+
+@pytest.mark.parametrize(("stated", "told"), [(13, "has TEL 12"), (9, "certified bound 10")])
+def test_a_sweep_blames_the_file(stated: int, told: str) -> None:
+    """An error that says which statement is wrong; schedule and bound stay, no method is blamed."""
+    account = _account(stated, 12)
+    assert account.status("finished") == "error"
+    assert account.detail()[0].startswith("the known_optimum that the instance's file states")
+    assert told in account.detail()[0]
+    assert account.schedule is not None
+    assert account.lower_bound == 12
+    assert not _alarming(account)
+
+
+@pytest.mark.parametrize("kept", ["", f"{KEEPS_TOKENS_NOTE}; "])
+def test_a_report_names_the_wrong_statement(kept: str) -> None:
+    """The error is the file's, so the bound counts, and nothing is measured against the optimum."""
+    (line,) = (line for line in _account(9, 12).detail())
+    run = {"instance": "four", "instance_sha256": "a" * 64, "method": "cpsat", "status": "error"}
+    values = {"tel": 12, "lower_bound": 12, "known_optimum": 9}
+    frame = pd.DataFrame([run | values | {"detail": kept + line}])
+    (found,) = find_contradictions(frame)
+    assert (found.lower, found.upper, found.upper_by) == (12, 9, "the known optimum")
+    assert pd.isna(references(prepare(frame)).iloc[0]["opt"])
+    # Any other error keeps its bound from being believed.
+    assert find_contradictions(frame.assign(detail="contradicted: " + line)) == []
+    assert find_contradictions(frame.assign(status="refused")) == []
+
+
+def test_a_sweep_is_loud_where_the_method_may_be_wrong() -> None:
+    """A bound on a method's word alone is withdrawn, and someone has to look."""
+    account = _account(11, 12)
+    assert (account.status("finished"), account.lower_bound) == ("error", None)
+    assert account.detail()[0].endswith("states, 11: one of the two is wrong")
+    assert _alarming(account)
+
+
+def test_a_refused_schedule_is_not_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit 5 and no file: nothing that the checker refuses is left behind as a result."""
+
+    def refuse(instance: Instance, schedule: Schedule) -> Verdict:
+        del instance, schedule
+        return Verdict("malformed", "for the sake of the test")
+
+    monkeypatch.setattr(kvopt.running.verdict, "check_schedule", refuse)
+    path, out = tmp_path / "four.json", tmp_path / "out.json"
+    write_instance(FOUR, path)
+    assert kvopt.commands.solve.main([str(path), "--policy", "svf", "--out", str(out)]) == 5
+    assert not out.exists()
+    assert "for the sake of the test" in capsys.readouterr().err
+
+
+def test_what_is_stated_is_part_of_the_run() -> None:
+    """Files that differ in it alone are two runs; one without it keeps the key that it had."""
+    stated = [replace(FOUR, known_optimum=value, known_optimum_reason="x") for value in (11, 12)]
+    instances = [FOUR, *stated]
+    keys = [Task(each, each.name, "svf", code="c").key for each in instances]
+    assert len({each.sha256 for each in instances}) == 1
+    assert len(set(keys)) == 3
+    # The key of the first release, of all that it made of FOUR.
+    identity = {
+        "instance_sha256": FOUR.sha256,
+        "method": "svf",
+        "seed": 0,
+        "time_limit": 60.0,
+        "memory_limit": None,
+        "threads": 1,
+        "code": "c",
+        "versions": {},
+    }
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+    assert keys[0] == hashlib.sha256(text.encode()).hexdigest()

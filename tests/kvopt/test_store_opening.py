@@ -1,0 +1,241 @@
+"""Opening a store: versions, other people's files, and disks on which nothing can be written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from kvopt.best_known import __main__ as best_known
+from kvopt.store import Store, StoreError
+from kvopt.store.export import read_rows
+from kvopt.store.tables import INSTANCES, METADATA, PROOFS, RUNS
+from tests.kvopt.test_postgres import RECORD, RUN, named
+
+ROOT = Path(__file__).resolve().parents[2]
+_NOBODY = 65534
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that every user may enter, unlike pytest's."""
+    made = Path(tempfile.mkdtemp(prefix="kvopt-test-"))
+    made.chmod(0o755)
+    yield made
+    made.chmod(0o755)
+    shutil.rmtree(made)
+
+
+@contextmanager
+def _without_writing(folder: Path) -> Iterator[None]:
+    """Take the right to write away, also from root, whom modes do not bind."""
+    for path in [*folder.iterdir(), folder]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(_NOBODY)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+        for path in [folder, *folder.iterdir()]:
+            path.chmod(0o755)
+
+
+def _first_release(location: str) -> None:
+    """Make a store as the first release did: three tables, no version."""
+    engine = sa.create_engine(location)
+    METADATA.create_all(engine, tables=[RUNS, INSTANCES, PROOFS])
+    engine.dispose()
+
+
+def _fill(path: Path) -> None:
+    store = Store(path)
+    store.put(RUN)
+    store.close()
+
+
+def _unmerged(path: Path) -> None:
+    """Leave a second run in the log only, as a killed sweep does."""
+    _fill(path)
+    store = Store(path)
+    store.put(named("second"))
+    for suffix in ("", "-wal"):
+        shutil.copy(f"{path}{suffix}", f"{path}{suffix}.kept")
+    store.close()
+    for suffix in ("", "-wal"):
+        os.replace(f"{path}{suffix}.kept", f"{path}{suffix}")
+
+
+@pytest.mark.parametrize(("fill", "count"), [(_fill, 1), (_unmerged, 2)])
+def test_a_store_on_a_read_only_disk_is_read(
+    folder: Path, fill: Callable[[Path], None], count: int
+) -> None:
+    """Rows, proofs and instances come out; rows that only the log holds are not left out."""
+    path = folder / "runs.sqlite"
+    fill(path)
+    before = {each.name: each.read_bytes() for each in folder.iterdir()}
+    with _without_writing(folder):
+        assert len(read_rows(path)) == count
+        store = Store(path, readonly=True)
+        assert store.schedule(RECORD.key) == RUN.schedule
+        with pytest.raises(StoreError, match="cannot be written"):
+            store.put(RUN)
+        store.close()
+        with pytest.raises(StoreError, match="cannot be opened"):
+            Store(path)
+    assert {each.name: each.read_bytes() for each in folder.iterdir()} == before
+
+
+def test_reading_changes_nothing(folder: Path) -> None:
+    """Where something could be written, a reader leaves the file as it was."""
+    path = folder / "runs.sqlite"
+    _fill(path)
+    before = path.read_bytes()
+    store = Store(path, readonly=True)
+    with pytest.raises(StoreError, match="readonly"):
+        store.put(RUN)
+    store.close()
+    assert path.read_bytes() == before
+
+
+def test_a_reader_sees_what_a_writer_adds(folder: Path) -> None:
+    """Reading beside a sweep that is under way: each row that is stored by then."""
+    path = folder / "a b?c#d%20.sqlite"
+    _fill(path)
+    writer = Store(path)
+    reader = Store(path, readonly=True)
+    writer.put(named("second"))
+    assert set(reader.statuses()) == {RECORD.key, "second"}
+    reader.close()
+    writer.close()
+    assert [each.name for each in folder.iterdir()] == [path.name]
+
+
+@pytest.mark.skipif(
+    os.geteuid() == 0 and shutil.which("setpriv") is None,
+    reason="no setpriv, and modes bind no root",
+)
+def test_a_sweep_on_a_read_only_disk(folder: Path) -> None:
+    """What is stored is exported and reported; a run that is left over is one line, not run."""
+    path = folder / "runs.sqlite"
+    instances = [str(ROOT / "instances/tiny" / f"{name}.json") for name in ("one_token", "horizon")]
+    base = [sys.executable, str(ROOT / "evaluate.py"), "--methods", "svf", "--store", str(path)]
+    subprocess.run([*base, instances[0]], check=True, capture_output=True, timeout=60)
+    folder.chmod(0o555)
+    path.chmod(0o444)
+    with tempfile.TemporaryDirectory() as out:
+        Path(out).chmod(0o777)
+        export = str(Path(out) / "rows.csv")
+        # Root without the capability that lets it write everywhere.
+        drop = "-dac_override,-dac_read_search"
+        less = ["setpriv", "--bounding-set", drop] if os.geteuid() == 0 else []
+        for given, code in (([], 0), ([instances[0]], 0), (instances, 6)):
+            result = subprocess.run(
+                [*less, *base, *given, "--export", export],
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            assert result.returncode == code, result.stderr
+            assert Path(export).exists() is (code == 0)
+            Path(export).unlink(missing_ok=True)
+        assert "cannot be written, 1 runs are left" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["evaluate.py", "--export", "rows.csv"],
+        ["-m", "kvopt.best_known"],
+        ["-m", "kvopt.best_known", "--check"],
+        ["-m", "reports.build", "--out", "report"],
+        ["-m", "reports.nightly", "--suite", "smoke", "--out", "night"],
+    ],
+)
+def test_a_store_that_is_not_there_is_not_made(command: list[str], tmp_path: Path) -> None:
+    """Commands that read say so in one line; a mistyped name is no empty store."""
+    script = [str(ROOT / command[0])] if command[0] == "evaluate.py" else command[:1]
+    result = subprocess.run(
+        [sys.executable, *script, *command[1:], "--store", "nothere.sqlite"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=120,
+    )
+    assert result.returncode in (2, 6)
+    assert result.stderr.endswith("nothere.sqlite: there is no such store\n")
+    assert len(result.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_of_the_first_release_goes_on(tmp_path: Path) -> None:
+    """Without a version it is version 1: read as it is, and given one by the first who writes."""
+    path = tmp_path / "runs.sqlite"
+    _first_release(f"sqlite:///{path}")
+    before = path.read_bytes()
+    Store(path, readonly=True).close()
+    assert path.read_bytes() == before
+    _fill(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT version FROM kvopt_version").fetchall() == [(1,)]
+    assert len(read_rows(path)) == 1
+
+
+@pytest.mark.parametrize("readonly", [True, False])
+def test_a_newer_store_is_refused(tmp_path: Path, readonly: bool) -> None:
+    """One line that names both versions, and not a byte is changed."""
+    path = tmp_path / "runs.sqlite"
+    _fill(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE kvopt_version SET version = 2")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"a store of version 2, this kvopt knows them up to 1$"):
+        Store(path, readonly=readonly)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("readonly", [True, False])
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("CREATE TABLE songs (title TEXT)", "an SQLite file of something else"),
+        ("CREATE TABLE runs (key TEXT)", "its table runs has no instance"),
+    ],
+)
+def test_a_database_of_something_else_is_refused(
+    tmp_path: Path, table: str, told: str, readonly: bool
+) -> None:
+    """Nobody's tables get ours beside them."""
+    path = tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(table)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=f"no store of kvopt.*{told}"):
+        Store(path, readonly=readonly)
+    assert path.read_bytes()[:24] == before[:24] or not readonly
+    with closing(sqlite3.connect(path)) as connection:
+        names = connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'")
+        assert names.fetchone() == (1,)
+
+
+def test_an_empty_file_has_no_runs(tmp_path: Path) -> None:
+    """It becomes a store when it is written, and is none for a reader."""
+    path = tmp_path / "empty.sqlite"
+    path.touch()
+    with pytest.raises(StoreError, match="it has no table runs"):
+        Store(path, readonly=True)
+    assert best_known.main(["--store", str(path), "--check"]) == 2
+    _fill(path)
+    assert len(read_rows(path)) == 1

@@ -1,0 +1,245 @@
+"""Suites: every committed one can be planned, and every fault is one line that names its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from instances import write_instance
+from instances.families import families
+from kvopt.methods.grammar import read_methods
+from kvopt.suites import Section, SuiteError, load, read_suite, suites
+from kvopt.suites.sources import draw_source, file_source
+from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
+from kvopt.sweeps.plan import plan
+
+HEAD = 'summary = "a test"\n[[section]]\nname = "p"\nmethods = ["svf"]\n'
+
+
+def _write(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _refused(folder: Path, text: str) -> str:
+    with pytest.raises(SuiteError) as caught:
+        read_suite(_write(folder, text))
+    line = str(caught.value)
+    assert "\n" not in line
+    assert "mine.toml: " in line
+    return line.split("mine.toml: ", 1)[1]
+
+
+@pytest.mark.parametrize("name", suites())
+def test_every_suite_is_whole(name: str) -> None:
+    """All methods of a committed suite exist, and so do all its instances."""
+    suite = read_suite(name)
+    assert suite.name == name
+    assert suite.summary
+    for section in suite.sections:
+        assert read_methods(section.methods)
+        # The first and the last draw of each section: the rest differ in their seeds only.
+        for source in {section.sources[0], section.sources[-1]}:
+            assert load(source).fault == ""
+
+
+def test_every_suite_is_described() -> None:
+    """The table of the README has a line for each suite, and none for one that is gone."""
+    readme = (Path(__file__).parents[2] / "kvopt" / "suites" / "README.md").read_text("utf-8")
+    told = {line.split("`")[1] for line in readme.splitlines() if line.startswith("| `")}
+    assert told == set(suites())
+
+
+@pytest.mark.parametrize("name", ["smoke", "nightly"])
+def test_the_everyday_suites_can_be_planned(name: str) -> None:
+    """Every run of the suite has an instance that was read, and no two runs are the same."""
+    suite = read_suite(name)
+    tasks = plan(suite.sections)
+    assert [task.fault for task in tasks if task.fault] == []
+    assert len({task.key for task in tasks}) == len(tasks)
+    assert {task.section for task in tasks} == {section.name for section in suite.sections}
+    # The names of drawn instances tell them apart, so that tables can be read.
+    named = {(task.name, task.instance.sha256) for task in tasks if task.instance}
+    assert len({name for name, _ in named}) == len(named)
+
+
+def test_the_nightly_covers_the_library() -> None:
+    """Every instance of the library is run, so that the registry has a schedule of each."""
+    from instances.library import library
+
+    tasks = plan(read_suite("nightly").sections)
+    hashes = {task.instance.sha256 for task in tasks if task.instance}
+    assert {instance.sha256 for _, instance in library()} <= hashes
+
+
+def test_a_suite_of_ones_own(tmp_path: Path) -> None:
+    """Globs after ./ are relative to the file; what is not given has its default."""
+    write_instance(families()["am1"].generate(seed=3, n=2), tmp_path / "one.json")
+    text = HEAD + 'instances = ["./*.json", "tiny/h*.json", {family = "am1", seeds = [2, 4]}]\n'
+    section = read_suite(_write(tmp_path, text)).sections[0]
+    names = [load(source).name for source in section.sources]
+    tiny = ["tiny_handover", "tiny_handover_ramp", "tiny_horizon"]
+    assert names[:4] == ["am1_n2_seed3", *tiny]
+    assert [name.rpartition("_")[2] for name in names[4:]] == ["seed2", "seed3"]
+    assert section == Section("p", section.sources, ("svf",), 1, 60.0, None, 1, True, "policies")
+
+
+def test_a_file_that_two_globs_match_is_run_once(tmp_path: Path) -> None:
+    """The second match of the same file changes nothing."""
+    text = HEAD + 'instances = ["tiny/handover.json", "tiny/handover*.json"]\n'
+    assert len(read_suite(_write(tmp_path, text)).sections[0].sources) == 2
+
+
+def test_the_library_as_a_glob_holds_instances_only() -> None:
+    """Neither the schema nor the best-known values and their proofs are taken for instances."""
+    suite = read_suite("nightly")
+    names = [source.name for source in suite.sections[0].sources]
+    assert len(names) > 100
+    assert not [name for name in names if "schema" in name or "best_known" in name]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "summary: Field required"),
+        ('summary = "a"', "section: Field required"),
+        ("summary = ", "Invalid value"),
+        ('summary = "a"\nsection = 3', "section: "),
+        ('summary = "a"\nsection = [3]', "section 0: "),
+        (HEAD, "section 'p', instances: Field required"),
+        (HEAD + "instances = []", "section 'p', instances: "),
+        (HEAD + 'instances = ["nope/*"]', "section 'p', instances: 'nope/*' matches no file"),
+        (HEAD + 'instances = ["*.toml"]', "section 'p', instances: '*.toml' matches no file"),
+        (HEAD + 'instances = ["best_known.json"]', "'best_known.json' matches no file"),
+        (HEAD + "instances = [3]", "section 'p', instances.0: "),
+        (HEAD + 'instances = ["tiny/*.json"]\nmethod = []', "section 'p', method: unknown key"),
+        (HEAD + 'instances = ["tiny/*.json"]\ntime_limit = 0', "section 'p', time_limit: "),
+        (HEAD + 'instances = ["tiny/*.json"]\ntime_limit = nan', "section 'p', time_limit: "),
+        (HEAD + 'instances = ["tiny/*.json"]\ntime_limit = "6"', "section 'p', time_limit: "),
+        (HEAD + 'instances = ["tiny/*.json"]\nseeds = 0', "section 'p', seeds: "),
+        (HEAD + 'instances = ["tiny/*.json"]\nthreads = true', "section 'p', threads: "),
+        (HEAD + 'instances = ["tiny/*.json"]\nrole = "x"', "section 'p', role: "),
+        (HEAD + 'instances = [{family = "nope"}]', "instances: unknown family 'nope'"),
+        (HEAD + 'instances = [{family = "am1", sets = {}}]', "instances.0.sets: unknown key"),
+        (HEAD + 'instances = [{family = "am1", set = {k = 1}}]', "'am1' takes n, memory"),
+        (HEAD + 'instances = [{family = "am1", set = {n = "8"}}]', "family 'am1', n: "),
+        (HEAD + 'instances = [{family = "am1", set = {seed = 8}}]', "found 'seed'"),
+        (HEAD + 'instances = [{family = "am1", seeds = [2, 2]}]', "seeds of 'am1'"),
+        (HEAD + 'instances = [{family = "am1", seeds = [2]}]', "instances.0.seeds: "),
+        (HEAD.replace('["svf"]', '["svf", "svf"]') + 'instances = ["tiny/*.json"]', "'svf' stands"),
+        (HEAD + "instances = " + "[" * 5000 + "]" * 5000, "found too deep a nesting"),
+        (HEAD + "instances = " + "{a=" * 3000 + "1" + "}" * 3000, "found too deep a nesting"),
+        (HEAD + "instances = []\nseeds = " + "1" * 5000, "Exceeds the limit (4300 digits)"),
+        (HEAD + 'instances = ["tiny/*.json"]\ntime_limit = 1e10', "section 'p', time_limit: "),
+        (HEAD + 'instances = ["tiny/*.json"]\nmemory_limit = inf', "section 'p', memory_limit: "),
+        # 2^31 - 1 instances would take hours and all memory before the first run.
+        (
+            HEAD + 'instances = [{family = "am1", seeds = [0, 2147483647]}]',
+            "seeds of 'am1': expected at most 100000 draws, found 2147483647",
+        ),
+        (
+            HEAD + 'instances = [{family = "am1", set = {n = 1000000000}}]',
+            "family 'am1', n: expected 1 to 1000000, found 1000000000",
+        ),
+        (HEAD + 'instances = ["' + "x" * 2000 + '"]', "section 'p', instances: "),
+        (HEAD.replace('"p"', '"a b"') + 'instances = ["tiny/*.json"]', "name: "),
+    ],
+)
+def test_faults_are_one_line(tmp_path: Path, text: str, told: str) -> None:
+    """What is wrong with a file is said in one line with the section and the key."""
+    assert told in _refused(tmp_path, text)
+
+
+def test_a_million_runs_are_refused(tmp_path: Path) -> None:
+    """Instances, methods and seeds multiplied are counted before anything is drawn or read."""
+    # 60,000 instances of two methods with nine seeds: 1,080,000 runs.
+    text = HEAD.replace('["svf"]', '["svf", "a-random"]')
+    text += 'instances = [{family = "am1", seeds = [0, 60000]}]\nseeds = 9\n'
+    with pytest.raises(InputError, match="expected at most 1000000 runs at once, found 1080000"):
+        read_inputs([str(_write(tmp_path, text))], Wishes())
+    assert len(read_inputs([str(_write(tmp_path, text))], Wishes(seeds=1))) == 1
+
+
+def test_sections_have_names_of_their_own(tmp_path: Path) -> None:
+    """Two sections of one name could not be told apart in a table."""
+    section = 'instances = ["tiny/*.json"]\n'
+    twice = HEAD + section + HEAD.partition("\n")[2] + section
+    assert "section 'p', name: stands twice" in _refused(tmp_path, twice)
+
+
+def test_a_suite_that_is_not_there() -> None:
+    """An unknown name lists the suites; a file that cannot be read says why."""
+    with pytest.raises(SuiteError, match="unknown suite 'nope'"):
+        read_suite("nope")
+    with pytest.raises(SuiteError, match="No such file"):
+        read_suite("/nowhere/at_all.toml")
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    """A file that is not UTF-8 is one line as well."""
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b'summary = "\xff"')
+    with pytest.raises(SuiteError, match=r"mine\.toml: "):
+        read_suite(path)
+
+
+def test_an_instance_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
+    """A damaged file and one that is infeasible end as faults with their status, under the name."""
+    damaged = tmp_path / "damaged.json"
+    damaged.write_text("{")
+    loaded = load(file_source(damaged, "shown.json"))
+    assert loaded.instance is None
+    assert loaded.fault_status == "error"
+    assert loaded.fault.startswith("shown.json: expected JSON")
+    # The request needs 3 + 3 tokens of 5.
+    large = tmp_path / "large.json"
+    large.write_text(
+        '{"schema": "kvopt.instance/1", "name": "large", "memory": 5, '
+        '"requests": [{"id": 0, "arrival": 0, "prompt": 3, "output": 3}]}'
+    )
+    assert load(file_source(large)).fault_status == "infeasible"
+    gone = load(file_source(tmp_path / "gone.json", "gone.json"))
+    assert gone.fault == "gone.json: cannot be read: No such file or directory"
+
+
+def test_a_draw_that_the_family_refuses_is_a_fault() -> None:
+    """A parameter out of its range shows when the instance is drawn, and stops nothing."""
+    loaded = load(draw_source("am1", 0, {"n": 0}))
+    assert (loaded.instance, loaded.fault) == (None, "n: expected 1 to 1000000, found 0")
+
+
+def test_names_of_draws_tell_their_parameters() -> None:
+    """What a family does not write into the name is added to it, and nothing twice."""
+    assert load(draw_source("two-point", 3, {"upper": 70})).name == "two_point_n200_seed3_upper70"
+    assert load(draw_source("mcsf-trap", 0, {"memory": 144})).name == "mcsf_trap_144"
+    assert load(draw_source("am1", 5, {"n": 8})).name == "am1_n8_seed5"
+
+
+@pytest.mark.parametrize("key", [".".join("a" * 50_000), ".".join(['"a"'] * 20_000)])
+@pytest.mark.parametrize("frame", ["{} = 1\n", "[{}]\n", "x = {{{} = 1}}\n", '# "\n{} = 1\n'])
+def test_keys_of_many_parts_are_refused(key: str, frame: str, tmp_path: Path) -> None:
+    """They would take ``tomllib`` minutes; wherever they stand, strings and comments aside."""
+    assert "expected keys of at most 16 parts" in _refused(tmp_path, frame.format(key))
+
+
+def test_dots_that_separate_no_keys(tmp_path: Path) -> None:
+    """In strings of every kind, and in comments, there may be any number."""
+    dots = ".".join("a" * 100)
+    for text in (f'"{dots}"', f'"\\"{dots}"', f"'{dots}'", f'"""\n"{dots}"""', f"'''\n'{dots}'''"):
+        text = HEAD.replace('"a test"', f"{text}  # {dots}") + 'instances = ["tiny/handover.json"]'
+        assert len(read_suite(_write(tmp_path, text)).sections) == 1
+
+
+def test_long_files_are_refused(tmp_path: Path) -> None:
+    """No suite is longer than a megabyte, and no string without an end holds the reader up."""
+    assert "at most 1000000 bytes" in _refused(tmp_path, HEAD + "#" * 10**6)
+    _refused(tmp_path, '"\\' * 400_000)
+    _refused(tmp_path, '"""' + "\\" * 900_001)
+
+
+def test_a_byte_order_mark_is_taken(tmp_path: Path) -> None:
+    """Some editors write one; of JSON it is taken, too."""
+    text = "\ufeff" + HEAD + 'instances = ["tiny/handover.json"]\n'
+    assert len(read_suite(_write(tmp_path, text)).sections) == 1

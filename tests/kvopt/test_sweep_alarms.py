@@ -1,0 +1,155 @@
+"""What stored runs prove wrong, and rows that go out of the store and come back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kvopt.running.task import Finished, Record
+from kvopt.store import Store, StoreError
+from kvopt.store.export import ExportError, export_rows, read_rows
+from kvopt.sweeps.contradictions import Showing, alarms, showings
+
+RECORD = Record(
+    key="a" * 64,
+    instance="=HYPERLINK(\"x\"),'<b>'\n",
+    instance_sha256="b" * 64,
+    family="NA",
+    n=4,
+    memory=5,
+    known_optimum=None,
+    section="",
+    method="007",
+    seed=0,
+    time_limit=1.5,
+    memory_limit=None,
+    threads=1,
+    status="feasible",
+    ending="finished",
+    tel=2**62,
+    lower_bound=12,
+    relaxation=11.123456789012345,
+    incumbents=[(0.1, 2**62)],
+    versions={"python": "3.11.7"},
+    command=["evaluate.py", "a b"],
+)
+
+
+def _showing(method: str, tel: int | None, bound: int | None, **more: str) -> Showing:
+    given = {"instance_sha256": "one", "status": "feasible", "detail": ""} | more
+    return Showing(
+        key=method, instance="i", method=method, seed=0, tel=tel, lower_bound=bound, **given
+    )
+
+
+def test_a_bound_above_the_schedule_of_another_run() -> None:
+    """Two runs that exclude each other are named, both; those of two instances do not."""
+    (line,) = alarms([_showing("a", 12, 3), _showing("b", 20, 13), _showing("c", None, None)])
+    assert line == "b on i, seed 0: lower bound 13 exceeds the TEL 12 of a, seed 0"
+    assert alarms([_showing("a", 12, 3), _showing("b", 20, 13, instance_sha256="two")]) == []
+    assert alarms([_showing("a", 12, 3), _showing("b", 20, 12)]) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "kept", "keeps"),
+    [
+        ("vllm-v1", [[0, 1], [0]], True),
+        ("sglang-ratio(order=random)", None, False),
+        ("sglang-ratio(order=random)", [[0, 1], [0]], True),
+        ("svf", None, False),
+        ("file:own.py", None, False),
+        ("file:own.py", [[0, 1], [0]], True),
+    ],
+)
+def test_schedules_that_keep_tokens_may_beat_the_bound(
+    tmp_path: Path, method: str, kept: list[list[int]] | None, keeps: bool
+) -> None:
+    """Their problem is an easier one, so nothing is wrong; other schedules may not."""
+    store = Store(tmp_path / "runs.sqlite")
+    document = {"starts": [0, 0]} | ({"kept": kept} if kept else {})
+    store.put_all(
+        [
+            Finished(replace(RECORD, method=method, tel=12, lower_bound=3), schedule=document),
+            Finished(replace(RECORD, key="c" * 64, method="cpsat", tel=13, lower_bound=13)),
+        ]
+    )
+    runs = showings(store, None)
+    store.close()
+    assert [run.keeps_tokens for run in runs] == [keeps, False]
+    assert len(alarms(runs)) == (not keeps)
+
+
+def test_refused_and_contradicted_runs() -> None:
+    """Other errors are failures, not alarms."""
+    runs = [
+        _showing("a", None, None, status="refused", detail="at time 1"),
+        _showing("b", None, None, status="error", detail="contradicted: 3 > 2"),
+        _showing("c", None, None, status="error", detail="own.py:3: ZeroDivisionError"),
+    ]
+    assert [line.partition(" ")[0] for line in alarms(runs)] == ["a", "b"]
+
+
+def test_showings_are_what_the_store_holds(tmp_path: Path) -> None:
+    """All of them, or those of some keys."""
+    store = Store(tmp_path / "runs.sqlite")
+    store.put_all([Finished(RECORD), Finished(replace(RECORD, key="c" * 64, tel=None))])
+    assert [run.tel for run in showings(store, None)] == [2**62, None]
+    assert [run.key for run in showings(store, ["c" * 64, "d" * 64])] == ["c" * 64]
+    store.close()
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.PARQUET"])
+def test_rows_come_back_as_they_were(tmp_path: Path, name: str) -> None:
+    """Types, 62 bits, names that look like numbers, formulas or missing values, line breaks."""
+    store = Store(tmp_path / "runs.sqlite")
+    store.put_all([Finished(RECORD), Finished(replace(RECORD, key="c" * 64, tel=None, nodes=7))])
+    rows = store.rows()
+    store.close()
+    export_rows(rows, tmp_path / name)
+    pd.testing.assert_frame_equal(read_rows(tmp_path / name), rows)
+    pd.testing.assert_frame_equal(read_rows(tmp_path / "runs.sqlite"), rows)
+    assert rows["tel"].tolist()[0] == 2**62
+
+
+def test_an_empty_store_comes_back_empty(tmp_path: Path) -> None:
+    """No row is no error."""
+    store = Store(tmp_path / "runs.sqlite")
+    export_rows(store.rows(), tmp_path / "rows.csv")
+    store.close()
+    assert len(read_rows(tmp_path / "rows.csv")) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("rows.csv", b"a,b\n1,2\n", "expected a column key"),
+        ("rows.csv", b"\xff\xfe\x00", "rows.csv"),
+        ("rows.parquet", b"not parquet", "rows.parquet"),
+        ("rows.csv", None, "rows.csv"),
+        ("runs.sqlite", None, "there is no such store"),
+    ],
+)
+def test_what_is_no_file_of_rows(
+    tmp_path: Path, name: str, content: bytes | None, reason: str
+) -> None:
+    """One line that names the file."""
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises((ExportError, StoreError), match=reason):
+        read_rows(path)
+
+
+def test_an_export_is_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Where it cannot be written, what stood there before still does."""
+    store = Store(tmp_path / "runs.sqlite")
+    rows = store.rows()
+    store.close()
+    with pytest.raises(ExportError, match="No such file or directory"):
+        export_rows(rows, tmp_path / "missing" / "rows.csv")
+    with pytest.raises(ExportError, match="expected a name with"):
+        export_rows(rows, tmp_path / "rows.txt")
+    assert {path.name.partition("-")[0] for path in tmp_path.iterdir()} == {"runs.sqlite"}

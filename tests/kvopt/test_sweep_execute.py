@@ -1,0 +1,241 @@
+"""One run and its judgement: clocks, limits, what is trusted and what is not."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import kvopt.running.supervise
+from instances import Instance, Request, write_instance
+from kvopt.executors.local import LocalExecutor
+from kvopt.methods.fingerprint import fingerprint, versions
+from kvopt.methods.grammar import read_method
+from kvopt.running.execute import InterruptedRunError, execute
+from kvopt.running.job import Event
+from kvopt.running.task import Finished, Task
+from kvopt.running.verdict import Account
+from kvopt.store import Store
+from tests.kvopt.sweep_tools import Evaluate
+
+#: Optimum 2 + 4: request 1 starts at its arrival, when request 0 has left.
+INSTANCE = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
+KNOWN = Instance(
+    "known", 5, INSTANCE.requests, known_optimum=6, known_optimum_reason="one after the other"
+)
+
+
+def _task(method: str, instance: Instance = INSTANCE, **more: object) -> Task:
+    chosen = read_method(method)
+    return Task(
+        instance,
+        instance.name,
+        chosen.text,
+        code=fingerprint(chosen),
+        versions=versions(chosen),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _own(folder: Path, body: str, head: str = "") -> str:
+    path = folder / "own.py"
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    path.write_text(f"{head}\ndef solve(instance, report, seconds, seed, threads):\n{lines}\n")
+    return f"file:{path}"
+
+
+def _event(kind: str, **data: object) -> Event:
+    return Event(kind, 0.5, data)
+
+
+def test_a_policy(tmp_path: Path) -> None:
+    """A run leaves a checked schedule, the volume bound, both traces and the instance."""
+    finished = execute(_task("svf"))
+    record = finished.record
+    assert (record.status, record.ending, record.tel) == ("optimal", "finished", 6)
+    assert finished.schedule is not None
+    assert list(finished.schedule["starts"]) == [0, 3]
+    assert finished.schedule["provenance"]["code"] == record.code
+    store = Store(tmp_path / "runs.sqlite")
+    store.put(finished)
+    assert store.schedule(record.key)["tel"] == 6  # type: ignore[index]
+    assert store.instance(record.instance_sha256)["requests"][1]["arrival"] == 3  # type: ignore[index]
+    store.close()
+
+
+def test_the_trip_over_a_wire() -> None:
+    """What an engine on another machine sends back is what was found there."""
+    task = _task("svf")
+    assert Task.from_line(task.to_line()) == task
+    finished = execute(task)
+    again = Finished.from_line(finished.to_line())
+    assert again.record == finished.record
+    assert again.instance == finished.instance
+
+
+def test_an_engine_with_its_own_process() -> None:
+    """CP-SAT proves 6 through the same code as the command for one instance, with its version."""
+    record = execute(_task("cpsat", KNOWN, time_limit=30.0)).record
+    assert (record.status, record.tel, record.lower_bound) == ("optimal", 6, 6)
+
+
+def test_the_clock_starts_after_the_imports(tmp_path: Path) -> None:
+    """Three quarters of a second of imports are no part of a limit of half a second."""
+    method = _own(tmp_path, "return [0, 3]", "import time\ntime.sleep(0.75)")
+    record = execute(_task(method, time_limit=0.5)).record
+    assert (record.status, record.ending, record.tel) == ("feasible", "finished", 6)
+    assert record.start_seconds > 0.75
+    assert record.seconds < 0.5
+
+
+def test_imports_that_never_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have a limit too."""
+    monkeypatch.setattr(kvopt.running.supervise, "START_SECONDS", 1.0)
+    method = _own(tmp_path, "return [0, 3]", "import time\ntime.sleep(600)")
+    record = execute(_task(method)).record
+    assert (record.status, record.ending) == ("time_limit", "time_limit")
+    assert "imports took more than 1 s" in record.detail
+
+
+def test_what_was_sent_before_a_crash_is_kept(tmp_path: Path) -> None:
+    """A schedule that was checked stands; how the process ended stands beside it."""
+    method = _own(
+        tmp_path,
+        "report('schedule', starts=[0, 4])\nreport('bound', value=3, source='mine')\n"
+        "os.kill(os.getpid(), signal.SIGKILL)",
+        "import os, signal",
+    )
+    record = execute(_task(method)).record
+    assert (record.status, record.ending, record.tel) == ("feasible", "crashed", 7)
+    assert (record.lower_bound, record.bound_source) == (3, "mine")
+    assert "SIGKILL" in record.detail
+
+
+def test_an_exception_names_its_line(tmp_path: Path) -> None:
+    """An author finds the place."""
+    record = execute(_task(_own(tmp_path, "return 1 // 0"))).record
+    assert (record.status, record.ending) == ("error", "finished")
+    assert record.detail == "own.py:3: ZeroDivisionError: integer division or modulo by zero"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "detail"),
+    [
+        ("return [0, 3.0]", "error", "'float' object cannot be interpreted as an integer"),
+        ("return [0]", "refused", ""),
+        ("return [0, -3]", "refused", ""),
+        ("return [0, 10**30]", "refused", "64 bits"),
+        ("report('bound', value=10**30)", "error", "64 bits"),
+        ("report('bound', value=1, source='a\\0b\\nc')\nreturn [0, 3]", "feasible", ""),
+        ("report('dance')", "error", "takes schedule, bound and note"),
+        ("return None", "no_solution", ""),
+        ("import sys; sys.exit(3)", "error", "SystemExit"),
+        ("raise MemoryError", "memory_limit", "out of memory"),
+        ('print(\'{"kind": "bound"}\'); return [0, 3]', "feasible", ""),
+    ],
+)
+def test_what_a_method_may_send(tmp_path: Path, body: str, status: str, detail: str) -> None:
+    """Integers of 64 bits, one start a request; what it prints is not taken for an answer."""
+    record = execute(_task(_own(tmp_path, body))).record
+    assert record.status == status
+    assert detail in record.detail
+
+
+def test_integers_of_numpy_are_integers(tmp_path: Path) -> None:
+    """A method need not convert what it computed with arrays."""
+    body = "report('bound', value=np.int64(5))\nreturn np.array([0, 3])"
+    record = execute(_task(_own(tmp_path, body, "import numpy as np"))).record
+    assert (record.tel, record.lower_bound) == (6, 5)
+
+
+def test_threads_left_behind_keep_nobody_waiting(tmp_path: Path) -> None:
+    """The run ends when its method does."""
+    method = _own(
+        tmp_path,
+        "threading.Thread(target=time.sleep, args=(60,)).start()\n"
+        "multiprocessing.get_context('fork').Process(target=time.sleep, args=(60,)).start()\n"
+        "return [0, 3]",
+        "import multiprocessing, threading, time",
+    )
+    started = time.monotonic()
+    assert execute(_task(method)).record.tel == 6
+    assert time.monotonic() - started < 20
+
+
+def test_bounds_against_what_is_known() -> None:
+    """A bound above the known optimum, 6, is contradicted and withdrawn with its weaker ones."""
+    account = Account(KNOWN, "liar")
+    account.take(_event("bound", value=5, source="fine"))
+    account.take(_event("bound", value=7, source="too much"))
+    account.close()
+    assert account.status("finished") == "error"
+    assert (account.lower_bound, account.bounds) == (None, [])
+    assert account.detail()[0] == (
+        "contradicted: lower bound 7 (too much) exceeds the known_optimum that the instance's "
+        "file states, 6: one of the two is wrong"
+    )
+
+
+def test_optimal_is_counted_not_claimed() -> None:
+    """LB = UB in integers; a relaxation of NaN is none; a worse schedule is not the incumbent."""
+    account = Account(INSTANCE, "m")
+    account.take(_event("schedule", starts=[0, 3], found_by="m"))
+    account.take(_event("schedule", starts=[0, 9], found_by="m"))
+    account.take(_event("bound", value=5, source="m"))
+    account.take(_event("relaxation", value=float("nan")))
+    account.close()
+    assert (account.status("finished"), account.relaxation) == ("feasible", None)
+    account.take(_event("bound", value=6, source="m"))
+    assert account.status("time_limit") == "optimal"
+    assert account.incumbents == [(0.5, 6)]
+
+
+def test_a_fault_of_the_sweep_itself_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It costs one run, not the others."""
+    monkeypatch.setattr(Account, "take", lambda *_: 1 // 0)
+    record = execute(_task("svf")).record
+    assert record.status == "error"
+    assert "kvopt itself failed: " in record.detail
+    assert "ZeroDivisionError" in record.detail
+
+
+def test_stop_kills_the_run(tmp_path: Path) -> None:
+    """A caller that stops gets no row, and soon."""
+    stop = threading.Event()
+    threading.Timer(1.0, stop.set).start()
+    started = time.monotonic()
+    with pytest.raises(InterruptedRunError):
+        execute(_task(_own(tmp_path, "while True: pass")), stop)
+    assert time.monotonic() - started < 10
+
+
+def test_the_engine_stops_with_its_caller(tmp_path: Path) -> None:
+    """Closing the generator stops what runs, and starts nothing more."""
+    endless = _own(tmp_path, "while True: pass")
+    tasks = [_task("svf"), *(_task(endless, seed=seed) for seed in range(50))]
+    results = LocalExecutor(2).run(tasks)
+    assert next(results).record.method == "svf"
+    started = time.monotonic()
+    results.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - started < 10
+
+
+def test_the_lock_of_the_interpreter_saves_nobody(tmp_path: Path) -> None:
+    """A method stuck in C with the interpreter's lock dies with a parent that is killed."""
+    # re.match runs for ages on this pattern and never lets go of the lock.
+    method = _own(tmp_path, "re.match('(a+)+b', 'a' * 64)", "import re")
+    path = tmp_path / "pair.json"
+    write_instance(INSTANCE, path)
+    command = Evaluate([path, "--methods", method, "--store", tmp_path / "runs.sqlite"])
+    process = command.start()
+    deadline = time.monotonic() + 30
+    while not any("kvopt.running.child" in line for line in command.living()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    time.sleep(2)  # its imports
+    assert any("kvopt.running.child" in line for line in command.living())
+    process.kill()
+    process.communicate()
+    assert command.alive() == []

@@ -1,0 +1,127 @@
+"""A sweep that is killed, interrupted or shares its store loses nothing and does nothing twice."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import pandas as pd
+
+from kvopt.store.export import read_rows
+from tests.kvopt.sweep_tools import Evaluate, write_small
+
+KILLS = 20
+INSTANCES = 8
+#: Policies only: their results do not depend on how busy the machine is.
+METHODS = "svf,a-min with noise"
+#: What a run measures of itself, and when.
+_MEASURED = ["seconds", "start_seconds", "total_seconds", "peak_memory", "incumbents", "bounds"]
+_MEASURED += ["finished_utc", "command", "git_commit", "solver_seconds"]
+
+
+def _what_is_decided(rows: pd.DataFrame) -> list[dict[str, object]]:
+    return rows.drop(columns=_MEASURED).astype(object).where(rows.notna(), None).to_dict("records")
+
+
+def _check_file(store: Path) -> None:
+    with sqlite3.connect(store) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
+def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
+    """Resumed each time, it ends with the rows of an undisturbed sweep, each run only once."""
+    folder = tmp_path / "instances"
+    folder.mkdir()
+    write_small(folder, INSTANCES)
+    arguments = [folder, "--methods", METHODS, "--seeds", 2, "--jobs", 2]
+    whole, killed = tmp_path / "whole.sqlite", tmp_path / "killed.sqlite"
+    started = time.monotonic()
+    assert Evaluate([*arguments, "--store", whole]).run().returncode == 0
+    took = time.monotonic() - started
+
+    command = Evaluate([*arguments, "--store", killed])
+    moments = random.Random(5)
+    finished: dict[str, str] = {}
+    levels = set()
+    for _ in range(KILLS):
+        process = command.start()
+        # Some while it starts, most of them while runs are carried out and stored.
+        if moments.random() < 0.8:
+            assert process.stdout is not None
+            process.stdout.readline()
+        time.sleep(moments.uniform(0, took / 6))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        if killed.exists() and killed.stat().st_size:
+            _check_file(killed)
+            rows = read_rows(killed)
+            now = dict(zip(rows["key"], rows["finished_utc"], strict=True))
+            assert finished.items() <= now.items(), "a stored run was lost or run again"
+            finished = now
+            levels.add(len(now))
+    assert command.alive() == []
+    assert len(levels) > 2, "the kills did not come in the middle of the sweep"
+    result = command.run()
+    assert result.returncode == 0
+    assert f"{len(finished)} of them stored already" in result.stdout
+
+    expected, found = read_rows(whole), read_rows(killed)
+    # svf draws nothing and runs once, a-min with noise runs with both seeds.
+    assert len(expected) == 3 * INSTANCES
+    assert _what_is_decided(found) == _what_is_decided(expected)
+    _check_file(killed)
+
+
+def test_an_interrupt_stops_the_runs_and_keeps_the_rows(tmp_path: Path) -> None:
+    """Ctrl-C ends with 130 within seconds, says how to go on, and leaves no process behind."""
+    (path,) = write_small(tmp_path, 1)
+    slow = Path(__file__).parent / "bad_methods" / "ignores_its_limit.py"
+    store = tmp_path / "runs.sqlite"
+    command = Evaluate([path, "--methods", f"svf,file:{slow}", "--store", store])
+    process = command.start()
+    deadline = time.monotonic() + 30
+    while not (store.exists() and store.stat().st_size and len(read_rows(store))):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    asked = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert time.monotonic() - asked < 10
+    assert err.strip().endswith("the same command resumes")
+    assert "Traceback" not in err
+    assert command.alive() == []
+    assert list(read_rows(store)["method"]) == ["svf"]
+
+
+def test_engines_die_with_a_killed_sweep(tmp_path: Path, hard: Path) -> None:
+    """The engines that a run has started in processes of their own are gone as well."""
+    command = Evaluate([hard, "--methods", "auto", "--store", tmp_path / "runs.sqlite"])
+    process = command.start()
+    deadline = time.monotonic() + 60
+    while sum("kvopt.running.worker" in line for line in command.living()) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert command.alive() == []
+
+
+def test_two_sweeps_on_one_store(tmp_path: Path) -> None:
+    """Both end well, and every run is there once."""
+    folder = tmp_path / "instances"
+    folder.mkdir()
+    write_small(folder, 3)
+    store = tmp_path / "runs.sqlite"
+    commands = [Evaluate([folder, "--methods", "svf,mc-sf", "--store", store]) for _ in range(2)]
+    processes = [command.start() for command in commands]
+    for process in processes:
+        _, err = process.communicate(timeout=120)
+        assert (process.returncode, err) == (0, "")
+    rows = read_rows(store)
+    assert len(rows) == rows["key"].nunique() == 6
+    _check_file(store)

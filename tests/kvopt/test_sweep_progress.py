@@ -1,0 +1,84 @@
+"""What a sweep shows: a bar on a terminal, timed lines elsewhere, nothing when quiet."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+import kvopt.sweeps.progress
+from kvopt.running.task import Record
+from kvopt.sweeps.progress import counts, display
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def _record(status: str, seconds: float = 10.0) -> Record:
+    return Record(
+        key="0" * 64,
+        instance="[red]i",
+        instance_sha256="",
+        family="",
+        n=1,
+        memory=1,
+        known_optimum=None,
+        section="",
+        method="m",
+        seed=0,
+        time_limit=1.0,
+        memory_limit=None,
+        threads=1,
+        status=status,
+        ending="finished",
+        total_seconds=seconds,
+    )
+
+
+def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One when the time has come and one at the end, with counts and the rest: 8 · 10 s / 2."""
+    stream = io.StringIO()
+    shown = display(stream, total=10, jobs=2, quiet=False)
+    shown.advance(_record("optimal"))
+    assert stream.getvalue() == ""
+    monkeypatch.setattr(kvopt.sweeps.progress, "EVERY_SECONDS", 0.0)
+    shown.advance(_record("crashed"))
+    (line,) = stream.getvalue().splitlines()
+    assert "2/10" in line
+    assert "rest about  0:00:40" in line
+    assert line.endswith("1 optimal, 1 crashed")
+    monkeypatch.setattr(kvopt.sweeps.progress, "EVERY_SECONDS", 10.0)
+    shown.close()
+    assert len(stream.getvalue().splitlines()) == 1
+    shown.advance(_record("optimal"))
+    shown.close()
+    assert len(stream.getvalue().splitlines()) == 2
+
+
+def test_a_bar_on_a_terminal() -> None:
+    """It shows the counts per status and an estimate of the rest: 1 · 3600 s."""
+    stream = _Terminal()
+    shown = display(stream, total=2, jobs=1, quiet=False)
+    shown.advance(_record("feasible", 3600.0))
+    shown.close()
+    text = stream.getvalue()
+    assert "1/2" in text
+    assert "1:00:00" in text
+    assert "1 feasible" in text
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), _Terminal()])
+def test_quiet_is_silent(stream: io.StringIO) -> None:
+    """On a terminal too."""
+    shown = display(stream, total=2, jobs=1, quiet=True)
+    shown.advance(_record("feasible"))
+    shown.close()
+    assert stream.getvalue() == ""
+
+
+def test_the_most_frequent_status_first() -> None:
+    """Counts are read from the left."""
+    tally = kvopt.sweeps.progress.Counter(["error", "optimal", "optimal"])
+    assert counts(tally) == "2 optimal, 1 error"

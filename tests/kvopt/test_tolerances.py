@@ -1,0 +1,273 @@
+"""What MIP solvers say is believed while their tolerances stay below a token, and no further."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyomo.opt import SolverResults, TerminationCondition
+from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+
+from formulations.spec import read_formulation
+from formulations.windows import Windows
+from heuristics.simulator import run_policy
+from instances import Instance, Request
+from kvopt.engines import pyomo_solver
+from kvopt.engines.exact import warm_start_policies
+from kvopt.engines.prepared import prepare
+from kvopt.engines.pyomo_options import KNOWN, Known
+from kvopt.engines.size import exact_as_floats
+from kvopt.engines.tolerances import COVERED, Words, largest_activity
+from kvopt.running.job import Job, Report
+from schedules import check_schedule, make_schedule
+from tests.engine_batch import solve_batch
+from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instances
+
+MIPS = ("ilp", "ilp_sparse", "ilp_strong", "ilp_cliques", "ilp_xy")
+
+
+def _instance(memory: int, *rows: tuple[int, int, int]) -> Instance:
+    return Instance("rows", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
+
+
+#: HiGHS with these formulations proved 15 (truth 11), 14 (13) and 12 (11), or sent schedules that
+#: overflow.
+LARGE = {
+    "ilp-cliques": _instance(10**7, (0, 9999995, 5), (1, 9999999, 1), (1, 3333333, 1)),
+    "ilp-sparse": _instance(
+        10**8, (3, 49999998, 2), (0, 3297274, 3), (0, 33333329, 2),
+        (0, 50000001, 1), (3, 24999998, 1), (0, 99999998, 1),
+    ),
+    "ilp-xy": _instance(
+        10**7, (2, 9999997, 1), (0, 9999999, 1), (0, 4999998, 1), (0, 4999999, 1), (0, 3333330, 3)
+    ),
+}  # fmt: skip
+
+
+#: With growth look-ahead rows HiGHS proved 28 (truth 27), 26 (25), 22 (21) and 22 (21).
+LOOKED_AHEAD = (
+    _instance(18286, (0, 0, 5), (0, 9140, 4), (0, 9142, 3), (1, 9143, 6)),
+    _instance(47910, (0, 0, 4), (0, 23953, 6), (0, 23949, 5), (0, 23948, 5)),
+    _instance(25127, (0, 0, 5), (0, 12558, 4), (1, 12557, 3), (0, 12563, 5)),
+    _instance(11268, (0, 0, 5), (1, 5631, 3), (0, 5632, 5), (0, 5626, 4)),
+)
+
+
+def test_no_bound_above_the_optimum_with_look_ahead() -> None:
+    """Their cuts multiply errors that are far below a token in a row."""
+    names = ("ilp-cliques(groups=no,lookahead=9)", "ilp-cliques(lookahead=9)")
+    pairs = [(instance, name) for instance in LOOKED_AHEAD for name in names]
+    answers = solve_batch(pairs, seconds=20.0, poor_start=True)
+    for (instance, name), answer in zip(pairs, answers, strict=True):
+        assert answer.bound <= brute_force_optimum(instance) <= answer.tel, (instance, name)
+
+
+def test_no_bound_above_the_optimum_after_a_restart() -> None:
+    """With restarts each of these seeds makes HiGHS prove 25; the optimum is 24."""
+    instance = _instance(8, (0, 5, 1), (0, 3, 5), (0, 0, 5), (0, 6, 2))
+    assert brute_force_optimum(instance) == 24
+    for seed in (7, 9, 12, 14, 15, 918):
+        (answer,) = solve_batch([(instance, "ilp-xy")], seed=seed, poor_start=True)
+        assert (answer.tel, answer.bound) == (24, 24), seed
+
+
+def test_no_bound_above_the_optimum_with_many_tokens() -> None:
+    """Whatever the formulation, the bound stays at or below brute force, and schedules hold."""
+    names = [name.replace("_", "-") for name in MIPS]
+    pairs = [(instance, name) for instance in LARGE.values() for name in names]
+    for (instance, name), answer in zip(pairs, solve_batch(pairs), strict=True):
+        optimum = brute_force_optimum(instance)
+        assert answer.bound <= optimum <= answer.tel, (name, instance)
+
+
+def test_prices_that_prove_nothing_do_no_harm() -> None:
+    """M = 10^9: HiGHS' prices prove −2 here, which no certificate may state; the run goes on."""
+    instance = _instance(
+        10**9, (3, 138593550, 1), (3, 249999998, 1), (1, 499999995, 5), (1, 333333334, 2)
+    )
+    names = ("ilp", "ilp-sparse", "lp", "lp-sparse", "lp-cliques", "lp-bucketed")
+    # Every request can start when it arrives: 1 + 1 + 5 + 2.
+    for answer in solve_batch([(instance, name) for name in names], poor_start=True):
+        assert 0 <= answer.bound <= 9 <= answer.tel
+
+
+def test_rows_by_hand() -> None:
+    """Prompts 3 and 4, outputs 2 and 1, M = 9: R is 5 + 5 for ``ilp``.
+
+    At time 2 the first holds 5 if it started at 0 and 4 if at 1: only the larger one counts, with
+    the 5 of the second.  In ``ilp-sparse`` the balance of tokens at time 3 has the starts' 4 or
+    −6 and 5 or −6, so 6 + 6, the two token counts of up to M and 2 running: 12 + 18 + 2 = 32.
+    """
+    instance = _instance(9, (0, 3, 2), (0, 4, 1))
+    windows = Windows((0, 0), (2, 2), 4)
+    expected = {"ilp": 10, "ilp_sparse": 32}
+    for name, activity in expected.items():
+        model = importlib.import_module(f"formulations.mip.{name}").build_model(instance, windows)
+        form = LinearStandardFormCompiler().write(model, mixed_form=True)
+        assert largest_activity(form) == activity, name
+
+
+@given(instance=instances(max_requests=4, max_memory=9, max_arrival=3), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_no_schedule_has_a_larger_activity(instance: Instance, data: st.DataObject) -> None:
+    """In every MIP the terms of a row add up to at most R, in absolute value, at any schedule."""
+    starts = [data.draw(st.integers(int(r.arrival), 8)) for r in instance.requests]
+    if not check_schedule(instance, make_schedule(instance, starts, "drawn")).valid:
+        return
+    arrivals = tuple(int(request.arrival) for request in instance.requests)
+    latest = tuple(max(starts) for _ in starts)
+    horizon = max(starts) + max(request.output for request in instance.requests)
+    for name in MIPS:
+        module = importlib.import_module(f"formulations.mip.{name}")
+        model = module.build_model(instance, Windows(arrivals, latest, horizon))
+        module.set_starts(model, instance, starts)
+        form = LinearStandardFormCompiler().write(model, mixed_form=True)
+        values = [variable.value for variable in form.columns]
+        activity = largest_activity(form)
+        assert math.isfinite(activity), name
+        assert max(abs(form.A) @ values) <= activity, name
+
+
+def _told(
+    instance: Instance, activity: float, tolerance: float, starts: list[int]
+) -> list[tuple[str, Any]]:
+    """Return the events of words that hear a bound of 7, a schedule and an infeasible model."""
+    stream = io.StringIO()
+    report = Report(stream, time.monotonic())
+    words = Words(_job(instance, "ilp"), report, "engine", activity, tolerance)
+    words.bound(6.99999)
+    words.schedule(starts)
+    words.infeasible()
+    words.close()
+    return [
+        (event["kind"], event["data"])
+        for event in map(json.loads, stream.getvalue().split("\n")[:-1])
+    ]
+
+
+def _job(instance: Instance, formulation: str, solver: str = "pyomo", path: str = "") -> Job:
+    """Return a job whose warm start is the best policy's schedule."""
+    found = (run_policy(policy, instance) for policy in warm_start_policies())
+    best = min(found, key=lambda schedule: schedule.tel)
+    known, options = read_formulation(formulation)
+    return Job(
+        instance=instance,
+        solver=solver,
+        module=known.module,
+        relaxation=known.relaxation,
+        seconds=20.0,
+        threads=1,
+        seed=0,
+        warm_start=list(best.starts),
+        upper_bound=best.tel,
+        path=path,
+        options=options,
+    )
+
+
+def test_words_of_a_covered_solver_are_passed_on() -> None:
+    """R·δ = 1/4: the bound 7 counts, and a schedule that overflows is the parent's to refuse."""
+    instance = _instance(5, (0, 3, 1), (0, 3, 1))
+    told = _told(instance, COVERED / 1e-6, 1e-6, [0, 0])
+    assert [kind for kind, _ in told] == ["bound", "schedule", "error"]
+    assert told[0][1]["value"] == 7
+
+
+@pytest.mark.parametrize(
+    ("activity", "tolerance"), [(1e6, 1e-6), (math.inf, 1e-6), (1.0, math.inf)]
+)
+def test_words_of_others_are_notes(activity: float, tolerance: float) -> None:
+    """Beyond, a bound is not sent, a schedule that overflows is left out, and both are said."""
+    instance = _instance(5, (0, 3, 1), (0, 3, 1))
+    told = _told(instance, activity, tolerance, [0, 0])
+    assert [kind for kind, _ in told] == ["note", "note"]
+    assert "left out" in told[1][1]["text"]
+    # 4 tokens at time 1 and 4 at time 2: a schedule that holds is passed on.
+    assert "schedule" in [kind for kind, _ in _told(instance, activity, tolerance, [0, 1])]
+
+
+class _Engine:
+    """Stands in for a solver of Pyomo's: says optimal, with a bound below its schedule."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, Any] = {}
+
+    def available(self, exception_flag: bool) -> bool:
+        return not exception_flag
+
+    def solve(self, _: Any, **settings: Any) -> SolverResults:
+        self.asked = settings
+        results = SolverResults()
+        results.problem.lower_bound = 3.0
+        results.problem.upper_bound = 4.0
+        results.solver.termination_condition = TerminationCondition.optimal
+        return results
+
+
+@pytest.mark.parametrize(("name", "believed"), [("appsi_highs", True), ("ipopt", False)])
+def test_only_the_bound_of_a_known_solver_counts(
+    name: str, believed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gaps of a known solver are set to 0 and its own bound is taken; others prove nothing."""
+    engine = _Engine()
+    registered = {name: None}
+
+    class Factory(dict):  # type: ignore[type-arg]
+        def __call__(self, _: str) -> _Engine:
+            return engine
+
+    monkeypatch.setattr(pyo, "SolverFactory", Factory(registered))
+    stream = io.StringIO()
+    pyomo_solver.solve(
+        _job(_instance(5, (0, 3, 1), (0, 3, 1)), "ilp", name), Report(stream, time.monotonic())
+    )
+    events = [json.loads(line) for line in stream.getvalue().splitlines()]
+    bounds = [e["data"]["value"] for e in events if e["data"].get("source") == name]
+    assert bounds == ([3] if believed else [])
+    assert engine.asked["options"] == KNOWN.get(name, Known()).options
+    if believed:
+        assert set(engine.asked["options"].values()) == {0.0}
+
+
+def test_every_known_solver_has_a_gap_of_zero() -> None:
+    """No entry of the table leaves a solver's own gap in force."""
+    for name, known in KNOWN.items():
+        assert any("gap" in key.lower() or "relstop" in key for key in known.options), name
+        assert 0.0 in known.options.values(), name
+
+
+@pytest.mark.parametrize("solver", ["pyomo", "export"])
+def test_all_solvers_get_a_formulation_s_own_windows(solver: str, tmp_path: Path) -> None:
+    """Fixing by prices narrows the model whoever solves it; the file was that of ``ilp-strong``."""
+    instance = _instance(9, (0, 0, 4), (0, 2, 5), (1, 3, 3), (2, 0, 6), (0, 1, 2))
+    columns = []
+    for formulation in ("ilp-strong", "ilp-strong(fixing=yes)"):
+        job = _job(instance, formulation, solver, str(tmp_path / "model.lp"))
+        stream = io.StringIO()
+        if solver == "export":
+            # Imported here: with prices it loads an engine, as no other test of this file does.
+            export = importlib.import_module("kvopt.engines.export")
+            export.solve(job, Report(stream, time.monotonic()))
+            columns.append(json.loads(stream.getvalue().splitlines()[0])["data"]["columns"])
+        else:
+            prepared = prepare(job, Report(stream, time.monotonic()))
+            assert prepared is not None
+            columns.append(prepared.model.nvariables())
+    assert columns[1] < columns[0]
+
+
+def test_cp_sat_s_floating_point_bound_counts_while_it_is_exact() -> None:
+    """2^53 is 9.007·10^15: 9,000 starts of 10^12 sum to less, 10,000 to more."""
+    assert exact_as_floats([10**12] * 9_000)
+    assert not exact_as_floats([10**12] * 10_000)
+    assert float(2**53 + 1) == 2**53  # the first integer that is lost
