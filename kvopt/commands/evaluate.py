@@ -17,7 +17,7 @@ from instances.usage import Parser, UsageError, complain
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.terminal import summary
-from kvopt.executors.executor import ExecutorError
+from kvopt.executors.executor import Executor, ExecutorError
 from kvopt.masking import mask_text, own_command
 from kvopt.methods.grammar import MethodError, listing
 from kvopt.ranges import read_count, read_gigabytes, read_seconds

@@ -1,7 +1,7 @@
 """What the data of each kind of event must look like; nothing else comes through the pipe.
 
-The kinds are described in ``kvopt.running.job``.  An event comes from a process that may run anybody's code,
-so every field is checked before the parent looks at it.
+The kinds are described in ``kvopt.running.job``.  An event comes from a process that may run
+anybody's code, so every field is checked before the parent looks at it.
 """
 
 from __future__ import annotations

@@ -56,8 +56,9 @@ def test_events_arrive_in_order() -> None:
 @pytest.fixture
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder whose ``kvopt/running/worker.py`` stands in for the engine's process."""
-    package = tmp_path / "runs"
-    package.mkdir()
+    package = tmp_path / "kvopt" / "running"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").touch()
     (package / "__init__.py").touch()
     for beside in (kvopt.running.keeper, kvopt.running.kernel):
         shutil.copy(beside.__file__, package)
