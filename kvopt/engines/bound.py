@@ -9,8 +9,8 @@ import numpy as np
 from formulations.bounds.certificate import pattern_certificate, price_certificate
 from formulations.bounds.outcome import Bound
 from formulations.windows import start_windows
-from kvopt.engines.loading import load_formulation
-from kvopt.engines.size import too_large
+from kvopt.engines.parts.loading import load_formulation
+from kvopt.engines.parts.size import too_large
 from kvopt.running.job import Job, Report
 
 #: Share of the time kept back for the last exact evaluation of the prices.

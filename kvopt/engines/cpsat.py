@@ -8,8 +8,8 @@ from typing import Any
 import ortools
 from ortools.sat.python import cp_model
 
-from kvopt.engines.loading import load_formulation
-from kvopt.engines.size import exact_as_floats, too_large
+from kvopt.engines.parts.loading import load_formulation
+from kvopt.engines.parts.size import exact_as_floats, too_large
 from kvopt.running.job import Job, Report
 
 

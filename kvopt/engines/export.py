@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kvopt.engines.prepared import prepare
+from kvopt.engines.parts.prepared import prepare
 from kvopt.running.job import Job, Report
 
 

@@ -15,8 +15,8 @@ from formulations.bounds.clique_prices import certified_costs
 from formulations.bounds.prices import certify_prices
 from formulations.groups import WindowGroup
 from formulations.windows import Windows
-from kvopt.engines.prepared import prepare
-from kvopt.engines.tolerances import Words, largest_activity
+from kvopt.engines.parts.prepared import prepare
+from kvopt.engines.parts.tolerances import Words, largest_activity
 from kvopt.running.job import Job, Report
 
 #: From this many columns on, the relaxation is solved on its own first, by interior point: the

@@ -10,9 +10,9 @@ from pyomo.common.errors import ApplicationError
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
-from kvopt.engines.prepared import prepare
-from kvopt.engines.pyomo_options import KNOWN, UNKNOWN
-from kvopt.engines.tolerances import Words, largest_activity
+from kvopt.engines.parts.prepared import prepare
+from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN
+from kvopt.engines.parts.tolerances import Words, largest_activity
 from kvopt.running.job import Job, Report
 
 #: Share of the time left that the solver gets: what it found is handed over only at its end.

@@ -16,8 +16,8 @@ from formulations.groups import window_groups
 from formulations.patterns import searchable_states
 from formulations.search.layers import Pass, PatternPrices
 from formulations.windows import Windows, start_windows
-from kvopt.engines.loading import load_formulation
-from kvopt.engines.size import too_large
+from kvopt.engines.parts.loading import load_formulation
+from kvopt.engines.parts.size import too_large
 from kvopt.running.job import Job, Report
 
 #: Share of the time that the prices may take.

@@ -1,8 +1,8 @@
 """The process of one run: reads a task from standard input, sends events while its method works.
 
 The events are those of ``kvopt.running.job``, ``refused`` (``text``) for a schedule that the
-method's own process did not let pass, and ``certificate`` (``document``) for the proof of a bound.  After
-``ready`` the clock of the run starts; ``done`` comes last.
+method's own process did not let pass, and ``certificate`` (``document``) for the proof of a bound.
+After ``ready`` the clock of the run starts; ``done`` comes last.
 """
 
 from __future__ import annotations

@@ -23,10 +23,10 @@ from heuristics.simulator import run_policy
 from instances import Instance, Request
 from kvopt.engines import pyomo_solver
 from kvopt.engines.exact import warm_start_policies
-from kvopt.engines.prepared import prepare
-from kvopt.engines.pyomo_options import KNOWN, Known
-from kvopt.engines.size import exact_as_floats
-from kvopt.engines.tolerances import COVERED, Words, largest_activity
+from kvopt.engines.parts.prepared import prepare
+from kvopt.engines.parts.pyomo_options import KNOWN, Known
+from kvopt.engines.parts.size import exact_as_floats
+from kvopt.engines.parts.tolerances import COVERED, Words, largest_activity
 from kvopt.running.job import Job, Report
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch

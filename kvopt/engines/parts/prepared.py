@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulations.windows import Windows, start_windows
-from kvopt.engines.loading import load_formulation
-from kvopt.engines.size import too_large
+from kvopt.engines.parts.loading import load_formulation
+from kvopt.engines.parts.size import too_large
 from kvopt.running.job import Job, Report
 
 
