@@ -9,7 +9,7 @@ from functools import cache
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.running.row import Cost, faulty, finished
-from kvopt.running.supervise import supervise
+from kvopt.running.supervise import Listener, supervise
 from kvopt.running.task import Finished, Task
 from kvopt.running.telling import where_and_what
 
@@ -23,7 +23,9 @@ class InterruptedRunError(Exception):
     """The run was stopped by the caller; there is nothing to be stored."""
 
 
-def execute(task: Task, stop: threading.Event | None = None) -> Finished:
+def execute(
+    task: Task, stop: threading.Event | None = None, listen: Listener = lambda _: None
+) -> Finished:
     """Carry out a task and return its row; whatever goes wrong in the run is a row too.
 
     The method has ``task.time_limit`` seconds from the end of its imports.  Its process and all
@@ -34,6 +36,8 @@ def execute(task: Task, stop: threading.Event | None = None) -> Finished:
     ----------
     stop
         When it is set, the run is killed.
+    listen
+        Called with what is known so far, ten times a second and whenever something has come.
 
     Raises
     ------
@@ -42,7 +46,7 @@ def execute(task: Task, stop: threading.Event | None = None) -> Finished:
     """
     started = time.monotonic()
     try:
-        return _execute(task, stop or threading.Event(), started)
+        return _execute(task, stop or threading.Event(), listen, started)
     except InterruptedRunError:
         raise
     except Exception as error:
@@ -50,7 +54,7 @@ def execute(task: Task, stop: threading.Event | None = None) -> Finished:
         return faulty(task, f"kvopt itself failed: {where_and_what(error)}", "error", started)
 
 
-def _execute(task: Task, stop: threading.Event, started: float) -> Finished:
+def _execute(task: Task, stop: threading.Event, listen: Listener, started: float) -> Finished:
     if task.fault:
         return faulty(task, task.fault, task.fault_status, started)
     if task.code and (reason := difference(task)):
@@ -58,7 +62,7 @@ def _execute(task: Task, stop: threading.Event, started: float) -> Finished:
     if task.deadline is not None and started > task.deadline:
         return faulty(task, "the time limit was over before it began", "time_limit", started)
     try:
-        run = supervise(task, limit_of(task), kill_at=task.deadline, stop=stop)
+        run = supervise(task, limit_of(task), kill_at=task.deadline, stop=stop, listen=listen)
     except OSError as error:
         # The machine has no process or no memory left for it; the sweep goes on.
         return faulty(task, f"no process could be started: {error.strerror}", "error", started)

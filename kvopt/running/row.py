@@ -73,7 +73,17 @@ def finished(task: Task, account: Account, outcome: Outcome, cost: Cost) -> Fini
         bounds=account.bounds,
     )
     schedule = _schedule(task, account, record, status, origin)
-    return Finished(record, schedule, account.certificate, _instance(task))
+    return Finished(
+        record,
+        schedule,
+        account.certificate,
+        _instance(task),
+        notes=tuple(account.told()),
+        refused=tuple(account.refused),
+        contradictions=tuple(account.contradictions),
+        about_the_file=account.misstated or account.disputed,
+        formulation=account.chosen,
+    )
 
 
 def _of_task(task: Task) -> dict[str, Any]:

@@ -197,12 +197,28 @@ class Finished:
         None: the bound then rests on the engine's search.
     instance
         The instance's document, None where it could not be read.
+    notes
+        What a reader of the result should know, one line each; the record's ``detail`` is a cut of
+        it.  This and what follows is not stored.
+    refused
+        One line for every schedule that the checker refused.
+    contradictions
+        One line for every bound that cannot be true.
+    about_the_file
+        One line if the optimum that the instance's file states is contradicted, else empty.
+    formulation
+        With its options, where the method has left it to the size.
     """
 
     record: Record
     schedule: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     instance: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    contradictions: tuple[str, ...] = ()
+    about_the_file: str = ""
+    formulation: str = ""
 
     def to_line(self) -> str:
         """Return everything as one line of JSON, for engines on other machines."""
@@ -215,4 +231,6 @@ class Finished:
         record = fields_.pop("record")
         for trace in ("incumbents", "bounds"):
             record[trace] = [(seconds, value) for seconds, value in record[trace]]
+        for lines in ("notes", "refused", "contradictions"):
+            fields_[lines] = tuple(fields_[lines])
         return Finished(Record(**record), **fields_)
