@@ -30,7 +30,7 @@ def execute(
 
     The method has ``task.time_limit`` seconds from the end of its imports.  Its process and all
     that this has started are killed after :func:`limit_of`, or when together they hold more memory
-    than the limit.
+    than the limit.  Ctrl-C ends it too, and the row tells what it had found.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
     except OSError as error:
         # The machine has no process or no memory left for it; the sweep goes on.
         return faulty(task, f"no process could be started: {error.strerror}", "error", started)
-    if run.outcome.ending == "interrupted":
+    if run.outcome.ending == "interrupted" and stop.is_set():
         raise InterruptedRunError
     cost = Cost(run.start_seconds, run.seconds, started)
     return finished(task, run.account, run.outcome, cost)

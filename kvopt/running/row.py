@@ -15,6 +15,14 @@ from kvopt.running.verdict import Account
 from schedules import Status, make_schedule
 from schedules.files import schedule_document
 
+#: What a reader is told of a run that did not end by itself.
+_ENDINGS = {
+    "time_limit": "stopped at the time limit",
+    "memory_limit": "stopped at the memory limit",
+    "crashed": "the method's process died ({detail})",
+    "interrupted": "interrupted by the user",
+}
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -41,7 +49,7 @@ def faulty(task: Task, fault: str, status: str, started: float) -> Finished:
         detail=one_line(fault),
         total_seconds=round(total, 4),
     )
-    return Finished(record, instance=_instance(task))
+    return Finished(record, instance=_instance(task), notes=(record.detail,))
 
 
 def finished(task: Task, account: Account, outcome: Outcome, cost: Cost) -> Finished:
@@ -73,12 +81,15 @@ def finished(task: Task, account: Account, outcome: Outcome, cost: Cost) -> Fini
         bounds=account.bounds,
     )
     schedule = _schedule(task, account, record, status, origin)
+    notes = account.told()
+    if told := _ENDINGS.get(outcome.ending):
+        notes.append(told.format(detail=outcome.detail))
     return Finished(
         record,
         schedule,
         account.certificate,
         _instance(task),
-        notes=tuple(account.told()),
+        notes=tuple(notes),
         refused=tuple(account.refused),
         contradictions=tuple(account.contradictions),
         about_the_file=account.misstated or account.disputed,
