@@ -26,7 +26,7 @@ def faulty(task: Task, fault: str, status: str, started: float) -> Finished:
         detail=one_line(fault),
         total_seconds=round(total, 4),
     )
-    return Finished(record, instance=_instance(task))
+    return Finished(record, instance=_instance(task), standing=status, notes=(record.detail,))
 
 
 def finished(task: Task, run: Supervised, started: float) -> Finished:
@@ -66,6 +66,7 @@ def finished(task: Task, run: Supervised, started: float) -> Finished:
         contradictions=tuple(state.contradictions),
         about_the_file=state.about_the_file,
         formulation=state.chosen,
+        model=state.model,
         expected_starts=None if state.expected_starts is None else state.expected_starts.tolist(),
     )
 
@@ -112,16 +113,16 @@ def _schedule(
         task.method,
         # None where the bound is not about this schedule.
         lower_bound=None if found.keeps_tokens else state.lower_bound,
-        status="optimal" if state.status() == "optimal" else "feasible",
+        status="optimal" if state.standing() == "optimal" else "feasible",
         attempts=found.attempts,
         kept=found.kept,
         provenance=origin
         | {
-            "solver": state.solver,
-            "formulation": state.chosen,
+            "solver": state.solver or None,
+            "formulation": state.chosen or None,
             "outcome": state.engine_outcome or state.ending,
             "nodes": state.nodes,
-            "model": state.model,
+            "model": state.model or None,
             "found_by": state.found_by,
             "bound_source": state.bound_source,
             "relaxation": state.relaxation,
@@ -131,6 +132,7 @@ def _schedule(
             "seed": task.seed,
             "threads": task.threads,
             "time_limit_seconds": task.time_limit,
+            "limit_kind": "wall clock",
             "seconds": record.seconds,
             "peak_memory_mb": round(record.peak_memory / 1e6),
         },

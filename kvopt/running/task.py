@@ -236,6 +236,7 @@ class Finished:
     about_the_file: str = ""
     formulation: str = ""
     expected_starts: list[float] | None = None
+    model: dict[str, Any] = field(default_factory=dict)
 
     def to_line(self) -> str:
         """Return everything as one line of JSON, for engines on other machines."""
