@@ -10,7 +10,8 @@ from instances.files import instance_document
 from instances.telling import one_line
 from kvopt.running.process import Outcome
 from kvopt.running.provenance import provenance
-from kvopt.running.task import Finished, Record, Task
+from kvopt.running.record import Record
+from kvopt.running.task import Finished, Task
 from kvopt.running.verdict import Account
 from schedules import Status, make_schedule
 from schedules.files import schedule_document
@@ -62,6 +63,10 @@ def finished(task: Task, account: Account, outcome: Outcome, cost: Cost) -> Fini
         found_by=account.found_by,
         bound_source=one_line(account.bound_source),
         relaxation=account.relaxation,
+        root_bound=account.root_bound,
+        model_columns=account.model.get("columns"),
+        model_rows=account.model.get("rows"),
+        model_entries=account.model.get("entries"),
         seconds=round(cost.seconds, 4),
         solver_seconds=account.solver_seconds,
         start_seconds=round(cost.start_seconds, 4),

@@ -44,6 +44,8 @@ class Account:
         Formulation with options, where the method has left it to the size.
     model
         Columns, rows and entries of the model, and the second in which it stood.
+    root_bound
+        The first bound that came from prices.
     incumbents, bounds
         Pairs (seconds since the end of the imports, value in rounds); a schedule that keeps tokens
         is no incumbent.
@@ -57,6 +59,7 @@ class Account:
     found_by: str = ""
     lower_bound: int | None = None
     bound_source: str = ""
+    root_bound: int | None = None
     relaxation: float | None = None
     solver: str = ""
     solver_seconds: float | None = None
@@ -133,6 +136,7 @@ class Account:
         if self.contradictions or self.disputed:
             # Nor is any of the weaker ones before it to be trusted.
             self.lower_bound, self.bound_source, self.bounds = None, "", []
+            self.root_bound = None
 
     @property
     def upper_bound(self) -> int | None:
@@ -222,6 +226,8 @@ class Account:
         elif value > (self.lower_bound or 0):
             self.lower_bound = value
             self.bound_source = data["source"]
+            if self.root_bound is None and self.bound_source.startswith("prices"):
+                self.root_bound = value
             _trace(self.bounds, seconds, value)
         elif value == self.lower_bound:
             # Proved once more, by the engine's own search.
