@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from formulations.choice import default_formulation
-from formulations.spec import format_formulation, read_formulation
+from formulations.spec import bound_only, format_formulation, read_formulation
 from formulations.windows import start_windows
 from instances import Instance
 from kvopt.engines.exact import start_progress
@@ -38,6 +38,7 @@ def write_model(
     formulation, switches = read_formulation(name)
     if formulation.kind != "mip":
         raise NotWrittenError(f"--write-model: {formulation.name!r} is not a MIP formulation")
+    relaxation, own = bound_only(formulation, switches)
     progress = start_progress(instance, deadline, lambda *_: None)
     assert progress.schedule is not None
     events: list[Event] = []
@@ -45,7 +46,7 @@ def write_model(
         instance=instance,
         solver="export",
         module=formulation.module,
-        relaxation=formulation.relaxation,
+        relaxation=relaxation,
         seconds=max(deadline - time.monotonic(), 0.1),
         threads=1,
         seed=options.seed,
@@ -53,7 +54,7 @@ def write_model(
         upper_bound=progress.schedule.tel,
         memory_limit=options.memory_limit,
         path=str(Path(options.write_model).absolute()),
-        options=switches,
+        options=own,
     )
     outcome = run_job(job, events.append)
     by_kind = {event.kind: event.data for event in events}

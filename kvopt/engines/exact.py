@@ -11,7 +11,7 @@ import numpy as np
 
 from formulations.bounds.volume import volume_bound
 from formulations.registry import Formulation
-from formulations.spec import Options, format_formulation
+from formulations.spec import Options, bound_only, format_formulation
 from heuristics.policy import ListPolicy
 from heuristics.registry import policies
 from heuristics.simulator import run_in_order, run_policy
@@ -184,6 +184,7 @@ def solve_exactly(
     if progress.schedule is None or (progress.closed and not prove_anyway):
         return progress, None
     method = format_formulation(formulation, options)
+    relaxation, own = bound_only(formulation, options)
 
     def on_event(event: Event) -> None:
         on_progress(progress, take_event(progress, event, solver, method))
@@ -192,14 +193,14 @@ def solve_exactly(
         instance=instance,
         solver=solver,
         module=formulation.module,
-        relaxation=formulation.relaxation,
+        relaxation=relaxation,
         seconds=max(deadline - time.monotonic(), 0.0),
         threads=threads,
         seed=seed,
         warm_start=list(progress.schedule.starts),
         upper_bound=progress.schedule.tel,
         memory_limit=memory_limit,
-        options=options,
+        options=own,
     )
     outcome = run_job(job, on_event, idle=lambda: on_progress(progress, False))
     if outcome.ending != "finished":
