@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from formulations.registry import Formulation, Option, formulations
+from formulations.registry import RELAXED, Formulation, Option, formulations
 
 _SPEC = re.compile(r"\s*([A-Za-z0-9_.+-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _SWITCH = {"yes": True, "no": False}
@@ -59,6 +59,33 @@ def format_formulation(formulation: Formulation, values: Mapping[str, bool | int
     changed = changed_options(formulation, values)
     inside = ",".join(f"{name}={_shown(value)}" for name, value in changed.items())
     return f"{formulation.name}({inside})" if inside else formulation.name
+
+
+def bound_only(formulation: Formulation, options: Options) -> tuple[bool, Options]:
+    """Return whether only a bound is asked for, and the options that the model itself takes."""
+    own = {name: value for name, value in options.items() if name != RELAXED.name}
+    return formulation.relaxation or len(own) < len(options), own
+
+
+def switched(formulation: Formulation) -> list[str]:
+    """Return the formulation and, for each of its own switches, the formulation with it turned.
+
+    A number that is 0 where it is off is turned to 2.  Of an integer program each comes a second
+    time with its LP relaxation only.
+    """
+    turned: list[Options] = [{}]
+    for option in formulation.options:
+        if option == RELAXED:
+            continue
+        if isinstance(option.default, bool):
+            turned.append({option.name: not option.default})
+        elif option.default == 0:
+            turned.append({option.name: 2})
+    texts = [format_formulation(formulation, options) for options in turned]
+    if RELAXED in formulation.options:
+        relaxed = {RELAXED.name: True}
+        texts += [format_formulation(formulation, options | relaxed) for options in turned]
+    return texts
 
 
 def describe_option(option: Option) -> str:

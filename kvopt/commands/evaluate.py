@@ -21,11 +21,11 @@ from kvopt.executors.executor import Executor, ExecutorError
 from kvopt.masking import mask_text, own_command
 from kvopt.methods.grammar import MethodError, listing
 from kvopt.ranges import read_count, read_gigabytes, read_seconds
+from kvopt.running.record import FAILED
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.store.files import store_files
-from kvopt.store.store import FAILED
 from kvopt.suites import Section, SuiteError, read_suite, suites
 from kvopt.sweeps.contradictions import alarms, showings
 from kvopt.sweeps.inputs import DEFAULT_METHOD, InputError, Wishes, input_files, read_inputs

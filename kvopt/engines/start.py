@@ -11,7 +11,7 @@ import numpy as np
 from formulations.bounds.volume import volume_bound
 from formulations.choice import default_formulation
 from formulations.registry import Formulation
-from formulations.spec import Options, format_formulation, read_formulation
+from formulations.spec import Options, bound_only, format_formulation, read_formulation
 from formulations.windows import start_windows
 from heuristics.policy import ListPolicy
 from heuristics.registry import policies
@@ -53,6 +53,7 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
             return
         starts = list(schedule.starts)
     formulation, options = _formulation(method, instance)
+    relaxation, own = bound_only(formulation, options) if formulation else (False, {})
     shown = format_formulation(formulation, options) if formulation else ""
     if shown and not method.formulation:
         report.chosen(shown)
@@ -60,14 +61,14 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
         instance=instance,
         solver=method.solver,
         module=formulation.module if formulation else "",
-        relaxation=formulation is not None and formulation.relaxation,
+        relaxation=relaxation,
         deadline=deadline,
         threads=task.threads,
         seed=task.seed,
         warm_start=starts,
         upper_bound=_tel(instance, starts),
         memory_limit=task.memory_limit,
-        options=options,
+        options=own,
         model_file=task.model_file,
     )
     found_by = _FOUND_BY.get(method.solver) or f"{method.solver} {shown}".strip()

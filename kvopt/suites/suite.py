@@ -23,6 +23,7 @@ from pydantic import (
     ValidationError,
 )
 
+from formulations.spec import read_formulation, switched
 from instances import Instance
 from instances.families import families
 from instances.families.build import check_ranges
@@ -52,6 +53,8 @@ _STRING_OR_COMMENT = re.compile(
 )
 #: What never stands within a key, of which strings and comments have been taken out.
 _NO_KEY = re.compile(r"[^\w \t.-]")
+#: How an entry begins that stands for a formulation and, one by one, its switches turned.
+SWITCHES = "switches of "
 #: Most instances that one entry of a suite draws.
 MAX_DRAWS = 100_000
 
@@ -111,7 +114,9 @@ class Section:
         The instances, unread and in a fixed order; see :func:`kvopt.suites.sources.load`.
     methods
         Texts as in ``svf``, ``alpha-beta(alpha=0.2,beta=0.1)``, ``highs:ilp-strong``, ``cpsat``,
-        ``bound:bound-lp``, ``auto``, ``a-min with interval(1,1000)``.
+        ``bound:bound-lp``, ``auto``, ``a-min with interval(1,1000)``.  In the file an entry
+        ``switches of SOLVER:FORMULATION`` stands for all that
+        :func:`formulations.spec.switched` returns.
     seeds
         Number of seeds, 0..seeds − 1, for methods or predictions that draw.
     time_limit
@@ -206,7 +211,11 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 def _section(path: Path, section: _Section) -> Section:
-    twice = _stands_twice(section.methods)
+    try:
+        methods = tuple(text for entry in section.methods for text in _methods(entry))
+    except ValueError as error:
+        raise SuiteError(f"{path}: section {section.name!r}, methods: {error}") from None
+    twice = _stands_twice(methods)
     if twice is not None:
         raise SuiteError(f"{path}: section {section.name!r}, methods: {twice!r} stands twice")
     sources: dict[str, Source] = {}
@@ -221,7 +230,7 @@ def _section(path: Path, section: _Section) -> Section:
     return Section(
         name=section.name,
         sources=tuple(sources.values()),
-        methods=tuple(section.methods),
+        methods=methods,
         seeds=section.seeds,
         time_limit=section.time_limit,
         memory_limit=section.memory_limit,
@@ -229,6 +238,17 @@ def _section(path: Path, section: _Section) -> Section:
         reproducible=section.reproducible,
         role=section.role,
     )
+
+
+def _methods(entry: str) -> list[str]:
+    """Return the methods of an entry: itself, or a formulation with its switches one by one."""
+    if not entry.startswith(SWITCHES):
+        return [entry]
+    solver, _, name = entry.removeprefix(SWITCHES).partition(":")
+    formulation, options = read_formulation(name)
+    if options:
+        raise ValueError(f"expected {SWITCHES}SOLVER:FORMULATION without options, found {entry!r}")
+    return [f"{solver}:{each}" for each in switched(formulation)]
 
 
 def _files(path: Path, pattern: str) -> Iterator[Source]:
