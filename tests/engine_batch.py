@@ -13,14 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from formulations.spec import read_formulation
 from heuristics.simulator import run_policy
 from instances import Instance
 from kvopt.engines.exact import warm_start_policies
+from kvopt.methods.engines import engines
+from kvopt.methods.grammar import read_formulation
 from kvopt.running.job import Job, Report
 from schedules import Schedule, check_schedule, make_schedule
 
-_SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
+_SOLVERS = {each.solves: name for name, each in engines().items() if each.default}
 _ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from formulations.bounds.volume import volume_bound
 from heuristics.policy import ListPolicy
-from heuristics.registry import policies
 from instances import Instance
 from kvopt.executors.local import LocalExecutor
-from kvopt.methods.policy import read_policy_call
+from kvopt.methods.grammar import every_policy
 from kvopt.running.stated_optimum import dispute
 from kvopt.running.task import Finished, Task
 from schedules import make_schedule
@@ -70,18 +69,21 @@ def policies_table(
     jobs
         Policies that run side by side.
     """
-    names = sorted(policies(), key=lambda name: not isinstance(policies()[name], ListPolicy))
+    methods = sorted(
+        every_policy(prediction),
+        key=lambda method: not (method.call and isinstance(method.call.policy, ListPolicy)),
+    )
     tasks = [
         Task(
             instance=instance,
             name=instance.name,
-            method=read_policy_call(name, prediction).method,
+            method=method.text,
             seed=seed,
             time_limit=max(deadline - time.monotonic(), 0.1),
             memory_limit=memory_limit,
             deadline=deadline,
         )
-        for name in names
+        for method in methods
     ]
     rows = [_row(instance, finished) for finished in LocalExecutor(jobs).run(tasks)]
     upper = [row.tel for row in rows if row.accepted and not row.keeps_tokens]

@@ -7,11 +7,12 @@ import time
 from pathlib import Path
 
 from formulations.choice import default_formulation
-from formulations.spec import format_formulation, read_formulation
 from formulations.windows import start_windows
 from instances import Instance
 from kvopt.engines.exact import start_progress
-from kvopt.methods.grammar import Method
+from kvopt.methods.engines import engine_of
+from kvopt.methods.grammar import Method, read_formulation
+from kvopt.methods.options import format_formulation
 from kvopt.running.job import Event, Job
 from kvopt.running.process import run_job
 
@@ -31,8 +32,9 @@ def write_model(
         If the method has no MIP, or the model is too large or not built by the deadline.
     """
     name = method.formulation
-    if not name and method.kind == "engine":
-        name = default_formulation(method.solver, instance, start_windows(instance))
+    kind = engine_of(method.solver).solves if method.kind == "engine" else None
+    if not name and kind is not None:
+        name = default_formulation(kind, instance, start_windows(instance))
     if not name:
         raise NotWrittenError(f"--write-model: {method.text!r} has no model")
     formulation, switches = read_formulation(name)

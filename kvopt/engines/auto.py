@@ -1,4 +1,4 @@
-"""``--solver auto``: bound, schedule and exact engine side by side, chosen by size."""
+"""Bound, local search and exact engine side by side, chosen by size (the default)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from formulations.registry import formulations
 from formulations.windows import Windows, start_windows
 from instances import Instance
 from kvopt.engines.exact import ENDINGS, Listener, Progress, start_progress, take_event
+from kvopt.methods.engines import default_engine
 from kvopt.running.job import Event, Job
 from kvopt.running.process import Outcome
 from kvopt.running.team import Stop, run_team
+
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": None, "named": True}
 
 #: Requests up to which the exact search has a chance to finish.
 EXACT_UP_TO = 30
@@ -25,8 +29,6 @@ PATTERN_WORK_UP_TO = 40_000_000
 #: Share of the time after which a better order found by a relaxation no longer restarts the
 #: local search.
 RESTART_UNTIL = 0.6
-
-_SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
 
 
 def solve_auto(
@@ -86,7 +88,7 @@ def solve_auto(
             if progress.closed:
                 return []
             if next_name := following.pop(name, None):
-                return [job(_SOLVERS[formulations()[next_name].kind], next_name)]
+                return [job(_solver(next_name), next_name)]
             small = len(instance) <= REPAIR_UP_TO
             return [job("repair") if small else job("improve", more_seed=1)]
         return []
@@ -94,7 +96,7 @@ def solve_auto(
     first, *more = chosen_formulations(instance, start_windows(instance, progress.schedule.tel))
     following = dict(pairwise([first, *more]))
     outcomes = run_team(
-        [job(_SOLVERS[formulations()[first].kind], first), job("improve")],
+        [job(_solver(first), first), job("improve")],
         listen,
         deadline=deadline,
         finished=lambda: progress.closed,
@@ -106,6 +108,10 @@ def solve_auto(
             if note not in progress.notes:
                 progress.notes.append(note)
     return progress, max(outcomes, key=lambda outcome: outcome.peak_memory, default=None)
+
+
+def _solver(formulation: str) -> str:
+    return default_engine(formulations()[formulation].kind).name
 
 
 def chosen_formulations(instance: Instance, windows: Windows) -> list[str]:

@@ -11,11 +11,12 @@ import numpy as np
 
 from formulations.bounds.volume import volume_bound
 from formulations.registry import Formulation
-from formulations.spec import Options, format_formulation
 from heuristics.policy import ListPolicy
 from heuristics.registry import policies
 from heuristics.simulator import run_in_order, run_policy
 from instances import Instance
+from kvopt.methods.engines import proofs
+from kvopt.methods.options import Options, format_formulation
 from kvopt.running.job import Event, Job
 from kvopt.running.process import Outcome, run_job
 from kvopt.running.stated_optimum import dispute
@@ -31,7 +32,7 @@ class UnavailableSolverError(Exception):
 
 
 #: The source of a bound that is the engine's own search, as the engines say it.
-OWN_SEARCH = {"highs": "HiGHS", "cpsat": "CP-SAT", "search": "search"}
+OWN_SEARCH = proofs()
 
 
 @dataclass
@@ -149,7 +150,7 @@ Listener = Callable[[Progress, bool], None]
 def solve_exactly(
     instance: Instance,
     solver: str,
-    formulation: Formulation,
+    formulation: Formulation | None,
     *,
     deadline: float,
     threads: int,
@@ -164,7 +165,9 @@ def solve_exactly(
     Parameters
     ----------
     solver
-        ``highs``, ``cpsat`` or a name of Pyomo's ``SolverFactory``.
+        An engine's name or one of Pyomo's ``SolverFactory``.
+    formulation
+        None for an engine that takes none; it proves nothing.
     deadline
         On the clock of ``time.monotonic``, seconds.
     memory_limit
@@ -181,9 +184,10 @@ def solve_exactly(
     """
     options = options or {}
     progress = start_progress(instance, deadline, on_progress)
+    prove_anyway = prove_anyway and formulation is not None
     if progress.schedule is None or (progress.closed and not prove_anyway):
         return progress, None
-    method = format_formulation(formulation, options)
+    method = format_formulation(formulation, options) if formulation else ""
 
     def on_event(event: Event) -> None:
         on_progress(progress, take_event(progress, event, solver, method))
@@ -191,8 +195,8 @@ def solve_exactly(
     job = Job(
         instance=instance,
         solver=solver,
-        module=formulation.module,
-        relaxation=formulation.relaxation,
+        module=formulation.module if formulation else "",
+        relaxation=bool(formulation and formulation.relaxation),
         seconds=max(deadline - time.monotonic(), 0.0),
         threads=threads,
         seed=seed,

@@ -7,6 +7,9 @@ from pathlib import Path
 from kvopt.engines.parts.prepared import prepare
 from kvopt.running.job import Job, Report
 
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "mip", "named": False}
+
 
 def solve(job: Job, report: Report) -> None:
     """Write the model to ``job.path``, in the format of its suffix (.mps or .lp)."""

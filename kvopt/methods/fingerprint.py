@@ -17,27 +17,28 @@ from functools import cache
 from pathlib import Path
 
 import heuristics.policies
-from formulations.registry import formulations
-from formulations.spec import read_formulation
+from formulations.registry import Kind, formulations
 from heuristics.policy import AdvisedPolicy
 from heuristics.registry import policies
 from kvopt.engines.exact import warm_start_policies
-from kvopt.methods.grammar import SOLVERS, Method
+from kvopt.methods.engines import default_engine, engine_of, engines
+from kvopt.methods.grammar import Method, read_formulation
 from kvopt.methods.sources import foreign, import_closure, module_file, reachable, read_source
-from kvopt.running.worker import OWN_SOLVERS
 
 __all__ = ["fingerprint", "import_closure", "versions"]
 
 #: Libraries whose version changes no schedule and no bound.
 _BESIDE = {"psutil", "pydantic", "matplotlib"}
-_PYOMO = "kvopt.engines.pyomo_solver"
-#: Call and judge every method.  Their own lines count, not what they import for other methods.
+#: Call, bound and judge every method.  Their own lines count, not what they import for other methods.
 _AROUND = (
     "kvopt.running.child",
     "kvopt.methods.own",
     "kvopt.running.verdict",
     "kvopt.methods.policy",
+    "formulations.bounds.volume",
 )
+#: Run every policy.
+_SIMULATION = ("heuristics.simulator", "heuristics.predictions")
 
 
 def fingerprint(method: Method) -> str:
@@ -74,26 +75,30 @@ def _files(method: Method) -> dict[str, Path]:
 def _reached(method: Method) -> dict[str, Path]:
     if method.kind == "file":
         assert method.path is not None
+        source = read_source(method.path)
+        # What defines a policy is run by the simulator, which it need not import.
+        more = _SIMULATION if "POLICY" in source.names else ()
         own = {"": method.path}
-        return own | reachable(read_source(method.path).imports, method.folder)
+        return own | reachable([*source.imports, *more], method.folder)
     if method.kind == "policy":
         return reachable(_policy_modules_of(method))
     modules = ["kvopt.engines.exact", "kvopt.running.worker", *_warm_starts()]
     if method.kind == "auto":
         modules += ["kvopt.engines.auto", *_named_in("kvopt.engines.auto")]
+        modules += [default_engine(kind).module for kind in _kinds_in("kvopt.engines.auto")]
     else:
-        modules.append(OWN_SOLVERS.get(method.solver, _PYOMO))
+        engine = engine_of(method.solver)
+        modules.append(engine.module)
         if method.formulation:
             modules.append(read_formulation(method.formulation)[0].module)
-        else:
-            modules += ["formulations.choice", *_choices(method.solver)]
+        elif engine.solves is not None:
+            modules += ["formulations.choice", *_choices(engine.solves)]
     return reachable(modules)
 
 
-def _choices(solver: str) -> Iterable[str]:
-    """Return the modules of the formulations that a solver may be given by size."""
+def _choices(kind: Kind) -> Iterable[str]:
+    """Return the modules of the formulations of a kind that may be chosen by size."""
     named = _named_in("formulations.choice")
-    kind = SOLVERS.get(solver, "mip")
     known = (each for each in formulations().values() if each.kind == kind)
     return [each.module for each in known if each.module in named]
 
@@ -101,7 +106,7 @@ def _choices(solver: str) -> Iterable[str]:
 def _policy_modules_of(method: Method) -> list[str]:
     assert method.call is not None
     policy = method.call.policy
-    modules = [_policy_module(policy.name), "heuristics.simulator", "heuristics.predictions"]
+    modules = [_policy_module(policy.name), *_SIMULATION]
     if isinstance(policy, AdvisedPolicy):
         modules += [
             "kvopt.running.worker",
@@ -112,16 +117,25 @@ def _policy_modules_of(method: Method) -> list[str]:
 
 
 def _named_in(module: str) -> list[str]:
-    """Return the modules of the solvers, formulations and policies that a module names."""
-    path = module_file(module)
-    assert path is not None
-    # A name may stand with options: name(option=value).
-    words = {word.partition("(")[0] for word in read_source(path).words}
+    """Return the modules of the engines, formulations and policies that a module names."""
+    words = _words_of(module)
     return [
-        *(file for name, file in OWN_SOLVERS.items() if name in words),
+        *(each.module for name, each in engines().items() if name in words),
         *(each.module for name, each in formulations().items() if name in words),
         *(_policy_module(name) for name in policies() if name in words),
     ]
+
+
+def _kinds_in(module: str) -> set[Kind]:
+    words = _words_of(module)
+    return {each.kind for name, each in formulations().items() if name in words}
+
+
+def _words_of(module: str) -> set[str]:
+    path = module_file(module)
+    assert path is not None
+    # A name may stand with options: name(option=value).
+    return {word.partition("(")[0] for word in read_source(path).words}
 
 
 def _warm_starts() -> Iterable[str]:

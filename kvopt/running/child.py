@@ -19,16 +19,19 @@ from typing import Any
 
 from formulations.bounds.volume import volume_bound
 from formulations.choice import default_formulation
-from formulations.spec import format_formulation, read_formulation
+from formulations.registry import Formulation
 from formulations.windows import start_windows
 from heuristics.compiled import warm_up
-from heuristics.policy import NotApplicableError
+from heuristics.policy import NotApplicableError, Policy
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
+from instances import Instance
 from kvopt.engines.auto import solve_auto
 from kvopt.engines.exact import Progress, UnavailableSolverError, solve_exactly
-from kvopt.methods.grammar import Method, read_method
-from kvopt.methods.own import load_own
+from kvopt.methods.engines import engine_of
+from kvopt.methods.grammar import Method, read_formulation, read_method
+from kvopt.methods.options import Options, format_formulation
+from kvopt.methods.own import OwnMethodError, as_policy_call, load_own
 from kvopt.methods.policy import run_policy_call
 from kvopt.running.job import Report
 from kvopt.running.task import Task
@@ -55,6 +58,8 @@ def main() -> None:
         run(task, report)
     except MemoryError:
         report("error", text="out of memory", outcome="memory_limit")
+    except OwnMethodError as error:
+        report("error", text=str(error), outcome="error")
     except (NotApplicableError, EndlessLoopError, AdviceError) as error:
         report("error", text=str(error), outcome="no_solution")
     except (Exception, SystemExit) as error:
@@ -69,11 +74,13 @@ def _prepare(task: Task, report: Report) -> tuple[Run, Task]:
 
     Returns what runs it, and the task with the time that compiling has taken added to its deadline.
     """
-    method = read_method(task.method, planned=True)
-    if method.kind == "file":
-        assert method.path is not None
-        return load_own(method.path), task
-    if method.kind != "policy":
+    method = read_method(task.method, planned=True, path=task.method_path)
+    if method.path is not None:
+        own = load_own(method.path)
+        if not isinstance(own, Policy):
+            return partial(_run_own, own), task
+        method = replace(method, call=as_policy_call(own, method.text))
+    if method.call is None:
         return partial(_run_engine, method), task
     assert task.instance is not None
     began = time.monotonic()
@@ -82,6 +89,12 @@ def _prepare(task: Task, report: Report) -> tuple[Run, Task]:
     if task.deadline is not None:
         task = replace(task, deadline=task.deadline + time.monotonic() - began)
     return partial(_run_policy, method), task
+
+
+def _run_own(run: Run, task: Task, report: Report) -> None:
+    assert task.instance is not None
+    report("bound", value=volume_bound(task.instance), source="volumes")
+    run(task, report)
 
 
 def _run_policy(method: Method, task: Task, report: Report) -> None:
@@ -117,11 +130,9 @@ def _run_engine(method: Method, task: Task, report: Report) -> None:
                 on_progress=sender,
             )
         else:
-            name = method.formulation or default_formulation(
-                method.solver, task.instance, start_windows(task.instance)
-            )
-            formulation, options = read_formulation(name)
-            report("chosen", text=format_formulation(formulation, options))
+            formulation, options = _formulation(method, task.instance)
+            if formulation is not None:
+                report("chosen", text=format_formulation(formulation, options))
             progress, outcome = solve_exactly(
                 task.instance,
                 method.solver,
@@ -147,6 +158,15 @@ def _run_engine(method: Method, task: Task, report: Report) -> None:
     # An engine that was stopped because nothing was left to be proved has finished.
     stopped = outcome is not None and outcome.ending in ("time_limit", "memory_limit", "crashed")
     report("done", **told | {"ending": outcome.ending if outcome and stopped else "finished"})
+
+
+def _formulation(method: Method, instance: Instance) -> tuple[Formulation | None, Options]:
+    """Return the formulation that is named or chosen by size; None if the engine takes none."""
+    kind = engine_of(method.solver).solves
+    if kind is None:
+        return None, {}
+    name = method.formulation or default_formulation(kind, instance, start_windows(instance))
+    return read_formulation(name)
 
 
 class _Sender:

@@ -7,7 +7,7 @@ import time
 from functools import cache
 
 from kvopt.methods.fingerprint import fingerprint, versions
-from kvopt.methods.grammar import MethodError, read_method
+from kvopt.methods.grammar import Method, MethodError, read_method
 from kvopt.running.row import Cost, faulty, finished
 from kvopt.running.supervise import Listener, supervise
 from kvopt.running.task import Finished, Task
@@ -78,7 +78,7 @@ def limit_of(task: Task) -> float:
     A policy is killed at the limit.  A method that looks at the clock itself gets a tenth and two
     seconds more to tell what it has found.
     """
-    looks = read_method(task.method, planned=True).looks_at_the_clock
+    looks = _method(task).looks_at_the_clock
     return task.time_limit + (GRACE_SHARE * task.time_limit + GRACE_SECONDS if looks else 0.0)
 
 
@@ -88,10 +88,10 @@ def difference(task: Task) -> str:
     Empty if they are.
     """
     try:
-        method = read_method(task.method, planned=True)
+        method = _method(task)
         if fingerprint(method) != task.code:
             return "the sources were edited since the sweep began, or are others on this machine"
-        here = _versions(task.method)
+        here = _versions(method)
     except (MethodError, OSError, SyntaxError) as error:
         return f"{task.method}: {' '.join(str(error).split())}"
     return ", ".join(
@@ -101,6 +101,14 @@ def difference(task: Task) -> str:
     )
 
 
+def _method(task: Task) -> Method:
+    return read_method(task.method, planned=True, path=task.method_path)
+
+
+def _versions(method: Method) -> dict[str, str]:
+    return _known_versions(method.text, method.task_path)
+
+
 @cache
-def _versions(method: str) -> dict[str, str]:
-    return versions(read_method(method, planned=True))
+def _known_versions(text: str, path: str) -> dict[str, str]:
+    return versions(read_method(text, planned=True, path=path))

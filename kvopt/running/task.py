@@ -24,6 +24,9 @@ class Task:
         The instance's name, or the path of a file that could not be read.
     method
         Canonical text of the method, with its parameters.
+    method_path
+        Where the file of a method of one's own lies, if the text does not lead to it.  No part of
+        the key: the digest of the sources is.
     seed
         Of the method and the prediction.
     time_limit
@@ -65,6 +68,7 @@ class Task:
     fault_status: str = "error"
     deadline: float | None = None
     prove_anyway: bool = True
+    method_path: str = ""
 
     @cached_property
     def key(self) -> str:

@@ -8,18 +8,8 @@ import signal
 import sys
 import time
 
+from kvopt.methods.engines import engine_of
 from kvopt.running.job import Job, Report
-
-#: Solvers with a file of their own; every other name goes through Pyomo.
-OWN_SOLVERS = {
-    "bound": "kvopt.engines.bound",
-    "highs": "kvopt.engines.highs",
-    "cpsat": "kvopt.engines.cpsat",
-    "export": "kvopt.engines.export",
-    "improve": "kvopt.engines.improve",
-    "repair": "kvopt.engines.repair",
-    "search": "kvopt.engines.search",
-}
 
 
 def main() -> int:
@@ -33,7 +23,7 @@ def main() -> int:
     job = Job.from_line(sys.stdin.readline())
     report = Report(events, started)
     try:
-        module = importlib.import_module(OWN_SOLVERS.get(job.solver, "kvopt.engines.pyomo_solver"))
+        module = importlib.import_module(engine_of(job.solver).module)
         report("ready")
         module.solve(job, report)
     except MemoryError:

@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from formulations.spec import read_formulation
 from instances import Instance
 from instances.files import instance_document
+from kvopt.methods.grammar import read_formulation
 from kvopt.running.job import Job
 from schedules import make_schedule
 from tests.attack.child import Child, ChildError

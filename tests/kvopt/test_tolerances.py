@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from pyomo.opt import SolverResults, TerminationCondition
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
-from formulations.spec import read_formulation
 from formulations.windows import Windows
 from heuristics.simulator import run_policy
 from instances import Instance, Request
@@ -27,6 +26,7 @@ from kvopt.engines.parts.prepared import prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, Known
 from kvopt.engines.parts.size import exact_as_floats
 from kvopt.engines.parts.tolerances import COVERED, Words, largest_activity
+from kvopt.methods.grammar import read_formulation
 from kvopt.running.job import Job, Report
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
