@@ -9,11 +9,11 @@ from itertools import combinations
 
 from formulations.bounds.certificate import Certificate
 from formulations.choice import default_formulation
+from formulations.registry import formulations
 from formulations.windows import start_windows
 from instances import Instance
 from kvopt.best_known.entry import Value
-from kvopt.methods.engines import engine_of
-from kvopt.methods.grammar import MethodError, read_formulation, read_method
+from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.sources import import_closure, module_file, read_source
 
 #: What every model is told and judged by: the instance, and the checker of schedules.
@@ -107,11 +107,11 @@ def model_of(instance: Instance, method: str) -> tuple[str, str]:
     if method.startswith(CERTIFICATE):
         return CERTIFICATE, _CERTIFIERS[method.removeprefix(CERTIFICATE)]
     read = read_method(method)
-    kind = engine_of(read.solver).solves if read.kind == "engine" else None
-    if kind is None:
+    if read.solves is None:
         raise MethodError(f"{method}: expected a method of an engine")
-    name = read.formulation or default_formulation(kind, instance, start_windows(instance))
-    return read.solver, read_formulation(name)[0].module
+    windows = start_windows(instance)
+    model = read.model or formulations()[default_formulation(read.solves, instance, windows)]
+    return read.solver, model.module
 
 
 @cache

@@ -12,6 +12,7 @@ import importlib
 import importlib.metadata
 import pkgutil
 import platform
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -20,20 +21,21 @@ import heuristics.policies
 from formulations.registry import Kind, formulations
 from heuristics.policy import AdvisedPolicy
 from heuristics.registry import policies
-from kvopt.engines.exact import warm_start_policies
-from kvopt.methods.engines import default_engine, engine_of, engines
-from kvopt.methods.grammar import Method, read_formulation
+from kvopt.engines.start import warm_start_policies
+from kvopt.methods.engines import engine_of, engines
+from kvopt.methods.grammar import Method
 from kvopt.methods.sources import foreign, import_closure, module_file, reachable, read_source
 
 __all__ = ["fingerprint", "import_closure", "versions"]
 
 #: Libraries whose version changes no schedule and no bound.
 _BESIDE = {"psutil", "pydantic", "matplotlib"}
-#: Call, bound and judge every method.  Their own lines count, not what they import for other methods.
+#: Call, bound and judge every method.  Their own lines count, not what they import for others.
 _AROUND = (
-    "kvopt.running.child",
+    "kvopt.running.worker",
+    "kvopt.running.advice",
+    "kvopt.running.state",
     "kvopt.methods.own",
-    "kvopt.running.verdict",
     "kvopt.methods.policy",
     "formulations.bounds.volume",
 )
@@ -82,17 +84,15 @@ def _reached(method: Method) -> dict[str, Path]:
         return own | reachable([*source.imports, *more], method.folder)
     if method.kind == "policy":
         return reachable(_policy_modules_of(method))
-    modules = ["kvopt.engines.exact", "kvopt.running.worker", *_warm_starts()]
+    engine = engine_of(method.solver).module
+    modules = ["kvopt.engines.start", engine, *_warm_starts()]
     if method.kind == "auto":
-        modules += ["kvopt.engines.auto", *_named_in("kvopt.engines.auto")]
-        modules += [default_engine(kind).module for kind in _kinds_in("kvopt.engines.auto")]
+        modules += _named_in(engine)
     else:
-        engine = engine_of(method.solver)
-        modules.append(engine.module)
-        if method.formulation:
-            modules.append(read_formulation(method.formulation)[0].module)
-        elif engine.solves is not None:
-            modules += ["formulations.choice", *_choices(engine.solves)]
+        if method.model is not None:
+            modules.append(method.model.module)
+        elif method.solves is not None:
+            modules += ["formulations.choice", *_choices(method.solves)]
     return reachable(modules)
 
 
@@ -108,34 +108,21 @@ def _policy_modules_of(method: Method) -> list[str]:
     policy = method.call.policy
     modules = [_policy_module(policy.name), *_SIMULATION]
     if isinstance(policy, AdvisedPolicy):
-        modules += [
-            "kvopt.running.worker",
-            "kvopt.methods.policy",
-            *_named_in("kvopt.methods.policy"),
-        ]
+        modules += ["kvopt.running.advice", *_named_in("kvopt.running.advice")]
     return modules
 
 
 def _named_in(module: str) -> list[str]:
     """Return the modules of the engines, formulations and policies that a module names."""
-    words = _words_of(module)
+    path = module_file(module)
+    assert path is not None
+    # A name may stand with others and with options: solver:formulation(option=value).
+    words = {piece for word in read_source(path).words for piece in re.split("[:(]", word)}
     return [
         *(each.module for name, each in engines().items() if name in words),
         *(each.module for name, each in formulations().items() if name in words),
         *(_policy_module(name) for name in policies() if name in words),
     ]
-
-
-def _kinds_in(module: str) -> set[Kind]:
-    words = _words_of(module)
-    return {each.kind for name, each in formulations().items() if name in words}
-
-
-def _words_of(module: str) -> set[str]:
-    path = module_file(module)
-    assert path is not None
-    # A name may stand with options: name(option=value).
-    return {word.partition("(")[0] for word in read_source(path).words}
 
 
 def _warm_starts() -> Iterable[str]:

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -21,10 +21,11 @@ from typing import Literal
 import numpy as np
 
 from formulations.registry import Formulation, formulations
+from formulations.registry import Kind as FormulationKind
 from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
 from heuristics.predictions import PREDICTIONS, Prediction
 from heuristics.registry import policies
-from instances.nearest import did_you_mean, find, unknown
+from instances.telling import did_you_mean, find_name, unknown_name
 from kvopt.methods.engines import default_engine, engine_of, named_engines
 from kvopt.methods.options import (
     MethodError,
@@ -99,6 +100,8 @@ class Method:
         disk; two files of one name differ by the digest of their sources, as an edited file does.
     solver, formulation
         Of an engine; the formulation with its options, empty where the size decides.
+    model, options
+        That formulation as it is declared, and those options that differ from their defaults.
     call
         Of a policy.
     path
@@ -109,6 +112,8 @@ class Method:
     kind: Kind
     solver: str = ""
     formulation: str = ""
+    model: Formulation | None = None
+    options: Options = field(default_factory=dict)
     call: PolicyCall | None = None
     path: Path | None = None
 
@@ -122,6 +127,11 @@ class Method:
         """The path that a task must carry beside the text, since the text does not lead to it."""
         away = self.path is not None and not self.path.is_relative_to(ROOT)
         return str(self.path) if away else ""
+
+    @property
+    def solves(self) -> FormulationKind | None:
+        """The kind of formulation that its engine takes, None if it takes none or is no engine."""
+        return engine_of(self.solver).solves if self.kind == "engine" else None
 
     @property
     def looks_at_the_clock(self) -> bool:
@@ -237,7 +247,7 @@ def read_method(
     name, formulation, inside, prediction = match.group(
         "name", "formulation", "inside", "prediction"
     )
-    known = find(name, policies())
+    known = find_name(name, policies())
     if known is not None and among != "solver":
         if formulation is not None:
             raise MethodError(f"{known} is a policy: it takes no formulation")
@@ -261,9 +271,9 @@ def read_formulation(text: str) -> tuple[Formulation, Options]:
         If the text is no formulation, or an option or a value is unknown.
     """
     name, inside = _read_call("formulation", text)
-    known = find(name, formulations())
+    known = find_name(name, formulations())
     if known is None:
-        raise MethodError(unknown("formulation", name, formulations()))
+        raise MethodError(unknown_name("formulation", name, formulations()))
     formulation = formulations()[known]
     values = read_values(known, inside, formulation.options)
     return formulation, changed_values(values, formulation.options)
@@ -303,9 +313,9 @@ def _read_policy(policy: Policy, inside: str | None, prediction: str | None) -> 
     if policy.clairvoyant:
         raise MethodError(f"{policy.name} knows the outputs: it takes no prediction")
     model, inside = _read_call("prediction", prediction)
-    known = find(model, PREDICTIONS)
+    known = find_name(model, PREDICTIONS)
     if known is None:
-        raise MethodError(unknown("prediction", model, PREDICTIONS))
+        raise MethodError(unknown_name("prediction", model, PREDICTIONS))
     chosen = PREDICTIONS[known]
     told = read_values(known, inside, chosen.parameters)
     _refuse_contradiction(chosen, told)
@@ -325,14 +335,14 @@ def _refuse_contradiction(prediction: Prediction, values: dict[str, float]) -> N
 def _solver(name: str, planned: bool, among: Among) -> str:
     """Return the solver's own spelling of a name."""
     if among != "policy":
-        known = find(name, named_engines())
+        known = find_name(name, named_engines())
         if known is not None or planned:
             return known or name
-        if among == "solver" and find(name, policies()):
+        if among == "solver" and find_name(name, policies()):
             raise MethodError(f"unknown solver {name!r}, it is a policy")
-    elif find(name, named_engines()):
+    elif find_name(name, named_engines()):
         raise MethodError(f"unknown policy {name!r}, it is a solver")
-    formulation = find(name, formulations())
+    formulation = find_name(name, formulations())
     if formulation is not None:
         engine = default_engine(formulations()[formulation].kind).name
         raise MethodError(
@@ -372,7 +382,8 @@ def _read_engine(solver: str, name: str, inside: str | None) -> Method:
         fitting = ", ".join(each.name for each in formulations().values() if each.kind == kind)
         raise MethodError(f"{solver} cannot solve {formulation.name!r}, it takes {fitting}")
     shown = format_formulation(formulation, options)
-    return Method(f"{solver}:{shown}", "engine", solver=solver, formulation=shown)
+    text = f"{solver}:{shown}"
+    return Method(text, "engine", solver, shown, model=formulation, options=options)
 
 
 def _example(solver: str) -> str:

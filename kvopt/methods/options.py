@@ -12,7 +12,7 @@ from typing import Any
 
 from formulations.registry import Formulation, Option
 from heuristics.policy import Choice, Parameter
-from instances.nearest import did_you_mean, find
+from instances.telling import did_you_mean, find_name
 
 #: Numbers in ASCII digits; more passes float(): underscores, other alphabets, infinities.
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -53,7 +53,7 @@ def read_values(name: str, inside: str, declared: Sequence[Declared]) -> dict[st
         key, equals, value = (part.strip() for part in entry.partition("="))
         if not equals and key and position < len(declared):
             key, value = declared[position].name, key
-        meant = find(key, known)
+        meant = find_name(key, known)
         if meant is None:
             takes = ", ".join(known) or "no options"
             raise MethodError(f"{name} takes {takes}, found {key!r}{did_you_mean(key, known)}")
@@ -124,7 +124,7 @@ def _range(declared: Declared) -> tuple[float, float, bool]:
 def _read(name: str, declared: Declared, text: str) -> Any:
     words = _words(declared)
     if words is not None:
-        word = find(text, words)
+        word = find_name(text, words)
         if word is None:
             raise MethodError(
                 f"{name}: expected {declared.name} as {' or '.join(words)}, "

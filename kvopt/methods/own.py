@@ -35,7 +35,7 @@ from heuristics.simulator import AdviceError
 from instances.telling import one_line
 from kvopt.methods.options import read_values
 from kvopt.methods.policy import PolicyCall
-from kvopt.running.job import Report
+from kvopt.running.events import Report
 from kvopt.running.task import Task
 from schedules import Schedule
 
@@ -121,7 +121,7 @@ def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], N
                 line = _first_line(solve)
                 where = path.name if line is None else f"{path.name}:{line}"
                 raise OwnMethodError(one_line(f"{where}: solve: {error}")) from error
-        report("done", solver=path.name, nodes=None)
+        report.done(solver=path.name)
 
     return run
 
@@ -162,7 +162,7 @@ class _Strict:
         elif kind == "bound":
             self._bound(**data)
         elif kind == "note":
-            self._report("note", text=str(data.get("text", "")))
+            self._report.note(str(data.get("text", "")))
         else:
             raise ValueError(f"report takes schedule, bound and note, found {kind!r}")
 
@@ -184,10 +184,10 @@ class _Strict:
             rounds = _integers(starts)
         except TypeError as error:
             raise TypeError(f"{_EXPECTED}, found {repr(starts)[:80]} ({error})") from None
-        self._report("schedule", starts=rounds, found_by="own method", **more)
+        self._report.schedule(rounds, found_by="own method", **more)
 
     def _bound(self, value: int, source: str = "own method") -> None:
-        self._report("bound", value=operator.index(value), source=str(source)[:200])
+        self._report.bound(operator.index(value), str(source)[:200])
 
 
 def _integers(values: Iterable[int]) -> list[int]:

@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from formulations.registry import Formulation, formulations
+from formulations.spec import Options, format_formulation, read_formulation
 from instances import Instance
 from instances.families import am1, am2, two_point
 from instances.jsonfile import write_text
 from kvopt.engines.exact import Progress, final_status, solve_exactly
-from kvopt.methods.engines import default_engine
-from kvopt.methods.grammar import read_formulation
-from kvopt.methods.options import Options, format_formulation
 from kvopt.running.process import Outcome
 from kvopt.running.provenance import provenance, usable_cores
 
@@ -53,6 +51,7 @@ COLUMNS = [
 ]
 #: What tells one run from another; ``formulation`` holds the options that differ from defaults.
 KEY = ("group", "instance", "formulation", "time_limit")
+_SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
 
 
 @dataclass(frozen=True)
@@ -188,7 +187,7 @@ def _solve(
 
     progress, outcome = solve_exactly(
         instance,
-        default_engine(formulation.kind).name,
+        _SOLVERS[formulation.kind],
         formulation,
         deadline=time.monotonic() + limit,
         threads=usable_cores(),

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from formulations.registry import formulations
-from kvopt.methods.grammar import read_formulation
-from kvopt.methods.options import format_formulation
+from formulations.spec import format_formulation, read_formulation
 from reports.ablation import measure, page
 
 ROWS = """\

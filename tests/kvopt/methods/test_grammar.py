@@ -94,13 +94,13 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         paths.append(tmp_path / folder / "mine.py")
         paths[-1].write_text(f"def solve(instance): return {folder!r}")
-    with pytest.raises(MethodError, match="file:mine.py is two files, .*a/mine.py and .*b/mine.py"):
+    with pytest.raises(MethodError, match=r"file:mine\.py is two files, .*a/mine\.py and .*b/mine\.py"):
         read_methods([f"file:{path}" for path in paths])
     sections = [
         Section(path.parent.name, (draw_source("am1", 0, {"n": 3}),), (f"file:{path}",))
         for path in paths
     ]
-    with pytest.raises(MethodError, match="file:mine.py is two files"):
+    with pytest.raises(MethodError, match=r"file:mine\.py is two files"):
         plan(sections)
     tasks = [*plan(sections[:1]), *plan(sections[1:])]
     assert [task.method for task in tasks] == ["file:mine.py"] * 2
@@ -113,14 +113,14 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("svg", "unknown method 'svg', did you mean 'svf'?"),
+        ("svg", "unknown method 'svg'; did you mean svf"),
         ("true", "unknown method 'true', expected auto, bound, cpsat, highs, improve, repair"),
         ("export", "unknown method 'export'"),
         ("pyomo-solver", "unknown method 'pyomo-solver'"),
         ("_glpk_shell", "unknown method '_glpk_shell'"),
         ("", "unknown method"),
         ("a(b", "expected NAME[:FORMULATION][(option=value,...)][ with PREDICTION(...)]"),
-        ("ilp-strong", "it is a formulation: did you mean 'highs:ilp-strong'?"),
+        ("ilp-strong", "it is a formulation; did you mean highs:ilp-strong?"),
         ("svf:ilp", "svf is a policy: it takes no formulation"),
         ("svf with interval(1,10)", "svf knows the outputs: it takes no prediction"),
         ("highs with interval", "highs knows the outputs: it takes no prediction"),
