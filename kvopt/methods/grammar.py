@@ -346,7 +346,7 @@ def _solver(name: str, planned: bool, among: Among) -> str:
     if formulation is not None:
         engine = default_engine(formulations()[formulation].kind).name
         raise MethodError(
-            f"unknown {among} {name!r}, it is a formulation: did you mean '{engine}:{formulation}'?"
+            f"unknown {among} {name!r}, it is a formulation; did you mean {engine}:{formulation}?"
         )
     listed: list[str] = []
     if among != "policy":

@@ -40,7 +40,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("formulations/mip/ilp_strong.py", {"highs"}),
         # Where there are too many patterns for bound-patterns, whose prices the search uses.
         ("formulations/bounds/dual.py", {"auto", "bound:bound-dual", "search"}),
-        ("formulations/choice.py", {"highs", "search"}),
+        # Every engine's start can choose a formulation.
+        ("formulations/choice.py", set(METHODS) - {"svf", "fcfs", "a-min", "sorted-lp"}),
         ("kvopt/engines/cpsat.py", {"cpsat:cpsat"}),
         # auto repairs by CP-SAT, without that engine.
         ("kvopt/engines/repair.py", {"auto"}),
@@ -49,7 +50,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         # It bounds whatever has been found.
         ("formulations/bounds/volume.py", set(METHODS)),
         ("kvopt/engines/auto.py", {"auto"}),
-        ("kvopt/running/verdict.py", set(METHODS)),
+        ("kvopt/running/state.py", set(METHODS)),
         # The machinery, the command line, reports: no result depends on them.
         ("kvopt/commands/solve.py", set()),
         ("kvopt/commands/evaluate.py", set()),

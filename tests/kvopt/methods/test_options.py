@@ -139,9 +139,9 @@ def test_the_command_names_the_options_in_its_results(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     result = _command("--formulation", "cpsat-strong(equal=yes, groups=no)", "--out", str(out))
     assert result.returncode == 0, result.stderr
-    assert "method       cpsat cpsat-strong(groups=no)" in result.stdout
+    assert "method       cpsat:cpsat-strong(groups=no)" in result.stdout
     schedule = read_schedule(out)
-    assert schedule.method == "cpsat cpsat-strong(groups=no)"
+    assert schedule.method == "cpsat:cpsat-strong(groups=no)"
     assert (schedule.status, schedule.tel) == ("optimal", 17)
 
 
