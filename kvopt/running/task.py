@@ -25,6 +25,9 @@ class Task:
         The instance's name, or the path of a file that could not be read.
     method
         Canonical text of the method, with its parameters.
+    method_path
+        Where the file of a method of one's own lies, if the text does not lead to it.  No part of
+        the key: the digest of the sources is.
     seed
         Of the method and the prediction.
     time_limit
@@ -77,6 +80,7 @@ class Task:
     expected_starts: list[float] | None = None
     model_file: str = ""
     prove_anyway: bool = True
+    method_path: str = ""
 
     @cached_property
     def key(self) -> str:

@@ -23,11 +23,12 @@ from pydantic import (
     ValidationError,
 )
 
-from formulations.spec import read_formulation, switched
 from instances import Instance
 from instances.families import families
 from instances.families.build import check_ranges
-from instances.telling import one_line
+from instances.telling import did_you_mean, one_line, unknown_name
+from kvopt.methods.grammar import read_formulation
+from kvopt.methods.options import switched
 from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END
 from kvopt.suites.sources import Source, Value, draw_source, file_source
 
@@ -116,7 +117,7 @@ class Section:
         Texts as in ``svf``, ``alpha-beta(alpha=0.2,beta=0.1)``, ``highs:ilp-strong``, ``cpsat``,
         ``bound:bound-lp``, ``auto``, ``a-min with interval(1,1000)``.  In the file an entry
         ``switches of SOLVER:FORMULATION`` stands for all that
-        :func:`formulations.spec.switched` returns.
+        :func:`kvopt.methods.options.switched` returns.
     seeds
         Number of seeds, 0..seeds − 1, for methods or predictions that draw.
     time_limit
@@ -171,10 +172,7 @@ def read_suite(name_or_path: str | Path) -> Suite:
     path = Path(name_or_path)
     if path.suffix != ".toml":
         if str(name_or_path) not in suites():
-            raise SuiteError(
-                f"unknown suite {str(name_or_path)!r}, expected a .toml file or one of "
-                f"{', '.join(suites())}"
-            )
+            raise SuiteError(unknown_name("suite", str(name_or_path), suites()))
         path = suites()[str(name_or_path)]
     try:
         document = _parse(path)
@@ -275,7 +273,7 @@ def _is_no_instance(relative: str) -> bool:
 def _draws(draw: _Draw) -> Iterator[Source]:
     known = families()
     if draw.family not in known:
-        raise ValueError(f"unknown family {draw.family!r}, expected one of {', '.join(known)}")
+        raise ValueError(unknown_name("family", draw.family, known))
     _check_parameters(draw, known[draw.family].generate)
     first, end = draw.seeds
     if first >= end:
@@ -294,6 +292,7 @@ def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:
         if key not in takes:
             raise ValueError(
                 f"family {draw.family!r} takes {', '.join(takes) or 'no parameters'}, found {key!r}"
+                f"{did_you_mean(key, takes)}"
             )
         try:
             TypeAdapter(types[key]).validate_python(value, strict=True)

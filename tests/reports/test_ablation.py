@@ -11,9 +11,9 @@ import pytest
 
 from formulations import spec
 from formulations.registry import RELAXED, Option, formulations
-from formulations.spec import format_formulation
 from instances import Instance, Request
 from kvopt.methods.grammar import read_method
+from kvopt.methods.options import format_formulation
 from kvopt.running.execute import execute
 from kvopt.running.record import Record
 from kvopt.running.task import Task
@@ -278,7 +278,9 @@ def test_the_committed_rows_are_runs_of_the_suite() -> None:
         for loaded in map(load, section.sources)
         if loaded.instance is not None
     }
-    assert set(zip(rows["section"], rows["instance"], rows["instance_sha256"])) <= drawn
+    assert (
+        set(zip(rows["section"], rows["instance"], rows["instance_sha256"], strict=True)) <= drawn
+    )
     assert len(rows) == 261
 
 
