@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 _LONGEST = 600
+#: Most names that a complaint proposes, and how alike they must be, from 0 to 1.
+_PROPOSED, _ALIKE = 3, 0.6
 
 
 def one_line(text: object, longest: int = _LONGEST) -> str:
@@ -15,3 +20,17 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     # The cut comes first too: escapes only make a text longer.
     safe = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text[: longest + 1])
     return safe if len(safe) <= longest else safe[: longest - 3] + "..."
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return the end of a complaint that proposes the nearest names, or nothing.
+
+    Upper case, and ``_`` for ``-``, count for nothing.
+    """
+    names = {_plain(name): name for name in known}
+    near = get_close_matches(_plain(word), names, _PROPOSED, _ALIKE)
+    return f"; did you mean {', '.join(names[each] for each in near)}?" if near else ""
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("_", "-")

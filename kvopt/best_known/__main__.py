@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from instances.jsonfile import FileError
-from instances.library import FOLDER
+from instances.named import FOLDER
 from instances.outputs import OutputError, check_folder
 from instances.usage import Parser, UsageError, complain
 from kvopt.best_known.claims import ContradictionError, collect, runs_by_instance

@@ -26,7 +26,7 @@ from formulations.bounds.tree import TreeError, TreeNode
 from formulations.bounds.tree_search import BetterScheduleError, grow
 from instances import Instance
 from instances.jsonfile import FileError, read_object, write_text
-from instances.library import FOLDER
+from instances.named import FOLDER
 from instances.usage import Parser, UsageError, complain
 from kvopt.best_known.claims import Claims
 from kvopt.best_known.entry import Value

@@ -10,7 +10,8 @@ from pathlib import Path
 from formulations.bounds.certificate import Certificate, CertificateError, evaluate
 from instances import Instance
 from instances.jsonfile import FileError
-from instances.library import FOLDER, library
+from instances.library import library
+from instances.named import FOLDER
 from kvopt.best_known.entry import Entry, Registry
 from kvopt.best_known.files import (
     PROOFS,
