@@ -16,8 +16,9 @@ from formulations.spec import FormulationError, format_formulation, read_formula
 from heuristics.policy import AdvisedPolicy
 from heuristics.registry import policies
 from heuristics.spec import SpecError
+from instances.checkout import ROOT
 from kvopt.methods.policy import PolicyCall, read_policy_call
-from kvopt.methods.sources import ROOT
+from kvopt.places import shown
 
 #: What each of the project's own solvers solves.
 SOLVERS: dict[str, str] = {"bound": "bound", "cpsat": "cp", "highs": "mip", "search": "search"}
@@ -190,8 +191,7 @@ def _read_file(name: str) -> Method:
     if not found.as_posix().isprintable():
         raise MethodError(f"file:{name!r}: expected a path without control characters")
     # One spelling wherever the command is called from.
-    shown = found.relative_to(ROOT) if found.is_relative_to(ROOT) else found
-    return Method(f"file:{shown.as_posix()}", "file", path=found)
+    return Method(f"file:{shown(found)}", "file", path=found)
 
 
 def _read_policy(text: str) -> Method:
@@ -212,8 +212,8 @@ def _read_engine(solver: str, text: str) -> Method:
     if formulation.kind != kind:
         fitting = ", ".join(each.name for each in _formulations() if each.kind == kind)
         raise MethodError(f"{solver} cannot solve {formulation.name!r}, it takes {fitting}")
-    shown = format_formulation(formulation, options)
-    return Method(f"{solver}:{shown}", "engine", solver=solver, formulation=shown)
+    text = format_formulation(formulation, options)
+    return Method(f"{solver}:{text}", "engine", solver=solver, formulation=text)
 
 
 @cache

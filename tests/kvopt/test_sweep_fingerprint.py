@@ -19,7 +19,7 @@ METHODS += ("bound:bound-dual", "search")
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the sources, which the digests are taken of."""
-    for folder in ("instances", "schedules", "formulations", "heuristics", "runs"):
+    for folder in ("instances", "schedules", "formulations", "heuristics", "kvopt"):
         shutil.copytree(
             ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.json", "__pycache__")
         )
@@ -100,7 +100,7 @@ def test_import_closure() -> None:
     """Static imports are followed, the packages on the way are part of it, text is not."""
     closure = import_closure("schedules.check")
     assert {"schedules", "schedules.model", "instances.model"} <= closure
-    assert not any(name.startswith(("formulations", "heuristics", "runs")) for name in closure)
+    assert not any(name.startswith(("formulations", "heuristics", "kvopt")) for name in closure)
     with pytest.raises(FileNotFoundError, match="no such module"):
         import_closure("schedules.nothing")
 
