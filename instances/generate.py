@@ -20,14 +20,19 @@ from instances.telling import did_you_mean, find_name, unknown_name
 from instances.usage import Parser, UsageError, complain
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, or 2 for bad usage (one line on stderr)."""
-    return steadily("python -m instances.generate", lambda: _main(arguments))
+def main(
+    arguments: Sequence[str] | None = None, program: str = "python -m instances.generate"
+) -> int:
+    """Run the command, by the name it was called, and return its exit code.
+
+    It is 0, or 2 for bad usage (one line on stderr).
+    """
+    return steadily(program, lambda: _main(arguments, program))
 
 
-def _main(arguments: Sequence[str] | None) -> int:
+def _main(arguments: Sequence[str] | None, program: str) -> int:
     parser = Parser(
-        prog="python -m instances.generate",
+        prog=program,
         description="Write one instance of a family.",
         epilog="exit code: 0 written, 2 bad usage",
     )

@@ -1,4 +1,4 @@
-"""The command ``evaluate.py``: many instances, many methods, one store, reports."""
+"""The command ``kvopt evaluate``: many instances, many methods, one store, reports."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from kvopt.commands.terminal import summary
 from kvopt.executors.executor import Executor, ExecutorError
 from kvopt.masking import mask_text, own_command
 from kvopt.methods.grammar import MethodError
+from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import read_count, read_gigabytes, read_seconds
 from kvopt.running.record import FAILED
 from kvopt.running.task import Finished, Task
@@ -40,9 +41,6 @@ EXIT_REFUSED = 5
 EXIT_STORE = 6
 EXIT_ENGINE = 7
 EXIT_INTERRUPTED = 130
-
-#: Beside the sources, wherever the command is called from.
-DEFAULT_STORE = Path(__file__).resolve().parents[2] / "results" / "runs.sqlite"
 
 _EPILOG = """\
 Runs whose key (instance hash, method, seed, limits, threads, versions, digest of the sources that
@@ -67,15 +65,15 @@ class _Sweep:
     todo: list[Task]
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run the command and return its exit code."""
+def main(arguments: Sequence[str], program: str = "evaluate.py") -> int:
+    """Run the command, by the name it was called, and return its exit code."""
     interrupt_once()
-    return steadily("evaluate.py", lambda: _main(arguments))
+    return steadily(program, lambda: _main(arguments, program))
 
 
-def _main(arguments: Sequence[str]) -> int:
+def _main(arguments: Sequence[str], program: str) -> int:
     try:
-        return _run(arguments)
+        return _run(arguments, program)
     except (
         UsageError,
         OutputError,
@@ -85,24 +83,23 @@ def _main(arguments: Sequence[str]) -> int:
         ExportError,
         RegistryError,
     ) as error:
-        return _fail(str(error), EXIT_BAD_INPUT)
+        return _fail(program, str(error), EXIT_BAD_INPUT)
     except StoreError as error:
-        return _fail(str(error), EXIT_STORE)
+        return _fail(program, str(error), EXIT_STORE)
     except ExecutorError as error:
-        return _fail(str(error), EXIT_ENGINE)
+        return _fail(program, str(error), EXIT_ENGINE)
     except KeyboardInterrupt:
-        return _fail(
-            "interrupted; what was finished is stored, the same command resumes", EXIT_INTERRUPTED
-        )
+        reason = "interrupted; what was finished is stored, the same command resumes"
+        return _fail(program, reason, EXIT_INTERRUPTED)
 
 
-def _fail(reason: str, code: int) -> int:
-    complain("evaluate.py", mask_text(reason))
+def _fail(program: str, reason: str, code: int) -> int:
+    complain(program, mask_text(reason))
     return code
 
 
-def _run(arguments: Sequence[str]) -> int:
-    options = _parse(arguments)
+def _run(arguments: Sequence[str], program: str) -> int:
+    options = _parse(arguments, program)
     if options.list:
         print(listing())
         return EXIT_OK
@@ -129,9 +126,9 @@ def _run(arguments: Sequence[str]) -> int:
         store.close()
 
 
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     parser = Parser(
-        prog="evaluate.py",
+        prog=program,
         description="Run instances × methods × seeds, one process a run, and store every run.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -140,8 +137,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         "inputs",
         nargs="*",
         metavar="SUITE | INSTANCE",
-        help=f"a suite ({', '.join(suites())}, or a .toml file); an instance file, a folder, or a "
-        "glob; none with --report or --export alone: then all that is stored",
+        help=f"a suite ({', '.join(suites())}, or a .toml file); an instance of the library by "
+        "name, an instance file, a folder, or a glob; none with --report or --export alone: then "
+        "all that is stored",
     )
     parser.add_argument(
         "--methods",
@@ -196,6 +194,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--list", action="store_true", help="list suites and methods")
     parser.add_argument("--quiet", action="store_true", help="print nothing but what went wrong")
+    parser.set_defaults(program=program)
     options = parser.parse_args(arguments)
     if options.scheduler and options.engine != "dask":
         raise InputError("--scheduler goes with --engine dask")
@@ -325,5 +324,5 @@ def _finish(
         print(summary(rows))
     wrong = alarms(runs)
     for line in wrong:
-        print(f"evaluate.py: A METHOD IS WRONG: {line}", file=sys.stderr)
+        print(f"{options.program}: A METHOD IS WRONG: {line}", file=sys.stderr)
     return EXIT_REFUSED if wrong else EXIT_OK

@@ -26,17 +26,16 @@ from pydantic import (
 from instances import Instance
 from instances.families import families
 from instances.families.build import check_ranges
+from instances.named import FOLDER as LIBRARY
+from instances.named import may_be_instance
 from instances.telling import did_you_mean, one_line, unknown_name
 from kvopt.methods.grammar import read_formulation
 from kvopt.methods.options import switched
+from kvopt.places import shown
 from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END
 from kvopt.suites.sources import Source, Value, draw_source, file_source
 
 FOLDER = Path(__file__).parent
-_ROOT = FOLDER.parent.parent
-_INSTANCES = _ROOT / "instances"
-#: Below ``instances/``, but no instances.
-_NO_INSTANCES = ("instance.schema.json", "best_known")
 
 _CONFIG = ConfigDict(extra="forbid", frozen=True, strict=True)
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
@@ -251,23 +250,13 @@ def _methods(entry: str) -> list[str]:
 
 def _files(path: Path, pattern: str) -> Iterator[Source]:
     beside = pattern.startswith(("./", "../"))
-    base = path.parent if beside else _INSTANCES
+    base = path.parent if beside else LIBRARY
     found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
-    files = [base / each for each in found if beside or not _is_no_instance(each)]
+    files = [base / each for each in found if beside or may_be_instance(Path(each))]
     files = [file for file in files if file.suffix == ".json" and file.is_file()]
     if not files:
         raise ValueError(f"{pattern!r} matches no file in {os.path.relpath(base)}/")
-    return (file_source(file, _shown(file)) for file in files)
-
-
-def _shown(file: Path) -> str:
-    """Return the path from the checkout on, so that rows are the same wherever it lies."""
-    whole = Path(os.path.abspath(file))
-    return str(whole.relative_to(_ROOT) if whole.is_relative_to(_ROOT) else whole)
-
-
-def _is_no_instance(relative: str) -> bool:
-    return Path(relative).parts[0].startswith(_NO_INSTANCES)
+    return (file_source(file, shown(file)) for file in files)
 
 
 def _draws(draw: _Draw) -> Iterator[Source]:

@@ -96,8 +96,6 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
         paths[-1].write_text(f"def solve(instance): return {folder!r}")
     told = r"file:mine\.py is two files, .*a/mine\.py and .*b/mine\.py"
     with pytest.raises(MethodError, match=told):
-        MethodError, match=r"file:mine\.py is two files, .*a/mine\.py and .*b/mine\.py"
-    ):
         read_methods([f"file:{path}" for path in paths])
     sections = [
         Section(path.parent.name, (draw_source("am1", 0, {"n": 3}),), (f"file:{path}",))
