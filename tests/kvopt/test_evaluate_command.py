@@ -313,7 +313,7 @@ def test_names_are_only_names(
         (["smoke", "--methods", "alpha-beta(gamma=1)"], "alpha-beta takes"),
         (["smoke", "--methods", "file:nowhere.py"], "expected a Python file"),
         (["smoke", "--methods", ","], "expected a method"),
-        (["smoke", "--seeds", "0"], "expected 1 to 1024"),
+        (["smoke", "--seeds", "0"], "expected an integer from 1 to 1024"),
         (["smoke", "--time-limit", "nan"], "expected a number above 0"),
         (["smoke", "--time-limit", "-1"], "expected a number above 0"),
         (["smoke", "--export", "rows.xls"], ".csv or .parquet"),
