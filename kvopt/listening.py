@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kvopt.commands.terminal import ProgressLines
-from kvopt.running.supervise import Listener
-from kvopt.running.verdict import Account
+from kvopt.running.supervise import Listener, Look
 
 
 @dataclass(frozen=True)
@@ -64,16 +63,17 @@ class Calls:
     _started: float = field(default_factory=time.monotonic)
     _told: tuple[int | None, int | None] = (None, None)
 
-    def __call__(self, account: Account) -> None:
+    def __call__(self, look: Look) -> None:
         """Tell the function if anything has improved."""
-        tel = None if account.schedule is None else account.schedule.tel
-        found = tel, account.lower_bound
+        state = look.state
+        tel = None if state.schedule is None else state.schedule.tel
+        found = tel, state.lower_bound
         if found == self._told or self.error is not None:
             return
         self._told = found
         seconds = time.monotonic() - self._started
         try:
-            self.function(Progress(seconds, *found, account.gap))
+            self.function(Progress(seconds, *found, state.gap))
         except Exception as error:
             self.error = error
             self.stop.set()

@@ -63,13 +63,7 @@ class Result:
         The row says ``error`` besides, where the optimum that the instance's file states is
         contradicted (``finished.about_the_file``).
         """
-        status = cast(Status, self.record.status)
-        if status != "error" or not self.finished.about_the_file or self.finished.contradictions:
-            return status
-        if self.tel is not None:
-            return "optimal" if self.gap == 0 else "feasible"
-        stopped = self.record.ending in ("time_limit", "memory_limit", "crashed")
-        return cast(Status, self.record.ending) if stopped else "no_solution"
+        return cast(Status, self.finished.standing)
 
     @property
     def tel(self) -> int | None:
@@ -106,10 +100,8 @@ class Result:
         document = self.finished.schedule
         if document is None:
             return None
-        status = "optimal" if self.status == "optimal" else "feasible"
-        origin = self._provenance() | document["provenance"]
-        origin |= {"solver": self.record.solver or None, "seconds": round(self.seconds, 3)}
-        return parse_schedule(document | {"status": status, "provenance": origin})
+        origin = document["provenance"] | {"seconds": round(self.seconds, 3)}
+        return parse_schedule(document | {"provenance": origin})
 
     @property
     def trace(self) -> pd.DataFrame:
@@ -238,21 +230,6 @@ class Result:
         if self.finished.refused:
             return "REFUSED"
         return "nothing to check" if self.tel is None else "valid"
-
-    def _provenance(self) -> dict[str, Any]:
-        """Return what a schedule file tells of a run besides what its row has written there."""
-        record = self.record
-        return {
-            "outcome": record.ending,
-            "nodes": record.nodes,
-            "formulation": self.finished.formulation or None,
-            "found_by": record.found_by,
-            "bound_source": record.bound_source,
-            "relaxation": record.relaxation,
-            "peak_memory_mb": round(record.peak_memory / 1e6),
-            "notes": list(self.notes),
-            "limit_kind": "wall clock",
-        }
 
     def _some_schedule(self, wanted: str) -> Schedule:
         if self.schedule is None:

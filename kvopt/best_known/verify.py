@@ -26,8 +26,8 @@ from kvopt.best_known.files import (
 )
 from kvopt.best_known.merge import Known
 from kvopt.best_known.rule import CONSTRUCTION, decide, model_of
-from kvopt.engines.exact import OWN_SEARCH
 from kvopt.methods.grammar import MethodError
+from kvopt.running.state import OWN_SEARCH
 from schedules import Schedule, check_schedule
 from schedules.files import read_schedule
 

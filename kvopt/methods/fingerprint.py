@@ -12,6 +12,7 @@ import importlib
 import importlib.metadata
 import pkgutil
 import platform
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -21,21 +22,21 @@ from formulations.registry import formulations
 from formulations.spec import read_formulation
 from heuristics.policy import AdvisedPolicy
 from heuristics.registry import policies
-from kvopt.engines.exact import warm_start_policies
+from kvopt.engines.start import warm_start_policies
 from kvopt.methods.grammar import SOLVERS, Method
 from kvopt.methods.sources import foreign, import_closure, module_file, reachable, read_source
-from kvopt.running.worker import OWN_SOLVERS
+from kvopt.running.worker import OWN_SOLVERS, engine_module
 
 __all__ = ["fingerprint", "import_closure", "versions"]
 
 #: Libraries whose version changes no schedule and no bound.
 _BESIDE = {"psutil", "pydantic", "matplotlib"}
-_PYOMO = "kvopt.engines.pyomo_solver"
 #: Call and judge every method.  Their own lines count, not what they import for other methods.
 _AROUND = (
-    "kvopt.running.child",
+    "kvopt.running.worker",
+    "kvopt.running.advice",
+    "kvopt.running.state",
     "kvopt.methods.own",
-    "kvopt.running.verdict",
     "kvopt.methods.policy",
 )
 
@@ -78,11 +79,11 @@ def _reached(method: Method) -> dict[str, Path]:
         return own | reachable(read_source(method.path).imports, method.folder)
     if method.kind == "policy":
         return reachable(_policy_modules_of(method))
-    modules = ["kvopt.engines.exact", "kvopt.running.worker", *_warm_starts()]
+    engine = engine_module(method.solver)
+    modules = ["kvopt.engines.start", engine, *_warm_starts()]
     if method.kind == "auto":
-        modules += ["kvopt.engines.auto", *_named_in("kvopt.engines.auto")]
+        modules += _named_in(engine)
     else:
-        modules.append(OWN_SOLVERS.get(method.solver, _PYOMO))
         if method.formulation:
             modules.append(read_formulation(method.formulation)[0].module)
         else:
@@ -103,11 +104,7 @@ def _policy_modules_of(method: Method) -> list[str]:
     policy = method.call.policy
     modules = [_policy_module(policy.name), "heuristics.simulator", "heuristics.predictions"]
     if isinstance(policy, AdvisedPolicy):
-        modules += [
-            "kvopt.running.worker",
-            "kvopt.methods.policy",
-            *_named_in("kvopt.methods.policy"),
-        ]
+        modules += ["kvopt.running.advice", *_named_in("kvopt.running.advice")]
     return modules
 
 
@@ -115,8 +112,8 @@ def _named_in(module: str) -> list[str]:
     """Return the modules of the solvers, formulations and policies that a module names."""
     path = module_file(module)
     assert path is not None
-    # A name may stand with options: name(option=value).
-    words = {word.partition("(")[0] for word in read_source(path).words}
+    # A name may stand with others and with options: solver:formulation(option=value).
+    words = {piece for word in read_source(path).words for piece in re.split("[:(]", word)}
     return [
         *(file for name, file in OWN_SOLVERS.items() if name in words),
         *(each.module for name, each in formulations().items() if name in words),

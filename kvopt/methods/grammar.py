@@ -75,6 +75,11 @@ class Method:
         return None if self.path is None else self.path.parent
 
     @property
+    def takes_formulation(self) -> bool:
+        """Whether its engine solves a formulation."""
+        return self.kind == "engine" and self.solver not in ("improve", "repair")
+
+    @property
     def looks_at_the_clock(self) -> bool:
         """Whether it ends by itself when its time is over, and may have something to tell then.
 
@@ -132,7 +137,9 @@ def read_method(text: str, planned: bool = False) -> Method:
     """
     text = text.strip()
     if text == "auto":
-        return Method("auto", "auto")
+        return Method("auto", "auto", solver="auto")
+    if text in ("improve", "repair"):
+        return Method(text, "engine", solver=text)
     if text.startswith("file:"):
         return _read_file(text.removeprefix("file:"))
     name = re.split(r"[(\s]", text, maxsplit=1)[0]

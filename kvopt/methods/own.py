@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from kvopt.running.job import Report
+from kvopt.running.events import Report
 from kvopt.running.task import Task
 
 
@@ -73,7 +73,7 @@ def load_own(path: Path) -> Callable[[Task, Report], None]:
         starts = solve(**{name: given[name] for name in asked})
         if starts is not None:
             sender("schedule", starts=starts)
-        report("done", solver=path.name, nodes=None)
+        report.done(solver=path.name)
 
     return run
 
@@ -90,7 +90,7 @@ class _Strict:
         elif kind == "bound":
             self._bound(**data)
         elif kind == "note":
-            self._report("note", text=str(data.get("text", "")))
+            self._report.note(str(data.get("text", "")))
         else:
             raise OwnMethodError(f"report takes schedule, bound and note, found {kind!r}")
 
@@ -105,10 +105,10 @@ class _Strict:
             more["attempts"] = [[_integers(each) for each in tried] for tried in attempts]
         if kept is not None:
             more["kept"] = [_integers(each) for each in kept]
-        self._report("schedule", starts=_integers(starts), found_by="own method", **more)
+        self._report.schedule(_integers(starts), found_by="own method", **more)
 
     def _bound(self, value: int, source: str = "own method") -> None:
-        self._report("bound", value=operator.index(value), source=str(source)[:200])
+        self._report.bound(operator.index(value), str(source)[:200])
 
 
 def _integers(values: Iterable[int]) -> list[int]:
