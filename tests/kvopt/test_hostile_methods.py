@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from instances import Instance, Request, write_instance
-from kvopt.running.event_data import read_event
+from kvopt.running.events import read_event
 from kvopt.running.pipe import LinePipe
 from kvopt.store.export import read_rows
 from tests.kvopt.sweep_tools import Evaluate
@@ -115,9 +115,9 @@ def test_nonsense_on_the_pipe_loses_nothing(tmp_path: Path) -> None:
     """A schedule that was sent before stands, and nobody else is blamed."""
     lines = [
         rb"\xff\xfe\x00",
-        b'{"kind": "done", "seconds": 0, "data": {}}',
+        b'{"kind": "done", "seconds": 0}',
         b"[" * 100_000,
-        b'{"kind": "bound", "seconds": 0, "data": {"value": ' + b"9" * 5_000 + b', "source": ""}}',
+        b'{"kind": "bound", "seconds": 0, "value": ' + b"9" * 5_000 + b', "source": ""}',
     ]
     noise = b"\n".join(lines) + b"\n"
     (tmp_path / "noise").write_bytes(noise)
@@ -138,14 +138,14 @@ def test_nonsense_on_the_pipe_loses_nothing(tmp_path: Path) -> None:
         b"[" * 100_000,
         b"[]",
         b'{"kind": "bound"}',
-        b'{"kind": [], "seconds": 0, "data": {}}',
-        b'{"kind": "bound", "seconds": 0, "data": {"value": 1.5, "source": "x"}}',
-        b'{"kind": "bound", "seconds": NaN, "data": {"value": 1, "source": "x"}}',
-        b'{"kind": "relaxation", "seconds": 0, "data": {"value": Infinity}}',
-        b'{"kind": "schedule", "seconds": 0, "data": {"starts": [true]}}',
-        b'{"kind": "schedule", "seconds": 0, "data": {"starts": [0], "attempts": [[[1]]]}}',
-        b'{"kind": "error", "seconds": 0, "data": {"text": "x", "outcome": "sunny"}}',
-        b'{"kind": "unheard of", "seconds": 0, "data": {}}',
+        b'{"kind": [], "seconds": 0}',
+        b'{"kind": "bound", "seconds": 0, "value": 1.5, "source": "x"}',
+        b'{"kind": "bound", "seconds": NaN, "value": 1, "source": "x"}',
+        b'{"kind": "relaxation", "seconds": 0, "value": Infinity}',
+        b'{"kind": "schedule", "seconds": 0, "starts": [true]}',
+        b'{"kind": "schedule", "seconds": 0, "starts": [0], "attempts": [[[1]]]}',
+        b'{"kind": "error", "seconds": 0, "text": "x", "status": "sunny"}',
+        b'{"kind": "unheard of", "seconds": 0}',
     ],
 )
 def test_what_is_no_event(line: bytes) -> None:
