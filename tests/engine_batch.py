@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from formulations.spec import read_formulation
 from heuristics.simulator import run_policy
 from instances import Instance
 from kvopt.engines.start import run_engine, warm_start_policies
-from kvopt.methods.grammar import read_method
+from kvopt.methods.engines import engine_of, engines
+from kvopt.methods.grammar import read_formulation, read_method
 from kvopt.running.events import (
     BoundProved,
     Event,
@@ -27,10 +27,9 @@ from kvopt.running.events import (
     read_event,
 )
 from kvopt.running.task import Task
-from kvopt.running.worker import engine_module
 from schedules import Schedule, check_schedule, make_schedule
 
-_SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
+_SOLVERS = {each.solves: name for name, each in engines().items() if each.default}
 _ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -157,7 +156,7 @@ def main() -> None:
     for line in sys.stdin:
         task = Task.from_line(line)
         method = read_method(task.method)
-        engine = importlib.import_module(engine_module(method.solver))
+        engine = importlib.import_module(engine_of(method.solver).module)
         lines: list[str] = []
         run_engine(engine, method, task, Report(lambda event: lines.append(event_line(event))))  # noqa: B023
         print(json.dumps(lines), flush=True)

@@ -13,6 +13,9 @@ from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import exact_as_floats, too_large
 from kvopt.running.events import Report
 
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "cp", "named": True, "default": True, "proof": "CP-SAT"}
+
 
 def solve(job: Job, report: Report) -> None:
     """Build the model of a CP formulation and solve it within the job's limits."""

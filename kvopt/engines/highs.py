@@ -20,6 +20,9 @@ from kvopt.engines.parts.prepared import prepare
 from kvopt.engines.parts.tolerances import Words, largest_activity
 from kvopt.running.events import Report
 
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "mip", "named": True, "default": True, "proof": "HiGHS"}
+
 #: From this many columns on, the relaxation is solved on its own first, by interior point: the
 #: root node's simplex would take minutes before there was any bound.
 RELAXATION_FIRST_FROM = 20_000

@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from formulations.spec import read_formulation
 from instances import Instance
 from instances.files import instance_document
+from kvopt.methods.grammar import read_formulation
 from tests.attack.child import Child, ChildError
 from tests.attack.choices import SOLVERS, draw_formulation, draw_policy
 from tests.attack.judge import judge

@@ -172,7 +172,9 @@ def _pipe(data: bytes, longest: int) -> LinePipe:
 
 def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:
     """An end without a result is no optimum, whatever the process calls it."""
-    command = _sweep(tmp_path, "report._report('error', text='x', outcome='optimal')")
+    line = b'{"kind": "error", "text": "x", "status": "optimal"}\n'
+    write = _WRITE.format(what=f"os.write(fd, {line!r})")
+    command = _sweep(tmp_path, f"{write}return None")
     assert command.run().returncode == 0
     row = _row(tmp_path)
     assert row["status"] == "no_solution"
@@ -181,7 +183,7 @@ def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:
 
 def test_a_method_does_not_set_its_clock(tmp_path: Path) -> None:
     """The clock starts once; saying ``ready`` again and again gives no more time."""
-    body = "for _ in range(150):\n    time.sleep(0.2)\n    report._report('ready')\nreturn [0, 3]"
+    body = "for _ in range(150):\n    time.sleep(0.2)\n    report._report.ready()\nreturn [0, 3]"
     command = _sweep(tmp_path, body, "--time-limit", 1)
     assert command.run().returncode == 0
     row = _row(tmp_path)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from pyomo.opt import SolverResults, TerminationCondition
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
-from formulations.spec import read_formulation
 from formulations.windows import Windows
 from heuristics.simulator import run_policy
 from instances import Instance, Request
@@ -26,6 +25,7 @@ from kvopt.engines.parts.pyomo_options import KNOWN, Known
 from kvopt.engines.parts.size import exact_as_floats
 from kvopt.engines.parts.tolerances import COVERED, Words, largest_activity
 from kvopt.engines.start import warm_start_policies
+from kvopt.methods.grammar import read_formulation
 from kvopt.running.events import (
     BoundProved,
     Event,
