@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from formulations import spec
 from formulations.registry import RELAXED, Option, formulations
 from instances import Instance, Request
+from kvopt.methods import grammar
 from kvopt.methods.grammar import read_method
 from kvopt.methods.options import format_formulation
 from kvopt.running.execute import execute
@@ -260,7 +260,7 @@ def test_an_option_that_is_gained_is_in_the_suite(monkeypatch: pytest.MonkeyPatc
     known = formulations()
     layers = known["layers"]
     more = replace(layers, options=(*layers.options, Option("newest", True, "something")))
-    monkeypatch.setattr(spec, "formulations", lambda: known | {"layers": more})
+    monkeypatch.setattr(grammar, "formulations", lambda: known | {"layers": more})
     methods = next(
         section.methods
         for section in read_suite("ablation").sections
