@@ -253,6 +253,8 @@ def take_event(progress: Progress, event: Event, solver: str, formulation: str) 
         return progress.raise_bound(data["value"], data["source"])
     if event.kind in ("relaxation", "advice"):
         progress.relaxation = data.get("value", progress.relaxation)
+        if "expected_starts" not in data:
+            return False  # Pyomo's solvers state a value only
         order = np.argsort(np.array(data["expected_starts"]), kind="stable")
         schedule = run_in_order(progress.instance, order, "order of the LP relaxation")
         return progress.offer(schedule, "order of the LP relaxation")
