@@ -1,4 +1,4 @@
-"""The command ``solve.py``: one instance, one method, a checked schedule and a summary.
+"""The command ``kvopt solve``: one instance, one method, a checked schedule and a summary.
 
 The method runs as one task of a sweep does, in a process of its own; here it is watched, what it
 sends is checked and shown, and the result is written.
@@ -41,9 +41,12 @@ OVER_SHARE, BARK_SECONDS = 0.1, 1.3
 
 
 def main(
-    arguments: Sequence[str], watchdog: Watchdog | None = None, started: float | None = None
+    arguments: Sequence[str],
+    watchdog: Watchdog | None = None,
+    started: float | None = None,
+    program: str = "solve.py",
 ) -> int:
-    """Run the command and return its exit code.
+    """Run the command, by the name it was called, and return its exit code.
 
     Parameters
     ----------
@@ -52,12 +55,12 @@ def main(
     """
     begun = time.monotonic() if started is None else started
     interrupt_once()
-    return steadily("solve.py", lambda: _main(arguments, begun, watchdog or Watchdog()))
+    return steadily(program, lambda: _main(arguments, begun, watchdog or Watchdog(), program))
 
 
-def _main(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:
+def _main(arguments: Sequence[str], started: float, watchdog: Watchdog, program: str) -> int:
     try:
-        return _run(arguments, started, watchdog)
+        return _run(arguments, started, watchdog, program)
     except (
         UsageError,
         OutputError,
@@ -65,25 +68,25 @@ def _main(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:
         InstanceFileError,
         NotWrittenError,
     ) as error:
-        complain("solve.py", error)
+        complain(program, error)
         return EXIT_BAD_INPUT
     except InfeasibleInstanceError as error:
-        complain("solve.py", error)
+        complain(program, error)
         return EXIT_INFEASIBLE
     except KeyboardInterrupt:
-        print("solve.py: interrupted before there was a schedule", file=sys.stderr)
+        print(f"{program}: interrupted before there was a schedule", file=sys.stderr)
         return EXIT_NO_SCHEDULE
 
 
-def _run(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:
-    options = read_arguments(arguments)
+def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: str) -> int:
+    options = read_arguments(arguments, program)
     if options.list:
         print(listing())
         return EXIT_OK
     watchdog.bark_at(
         started + (1 + OVER_SHARE) * options.time_limit + BARK_SECONDS,
         EXIT_NO_SCHEDULE,
-        f"solve.py: no schedule within the time limit of {options.time_limit:g} s",
+        f"{program}: no schedule within the time limit of {options.time_limit:g} s",
     )
     method = None if options.policy == "all" else named_method(options)
     instance = read_instance(options.instance)
@@ -142,7 +145,7 @@ def _print_table(
     watchdog.rest()
     print(table.text)
     if table.misstated:
-        complain("solve.py", f"{instance.name}: {table.misstated}")
+        complain(options.program, f"{instance.name}: {table.misstated}")
     if not table.accepted:
         return EXIT_REFUSED
     return EXIT_BAD_INPUT if table.misstated else EXIT_OK
@@ -158,11 +161,11 @@ def _finish(result: Result, options: argparse.Namespace) -> int:
         code = EXIT_REFUSED
     print(result)
     for line in finished.refused:
-        complain("solve.py", f"THE CHECKER REFUSED A SCHEDULE, this is a bug: {line}")
+        complain(options.program, f"THE CHECKER REFUSED A SCHEDULE, this is a bug: {line}")
     for line in finished.contradictions:
-        complain("solve.py", f"A BOUND IS WRONG, this is a bug: {line}")
+        complain(options.program, f"A BOUND IS WRONG, this is a bug: {line}")
     if finished.about_the_file:
-        complain("solve.py", f"{result.instance.name}: {finished.about_the_file}")
+        complain(options.program, f"{result.instance.name}: {finished.about_the_file}")
     return code
 
 
@@ -174,6 +177,6 @@ def _write_results(result: Result, options: argparse.Namespace) -> int:
             result.plot(options.plot)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        print(f"solve.py: a result could not be written: {reason}", file=sys.stderr)
+        print(f"{options.program}: a result could not be written: {reason}", file=sys.stderr)
         return EXIT_BAD_INPUT
     return EXIT_OK

@@ -1,4 +1,4 @@
-"""The arguments of ``solve.py``, and the method that they name."""
+"""The arguments of ``kvopt solve``, and the method that they name."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from instances.named import INSTANCE_HELP, find_instance
 from instances.outputs import check_outputs
 from instances.usage import Parser, UsageError
 from kvopt.methods.engines import default_engine, named_engines
@@ -38,19 +39,22 @@ exit codes:
 """
 
 
-def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+def read_arguments(arguments: Sequence[str], program: str) -> argparse.Namespace:
     """Return the options, as far as they can be judged without the instance.
+
+    ``instance`` is a file that was found by its name, ``program`` the name of the command.
 
     Raises
     ------
-    UsageError, OutputError, MethodError
+    UsageError, OutputError, MethodError, InstanceFileError
         With one line.
     """
-    options = _parse(arguments)
+    options = _parse(arguments, program)
     if options.list:
         return options
     if options.instance is None:
         raise UsageError("expected INSTANCE, found none (see --help)")
+    options.instance = find_instance(options.instance)
     outputs = {
         "--out": options.out,
         "--plot": options.plot,
@@ -98,9 +102,9 @@ def _default_solver(options: argparse.Namespace) -> str:
     return DEFAULT_WRITER if options.write_model else DEFAULT_METHOD
 
 
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     parser = Parser(
-        prog="solve.py",
+        prog=program,
         description=(
             "Solve one instance of LLM-inference scheduling under a KV-cache limit: minimise the "
             "total end-to-end latency (TEL).  Every schedule is re-checked independently."
@@ -108,7 +112,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("instance", nargs="?", metavar="INSTANCE", help="a kvopt.instance/1 file")
+    parser.add_argument("instance", nargs="?", metavar="INSTANCE", help=INSTANCE_HELP)
     method = parser.add_mutually_exclusive_group()
     method.add_argument(
         "--method",
@@ -174,6 +178,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--list", action="store_true", help="list solvers, formulations, policies and predictions"
     )
+    parser.set_defaults(program=program)
     options = parser.parse_args(arguments)
     _refuse_loose_parts(options)
     return options

@@ -48,9 +48,9 @@ def write_model(
     )
     finished = execute(task)
     record = finished.record
-    if not finished.model or record.ending != "finished":
+    if record.model_columns is None or record.ending != "finished":
         reason = "; ".join(finished.notes) or record.detail or record.ending
         raise NotWrittenError(f"{options.write_model}: not written: {reason}")
     shown = format_formulation(formulation, switches)
-    size = "{columns} columns, {rows} rows".format(**finished.model)
+    size = f"{record.model_columns} columns, {record.model_rows} rows"
     return f"wrote {options.write_model}: {shown}, {size}"

@@ -44,7 +44,7 @@ def solve(job: Job, report: Report) -> None:
         if exact:
             _send_bound(report, solver.best_objective_bound)
     else:
-        report.note(f"CP-SAT says {solver.status_name(status)} of a feasible instance")
+        report.failure(f"CP-SAT says {solver.status_name(status)} of a feasible instance")
     report.done(
         solver=f"CP-SAT {ortools.__version__}",
         nodes=solver.num_branches,

@@ -231,7 +231,7 @@ def _solve_mip(
     # HiGHS logs only where it prints; this callback comes between nodes and cut rounds as well.
     engine.cbMipInterrupt.subscribe(lambda event: words.bound(event.data_out.mip_dual_bound))
     if engine.run() == highspy.HighsStatus.kError:
-        report.note("HiGHS refuses to solve the model")
+        report.failure("HiGHS refuses to solve the model")
     info = engine.getInfo()
     words.bound(info.mip_dual_bound)
     status = engine.getModelStatus()

@@ -17,7 +17,7 @@ from heuristics.registry import policies
 from heuristics.simulator import run_in_order, run_policy
 from instances import Instance
 from kvopt.engines.job import Job
-from kvopt.methods.options import Options, format_formulation
+from kvopt.methods.options import Options, bound_only, format_formulation
 from kvopt.running.events import Event, Relaxation, Report, ScheduleFound
 from schedules import Schedule
 
@@ -53,6 +53,7 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
             return
         starts = list(schedule.starts)
     formulation, options = _formulation(method, instance)
+    relaxation, own = bound_only(formulation, options) if formulation else (False, {})
     shown = format_formulation(formulation, options) if formulation else ""
     if shown and not method.formulation:
         report.chosen(shown)
@@ -60,14 +61,14 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
         instance=instance,
         solver=method.solver,
         module=formulation.module if formulation else "",
-        relaxation=formulation is not None and formulation.relaxation,
+        relaxation=relaxation,
         deadline=deadline,
         threads=task.threads,
         seed=task.seed,
         warm_start=starts,
         upper_bound=_tel(instance, starts),
         memory_limit=task.memory_limit,
-        options=options,
+        options=own,
         model_file=task.model_file,
     )
     found_by = _FOUND_BY.get(method.solver) or f"{method.solver} {shown}".strip()

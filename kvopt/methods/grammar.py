@@ -25,6 +25,7 @@ from formulations.registry import Kind as FormulationKind
 from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
 from heuristics.predictions import PREDICTIONS, Prediction
 from heuristics.registry import policies
+from instances.checkout import ROOT
 from instances.telling import did_you_mean, find_name, unknown_name
 from kvopt.methods.engines import default_engine, engine_of, named_engines
 from kvopt.methods.options import (
@@ -36,7 +37,7 @@ from kvopt.methods.options import (
     read_values,
 )
 from kvopt.methods.policy import PolicyCall
-from kvopt.methods.sources import ROOT
+from kvopt.places import is_own_file, shown
 
 __all__ = [
     "Method",
@@ -125,8 +126,7 @@ class Method:
     @property
     def task_path(self) -> str:
         """The path that a task must carry beside the text, since the text does not lead to it."""
-        away = self.path is not None and not self.path.is_relative_to(ROOT)
-        return str(self.path) if away else ""
+        return "" if self.path is None or is_own_file(self.path) else str(self.path)
 
     @property
     def solves(self) -> FormulationKind | None:
@@ -301,8 +301,8 @@ def _read_file(name: str, path: str) -> Method:
     if not found.as_posix().isprintable():
         raise MethodError(f"file:{name!r}: expected a path without control characters")
     # One spelling wherever the command is called from.
-    shown = found.relative_to(ROOT).as_posix() if found.is_relative_to(ROOT) else found.name
-    return Method(FILE + shown, "file", path=found)
+    name = shown(found) if is_own_file(found) else found.name
+    return Method(FILE + name, "file", path=found)
 
 
 def _read_policy(policy: Policy, inside: str | None, prediction: str | None) -> Method:

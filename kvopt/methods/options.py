@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from formulations.registry import Formulation, Option
+from formulations.registry import RELAXED, Formulation, Option
 from heuristics.policy import Choice, Parameter
 from instances.telling import did_you_mean, find_name
 
@@ -82,6 +82,33 @@ def format_call(name: str, values: Mapping[str, Any], declared: Sequence[Declare
 def format_formulation(formulation: Formulation, values: Mapping[str, bool | int]) -> str:
     """Return a formulation's name with the options that differ from their defaults."""
     return format_call(formulation.name, values, formulation.options)
+
+
+def bound_only(formulation: Formulation, options: Options) -> tuple[bool, Options]:
+    """Return whether only a bound is asked for, and the options that the model itself takes."""
+    own = {name: value for name, value in options.items() if name != RELAXED.name}
+    return formulation.relaxation or len(own) < len(options), own
+
+
+def switched(formulation: Formulation) -> list[str]:
+    """Return the formulation and, for each of its own switches, the formulation with it turned.
+
+    A number that is 0 where it is off is turned to 2.  Of an integer program each comes a second
+    time with its LP relaxation only.
+    """
+    turned: list[Options] = [{}]
+    for option in formulation.options:
+        if option == RELAXED:
+            continue
+        if isinstance(option.default, bool):
+            turned.append({option.name: not option.default})
+        elif option.default == 0:
+            turned.append({option.name: 2})
+    texts = [format_formulation(formulation, options) for options in turned]
+    if RELAXED in formulation.options:
+        relaxed = {RELAXED.name: True}
+        texts += [format_formulation(formulation, options | relaxed) for options in turned]
+    return texts
 
 
 def describe(declared: Declared) -> str:

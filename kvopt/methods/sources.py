@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from instances.checkout import ROOT
+from kvopt.places import is_own
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,8 @@ def foreign(paths: Iterable[Path], folder: Path | None = None) -> set[str]:
 
 def module_file(module: str, folder: Path | None = None) -> Path | None:
     """Return the file of a module of the project, or else of the folder; None without one."""
-    for base in (ROOT, folder):
-        if base is None:
-            continue
+    own = [ROOT] if is_own(module.partition(".")[0]) else []
+    for base in [*own, *([] if folder is None else [folder])]:
         stem = base.joinpath(*module.split("."))
         for path in (stem / "__init__.py", stem.with_name(f"{stem.name}.py")):
             if path.is_file():

@@ -12,11 +12,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Literal
 
 import psutil
 
+from instances.checkout import CHECKOUT, ROOT
+from kvopt.places import python_path
 from kvopt.running.events import Done, Event, Peak, read_event
 from kvopt.running.pipe import LinePipe, Tail
 from kvopt.running.task import Task
@@ -25,7 +26,6 @@ from kvopt.running.task import Task
 #: parent had what it wanted.
 Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupted", "stopped"]
 
-_ROOT = Path(__file__).resolve().parents[2]
 _POLL_SECONDS = 0.1
 #: How long a process that has said its last word may take to exit, and one that has closed its pipe
 #: without it, or is being killed.
@@ -81,12 +81,13 @@ class Process:
         try:
             with _file_holding(line) as task:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "kvopt.running.keeper", str(lifeline), module],
+                    # -P: nothing of the current folder is taken for one of the project's modules.
+                    [sys.executable, "-P", "-m", "kvopt.running.keeper", str(lifeline), module],
                     stdin=task,
                     stdout=sent,
                     stderr=output,
-                    cwd=_ROOT,
-                    env=os.environ | {"PYTHONPATH": _python_path(), "PYTHONUNBUFFERED": "1"},
+                    cwd=ROOT if CHECKOUT else None,
+                    env=os.environ | {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1"},
                     start_new_session=True,
                     pass_fds=[lifeline],
                 )
@@ -164,11 +165,6 @@ class Process:
             ending = "crashed"
             detail = _exit_reason(self._process.returncode)
         return Outcome(ending, detail, self.age(), self._watch.peak, self._tail.close())
-
-
-def _python_path() -> str:
-    """Return where modules are looked for: this project's first, then the user's."""
-    return os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def kill_tree(pid: int) -> None:

@@ -189,6 +189,7 @@ class RunState:
         if self.contradictions or self.disputed:
             # Nor is any of the weaker ones before it to be trusted.
             self.lower_bound, self.bound_source, self.bounds = None, "", []
+            self.root_bound = None
         if self.disputed and not self.contradictions:
             # Integers prove this one, whoever is right.
             self.lower_bound, self.bound_source = volume_bound(self.instance), "volumes"

@@ -8,7 +8,7 @@ import pytest
 
 from instances import InstanceFileError, read_instance
 from instances.library import library
-from instances.named import FOLDER, find_instance, library_files
+from instances.named import FOLDER, find_instance, find_instances, library_files
 
 
 def test_every_instance_of_the_library_has_its_name() -> None:
@@ -74,3 +74,38 @@ def test_a_name_that_no_disk_takes_is_its_readers_to_complain_of() -> None:
     """The reader knows what to say of a path that is too long."""
     with pytest.raises(InstanceFileError, match="too long"):
         read_instance(find_instance("x" * 5000))
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("instances", len(library_files())),
+        ("am1", 10),
+        ("instances/am1/", 10),
+        ("instances/tiny/one_*.json", len(list((FOLDER / "tiny").glob("one_*.json")))),
+        ("instances/**/am1_0?.json", 10),
+        ("am1_00", 1),
+        # A glob of one's own that matches nothing must not run the library.
+        ("*.json", 0),
+        ("instances/../*.json", 0),
+        ("instances/best_known*", 0),
+        ("nothing", 0),
+        ("best_known", 0),
+    ],
+)
+def test_folders_and_globs_of_the_library_are_found_from_any_folder(
+    name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the README names runs in any folder; schemas and best-known values are no instances."""
+    monkeypatch.chdir(tmp_path)
+    found = find_instances(name)
+    assert len(found) == count
+    assert found == sorted(found)
+    assert set(found) <= set(library_files().values())
+
+
+def test_a_folder_of_ones_own_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it has the name of one of the library's and holds nothing."""
+    monkeypatch.chdir(tmp_path)
+    Path("am1").mkdir()
+    assert find_instances("am1") == []

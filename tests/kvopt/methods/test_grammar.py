@@ -94,7 +94,8 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         paths.append(tmp_path / folder / "mine.py")
         paths[-1].write_text(f"def solve(instance): return {folder!r}")
-    with pytest.raises(MethodError, match=r"file:mine\.py is two files, .*a/mine\.py and .*b/mine\.py"):
+    told = r"file:mine\.py is two files, .*a/mine\.py and .*b/mine\.py"
+    with pytest.raises(MethodError, match=told):
         read_methods([f"file:{path}" for path in paths])
     sections = [
         Section(path.parent.name, (draw_source("am1", 0, {"n": 3}),), (f"file:{path}",))
