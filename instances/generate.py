@@ -16,6 +16,7 @@ from instances.jsonfile import write_text
 from instances.model import InfeasibleInstanceError, Instance
 from instances.outputs import OutputError, check_outputs
 from instances.streams import steadily
+from instances.telling import did_you_mean, find_name, unknown_name
 from instances.usage import Parser, UsageError, complain
 
 
@@ -74,9 +75,9 @@ def _listing() -> str:
 
 
 def _generate(name: str, seed: int, assignments: Sequence[str]) -> Instance:
-    family = families().get(name.replace("_", "-"))
+    family = families().get(find_name(name, families()) or "")
     if family is None:
-        raise UsageError(f"expected a family, found {name!r}; --list names them")
+        raise UsageError(unknown_name("family", name, families()))
     types = get_type_hints(family.generate)
     values: dict[str, Any] = {}
     for assignment in assignments:
@@ -84,7 +85,7 @@ def _generate(name: str, seed: int, assignments: Sequence[str]) -> Instance:
         if not sign or key not in _parameters(family.generate) or key in values:
             raise UsageError(
                 f"--set {assignment!r}: expected KEY=VALUE, each key once, from "
-                f"{_shown(family.generate)}"
+                f"{_shown(family.generate)}{did_you_mean(key, _parameters(family.generate))}"
             )
         try:
             values[key] = TypeAdapter(types[key]).validate_strings(text)

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 _LONGEST = 600
 #: Most names that a complaint proposes, and how alike they must be, from 0 to 1.
-_PROPOSED, _ALIKE = 3, 0.6
+_PROPOSED, _ALIKE = 3, 0.55
 
 
 def one_line(text: object, longest: int = _LONGEST) -> str:
@@ -22,13 +22,34 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     return safe if len(safe) <= longest else safe[: longest - 3] + "..."
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def find_name(word: str, known: Iterable[str]) -> str | None:
+    """Return the name that is meant, exactly or but for upper case and ``_`` for ``-``."""
+    names = list(known)
+    if word in names:
+        return word
+    alike = [name for name in names if _plain(name) == _plain(word)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def unknown_name(what: str, word: str, known: Iterable[str]) -> str:
+    """Return a complaint about a name that there is not: with the nearest, or else with all."""
+    names = list(known)
+    near = did_you_mean(word, names) or f", expected one of {', '.join(names)}"
+    return f"unknown {what} {word!r}{near}"
+
+
+def did_you_mean(word: str, known: Iterable[str], alike: float = _ALIKE) -> str:
     """Return the end of a complaint that proposes the nearest names, or nothing.
 
     Upper case, and ``_`` for ``-``, count for nothing.
+
+    Parameters
+    ----------
+    alike
+        How alike a name must be to be proposed, 0 to 1.
     """
     names = {_plain(name): name for name in known}
-    near = get_close_matches(_plain(word), names, _PROPOSED, _ALIKE)
+    near = get_close_matches(_plain(word), names, _PROPOSED, alike)
     return f"; did you mean {', '.join(names[each] for each in near)}?" if near else ""
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from instances import Instance, read_instance
 from instances.named import find_instance
 from kvopt.listening import Calls, Progress, listener
-from kvopt.methods.grammar import Kind, Method, MethodError, read_method
+from kvopt.methods.grammar import Kind, MethodError, read_method
 from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.result import Result
 from kvopt.running.execute import InterruptedRunError, execute
@@ -124,6 +124,7 @@ def solve(
         instance=found,
         name=found.name,
         method=read_as.text,
+        method_path=read_as.task_path,
         seed=_checked("seed", read_seed, seed),
         time_limit=_checked("time_limit", read_seconds, time_limit),
         memory_limit=_optional("memory_limit", read_gigabytes, memory_limit),
@@ -176,8 +177,8 @@ def run(
     >>> kvopt.run("uniform_100", "mc-sf").tel
     55102
     """
-    method = _of_kind(policy, "policy", "file")
-    return solve(instance, method.text, seed=seed, time_limit=time_limit, memory_limit=memory_limit)
+    _of_kind(policy, "policy", "file")
+    return solve(instance, policy, seed=seed, time_limit=time_limit, memory_limit=memory_limit)
 
 
 def bound(
@@ -211,9 +212,10 @@ def bound(
     >>> kvopt.bound("tiny_handover", time_limit=10).bound
     6
     """
+    _of_kind(method, "engine")
     return solve(
         instance,
-        _of_kind(method, "engine").text,
+        method,
         time_limit=time_limit,
         memory_limit=memory_limit,
         threads=threads,
@@ -355,12 +357,11 @@ def _instance(instance: AnyInstance) -> Instance:
     return instance if isinstance(instance, Instance) else read(instance)
 
 
-def _of_kind(text: str, *kinds: Kind) -> Method:
+def _of_kind(text: str, *kinds: Kind) -> None:
     method = read_method(text)
     if method.kind not in kinds:
         expected = " or ".join(KINDS[kind] for kind in kinds)
         raise MethodError(f"{text}: expected {expected}, found {KINDS[method.kind]}")
-    return method
 
 
 def _checked(name: str, reader: Callable[[str], _Number], value: float) -> _Number:

@@ -27,6 +27,11 @@ def shown(file: Path) -> str:
     return below.as_posix() if is_own(below.parts[0]) else str(whole)
 
 
+def is_own_file(file: Path) -> bool:
+    """Tell whether a file is the project's, so that rows show where it lies."""
+    return not os.path.isabs(shown(file))
+
+
 def is_own(name: str) -> bool:
     """Tell whether a file, folder or module of ``ROOT`` is the project's: all of a checkout is."""
     return CHECKOUT or name in PACKAGES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -29,21 +29,6 @@ from schedules.model import any_kept
 
 #: Runs whose own bound the parent caught.
 _NOT_BELIEVED = ("error", "refused")
-_COLUMNS = (
-    "key",
-    "instance_sha256",
-    "method",
-    "seed",
-    "status",
-    "tel",
-    "lower_bound",
-    "found_by",
-    "bound_source",
-    "seconds",
-    "solver",
-    "git_commit",
-    "finished_utc",
-)
 
 
 class ContradictionError(Exception):
@@ -52,7 +37,7 @@ class ContradictionError(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """What the registry needs of a stored run; see ``kvopt.running.task.Record``."""
+    """What the registry needs of a stored run; see ``kvopt.running.record.Record``."""
 
     key: str
     instance_sha256: str
@@ -70,6 +55,7 @@ class Run:
 
 
 _RUN = TypeAdapter(Run)
+_COLUMNS = tuple(each.name for each in fields(Run))
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,19 @@ from instances.streams import steadily
 from instances.usage import Parser, UsageError, complain
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.interrupts import interrupt_once
+from kvopt.commands.listing import listing
 from kvopt.commands.terminal import summary
 from kvopt.executors.executor import Executor, ExecutorError
 from kvopt.masking import mask_text, own_command
-from kvopt.methods.grammar import MethodError, listing
+from kvopt.methods.grammar import MethodError
 from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import read_count, read_gigabytes, read_seconds
+from kvopt.running.record import FAILED
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.store.files import store_files
-from kvopt.store.store import FAILED
-from kvopt.suites import Section, SuiteError, read_suite, suites
+from kvopt.suites import Section, SuiteError, suites
 from kvopt.sweeps.contradictions import alarms, showings
 from kvopt.sweeps.inputs import DEFAULT_METHOD, InputError, Wishes, input_files, read_inputs
 from kvopt.sweeps.plan import plan
@@ -100,7 +101,7 @@ def _fail(program: str, reason: str, code: int) -> int:
 def _run(arguments: Sequence[str], program: str) -> int:
     options = _parse(arguments, program)
     if options.list:
-        print(_listing())
+        print(listing())
         return EXIT_OK
     if not options.inputs and not (options.report or options.export):
         raise InputError("expected a SUITE or an INSTANCE, found none (see --help)")
@@ -220,13 +221,6 @@ def _check_places(options: argparse.Namespace, sections: Sequence[Section]) -> N
         rows = [Path(options.export)] if options.export else []
         check_place("--report", options.report, inputs=[*read, *kept, *rows])
         known_values()
-
-
-def _listing() -> str:
-    lines = ["suites"]
-    for name in suites():
-        lines.append(f"  {name:<24} {read_suite(name).summary}")
-    return "\n".join([*lines, "", listing()])
 
 
 def _open(location: str | None, *, readonly: bool) -> Store:

@@ -12,7 +12,7 @@ from heuristics.policy import AdvisedPolicy, ListPolicy
 from heuristics.registry import policies
 from instances import Instance
 from kvopt.executors.local import LocalExecutor
-from kvopt.methods.policy import read_policy_call
+from kvopt.methods.grammar import every_policy
 from kvopt.running.stated_optimum import dispute
 from kvopt.running.task import Finished, Task
 from schedules import make_schedule
@@ -114,10 +114,11 @@ class _Sweep:
         memory_limit: float | None,
         jobs: int,
     ) -> None:
-        self._instance, self._prediction, self._seed = instance, prediction, seed
+        self._instance, self._seed = instance, seed
         self._deadline, self._memory_limit, self._jobs = deadline, memory_limit, jobs
         self._advice: list[float] | None = None
         self.waiting = sorted(policies(), key=_slowness)
+        self._methods = dict(zip(policies(), every_policy(prediction), strict=True))
 
     def run(self) -> Iterator[Finished]:
         advised = [name for name in self.waiting if isinstance(policies()[name], AdvisedPolicy)]
@@ -133,7 +134,7 @@ class _Sweep:
             yield Task(
                 instance=self._instance,
                 name=self._instance.name,
-                method=_method(self.waiting.pop(0), self._prediction),
+                method=self._methods[self.waiting.pop(0)].text,
                 seed=self._seed,
                 time_limit=min(left, max(share, _LEAST_SECONDS)),
                 memory_limit=self._memory_limit,
@@ -147,10 +148,6 @@ def _slowness(name: str) -> tuple[int, str]:
     return 0 if isinstance(policy, ListPolicy) else 2 if isinstance(
         policy, AdvisedPolicy
     ) else 1, name
-
-
-def _method(name: str, prediction: str | None) -> str:
-    return read_policy_call(name, prediction).method
 
 
 def _aligned(lines: list[list[str]]) -> str:

@@ -11,8 +11,6 @@ import sys
 import time
 from collections.abc import Sequence
 
-from formulations.spec import FormulationError
-from heuristics.spec import SpecError
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, read_instance
 from instances.outputs import OutputError
 from instances.streams import steadily
@@ -66,8 +64,6 @@ def _main(arguments: Sequence[str], started: float, watchdog: Watchdog, program:
     except (
         UsageError,
         OutputError,
-        FormulationError,
-        SpecError,
         MethodError,
         InstanceFileError,
         NotWrittenError,
@@ -121,6 +117,7 @@ def _solve(
         instance=instance,
         name=instance.name,
         method=method.text,
+        method_path=method.task_path,
         seed=options.seed,
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from formulations.choice import default_formulation
-from formulations.spec import format_formulation, read_formulation
 from formulations.windows import start_windows
 from instances import Instance
-from kvopt.methods.grammar import Method
+from kvopt.methods.grammar import Method, read_formulation
+from kvopt.methods.options import format_formulation
 from kvopt.running.execute import execute
 from kvopt.running.task import Task
 
@@ -29,8 +29,8 @@ def write_model(
         If the method has no MIP, or the model is too large or not built by the deadline.
     """
     name = method.formulation
-    if not name and method.kind == "engine":
-        name = default_formulation(method.solver, instance, start_windows(instance))
+    if not name and method.solves is not None:
+        name = default_formulation(method.solves, instance, start_windows(instance))
     if not name:
         raise NotWrittenError(f"--write-model: {method.text!r} has no model")
     formulation, switches = read_formulation(name)
@@ -48,9 +48,9 @@ def write_model(
     )
     finished = execute(task)
     record = finished.record
-    if not finished.model or record.ending != "finished":
+    if record.model_columns is None or record.ending != "finished":
         reason = "; ".join(finished.notes) or record.detail or record.ending
         raise NotWrittenError(f"{options.write_model}: not written: {reason}")
     shown = format_formulation(formulation, switches)
-    size = "{columns} columns, {rows} rows".format(**finished.model)
+    size = f"{record.model_columns} columns, {record.model_rows} rows"
     return f"wrote {options.write_model}: {shown}, {size}"

@@ -1,4 +1,4 @@
-"""Bound, schedule and exact engine side by side, chosen by size: what runs by default."""
+"""Bound, local search and exact engine side by side, chosen by size (the default)."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from kvopt.running.task import Task
 from kvopt.running.team import Stop, run_team
 from schedules import make_schedule
 
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": None, "named": True}
 #: Requests up to which the exact search has a chance to finish.
 EXACT_UP_TO = 30
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.

@@ -1,4 +1,4 @@
-"""Bounds without a model of the whole problem: what a file of ``formulations.bounds`` computes."""
+"""Lower bounds from prices or volumes, certified in integers, without a model of the whole."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from kvopt.engines.job import Job
 from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import too_large
 from kvopt.running.events import Report
+
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "bound", "named": True, "default": True}
 
 #: Share of the time kept back for the last exact evaluation of the prices.
 RESERVE_SHARE = 0.05

@@ -13,6 +13,9 @@ from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import exact_as_floats, too_large
 from kvopt.running.events import Report
 
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "cp", "named": True, "default": True, "proof": "CP-SAT"}
+
 
 def solve(job: Job, report: Report) -> None:
     """Build the model of a CP formulation and solve it within the job's limits."""
@@ -41,7 +44,7 @@ def solve(job: Job, report: Report) -> None:
         if exact:
             _send_bound(report, solver.best_objective_bound)
     else:
-        report.note(f"CP-SAT says {solver.status_name(status)} of a feasible instance")
+        report.failure(f"CP-SAT says {solver.status_name(status)} of a feasible instance")
     report.done(
         solver=f"CP-SAT {ortools.__version__}",
         nodes=solver.num_branches,

@@ -8,6 +8,9 @@ from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
 from kvopt.running.events import Report
 
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "mip", "named": False}
+
 
 def solve(job: Job, report: Report) -> None:
     """Write the model to ``job.model_file``, in the format of its suffix (.mps or .lp)."""

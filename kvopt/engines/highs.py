@@ -20,6 +20,9 @@ from kvopt.engines.parts.prepared import prepare
 from kvopt.engines.parts.tolerances import Words, largest_activity
 from kvopt.running.events import Report
 
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "mip", "named": True, "default": True, "proof": "HiGHS"}
+
 #: From this many columns on, the relaxation is solved on its own first, by interior point: the
 #: root node's simplex would take minutes before there was any bound.
 RELAXATION_FIRST_FROM = 20_000
@@ -228,7 +231,7 @@ def _solve_mip(
     # HiGHS logs only where it prints; this callback comes between nodes and cut rounds as well.
     engine.cbMipInterrupt.subscribe(lambda event: words.bound(event.data_out.mip_dual_bound))
     if engine.run() == highspy.HighsStatus.kError:
-        report.note("HiGHS refuses to solve the model")
+        report.failure("HiGHS refuses to solve the model")
     info = engine.getInfo()
     words.bound(info.mip_dual_bound)
     status = engine.getModelStatus()

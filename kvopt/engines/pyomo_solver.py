@@ -16,6 +16,9 @@ from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN
 from kvopt.engines.parts.tolerances import Words, largest_activity
 from kvopt.running.events import Report
 
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "mip", "named": False}
+
 #: Share of the time left that the solver gets: what it found is handed over only at its end.
 TIME_SHARE = 0.9
 

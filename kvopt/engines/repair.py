@@ -1,4 +1,4 @@
-"""Large-neighbourhood repair: CP-SAT frees a few requests of the best schedule at a time."""
+"""CP-SAT repairs the best policy's schedule, a few requests at a time; proves nothing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from formulations.windows import Windows
 from instances import Instance
 from kvopt.engines.job import Job
 from kvopt.running.events import Report
+
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": None, "named": True}
 
 #: Requests that are free at a time, least and most; more where sub-problems are closed quickly.
 FREE = (5, 16)

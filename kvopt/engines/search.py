@@ -1,4 +1,4 @@
-"""Our own search (``formulations.search``): schedules and bounds after every pass."""
+"""Our own exact search over sets of started requests: schedules and bounds after every pass."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from kvopt.engines.job import Job
 from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import too_large
 from kvopt.running.events import Report
+
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "search", "named": True, "default": True, "proof": "search"}
 
 #: Share of the time that the prices may take.
 PRICES_SHARE = 0.3

@@ -10,14 +10,14 @@ import numpy as np
 
 from formulations.bounds.volume import volume_bound
 from formulations.choice import default_formulation
-from formulations.registry import Formulation
-from formulations.spec import Options, format_formulation, read_formulation
+from formulations.registry import Formulation, formulations
 from formulations.windows import start_windows
 from heuristics.policy import ListPolicy
 from heuristics.registry import policies
 from heuristics.simulator import run_in_order, run_policy
 from instances import Instance
 from kvopt.engines.job import Job
+from kvopt.methods.options import Options, bound_only, format_formulation
 from kvopt.running.events import Event, Relaxation, Report, ScheduleFound
 from schedules import Schedule
 
@@ -53,6 +53,7 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
             return
         starts = list(schedule.starts)
     formulation, options = _formulation(method, instance)
+    relaxation, own = bound_only(formulation, options) if formulation else (False, {})
     shown = format_formulation(formulation, options) if formulation else ""
     if shown and not method.formulation:
         report.chosen(shown)
@@ -60,14 +61,14 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
         instance=instance,
         solver=method.solver,
         module=formulation.module if formulation else "",
-        relaxation=formulation is not None and formulation.relaxation,
+        relaxation=relaxation,
         deadline=deadline,
         threads=task.threads,
         seed=task.seed,
         warm_start=starts,
         upper_bound=_tel(instance, starts),
         memory_limit=task.memory_limit,
-        options=options,
+        options=own,
         model_file=task.model_file,
     )
     found_by = _FOUND_BY.get(method.solver) or f"{method.solver} {shown}".strip()
@@ -76,10 +77,10 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
 
 def _formulation(method: Method, instance: Instance) -> tuple[Formulation | None, Options]:
     """Return what the method names, or else the size decides; None where the engine takes none."""
-    name = method.formulation
-    if not name and method.takes_formulation:
-        name = default_formulation(method.solver, instance, start_windows(instance))
-    return read_formulation(name) if name else (None, {})
+    if method.model is None and method.solves is not None:
+        name = default_formulation(method.solves, instance, start_windows(instance))
+        return formulations()[name], {}
+    return method.model, method.options
 
 
 def _tel(instance: Instance, starts: list[int]) -> int:

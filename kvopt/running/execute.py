@@ -75,10 +75,10 @@ def difference(task: Task) -> str:
     Empty if they are.
     """
     try:
-        method = read_method(task.method, planned=True)
+        method = read_method(task.method, planned=True, path=task.method_path)
         if fingerprint(method) != task.code:
             return "the sources were edited since the sweep began, or are others on this machine"
-        here = _versions(task.method)
+        here = _versions(task.method, task.method_path)
     except (MethodError, OSError, SyntaxError) as error:
         return f"{task.method}: {' '.join(str(error).split())}"
     return ", ".join(
@@ -89,5 +89,5 @@ def difference(task: Task) -> str:
 
 
 @cache
-def _versions(method: str) -> dict[str, str]:
-    return versions(read_method(method, planned=True))
+def _versions(method: str, path: str) -> dict[str, str]:
+    return versions(read_method(method, planned=True, path=path))

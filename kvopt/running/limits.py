@@ -33,7 +33,7 @@ def kill_at(task: Task) -> float | None:
 
 
 def _grace(task: Task, seconds: float) -> float:
-    method = read_method(task.method, planned=True)
+    method = read_method(task.method, planned=True, path=task.method_path)
     if not method.looks_at_the_clock:
         return 0.0
     if method.kind == "engine":

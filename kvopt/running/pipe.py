@@ -120,7 +120,7 @@ class Tail:
         self._thread.join(_TAIL_SECONDS)
         text = self._kept.decode("utf-8", "backslashreplace")
         safe = "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
-        return safe[-self._longest :].strip("\n")
+        return safe.strip("\n")[-self._longest :]
 
     def _read(self) -> None:
         with os.fdopen(self._descriptor, "rb", buffering=0) as stream:

@@ -8,9 +8,10 @@ from typing import Any
 from instances.files import instance_document
 from instances.telling import one_line
 from kvopt.running.provenance import provenance
+from kvopt.running.record import FAILED, Record
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Supervised
-from kvopt.running.task import Finished, Record, Task
+from kvopt.running.task import Finished, Task
 from schedules import make_schedule
 from schedules.files import schedule_document
 
@@ -33,6 +34,7 @@ def finished(task: Task, run: Supervised, started: float) -> Finished:
     """Return the row of a run that has ended, with its schedule and certificate."""
     state = run.state
     status = state.status()
+    own = task.method.startswith("file:")
     origin = provenance()
     record = Record(
         **_of_task(task),
@@ -45,6 +47,11 @@ def finished(task: Task, run: Supervised, started: float) -> Finished:
         found_by=state.found_by,
         bound_source=state.bound_source,
         relaxation=state.relaxation,
+        root_bound=state.root_bound,
+        model_columns=state.model.get("columns"),
+        model_rows=state.model.get("rows"),
+        model_entries=state.model.get("entries"),
+        output=run.outcome.output if own or status in FAILED else "",
         seconds=round(run.seconds, 4),
         solver_seconds=state.solver_seconds,
         start_seconds=round(run.start_seconds, 4),
@@ -66,7 +73,6 @@ def finished(task: Task, run: Supervised, started: float) -> Finished:
         contradictions=tuple(state.contradictions),
         about_the_file=state.about_the_file,
         formulation=state.chosen,
-        model=state.model,
         expected_starts=None if state.expected_starts is None else state.expected_starts.tolist(),
     )
 

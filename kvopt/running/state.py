@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from formulations.bounds.volume import volume_bound
 from instances import Instance
 from instances.telling import one_line
+from kvopt.methods.engines import proofs
 from kvopt.running.events import (
     BoundProved,
     Chosen,
@@ -37,7 +38,7 @@ from schedules.model import KEEPS_TOKENS_NOTE, better
 #: How the detail of a row begins whose bound cannot be true, after ``KEEPS_TOKENS_NOTE``.
 CONTRADICTED = "contradicted: "
 #: The source of a bound that is an engine's own search, as the engines say it.
-OWN_SEARCH = {"highs": "HiGHS", "cpsat": "CP-SAT", "search": "search"}
+OWN_SEARCH = proofs()
 #: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
 _MOST_TOLD, _MOST_TRACED = 20, 10_000
 #: Largest integer that a store holds.
@@ -188,6 +189,7 @@ class RunState:
         if self.contradictions or self.disputed:
             # Nor is any of the weaker ones before it to be trusted.
             self.lower_bound, self.bound_source, self.bounds = None, "", []
+            self.root_bound = None
         if self.disputed and not self.contradictions:
             # Integers prove this one, whoever is right.
             self.lower_bound, self.bound_source = volume_bound(self.instance), "volumes"

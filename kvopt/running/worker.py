@@ -18,12 +18,13 @@ from pathlib import Path
 
 from formulations.bounds.volume import volume_bound
 from heuristics.compiled import warm_up
-from heuristics.policy import AdvisedPolicy, NotApplicableError
+from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
 from kvopt.engines.start import run_engine
+from kvopt.methods.engines import engine_of
 from kvopt.methods.grammar import Method, read_method
-from kvopt.methods.own import load_own
+from kvopt.methods.own import OwnMethodError, as_policy_call, load_own
 from kvopt.running.advice import expected_starts, run_policy_call
 from kvopt.running.events import Event, Report, event_line
 from kvopt.running.kernel import process_age
@@ -31,18 +32,7 @@ from kvopt.running.limits import START_COUNTS
 from kvopt.running.task import Task
 from kvopt.running.telling import where_and_what
 
-#: Engines with a file of their own; every other name goes through Pyomo.
-OWN_SOLVERS = {
-    name: f"kvopt.engines.{name}"
-    for name in ("auto", "bound", "cpsat", "highs", "improve", "repair", "search")
-}
-
 Run = Callable[[Task, Report], None]
-
-
-def engine_module(solver: str) -> str:
-    """Return the module of the engine that serves a solver."""
-    return OWN_SOLVERS.get(solver, "kvopt.engines.pyomo_solver")
 
 
 def main() -> None:
@@ -69,6 +59,8 @@ def main() -> None:
         run(task, report)
     except MemoryError:
         report.failure("out of memory", "memory_limit")
+    except OwnMethodError as error:
+        report.failure(str(error), "error")
     except (NotApplicableError, EndlessLoopError, AdviceError) as error:
         report.failure(str(error), "no_solution")
     except (Exception, SystemExit) as error:
@@ -81,23 +73,30 @@ def main() -> None:
 
 def _prepare(task: Task) -> Run:
     """Import and compile all that the method needs; return what runs it."""
-    method = read_method(task.method, planned=True)
+    method = read_method(task.method, planned=True, path=task.method_path)
     if task.model_file:
         return partial(run_engine, importlib.import_module("kvopt.engines.export"), method)
-    if method.kind == "file":
-        assert method.path is not None
-        return load_own(method.path)
+    if method.path is not None:
+        own = load_own(method.path)
+        if not isinstance(own, Policy):
+            return partial(_run_own, own)
+        method = replace(method, call=as_policy_call(own, method.text))
     assert task.instance is not None
     warm_up(len(task.instance))
-    if method.kind == "policy":
-        assert method.call is not None
+    if method.call is not None:
         if isinstance(method.call.policy, AdvisedPolicy) and task.expected_starts is None:
             importlib.import_module("kvopt.engines.highs")
         return partial(_run_policy, method)
-    engine = importlib.import_module(engine_module(method.solver))
+    engine = importlib.import_module(engine_of(method.solver).module)
     if hasattr(engine, "compile_kernels"):
         engine.compile_kernels()
     return partial(run_engine, engine, method)
+
+
+def _run_own(own: Run, task: Task, report: Report) -> None:
+    assert task.instance is not None
+    report.bound(volume_bound(task.instance), "volumes")
+    own(task, report)
 
 
 def _run_policy(method: Method, task: Task, report: Report) -> None:

@@ -28,7 +28,9 @@ from instances.families import families
 from instances.families.build import check_ranges
 from instances.named import FOLDER as LIBRARY
 from instances.named import may_be_instance
-from instances.telling import one_line
+from instances.telling import did_you_mean, one_line, unknown_name
+from kvopt.methods.grammar import read_formulation
+from kvopt.methods.options import switched
 from kvopt.places import shown
 from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END
 from kvopt.suites.sources import Source, Value, draw_source, file_source
@@ -51,6 +53,8 @@ _STRING_OR_COMMENT = re.compile(
 )
 #: What never stands within a key, of which strings and comments have been taken out.
 _NO_KEY = re.compile(r"[^\w \t.-]")
+#: How an entry begins that stands for a formulation and, one by one, its switches turned.
+SWITCHES = "switches of "
 #: Most instances that one entry of a suite draws.
 MAX_DRAWS = 100_000
 
@@ -110,7 +114,9 @@ class Section:
         The instances, unread and in a fixed order; see :func:`kvopt.suites.sources.load`.
     methods
         Texts as in ``svf``, ``alpha-beta(alpha=0.2,beta=0.1)``, ``highs:ilp-strong``, ``cpsat``,
-        ``bound:bound-lp``, ``auto``, ``a-min with interval(1,1000)``.
+        ``bound:bound-lp``, ``auto``, ``a-min with interval(1,1000)``.  In the file an entry
+        ``switches of SOLVER:FORMULATION`` stands for all that
+        :func:`kvopt.methods.options.switched` returns.
     seeds
         Number of seeds, 0..seeds − 1, for methods or predictions that draw.
     time_limit
@@ -165,10 +171,7 @@ def read_suite(name_or_path: str | Path) -> Suite:
     path = Path(name_or_path)
     if path.suffix != ".toml":
         if str(name_or_path) not in suites():
-            raise SuiteError(
-                f"unknown suite {str(name_or_path)!r}, expected a .toml file or one of "
-                f"{', '.join(suites())}"
-            )
+            raise SuiteError(unknown_name("suite", str(name_or_path), suites()))
         path = suites()[str(name_or_path)]
     try:
         document = _parse(path)
@@ -205,7 +208,11 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 def _section(path: Path, section: _Section) -> Section:
-    twice = _stands_twice(section.methods)
+    try:
+        methods = tuple(text for entry in section.methods for text in _methods(entry))
+    except ValueError as error:
+        raise SuiteError(f"{path}: section {section.name!r}, methods: {error}") from None
+    twice = _stands_twice(methods)
     if twice is not None:
         raise SuiteError(f"{path}: section {section.name!r}, methods: {twice!r} stands twice")
     sources: dict[str, Source] = {}
@@ -220,7 +227,7 @@ def _section(path: Path, section: _Section) -> Section:
     return Section(
         name=section.name,
         sources=tuple(sources.values()),
-        methods=tuple(section.methods),
+        methods=methods,
         seeds=section.seeds,
         time_limit=section.time_limit,
         memory_limit=section.memory_limit,
@@ -228,6 +235,17 @@ def _section(path: Path, section: _Section) -> Section:
         reproducible=section.reproducible,
         role=section.role,
     )
+
+
+def _methods(entry: str) -> list[str]:
+    """Return the methods of an entry: itself, or a formulation with its switches one by one."""
+    if not entry.startswith(SWITCHES):
+        return [entry]
+    solver, _, name = entry.removeprefix(SWITCHES).partition(":")
+    formulation, options = read_formulation(name)
+    if options:
+        raise ValueError(f"expected {SWITCHES}SOLVER:FORMULATION without options, found {entry!r}")
+    return [f"{solver}:{each}" for each in switched(formulation)]
 
 
 def _files(path: Path, pattern: str) -> Iterator[Source]:
@@ -244,7 +262,7 @@ def _files(path: Path, pattern: str) -> Iterator[Source]:
 def _draws(draw: _Draw) -> Iterator[Source]:
     known = families()
     if draw.family not in known:
-        raise ValueError(f"unknown family {draw.family!r}, expected one of {', '.join(known)}")
+        raise ValueError(unknown_name("family", draw.family, known))
     _check_parameters(draw, known[draw.family].generate)
     first, end = draw.seeds
     if first >= end:
@@ -263,6 +281,7 @@ def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:
         if key not in takes:
             raise ValueError(
                 f"family {draw.family!r} takes {', '.join(takes) or 'no parameters'}, found {key!r}"
+                f"{did_you_mean(key, takes)}"
             )
         try:
             TypeAdapter(types[key]).validate_python(value, strict=True)

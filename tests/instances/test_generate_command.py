@@ -66,7 +66,7 @@ def test_the_listing_names_every_family(capsys: pytest.CaptureFixture[str]) -> N
     ("arguments", "message"),
     [
         ([], "expected a FAMILY; --list names them"),
-        (["nope"], "expected a family, found 'nope'; --list names them"),
+        (["nope"], "unknown family 'nope', expected one of am1, am2"),
         (["am1", "--seed", "x"], "argument --seed: invalid int value: 'x'"),
         (["am1", "--seed", "-1"], "am1: seed: expected 0 to 9223372036854775807, found -1"),
         (["am1", "--bogus"], "unrecognized arguments: --bogus"),

@@ -22,7 +22,8 @@ from kvopt.best_known.entry import ENTRIES, Value
 from kvopt.best_known.files import digest
 from kvopt.best_known.rule import decide, independent_pair
 from kvopt.best_known.verify import LibraryInstance, faults, library_by_hash
-from kvopt.running.task import Finished, Record
+from kvopt.running.record import Record
+from kvopt.running.task import Finished
 from kvopt.store import Store
 from schedules import make_schedule
 from schedules.files import schedule_document

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from instances import Instance, Request, write_instance
-from kvopt.running.event_data import read_event
+from kvopt.running.events import read_event
 from kvopt.running.pipe import LinePipe
 from kvopt.store.export import read_rows
 from tests.kvopt.sweep_tools import Evaluate
@@ -115,9 +115,9 @@ def test_nonsense_on_the_pipe_loses_nothing(tmp_path: Path) -> None:
     """A schedule that was sent before stands, and nobody else is blamed."""
     lines = [
         rb"\xff\xfe\x00",
-        b'{"kind": "done", "seconds": 0, "data": {}}',
+        b'{"kind": "done", "seconds": 0}',
         b"[" * 100_000,
-        b'{"kind": "bound", "seconds": 0, "data": {"value": ' + b"9" * 5_000 + b', "source": ""}}',
+        b'{"kind": "bound", "seconds": 0, "value": ' + b"9" * 5_000 + b', "source": ""}',
     ]
     noise = b"\n".join(lines) + b"\n"
     (tmp_path / "noise").write_bytes(noise)
@@ -138,14 +138,14 @@ def test_nonsense_on_the_pipe_loses_nothing(tmp_path: Path) -> None:
         b"[" * 100_000,
         b"[]",
         b'{"kind": "bound"}',
-        b'{"kind": [], "seconds": 0, "data": {}}',
-        b'{"kind": "bound", "seconds": 0, "data": {"value": 1.5, "source": "x"}}',
-        b'{"kind": "bound", "seconds": NaN, "data": {"value": 1, "source": "x"}}',
-        b'{"kind": "relaxation", "seconds": 0, "data": {"value": Infinity}}',
-        b'{"kind": "schedule", "seconds": 0, "data": {"starts": [true]}}',
-        b'{"kind": "schedule", "seconds": 0, "data": {"starts": [0], "attempts": [[[1]]]}}',
-        b'{"kind": "error", "seconds": 0, "data": {"text": "x", "outcome": "sunny"}}',
-        b'{"kind": "unheard of", "seconds": 0, "data": {}}',
+        b'{"kind": [], "seconds": 0}',
+        b'{"kind": "bound", "seconds": 0, "value": 1.5, "source": "x"}',
+        b'{"kind": "bound", "seconds": NaN, "value": 1, "source": "x"}',
+        b'{"kind": "relaxation", "seconds": 0, "value": Infinity}',
+        b'{"kind": "schedule", "seconds": 0, "starts": [true]}',
+        b'{"kind": "schedule", "seconds": 0, "starts": [0], "attempts": [[[1]]]}',
+        b'{"kind": "error", "seconds": 0, "text": "x", "status": "sunny"}',
+        b'{"kind": "unheard of", "seconds": 0}',
     ],
 )
 def test_what_is_no_event(line: bytes) -> None:
@@ -172,7 +172,9 @@ def _pipe(data: bytes, longest: int) -> LinePipe:
 
 def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:
     """An end without a result is no optimum, whatever the process calls it."""
-    command = _sweep(tmp_path, "report._report('error', text='x', outcome='optimal')")
+    line = b'{"kind": "error", "text": "x", "status": "optimal"}\n'
+    write = _WRITE.format(what=f"os.write(fd, {line!r})")
+    command = _sweep(tmp_path, f"{write}return None")
     assert command.run().returncode == 0
     row = _row(tmp_path)
     assert row["status"] == "no_solution"
@@ -181,7 +183,7 @@ def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:
 
 def test_a_method_does_not_set_its_clock(tmp_path: Path) -> None:
     """The clock starts once; saying ``ready`` again and again gives no more time."""
-    body = "for _ in range(150):\n    time.sleep(0.2)\n    report._report('ready')\nreturn [0, 3]"
+    body = "for _ in range(150):\n    time.sleep(0.2)\n    report._report.ready()\nreturn [0, 3]"
     command = _sweep(tmp_path, body, "--time-limit", 1)
     assert command.run().returncode == 0
     row = _row(tmp_path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import pyomo.environ as pyo
+
 from formulations.windows import Windows, start_windows
 from kvopt.engines.job import Job
 from kvopt.engines.parts.loading import load_formulation
@@ -34,5 +36,7 @@ def prepare(job: Job, report: Report) -> Prepared | None:
         report.note(reason)
         return None
     model = formulation.build_model(job.instance, windows, **options)
+    if job.relaxation and not getattr(formulation, "RELAXATION", False):
+        pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
     formulation.set_starts(model, job.instance, job.warm_start)
     return Prepared(model, known)

@@ -135,7 +135,7 @@ class Words:
     def infeasible(self) -> None:
         """Tell that the solver finds no schedule where there is one."""
         if self.believed:
-            self._report.note(f"{self._source} says infeasible of a feasible instance")
+            self._report.failure(f"{self._source} says infeasible of a feasible instance")
         else:
             self._report.note(f"{self._source} finds no schedule: its tolerance is too low")
 
