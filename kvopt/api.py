@@ -116,7 +116,7 @@ def solve(
     --------
     >>> result = kvopt.solve("tiny_handover", "cpsat", time_limit=20)
     >>> result.status, result.tel
-    ('optimal', 6)
+    ('optimal', 9)
     """
     found = _instance(instance)
     read_as = read_method(method)
@@ -175,7 +175,7 @@ def run(
     Examples
     --------
     >>> kvopt.run("uniform_100", "mc-sf").tel
-    55102
+    60695
     """
     _of_kind(policy, "policy", "file")
     return solve(instance, policy, seed=seed, time_limit=time_limit, memory_limit=memory_limit)
@@ -210,7 +210,7 @@ def bound(
     Examples
     --------
     >>> kvopt.bound("tiny_handover", time_limit=10).bound
-    6
+    9
     """
     _of_kind(method, "engine")
     return solve(
@@ -251,7 +251,7 @@ def check(
     Examples
     --------
     >>> print(kvopt.check("tiny_handover", [0, 0]))
-    infeasible: time 2, 6 tokens held, memory is 4, request ids 0, 1
+    infeasible: request id 1 starts at round 0, before its arrival at round 6
     """
     found = _instance(instance)
     if isinstance(schedule, Result):
@@ -329,13 +329,13 @@ def compare(
 
     Examples
     --------
-    >>> table = kvopt.compare(["tiny_handover", "tiny_gap"], ["svf", "search"])
-    >>> table[["instance", "method", "tel", "ratio_low", "ratio_high"]]
-            instance  method  tel  ratio_low  ratio_high
-    0       tiny_gap  search   14        1.0         1.0
-    1       tiny_gap     svf   14        1.0         1.0
-    2  tiny_handover  search    6        1.0         1.0
-    3  tiny_handover     svf    6        1.0         1.0
+    >>> table = kvopt.compare(["tiny_handover", "tiny_two_bursts"], ["svf", "highs"])
+    >>> table[["instance", "method", "tel", "bound", "ratio_low"]]
+              instance method  tel  bound  ratio_low
+    0    tiny_handover    svf    9      9        1.0
+    1    tiny_handover  highs    9      9        1.0
+    2  tiny_two_bursts    svf   22     15        1.0
+    3  tiny_two_bursts  highs   22     22        1.0
     """
     from kvopt.sweeps.comparison import comparison  # loads pandas and SQLAlchemy: a second
 

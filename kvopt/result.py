@@ -38,9 +38,9 @@ class Result:
 
     Examples
     --------
-    >>> result = kvopt.solve("tiny_handover", "search")
+    >>> result = kvopt.solve("tiny_handover", "highs")
     >>> result.status, result.tel, result.bound, result.gap
-    ('optimal', 6, 6, 0.0)
+    ('optimal', 9, 9, 0.0)
     """
 
     instance: Instance

@@ -28,7 +28,8 @@ from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.store.files import store_files
 from kvopt.suites import Section, SuiteError, suites
-from kvopt.sweeps.contradictions import alarms, showings
+from kvopt.sweeps.contradictions import Showing, alarms, showings
+from kvopt.sweeps.failures import all_unread, failures, outputs, unread
 from kvopt.sweeps.inputs import DEFAULT_METHOD, InputError, Wishes, input_files, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import counts, display
@@ -36,24 +37,32 @@ from kvopt.terminal import summary
 from reports.folder import check_place
 
 EXIT_OK = 0
+EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_REFUSED = 5
 EXIT_STORE = 6
 EXIT_ENGINE = 7
 EXIT_INTERRUPTED = 130
 
-_EPILOG = """\
+_EPILOG = f"""\
 Runs whose key (instance hash, method, seed, limits, threads, versions, digest of the sources that
 the method can reach) is in the store are not run again, so that a sweep that was stopped, however,
 is resumed by the same command.  Two commands may work on one store at the same time.
 
 exit codes:
-  0    every run has a row, and nothing is refused or contradicted
-  2    bad usage or bad input: one line on standard error
+  0    every run has a row, every method gave a schedule on one of its runs at least, and nothing is
+       refused or contradicted; a method that failed on some runs is named on standard error
+  1    a method failed on all its runs, stored ones included: named on standard error with the first
+       reason.  A run has failed where its status is one of
+       {", ".join(FAILED)},
+       without a schedule.  Instances that are infeasible or cannot be read are no failure of a
+       method; the latter are named on standard error
+  2    bad usage or bad input: one line on standard error; also if no instance could be read
   5    the checker refused a schedule, or a bound is contradicted: named on standard error
   6    the store cannot be opened, read or written: one line on standard error
   7    the engine failed, so that runs have no row: one line on standard error
   130  interrupted: what was finished is stored
+Where several apply, 5 goes before 2, and 2 before 1.
 """
 
 
@@ -322,7 +331,25 @@ def _finish(
             *(("written", str(path)) for path in written),
         ]
         print(summary(rows))
+    return _tell_what_is_wrong(runs, sweep.tasks, store, options.program)
+
+
+def _tell_what_is_wrong(
+    runs: Sequence[Showing], tasks: list[Task], store: Store, program: str
+) -> int:
+    """Name on standard error what went wrong, one line each; return the exit code."""
     wrong = alarms(runs)
     for line in wrong:
-        print(f"{options.program}: A METHOD IS WRONG: {line}", file=sys.stderr)
-    return EXIT_REFUSED if wrong else EXIT_OK
+        print(f"{program}: A METHOD IS WRONG: {line}", file=sys.stderr)
+    for line in unread(tasks):
+        complain(program, mask_text(line))
+    failed = failures(runs, tasks)
+    printed = outputs(store) if failed else {}
+    for failure in failed:
+        line = failure.line(printed.get(failure.failed[0].key, ""))
+        complain(program, mask_text(line))
+    if wrong:
+        return EXIT_REFUSED
+    if all_unread(tasks):
+        return EXIT_BAD_INPUT
+    return EXIT_FAILED if any(failure.on_all for failure in failed) else EXIT_OK

@@ -20,7 +20,7 @@ from kvopt.running.task import Task
 from kvopt.store import Store
 from kvopt.suites import Section, Source, file_source
 from kvopt.sweeps.contradictions import Showing, alarms, showings
-from kvopt.sweeps.inputs import Wishes, read_inputs
+from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import display
 
@@ -53,7 +53,11 @@ def comparison(
         memory_limit=memory_limit,
         threads=threads,
     )
+    if not section.sources:
+        raise InputError("expected an instance, found none")
     tasks = plan([section])
+    if not tasks:
+        raise InputError("expected a method, found none")
     with _opened(store) as runs:
         stored = runs.statuses()
         todo = [task for task in tasks if task.key not in stored]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from heuristics.clock import UNIT, AffineClock
 from heuristics.policies.sglang_ratio import ReservationRatio
 from heuristics.policy import NotApplicableError
-from heuristics.predictions import PREDICTIONS
+from heuristics.predictions import Prediction
 from heuristics.queues import ArrivalQueue, KeyedQueue, exact
 from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError
@@ -66,14 +66,12 @@ def make(memory: int, *requests: tuple[int, int, int]) -> Instance:
 
 
 def run(call: str, instance: Instance, seed: int = 0, high: int = 0) -> Schedule:
-    """Run a policy given as on the command line; ``high`` above 0 predicts up to that many."""
+    """Run a policy given as on the command line; ``high`` predicts up to max(output, high)."""
     read = read_method(call).call
     assert read is not None
-    prediction = PREDICTIONS["interval"] if high else None
     setting = Setting(
         values=read.values,
-        prediction=prediction,
-        prediction_values={"low": 1, "high": high},
+        prediction=Prediction("upper", "", lambda o, _, __: (o, np.maximum(o, high))),
         seed=seed,
     )
     return run_policy(read.policy, instance, setting, method=read.policy.name)

@@ -64,7 +64,7 @@ def test_a_hidden_process_counts_as_memory(tmp_path: Path) -> None:
     """What it holds is held by the run."""
     hidden = _HIDE.format(what="block = bytearray(b'x' * 400_000_000)")
     command = _sweep(tmp_path, hidden + "time.sleep(60)", "--memory-limit", 0.3)
-    assert command.run().returncode == 0
+    assert command.run().returncode == 1
     row = _row(tmp_path)
     assert (row["status"], row["peak_memory"] > 3e8) == ("memory_limit", True)
     assert command.alive() == []
@@ -175,7 +175,7 @@ def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:
     line = b'{"kind": "error", "text": "x", "status": "optimal"}\n'
     write = _WRITE.format(what=f"os.write(fd, {line!r})")
     command = _sweep(tmp_path, f"{write}return None")
-    assert command.run().returncode == 0
+    assert command.run().returncode == 1
     row = _row(tmp_path)
     assert row["status"] == "no_solution"
     assert "no events" in row["detail"]
@@ -185,7 +185,7 @@ def test_a_method_does_not_set_its_clock(tmp_path: Path) -> None:
     """The clock starts once; saying ``ready`` again and again gives no more time."""
     body = "for _ in range(150):\n    time.sleep(0.2)\n    report._report.ready()\nreturn [0, 3]"
     command = _sweep(tmp_path, body, "--time-limit", 1)
-    assert command.run().returncode == 0
+    assert command.run().returncode == 1
     row = _row(tmp_path)
     assert (row["status"], row["ending"]) == ("time_limit", "time_limit")
     assert row["seconds"] <= 1.1 * 1 + 2 + 1.5
@@ -194,7 +194,7 @@ def test_a_method_does_not_set_its_clock(tmp_path: Path) -> None:
 def test_a_method_that_closes_its_pipe(tmp_path: Path) -> None:
     """Nothing more can come of it, so nobody waits for it."""
     command = _sweep(tmp_path, "os.closerange(0, 1000)\ntime.sleep(300)", "--time-limit", 1.5)
-    assert command.run().returncode == 0
+    assert command.run().returncode == 1
     row = _row(tmp_path)
     assert row["status"] == "crashed"
     assert row["total_seconds"] < 1.1 * 1.5 + 2 + 3  # its start, and a loaded machine
