@@ -15,16 +15,19 @@ def default_formulation(solver: str, instance: Instance, windows: Windows) -> st
 
     That is ``ilp-strong``, or ``ilp-sparse`` for large instances.
     """
-    if solver == "cpsat":
-        return "cpsat"
-    if solver == "search":
-        return "layers"
-    if solver == "bound":
-        return "bound-dual"
+    small, large = defaults(solver)[0], defaults(solver)[-1]
+    if small == large:
+        return small
     dense_entries = sum(
         (last - first + 1) * (request.output + 1)
         for first, last, request in zip(
             windows.earliest, windows.latest, instance.requests, strict=True
         )
     )
-    return "ilp-strong" if dense_entries <= DENSE_UP_TO else "ilp-sparse"
+    return small if dense_entries <= DENSE_UP_TO else large
+
+
+def defaults(solver: str) -> tuple[str, ...]:
+    """Return what a solver's default formulation can be, that of small instances first."""
+    alone = {"cpsat": "cpsat", "search": "layers", "bound": "bound-dual"}
+    return (alone[solver],) if solver in alone else ("ilp-strong", "ilp-sparse")

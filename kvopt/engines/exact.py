@@ -20,6 +20,7 @@ from kvopt.running.job import Event, Job
 from kvopt.running.process import Outcome, run_job
 from kvopt.running.stated_optimum import dispute
 from schedules import Schedule, Status, check_schedule, make_schedule
+from schedules.evidence import OWN_SEARCH
 from schedules.model import better
 
 #: Share of the time limit after which no further policy is tried as a warm start.
@@ -28,10 +29,6 @@ WARM_START_SHARE = 0.2
 
 class UnavailableSolverError(Exception):
     """The named solver is not one that this machine has."""
-
-
-#: The source of a bound that is the engine's own search, as the engines say it.
-OWN_SEARCH = {"highs": "HiGHS", "cpsat": "CP-SAT", "search": "search"}
 
 
 @dataclass
