@@ -179,7 +179,8 @@ def _cases(rows: pd.DataFrame, best_known: Mapping[str, Any]) -> dict[str, _Case
         cases[sha].stated.append(int(value))
     proofs = claimed[claimed["solved"] & claimed["tel"].eq(claimed["lower_bound"]).fillna(False)]
     columns = ("method", "status", "tel", "lower_bound", "bound_source")
-    proofs = proofs.drop_duplicates(["sha", *columns])
+    # The oldest first, as the registry has them.
+    proofs = proofs.sort_values(["finished_utc", "key"]).drop_duplicates(["sha", *columns])
     for sha, method, status, tel, bound, source in _values(proofs, "sha", *columns):
         if witness := search_witness(method, status, int(tel), int(bound), source):
             cases[sha].witnesses.append(witness)

@@ -229,6 +229,7 @@ def judge(
 
 def _closed(witnesses: Sequence[Witness], construction: int | None) -> Verdict:
     """Decide by what a schedule that the best bound meets counts as optimal."""
+    witnesses = sorted(witnesses, key=lambda each: bool(each.certificate))
     names = list(dict.fromkeys(each.name for each in witnesses))
     pair = independent_pair(witnesses)
     if not names and construction is not None:
