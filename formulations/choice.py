@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from formulations.registry import Kind
 from formulations.windows import Windows
 from instances import Instance
 
@@ -10,12 +11,13 @@ from instances import Instance
 DENSE_UP_TO = 1_500_000
 
 
-def default_formulation(solver: str, instance: Instance, windows: Windows) -> str:
-    """Return ``cpsat``, ``layers``, ``bound-dual`` for bounds alone, else an integer program.
+def default_formulation(kind: Kind, instance: Instance, windows: Windows) -> str:
+    """Return the formulation of a kind that suits the size of an instance.
 
-    That is ``ilp-strong``, or ``ilp-sparse`` for large instances.
+    That is ``cpsat``, ``layers`` for a search, ``bound-dual`` for bounds alone; of the integer
+    programs ``ilp-strong``, or ``ilp-sparse`` for large instances.
     """
-    small, large = defaults(solver)[0], defaults(solver)[-1]
+    small, large = defaults(kind)[0], defaults(kind)[-1]
     if small == large:
         return small
     dense_entries = sum(
@@ -27,7 +29,7 @@ def default_formulation(solver: str, instance: Instance, windows: Windows) -> st
     return small if dense_entries <= DENSE_UP_TO else large
 
 
-def defaults(solver: str) -> tuple[str, ...]:
-    """Return what a solver's default formulation can be, that of small instances first."""
-    alone = {"cpsat": "cpsat", "search": "layers", "bound": "bound-dual"}
-    return (alone[solver],) if solver in alone else ("ilp-strong", "ilp-sparse")
+def defaults(kind: Kind) -> tuple[str, ...]:
+    """Return what the default formulation of a kind can be, that of small instances first."""
+    alone = {"cp": "cpsat", "search": "layers", "bound": "bound-dual"}
+    return (alone[kind],) if kind in alone else ("ilp-strong", "ilp-sparse")

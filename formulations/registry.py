@@ -30,6 +30,10 @@ class Option:
     meaning: str
 
 
+#: What every integer program can be told besides its own options; no file defines it.
+RELAXED = Option("relaxed", False, "solve its LP relaxation only: a bound")
+
+
 @dataclass(frozen=True)
 class Formulation:
     """A formulation as the command line knows it.
@@ -49,7 +53,7 @@ class Formulation:
     summary
         First line of the file's docstring.
     options
-        What can be switched, in the file's order.
+        What can be switched, in the file's order; of an integer program ``relaxed`` too.
     """
 
     name: str
@@ -81,13 +85,15 @@ def formulations() -> dict[str, Formulation]:
             name = path.stem.replace("_", "-")
             if kind == "bound":
                 name = f"bound-{name}"
+            relaxation = kind == "bound" or _is_relaxation(tree)
+            relaxed = (RELAXED,) if kind == "mip" and not relaxation else ()
             found[name] = Formulation(
                 name=name,
                 kind=kind,
-                relaxation=kind == "bound" or _is_relaxation(tree),
+                relaxation=relaxation,
                 module=f"formulations.{folder}.{path.stem}",
                 summary=docstring.splitlines()[0],
-                options=_options(tree, path),
+                options=(*_options(tree, path), *relaxed),
             )
     return dict(sorted(found.items()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from kvopt.running.record import columns
 from reports.metrics.gap import gap
 from reports.metrics.ratio import ratio_interval
 
@@ -14,8 +15,11 @@ AGAINST = {
     "lower": "best bound (LB)",
 }
 
-
-_PROVENANCE = ["versions", "code", "git_commit", "python", "platform", "cpu", "cores", "ram_gb"]
+#: Tables name the machines by the rows themselves (``reports.tables.machines``).
+_LEFT_OUT = [
+    "known_optimum",
+    *(column.name for column in columns() if column.part == "origin"),
+]
 
 
 def measured(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
@@ -32,7 +36,7 @@ def measured(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
     """
     runs = rows[~rows["superseded"] & rows["instance_sha256"].ne("")]
     # Every selection of rows copies all columns; these are not asked for again.
-    runs = runs.drop(columns=[*_PROVENANCE, "known_optimum"]).join(
+    runs = runs.drop(columns=_LEFT_OUT).join(
         reference[["upper", "upper_by", "lower", "lower_by", "opt", "standing"]], on="id"
     )
     runs["known"] = runs["opt"].notna()

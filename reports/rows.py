@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from heuristics.registry import policies
-from kvopt.methods.grammar import SOLVERS
+from kvopt.methods.engines import named_engines
 from kvopt.methods.witness import is_own
+from kvopt.running.record import columns
 from kvopt.sweeps.contradictions import token_keeping_policies
 from schedules.evidence import believed, keeps_tokens
-
-_INTEGERS = ("n", "memory", "known_optimum", "seed", "tel", "lower_bound", "nodes")
-_FLOATS = ("time_limit", "memory_limit", "relaxation", "seconds", "solver_seconds", "peak_memory")
-_TEXTS = (
-    "key",
-    "instance",
-    "instance_sha256",
-    "family",
-    "section",
-    "method",
-    "status",
-    "ending",
-    "detail",
-    "found_by",
-    "bound_source",
-    "solver",
-    "code",
-    "git_commit",
-    "python",
-    "platform",
-    "cpu",
-    "finished_utc",
-)
-_NUMBERS = ("threads", "cores", "ram_gb")
-_OBJECTS = ("incumbents", "bounds", "versions")
 
 #: Marks methods that keep tokens over an eviction, in all tables and figures.
 MARK = " *"
@@ -55,7 +32,7 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     frame
-        The columns of ``kvopt.running.task.Record``; those that are missing are taken as empty.
+        The columns of ``kvopt.running.record.Record``; those that are missing are taken as empty.
 
     Returns
     -------
@@ -70,14 +47,11 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
     """
     rows = pd.DataFrame(index=range(len(frame)))
     source = frame.reset_index(drop=True)
-    for column in _TEXTS:
-        rows[column] = _texts(source, column)
-    for column in _INTEGERS:
-        rows[column] = _integers(source, column)
-    for column in (*_FLOATS, *_NUMBERS):
-        rows[column] = _floats(source, column)
-    for column in _OBJECTS:
-        rows[column] = source.get(column, pd.Series([None] * len(source), dtype=object))
+    none = pd.Series([None] * len(source), dtype=object)
+    for column in columns():
+        values = source.get(column.name, none)
+        read = _READ.get(column.kind)
+        rows[column.name] = values if read is None else read(values)
     rows = _with_names(rows)
     order = ["family", "n", "instance", "instance_sha256", "method", "seed", "key"]
     rows = rows.sort_values(order, kind="stable", ignore_index=True)
@@ -94,7 +68,7 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     rows["id"] = rows["sha"] + "\0" + rows["instance"]
     base = rows["method"].str.extract(r"^\s*([A-Za-z0-9./+-]*)", expand=False).fillna("")
     # A file of one's own names itself as its solver; it is compared with the policies.
-    rows["engine"] = base.isin(["auto", *SOLVERS]) | (
+    rows["engine"] = base.isin(list(named_engines())) | (
         rows["solver"].ne("")
         & ~base.isin(list(policies()))
         & ~rows["method"].str.startswith("file:")
@@ -137,14 +111,12 @@ def _superseded(rows: pd.DataFrame) -> pd.Series:
     return again.sort_index()
 
 
-def _texts(source: pd.DataFrame, column: str) -> pd.Series:
-    values = source.get(column, pd.Series([""] * len(source), dtype=object))
+def _texts(values: pd.Series) -> pd.Series:
     values = values.astype(object).where(values.notna(), "")
     return values.map(str).astype(object)
 
 
-def _integers(source: pd.DataFrame, column: str) -> pd.Series:
-    values = source.get(column, pd.Series([None] * len(source), dtype="Int64"))
+def _integers(values: pd.Series) -> pd.Series:
     if pd.api.types.is_integer_dtype(values.dtype):
         return values.astype("Int64")
     numbers: Any = pd.to_numeric(values, errors="coerce").astype("Float64")
@@ -155,7 +127,14 @@ def _integers(source: pd.DataFrame, column: str) -> pd.Series:
     return integers
 
 
-def _floats(source: pd.DataFrame, column: str) -> pd.Series:
-    values = source.get(column, pd.Series([np.nan] * len(source)))
+def _floats(values: pd.Series) -> pd.Series:
     numbers = pd.to_numeric(values, errors="coerce").astype("Float64").fillna(np.nan)
     return numbers.astype(float).replace([np.inf, -np.inf], np.nan)
+
+
+#: How what stands in a column is taken, whoever made the frame; lists stay as they are.
+_READ: dict[type, Callable[[pd.Series], pd.Series]] = {
+    str: _texts,
+    int: _integers,
+    float: _floats,
+}

@@ -38,8 +38,6 @@ STANDINGS: dict[Standing, str] = {
 CONSTRUCTION = "construction"
 #: The source of a bound that is evaluated anew wherever it is taken as a proof.
 VOLUMES = "volumes"
-#: The source of a bound that is an engine's own search, as the engines say it, by solver.
-OWN_SEARCH = {"highs": "HiGHS", "cpsat": "CP-SAT", "search": "search"}
 #: How the detail of a run begins whose bound cannot be true, after ``KEEPS_TOKENS_NOTE``.
 CONTRADICTED = "contradicted: "
 #: How the line on a stated optimum that is wrong begins.

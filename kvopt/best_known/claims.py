@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -26,27 +26,10 @@ from schedules import Schedule, check_schedule, make_schedule
 from schedules.evidence import CONSTRUCTION, VOLUMES, believed
 from schedules.model import any_kept
 
-_COLUMNS = (
-    "key",
-    "instance_sha256",
-    "method",
-    "seed",
-    "status",
-    "detail",
-    "tel",
-    "lower_bound",
-    "found_by",
-    "bound_source",
-    "seconds",
-    "solver",
-    "git_commit",
-    "finished_utc",
-)
-
 
 @dataclass(frozen=True)
 class Run:
-    """What the registry needs of a stored run; see ``kvopt.running.task.Record``."""
+    """What the registry needs of a stored run; see ``kvopt.running.record.Record``."""
 
     key: str
     instance_sha256: str
@@ -65,6 +48,7 @@ class Run:
 
 
 _RUN = TypeAdapter(Run)
+_COLUMNS = tuple(each.name for each in fields(Run))
 
 
 @dataclass(frozen=True)

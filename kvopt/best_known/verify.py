@@ -10,7 +10,8 @@ from pathlib import Path
 from formulations.bounds.certificate import Certificate, CertificateError, evaluate
 from instances import Instance
 from instances.jsonfile import FileError
-from instances.library import FOLDER, library
+from instances.library import library
+from instances.named import FOLDER
 from kvopt.best_known.entry import Entry, Registry
 from kvopt.best_known.files import (
     PROOFS,
@@ -25,10 +26,11 @@ from kvopt.best_known.files import (
 )
 from kvopt.best_known.merge import ContradictionError, Known, refuse_contradictions
 from kvopt.best_known.rule import decide
+from kvopt.methods.engines import proofs
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.witness import engine_witness
 from schedules import Schedule, check_schedule
-from schedules.evidence import CONSTRUCTION, OWN_SEARCH
+from schedules.evidence import CONSTRUCTION
 from schedules.files import read_schedule
 
 
@@ -187,7 +189,7 @@ def _proof_faults(entry: Entry) -> Iterator[str]:
         except (MethodError, KeyError) as error:
             yield f"{entry.instance}: proof: {error}"
             return
-        if proof.value != entry.upper.value or proof.source != OWN_SEARCH.get(solver):
+        if proof.value != entry.upper.value or proof.source != proofs().get(solver):
             yield (
                 f"{entry.instance}: proof of {proof.method}: {proof.value} by "
                 f"{proof.source}, expected {entry.upper.value} by the engine's own search"

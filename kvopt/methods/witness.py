@@ -6,9 +6,10 @@ from functools import cache
 
 from formulations.choice import defaults
 from formulations.registry import formulations
+from kvopt.methods.engines import proofs
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.sources import import_closure, module_file, read_source
-from schedules.evidence import OWN_SEARCH, Witness
+from schedules.evidence import Witness
 
 #: What every model is told and judged by: the instance, and the checker of schedules.
 TRUSTED = ("instances", "schedules")
@@ -43,11 +44,11 @@ def engine_witness(method: str, value: int) -> Witness:
         If it is no engine's method.
     """
     read = read_method(method, planned=True)
-    if read.kind != "engine":
+    if read.solves is None:
         raise MethodError(f"{method}: expected a method of an engine")
-    name = read.formulation.partition("(")[0]
-    modules = [formulations()[each].module for each in ([name] if name else defaults(read.solver))]
-    code = frozenset().union(*map(model_code, modules))
+    by_size = [formulations()[name] for name in defaults(read.solves)]
+    models = by_size if read.model is None else [read.model]
+    code = frozenset().union(*(model_code(each.module) for each in models))
     return Witness(method, value, read.solver, code)
 
 
@@ -69,13 +70,13 @@ def search_witness(
     """
     if status != "optimal" or tel is None or tel != lower_bound:
         return None
-    if source not in OWN_SEARCH.values():
+    if source not in proofs().values():
         return None
     try:
         witness = engine_witness(method, tel)
     except MethodError:
         return None
-    return witness if OWN_SEARCH.get(witness.solver) == source else None
+    return witness if proofs().get(witness.solver) == source else None
 
 
 @cache

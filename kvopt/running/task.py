@@ -10,6 +10,7 @@ from typing import Any
 
 from instances import Instance
 from instances.files import instance_document, parse_instance
+from kvopt.running.record import Record
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,9 @@ class Task:
         The instance's name, or the path of a file that could not be read.
     method
         Canonical text of the method, with its parameters.
+    method_path
+        Where the file of a method of one's own lies, if the text does not lead to it.  No part of
+        the key: the digest of the sources is.
     seed
         Of the method and the prediction.
     time_limit
@@ -46,9 +50,17 @@ class Task:
     deadline
         When the run must have ended in any case, on this machine's ``time.monotonic``: where the
         limit covers more than the run.  No part of the key.
+    warm_start
+        Start rounds of a feasible schedule to begin with, in the instance's order, where an engine
+        need not look for one.  No part of the key, as all that follows.
+    expected_starts
+        Σ t·x of each request in the LP relaxation (rounds), where a policy that needs it need not
+        solve it.
+    model_file
+        Where the model of the method's formulation is written to, instead of being solved.
     prove_anyway
         Whether an engine is started also where the volume bound meets the best policy, as one more
-        witness.  No part of the key.
+        witness.
     """
 
     instance: Instance | None
@@ -64,7 +76,11 @@ class Task:
     fault: str = ""
     fault_status: str = "error"
     deadline: float | None = None
+    warm_start: list[int] | None = None
+    expected_starts: list[float] | None = None
+    model_file: str = ""
     prove_anyway: bool = True
+    method_path: str = ""
 
     @cached_property
     def key(self) -> str:
@@ -105,86 +121,6 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Record:
-    """What is written down of one run; a row of the store.
-
-    Attributes
-    ----------
-    status
-        From DESIGN section 6's closed list, for what the run showed as a whole.
-    ending
-        How its process ended: ``finished``, ``time_limit``, ``memory_limit``, ``crashed``,
-        ``interrupted``, or ``lost`` where a worker of a cluster died with it.
-    detail
-        One line on what went wrong or should be known.
-    tel
-        TEL (rounds) of the best schedule that the parent has checked itself.
-    lower_bound
-        The integer below which no TEL is, as the method claims; ``bound_source`` says from what.
-    relaxation
-        Objective of the LP relaxation (rounds), as a solver stated it.
-    seconds
-        Wall clock of the method, measured by the parent from the end of the imports.
-    solver_seconds
-        What the engine says of itself.
-    start_seconds, total_seconds
-        From the start of the process to the end of its imports, and to the finished row.
-    peak_memory
-        Largest resident memory of the run's processes that was seen, bytes.
-    incumbents, bounds
-        The trace: pairs (seconds since the end of the imports, value in rounds).
-    """
-
-    key: str
-    instance: str
-    instance_sha256: str
-    family: str
-    n: int
-    memory: int
-    known_optimum: int | None
-    section: str
-    method: str
-    seed: int
-    time_limit: float
-    memory_limit: float | None
-    threads: int
-    status: str
-    ending: str
-    detail: str = ""
-    tel: int | None = None
-    lower_bound: int | None = None
-    found_by: str = ""
-    bound_source: str = ""
-    relaxation: float | None = None
-    seconds: float = 0.0
-    solver_seconds: float | None = None
-    start_seconds: float = 0.0
-    total_seconds: float = 0.0
-    peak_memory: int = 0
-    nodes: int | None = None
-    solver: str = ""
-    incumbents: list[tuple[float, int]] = field(default_factory=list)
-    bounds: list[tuple[float, int]] = field(default_factory=list)
-    code: str = ""
-    versions: dict[str, str] = field(default_factory=dict)
-    git_commit: str = ""
-    python: str = ""
-    platform: str = ""
-    cpu: str = ""
-    cores: int = 0
-    ram_gb: float = 0.0
-    command: list[str] = field(default_factory=list)
-    finished_utc: str = ""
-
-    @property
-    def gap(self) -> float | None:
-        """(UB − LB) / UB, None where either is missing."""
-        if self.tel is None or self.lower_bound is None:
-            return None
-        return (self.tel - self.lower_bound) / self.tel if self.tel else 0.0
-
-
-@dataclass(frozen=True)
 class Finished:
     """A record with the documents that prove it.
 
@@ -197,6 +133,8 @@ class Finished:
         None: the bound then rests on the engine's search.
     instance
         The instance's document, None where it could not be read.
+    standing
+        The status of the run by itself, whatever the instance's file states of its optimum.
     notes
         What a reader of the result should know, one line each; the record's ``detail`` is a cut of
         it.  This and what follows is not stored.
@@ -208,17 +146,21 @@ class Finished:
         One line if the optimum that the instance's file states is contradicted, else empty.
     formulation
         With its options, where the method has left it to the size.
+    expected_starts
+        Σ t·x of each request in the LP relaxation that a policy was advised by (rounds).
     """
 
     record: Record
     schedule: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     instance: dict[str, Any] | None = None
+    standing: str = ""
     notes: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
     about_the_file: str = ""
     formulation: str = ""
+    expected_starts: list[float] | None = None
 
     def to_line(self) -> str:
         """Return everything as one line of JSON, for engines on other machines."""

@@ -16,25 +16,12 @@ from typing import TYPE_CHECKING, Any
 from instances.jsonfile import write_bytes
 from instances.telling import one_line
 from kvopt.masking import mask_command
+from kvopt.running.record import Column, columns
 from kvopt.store.store import LARGEST, Store
-from kvopt.store.tables import RUNS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_JSON = ("incumbents", "bounds", "versions", "command")
-_WHOLE = ("n", "memory", "seed", "threads", "peak_memory", "cores")
-_WHOLE_OR_NONE = ("known_optimum", "tel", "lower_bound", "nodes")
-_REAL = (
-    "time_limit",
-    "memory_limit",
-    "relaxation",
-    "seconds",
-    "solver_seconds",
-    "start_seconds",
-    "total_seconds",
-    "ram_gb",
-)
 SUFFIXES = (".csv", ".parquet")
 
 
@@ -67,8 +54,9 @@ def export_rows(frame: pd.DataFrame, path: str | Path) -> Path:
     flat = frame.copy()
     # The first release stored some passwords.
     flat["command"] = [mask_command(value) for value in flat["command"]]
-    for column in _JSON:
-        flat[column] = [json.dumps(value) for value in flat[column]]
+    for column in columns():
+        if column.kind in (list, dict):
+            flat[column.name] = [json.dumps(value) for value in flat[column.name]]
     buffer = io.BytesIO()
     if target.suffix.lower() == ".parquet":
         flat.to_parquet(buffer, index=False)
@@ -105,9 +93,9 @@ def read_rows(location: str | Path) -> pd.DataFrame:
     except Exception as error:
         # Of a damaged file the libraries raise whatever they stumble over, KeyError among it.
         raise ExportError(f"{location}: {one_line(error, 300)}") from None
-    missing = [column.name for column in RUNS.c if column.name not in frame]
-    if missing:
-        raise ExportError(f"{location}: expected a column {missing[0]}, found none")
+    for column in columns():
+        if column.name not in frame and column.since == 1:
+            raise ExportError(f"{location}: expected a column {column.name}, found none")
     return _typed(frame)
 
 
@@ -145,31 +133,45 @@ def _is_pair(point: object) -> bool:
     return isinstance(point, list) and len(point) == 2 and all(type(x) in numbers for x in point)
 
 
-def _check_kind(values: Iterable[object], column: str, kind: type) -> None:
+def _check_kind(values: Iterable[object], column: Column) -> None:
     for value in values:
-        if not isinstance(value, kind):
+        if not isinstance(value, column.kind):
             found = one_line(value, 60)
-            raise ValueError(f"{column}: expected a JSON {kind.__name__}, found {found}")
+            raise ValueError(
+                f"{column.name}: expected a JSON {column.kind.__name__}, found {found}"
+            )
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of a row with their types; those that came later with their defaults."""
     import pandas as pd
 
-    frame = frame[[column.name for column in RUNS.c]].copy()
+    typed = {}
     try:
-        for column in _JSON:
-            frame[column] = [json.loads(text) for text in frame[column]]
-        for column in _WHOLE:
-            frame[column] = [_whole(value) for value in frame[column]]
-        for column in _WHOLE_OR_NONE:
-            values = [None if pd.isna(v) or v == "" else _whole(v) for v in frame[column]]
-            frame[column] = pd.array(values, dtype="Int64")
-        for column in _REAL:
-            frame[column] = pd.to_numeric(frame[column].replace("", None)).astype(float)
-        for column in ("incumbents", "bounds"):
-            frame[column] = frame[column].map(_pairs)
-        for column, kind in (("versions", dict), ("command", list)):
-            _check_kind(frame[column], column, kind)
+        for column in columns():
+            if column.name in frame:
+                values = _read(column, frame[column.name])
+            else:
+                values = [column.default] * len(frame)
+            typed[column.name] = pd.Series(values, index=frame.index, dtype=column.dtype)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ExportError(f"rows cannot be read: {one_line(error, 300)}") from None
-    return frame
+    return pd.DataFrame(typed)
+
+
+def _read(column: Column, cells: pd.Series) -> Any:
+    """Return the values of a column's cells, which are texts, numbers or nothing."""
+    import pandas as pd
+
+    if column.kind is int:
+        empty = cells.isna() | cells.eq("") if column.optional else [False] * len(cells)
+        return [None if none else _whole(v) for v, none in zip(cells, empty, strict=True)]
+    if column.kind is float:
+        return pd.to_numeric(cells.replace("", None))
+    if column.kind is str:
+        return cells
+    values = [json.loads(text) for text in cells]
+    if column.trace:
+        return [_pairs(value) for value in values]
+    _check_kind(values, column)
+    return values

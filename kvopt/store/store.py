@@ -19,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from instances.telling import one_line
 from kvopt.masking import mask_url
+from kvopt.running.record import Column, columns
 from kvopt.running.task import Finished
 from kvopt.store.location import StoreError, hide_secrets, read_location
 from kvopt.store.readonly import open_readonly
@@ -28,8 +29,6 @@ from kvopt.store.tables import INSTANCES, PROOFS, RUNS
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Statuses that ``--rerun-failed`` runs again.
-FAILED = ("no_solution", "time_limit", "memory_limit", "crashed", "refused", "error")
 _SECONDS_TO_WAIT = 60
 _SECONDS_TO_CONNECT = 10
 #: Both databases hold 64-bit integers; a method may claim any.
@@ -73,7 +72,8 @@ class Store:
                 undo.callback(self._engine.dispose)
                 if self._file is not None:
                     sa.event.listen(self._engine, "connect", _prepare_sqlite)
-            prepare(self._engine, self.name, readonly=readonly)
+            missing = prepare(self._engine, self.name, readonly=readonly)
+            self._columns = {each.name: _selected(each, missing) for each in columns()}
             self._undo = undo.pop_all()
 
     def close(self) -> None:
@@ -114,28 +114,26 @@ class Store:
             rows = connection.execute(sa.select(RUNS.c.key, RUNS.c.status))
             return {row.key: row.status for row in rows}
 
-    def select(self, *columns: str) -> list[tuple[Any, ...]]:
+    def select(self, *names: str) -> list[tuple[Any, ...]]:
         """Return some columns of every stored run, in the order of the keys."""
-        query = sa.select(*(RUNS.c[name] for name in columns)).order_by(RUNS.c.key)
+        query = sa.select(*(self._columns[name] for name in names)).order_by(RUNS.c.key)
         with self._telling("read"), self._engine.connect() as connection:
             return [tuple(row) for row in connection.execute(query)]
 
     def rows(self, keys: Collection[str] | None = None) -> pd.DataFrame:
         """Return the runs as a table, one row each, in an order that depends on them alone.
 
-        The columns are the fields of ``Record``; ``incumbents``, ``bounds``, ``versions`` and
-        ``command`` hold lists and dictionaries.
+        The columns are those of ``kvopt.running.record``, with their types; rows of an older
+        version have the defaults of the columns that came later.
         """
         import pandas as pd  # half a second, which a sweep need not wait for
 
         with self._telling("read"), self._engine.connect() as connection:
-            frame = pd.read_sql(sa.select(RUNS), connection)
+            query = sa.select(*self._columns.values()).select_from(RUNS)
+            frame = pd.read_sql(query, connection)
             if keys is not None:
                 frame = frame[frame["key"].isin(list(keys))]
-            for column in ("known_optimum", "tel", "lower_bound", "nodes"):
-                frame[column] = frame[column].astype("Int64")
-            for column in ("memory_limit", "relaxation", "solver_seconds"):
-                frame[column] = frame[column].astype(float)
+            frame = frame.astype({column.name: column.dtype for column in columns()})
             order = ["family", "n", "instance", "method", "seed", "key"]
             return frame.sort_values(order, ignore_index=True)
 
@@ -176,6 +174,15 @@ class Store:
             reason = getattr(error, "orig", None) or error
             line = hide_secrets(" ".join(str(reason).split()), self._url)[:300]
             raise StoreError(f"{self.name}: cannot be {verb}: {line}") from None
+
+
+def _selected(column: Column, missing: Collection[str]) -> sa.ColumnElement[Any]:
+    """Return what is selected for a column: itself, or its default in a store without it."""
+    stored: sa.ColumnElement[Any] = RUNS.c[column.name]
+    if column.name not in missing:
+        return stored
+    default = sa.null() if column.default is None else sa.literal(column.default, stored.type)
+    return sa.type_coerce(default, stored.type).label(column.name)
 
 
 def _options(url: URL) -> dict[str, Any]:

@@ -1,6 +1,9 @@
-"""The tables of the store."""
+"""The tables of the store; that of the runs follows from ``kvopt.running.record``."""
 
 from __future__ import annotations
+
+import json
+from typing import Any
 
 from sqlalchemy import (
     JSON,
@@ -17,52 +20,34 @@ from sqlalchemy import (
     Text,
 )
 
+from kvopt.running.record import Column as Declared
+from kvopt.running.record import columns
+
 METADATA = MetaData()
 
-#: One row a run; the columns are the fields of ``kvopt.running.task.Record``.
+_TYPES: dict[type, Any] = {str: Text, int: BigInteger, float: Float, list: JSON, dict: JSON}
+
+
+def _column(declared: Declared) -> Column[Any]:
+    """Return the column; what came after the first release has a default for the older rows."""
+    default = None
+    if declared.since > 1 and not declared.optional:
+        given = declared.default
+        default = given if isinstance(given, str) else json.dumps(given)
+    return Column(
+        declared.name,
+        _TYPES[declared.kind],
+        primary_key=declared.name == "key",
+        nullable=declared.optional,
+        server_default=default,
+    )
+
+
+#: One row a run.
 RUNS = Table(
     "runs",
     METADATA,
-    Column("key", String(64), primary_key=True),
-    Column("instance", Text, nullable=False),
-    Column("instance_sha256", String(64), nullable=False),
-    Column("family", Text, nullable=False),
-    Column("n", Integer, nullable=False),
-    Column("memory", BigInteger, nullable=False),
-    Column("known_optimum", BigInteger),
-    Column("section", Text, nullable=False),
-    Column("method", Text, nullable=False),
-    Column("seed", BigInteger, nullable=False),
-    Column("time_limit", Float, nullable=False),
-    Column("memory_limit", Float),
-    Column("threads", Integer, nullable=False),
-    Column("status", String(16), nullable=False),
-    Column("ending", String(16), nullable=False),
-    Column("detail", Text, nullable=False),
-    Column("tel", BigInteger),
-    Column("lower_bound", BigInteger),
-    Column("found_by", Text, nullable=False),
-    Column("bound_source", Text, nullable=False),
-    Column("relaxation", Float),
-    Column("seconds", Float, nullable=False),
-    Column("solver_seconds", Float),
-    Column("start_seconds", Float, nullable=False),
-    Column("total_seconds", Float, nullable=False),
-    Column("peak_memory", BigInteger, nullable=False),
-    Column("nodes", BigInteger),
-    Column("solver", Text, nullable=False),
-    Column("incumbents", JSON, nullable=False),
-    Column("bounds", JSON, nullable=False),
-    Column("code", Text, nullable=False),
-    Column("versions", JSON, nullable=False),
-    Column("git_commit", Text, nullable=False),
-    Column("python", Text, nullable=False),
-    Column("platform", Text, nullable=False),
-    Column("cpu", Text, nullable=False),
-    Column("cores", Integer, nullable=False),
-    Column("ram_gb", Float, nullable=False),
-    Column("command", JSON, nullable=False),
-    Column("finished_utc", String(40), nullable=False),
+    *(_column(declared) for declared in columns()),
     Index("runs_of_instance", "instance_sha256"),
 )
 

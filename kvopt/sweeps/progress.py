@@ -9,7 +9,7 @@ from typing import IO, Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from kvopt.running.task import Record
+from kvopt.running.record import Record
 
 #: Seconds between two lines where there is no terminal.
 EVERY_SECONDS = 10.0

@@ -1,14 +1,17 @@
-"""Builds the ablation page and its figures from the raw rows.
+"""Builds the ablation page and its figures from the rows of the suite ``ablation``.
 
-``python -m reports.ablation.page`` writes ``ABLATION.md`` and two pictures beside ``rows.csv``;
-``--check`` exits with 1 if the committed page is not what the rows give.
+``python -m reports.ablation.page`` writes ``ABLATION.md`` and its pictures beside ``rows.csv``,
+which ``python evaluate.py ablation --export reports/ablation/rows.csv`` has written; ``--check``
+exits with 1 if the committed page is not what the rows give.
 """
 
 from __future__ import annotations
 
 import io
 import math
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
@@ -19,29 +22,54 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from formulations.registry import RELAXED
 from instances.jsonfile import write_bytes, write_text
+from instances.usage import Parser, UsageError, complain
+from kvopt.store.export import ExportError
+from kvopt.store.export import read_rows as stored_rows
+from kvopt.suites import read_suite
 
 FOLDER = Path(__file__).parent
 ROWS = FOLDER / "rows.csv"
 PAGE = FOLDER / "ABLATION.md"
+_PROGRAM = "python -m reports.ablation.page"
 #: Shift of the geometric mean, seconds, so that runs of an instant do not decide it.
 SHIFT = 1.0
 
 #: How the groups begin whose rows are one formulation with its options switched one by one.
 SWITCHES = "switches of "
+_SECTION_OF_SWITCHES = SWITCHES.replace(" ", "-")
+#: What one run is told by, beside its method.
+_RUN = ["section", "instance_sha256", "time_limit", "threads"]
+#: How the text of a method ends that solves the LP relaxation of an integer program only.
+_RELAXED = re.compile(rf"[(,]{RELAXED.name}=yes\)$")
 
 _INTRODUCTION = """\
 # Ablation: what each strengthening brings
 
-Each row is one run in a process of its own, one after the other on one machine; the raw rows with
-their provenance are in [`rows.csv`](rows.csv).  `python -m reports.ablation.measure` runs what is
-missing there, `python -m reports.ablation.page` builds this page from it.
+Each row is one run in a process of its own, one after the other on one machine.  The suite is
+[`ablation`](../../kvopt/suites/ablation.toml), where an option that a formulation gains is measured
+without a change; the rows are in [`rows.csv`](rows.csv).
+
+```
+python evaluate.py ablation --store ablation.sqlite --export reports/ablation/rows.csv
+python -m reports.ablation.page
+```
 
 A bound is given as a share of the best schedule's TEL that any run of the instance found, in
-percent: 100 would be a proof.  Seconds are wall clock, imports and model building included; runs
-without a proof count with their limit.  Means of seconds are shifted geometric means (shift 1 s).
-A run on a shared machine tells ratios, not seconds; a few draws tell a direction, not a law.  What
-the project aims at and how far it is: [`TARGETS.md`](TARGETS.md).
+percent: 100 would be a proof.  The LP bound of an integer program is that of its relaxation, solved
+in a run of its own; that of a search is the first bound that its prices proved.  Seconds are wall
+clock, imports and model building included; runs without a proof count with their limit.  Means of
+seconds are shifted geometric means (shift 1 s).  A run on a shared machine tells ratios, not
+seconds; a few draws tell a direction, not a law.  What the project aims at and how far it is:
+[`TARGETS.md`](TARGETS.md).
+"""
+
+_EARLIER = """\
+{count} of the {total} rows were measured by the runner that the ablation had before it was a suite,
+and were put into the store's form afterwards: what it did not note is empty there (traces, sources,
+versions of libraries), its clock ran from the start of the process only, and the LP bound of an
+integer program stands in the program's own row.
 """
 
 _SWITCHES_INTRODUCTION = """\
@@ -57,14 +85,80 @@ takes less than a second say little, since nearly all of that is the start of a 
 """
 
 
-def read_rows() -> pd.DataFrame:
-    """Return the raw rows with the bounds as shares (%) of the best TEL of the instance."""
-    rows = pd.read_csv(ROWS)
-    best = rows.groupby("instance")["tel"].transform("min")
+def read_rows(location: Path) -> pd.DataFrame:
+    """Return the suite's rows in its order, with the bounds as shares (%) of the best TEL.
+
+    Parameters
+    ----------
+    location
+        An exported file or a store; of a run that was repeated the last row counts.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With the added columns group, formulation, proved (1 or 0), peak_memory_mb, counted_seconds,
+        bound_share and lp_share.  The runs that only solved the relaxation of an integer program
+        are left out; what they found is in the row of the same program.
+
+    Raises
+    ------
+    ExportError, StoreError
+        If the rows cannot be read.
+    """
+    rows = stored_rows(location)
+    sections = read_suite("ablation").sections
+    places = {
+        (section.name, method): (place, position)
+        for place, section in enumerate(sections)
+        for position, method in enumerate(section.methods)
+    }
+    if not rows["section"].isin([section.name for section in sections]).any():
+        raise ExportError(f"{location}: expected rows of the suite ablation, found none")
+    told = pd.Series(list(zip(rows["section"], rows["method"], strict=True)), index=rows.index)
+    rows = rows.assign(place=told.map(places))[told.isin(list(places))]
+    rows = rows.sort_values(["place", "instance", "finished_utc"], kind="stable")
+    rows = rows.drop_duplicates([*_RUN, "method"], keep="last", ignore_index=True)
+    numbers = ["tel", "lower_bound", "root_bound", "nodes", "model_entries", "peak_memory"]
+    rows = rows.astype(dict.fromkeys(numbers, float))
+    rows["formulation"] = rows["method"].str.partition(":")[2]
+    rows["proved"] = rows["status"].eq("optimal").astype(int)
+    rows["peak_memory_mb"] = rows["peak_memory"].where(rows["peak_memory"] > 0) / 1e6
+    rows["counted_seconds"] = rows["total_seconds"].where(rows["proved"] == 1, rows["time_limit"])
+    best = rows.groupby("instance_sha256")["tel"].transform("min")
     rows["bound_share"] = 100 * rows["lower_bound"] / best
-    rows["lp_share"] = 100 * rows["lp_bound"] / best
-    rows["counted_seconds"] = rows["seconds"].where(rows["proved"] == 1, rows["time_limit"])
-    return rows
+    rows = _with_relaxations(rows)
+    rows["lp_share"] = 100 * rows["lp_bound"] / best.loc[rows.index]
+    rows["group"] = rows["section"].map(_titles(rows))
+    return rows.reset_index(drop=True)
+
+
+def _with_relaxations(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows without the runs of relaxations, whose LP bound their program's row gets."""
+    relaxed = rows["method"].str.contains(_RELAXED)
+    program = rows["method"].map(_program)
+    keys = pd.MultiIndex.from_frame(rows[_RUN].assign(program=program))
+    found = pd.Series(rows["relaxation"].to_numpy(), index=keys)[relaxed.to_numpy()]
+    by_mip = rows["method"].str.startswith("highs:")
+    stated = rows["relaxation"].fillna(pd.Series(found.reindex(keys).to_numpy(), index=rows.index))
+    return rows.assign(lp_bound=stated.where(by_mip, rows["root_bound"]))[~relaxed]
+
+
+def _program(method: str) -> str:
+    """Return the method without the option that solves its relaxation only."""
+    return _RELAXED.sub(lambda found: ")" if found.group().startswith(",") else "", method)
+
+
+def _titles(rows: pd.DataFrame) -> dict[str, str]:
+    """Return the title of each section: what is compared, and for how many requests."""
+    titles = {}
+    for section, runs in rows.groupby("section", sort=False):
+        least, most = runs["n"].min(), runs["n"].max()
+        size = f"{least}" if least == most else f"{least}..{most}"
+        what = re.sub(r"-\d+$", "", str(section))
+        if what.startswith(_SECTION_OF_SWITCHES):
+            what = SWITCHES + what.removeprefix(_SECTION_OF_SWITCHES)
+        titles[str(section)] = f"{what}, n = {size}"
+    return titles
 
 
 def shifted_mean(values: pd.Series) -> float:
@@ -76,6 +170,10 @@ def shifted_mean(values: pd.Series) -> float:
 def page(rows: pd.DataFrame) -> str:
     """Return the page as Markdown."""
     parts = [_INTRODUCTION]
+    # Whatever evaluate.py runs has a digest of its sources.
+    earlier = int(rows["code"].eq("").sum())
+    if earlier:
+        parts.append(_EARLIER.format(count=earlier, total=len(rows)))
     switched = rows["group"].str.startswith(SWITCHES)
     for group, in_group in rows[~switched].groupby("group", sort=False):
         proofs = str(group).startswith("proofs")
@@ -112,8 +210,8 @@ def _line(name: str, runs: pd.DataFrame, proofs: bool) -> dict[str, object]:
         line["proved"] = f"{int(runs['proved'].sum())}"
         line["seconds to proof (shifted mean)"] = f"{shifted_mean(runs['counted_seconds']):.2f}"
     else:
-        line["seconds (shifted mean)"] = f"{shifted_mean(runs['seconds']):.2f}"
-    line["entries (median)"] = _number(runs["entries"])
+        line["seconds (shifted mean)"] = f"{shifted_mean(runs['total_seconds']):.2f}"
+    line["entries (median)"] = _number(runs["model_entries"])
     line["nodes (median)"] = _number(runs["nodes"])
     line["memory, MB (max)"] = _number(runs["peak_memory_mb"], largest=True)
     return line
@@ -128,7 +226,7 @@ def _switch_lines(in_group: pd.DataFrame) -> list[dict[str, object]]:
     for name, runs in _methods(in_group):
         pairs = runs.merge(as_it_is, on="instance", suffixes=("", "_as_it_is"))
         line: dict[str, object] = {"formulation": f"`{name}`", "runs": len(runs)}
-        seconds = "counted_seconds" if proves else "seconds"
+        seconds = "counted_seconds" if proves else "total_seconds"
         if proves:
             line["proved"] = f"{int(runs['proved'].sum())}"
         line["seconds (shifted mean)"] = f"{shifted_mean(runs[seconds]):.2f}"
@@ -185,13 +283,14 @@ def pictures(rows: pd.DataFrame) -> dict[str, bytes]:
     """Return the figures as SVG by file name; the background is white in dark pages too."""
     bounds = rows[rows["group"].str.startswith("bounds")]
     proofs = rows[rows["group"].str.startswith("proofs")]
-    limits = " or ".join(f"{limit:g}" for limit in sorted(proofs["time_limit"].unique()))
-    drawn = {
-        "bounds.svg": _strip(bounds, "bound_share", "bound, % of the best TEL known", log=False),
-        "proofs.svg": _strip(
-            proofs, "counted_seconds", f"seconds to the proof, or the limit ({limits})", log=True
-        ),
-    }
+    drawn = {}
+    if len(bounds):
+        label = "bound, % of the best TEL known"
+        drawn["bounds.svg"] = _strip(bounds, "bound_share", label, log=False)
+    if len(proofs):
+        limits = " or ".join(f"{limit:g}" for limit in sorted(proofs["time_limit"].unique()))
+        label = f"seconds to the proof, or the limit ({limits})"
+        drawn["proofs.svg"] = _strip(proofs, "counted_seconds", label, log=True)
     switched = rows[rows["group"].str.startswith(SWITCHES)]
     if len(switched):
         drawn["switches.svg"] = _switches(switched)
@@ -257,7 +356,7 @@ def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
     """Draw one row of points for each turned switch, and their geometric mean."""
     (base, as_it_is), *turned = _methods(in_group)
     proves = bool(in_group["proved"].any())
-    seconds = "counted_seconds" if proves else "seconds"
+    seconds = "counted_seconds" if proves else "total_seconds"
     labels = []
     for height, (name, runs) in enumerate(turned):
         pairs = runs.merge(as_it_is, on="instance", suffixes=("", "_as_it_is"))
@@ -296,11 +395,20 @@ def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
     axes.set_title(title, loc="left", fontsize=11)
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page, or compare it with ``--check``."""
-    rows = read_rows()
+    parser = Parser(prog=_PROGRAM, description="Build the ablation page from its rows.")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; tell whether the page is stale"
+    )
+    try:
+        check = parser.parse_args(arguments).check
+        rows = read_rows(ROWS)
+    except (UsageError, ExportError) as error:
+        complain(_PROGRAM, str(error))
+        return 2
     text = page(rows)
-    if arguments == ["--check"]:
+    if check:
         # Pictures depend on the drawing library's version; the page holds the numbers.
         stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
         print("ABLATION.md is stale" if stale else "ABLATION.md is what rows.csv gives")
@@ -312,4 +420,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

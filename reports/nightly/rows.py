@@ -7,54 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 
+from kvopt.running.record import columns
 from kvopt.suites import Suite
 
-IDENTITY = (
-    "section",
-    "role",
-    "reproducible",
-    "instance",
-    "instance_sha256",
-    "family",
-    "n",
-    "memory",
-    "known_optimum",
-    "method",
-    "seed",
-    "time_limit",
-    "threads",
-)
-RESULT = ("status", "ending", "tel", "lower_bound", "found_by", "bound_source", "detail")
+_DECLARED = {column.name: column for column in columns() if not column.apart}
 #: What differs from machine to machine and from night to night.
-TIMING = (
-    "seconds",
-    "solver_seconds",
-    "start_seconds",
-    "total_seconds",
-    "peak_memory",
-    "nodes",
-    "relaxation",
-    "solver",
-    "git_commit",
-    "python",
-    "cpu",
-    "cores",
-    "ram_gb",
-    "finished_utc",
-)
-COLUMNS = (*IDENTITY, *RESULT, *TIMING)
+TIMING = tuple(name for name, column in _DECLARED.items() if column.part in ("took", "origin"))
+#: What the suite says of a section stands beside its name.
+COLUMNS = ("section", "role", "reproducible", *(name for name in _DECLARED if name != "section"))
 #: What one run is told by from night to night; the sources may change in between.
 RUN = ("section", "instance", "instance_sha256", "method", "seed")
-
-_TEXTS = (
-    *("section", "role", "instance", "instance_sha256", "family", "method", "status", "ending"),
-    *("found_by", "bound_source", "detail", "solver", "git_commit", "python", "cpu"),
-    "finished_utc",
-)
-_WHOLE = (
-    *("n", "memory", "known_optimum", "seed", "threads", "tel", "lower_bound", "nodes"),
-    *("peak_memory", "cores"),
-)
 
 
 class RowsError(ValueError):
@@ -97,9 +59,13 @@ def read_rows(path: Path) -> pd.DataFrame:
     """
     try:
         rows = pd.read_csv(path, keep_default_na=False, na_values={c: [""] for c in _numbers()})
-        missing = [column for column in COLUMNS if column not in rows]
-        if missing:
-            raise RowsError(f"{path}: expected the column {missing[0]!r}, found none")
+        for column in COLUMNS:
+            if column in rows:
+                continue
+            declared = _DECLARED.get(column)
+            if declared is None or declared.since == 1:
+                raise RowsError(f"{path}: expected the column {column!r}, found none")
+            rows[column] = declared.default
         return _typed(rows)
     except RowsError:
         raise
@@ -109,18 +75,17 @@ def read_rows(path: Path) -> pd.DataFrame:
 
 
 def _numbers() -> list[str]:
-    return [column for column in COLUMNS if column not in _TEXTS and column != "reproducible"]
+    return [name for name, column in _DECLARED.items() if column.kind is not str]
 
 
 def _typed(rows: pd.DataFrame) -> pd.DataFrame:
     typed = rows.reindex(columns=list(COLUMNS))
     for column in COLUMNS:
-        if column in _TEXTS:
-            typed[column] = typed[column].astype(object).fillna("").astype(str)
-        elif column == "reproducible":
+        declared = _DECLARED.get(column)
+        if column == "reproducible":
             typed[column] = typed[column].astype(bool)
-        elif column in _WHOLE:
-            typed[column] = typed[column].astype("Int64")
+        elif declared is None or declared.kind is str:
+            typed[column] = typed[column].astype(object).fillna("").astype(str)
         else:
-            typed[column] = typed[column].astype("Float64")
+            typed[column] = typed[column].astype("Int64" if declared.kind is int else "Float64")
     return typed

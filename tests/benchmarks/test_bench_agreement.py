@@ -18,8 +18,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from formulations.registry import Formulation, formulations
-from formulations.spec import format_formulation
 from instances import Instance
+from kvopt.methods.options import format_formulation
 from tests.engine_batch import Answer, solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.crowds import KINDS, crowd

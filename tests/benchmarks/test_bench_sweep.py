@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from kvopt.executors.local import LocalExecutor
-from kvopt.running.task import Finished, Record
+from kvopt.running.record import Record
+from kvopt.running.task import Finished
 from kvopt.store import Store
 from kvopt.suites import Section, file_source
 from kvopt.sweeps.contradictions import alarms, showings

@@ -25,9 +25,10 @@ from formulations.groups import window_groups
 from formulations.registry import formulations
 from formulations.search.layers import Options, Pass, search
 from formulations.separation import separation
-from formulations.spec import format_formulation, read_formulation
 from formulations.windows import start_windows
 from instances import Instance, Request, read_instance
+from kvopt.methods.grammar import read_formulation
+from kvopt.methods.options import format_formulation
 from tests.cp_accepts import accepted
 from tests.oracles.all_optima import all_optima
 from tests.oracles.crowds import crowd

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from instances import Instance, Request, write_instance
+from tests.kvopt.postgres_server import PostgresServer
 
 ROOT = Path(__file__).resolve().parents[2]
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -46,3 +47,30 @@ def hard(tmp_path: Path) -> Path:
     requests = tuple(Request(i, 0, 1 + i % 5, 2 + (7 * i) % 38) for i in range(45))
     write_instance(Instance("hard", 45, requests), path)
     return path
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    """A server for the tests of a file; they are skipped where none is installed."""
+    pytest.importorskip("psycopg")
+    try:
+        running = PostgresServer()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    yield running
+    running.remove()
+
+
+@pytest.fixture
+def database(server: PostgresServer) -> str:
+    """The URL of an empty database of the test's own."""
+    return server.new_database()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where an empty store can be, on either kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "runs.sqlite")
+    url: str = request.getfixturevalue("database")
+    return url

@@ -15,7 +15,7 @@ from formulations.bounds.certificate import certificate_document, read_certifica
 from formulations.bounds.volume import volume_bound
 from instances import Instance, Request
 from instances.files import instance_document
-from instances.library import FOLDER
+from instances.named import FOLDER
 from kvopt.best_known import __main__ as command
 from kvopt.best_known import known_values, prove, read_registry
 from kvopt.best_known.entry import ENTRIES, Value
@@ -23,7 +23,8 @@ from kvopt.best_known.files import digest
 from kvopt.best_known.rule import decide
 from kvopt.best_known.verify import LibraryInstance, faults, library_by_hash
 from kvopt.methods.witness import engine_witness
-from kvopt.running.task import Finished, Record
+from kvopt.running.record import Record
+from kvopt.running.task import Finished
 from kvopt.store import Store
 from schedules import make_schedule
 from schedules.evidence import independent_pair

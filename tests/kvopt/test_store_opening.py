@@ -13,12 +13,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from kvopt.best_known import __main__ as best_known
 from kvopt.store import Store, StoreError
 from kvopt.store.export import read_rows
-from kvopt.store.tables import INSTANCES, METADATA, PROOFS, RUNS
+from tests.kvopt.old_store import first_release
 from tests.kvopt.test_postgres import RECORD, RUN, named
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,13 +49,6 @@ def _without_writing(folder: Path) -> Iterator[None]:
             os.seteuid(0)
         for path in [folder, *folder.iterdir()]:
             path.chmod(0o755)
-
-
-def _first_release(location: str) -> None:
-    """Make a store as the first release did: three tables, no version."""
-    engine = sa.create_engine(location)
-    METADATA.create_all(engine, tables=[RUNS, INSTANCES, PROOFS])
-    engine.dispose()
 
 
 def _fill(path: Path) -> None:
@@ -183,14 +175,16 @@ def test_a_store_that_is_not_there_is_not_made(command: list[str], tmp_path: Pat
 def test_a_store_of_the_first_release_goes_on(tmp_path: Path) -> None:
     """Without a version it is version 1: read as it is, and given one by the first who writes."""
     path = tmp_path / "runs.sqlite"
-    _first_release(f"sqlite:///{path}")
+    first_release(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TABLE kvopt_version")
     before = path.read_bytes()
     Store(path, readonly=True).close()
     assert path.read_bytes() == before
     _fill(path)
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT version FROM kvopt_version").fetchall() == [(1,)]
-    assert len(read_rows(path)) == 1
+        assert connection.execute("SELECT version FROM kvopt_version").fetchall() == [(2,)]
+    assert len(read_rows(path)) == 3
 
 
 @pytest.mark.parametrize("readonly", [True, False])
@@ -199,9 +193,9 @@ def test_a_newer_store_is_refused(tmp_path: Path, readonly: bool) -> None:
     path = tmp_path / "runs.sqlite"
     _fill(path)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE kvopt_version SET version = 2")
+        connection.execute("UPDATE kvopt_version SET version = 3")
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"a store of version 2, this kvopt knows them up to 1$"):
+    with pytest.raises(StoreError, match=r"a store of version 3, this kvopt knows them up to 2$"):
         Store(path, readonly=readonly)
     assert path.read_bytes() == before
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kvopt.running.task import Finished, Record
+from kvopt.running.record import Record
+from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from kvopt.sweeps.contradictions import Showing, alarms, showings

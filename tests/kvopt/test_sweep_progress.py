@@ -7,7 +7,7 @@ import io
 import pytest
 
 import kvopt.sweeps.progress
-from kvopt.running.task import Record
+from kvopt.running.record import Record
 from kvopt.sweeps.progress import counts, display
 
 

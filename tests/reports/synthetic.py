@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kvopt.running.task import Record
+from kvopt.running.record import Record, columns
 
 
 def record(**changed: Any) -> Record:
@@ -39,9 +39,10 @@ def record(**changed: Any) -> Record:
 
 def frame(*records: Record) -> pd.DataFrame:
     """Return rows as a store gives them."""
-    table = pd.DataFrame([asdict(each) for each in records], columns=list(Record.__annotations__))
-    for column in ("known_optimum", "tel", "lower_bound", "nodes"):
-        table[column] = pd.array(table[column].tolist(), dtype="Int64")
+    table = pd.DataFrame([asdict(each) for each in records], columns=[c.name for c in columns()])
+    for column in columns():
+        if column.dtype == "Int64":
+            table[column.name] = pd.array(table[column.name].tolist(), dtype="Int64")
     return table
 
 

@@ -1,161 +1,339 @@
-"""The ablation page: a function of its raw rows."""
+"""The ablation: a suite, and a page that is a function of its rows."""
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from formulations.registry import formulations
-from formulations.spec import format_formulation, read_formulation
-from reports.ablation import measure, page
+from formulations.registry import RELAXED, Option, formulations
+from kvopt.commands import evaluate
+from kvopt.methods import grammar
+from kvopt.methods.grammar import read_method
+from kvopt.methods.options import format_formulation
+from kvopt.running.record import Record
+from kvopt.store.export import export_rows
+from kvopt.suites import SuiteError, load, read_suite
+from kvopt.suites.suite import SWITCHES
+from reports.ablation import page
+from tests.reports.synthetic import frame, record
 
-ROWS = """\
-group,instance,n,formulation,status,tel,lower_bound,lp_bound,seconds,proved,nodes,columns,entries,\
-peak_memory_mb,time_limit,note,solver,threads,cpu,git_commit,finished_utc
-"proofs, n = 8",a,8,ilp,feasible,200,100,,30.2,0,5,10,40,100,30,,x,2,c,g,t
-"proofs, n = 8",a,8,cpsat,optimal,160,160,,3.0,1,7,10,60,200,30,,x,2,c,g,t
-"bounds, n = 40..60",b,45,lp,feasible,50,30,,2.0,0,0,10,20,300,20,,x,2,c,g,t
-"""
+
+def _row(section: str, instance: str, method: str, **changed: Any) -> Record:
+    solved = changed.get("status", "optimal") == "optimal"
+    fields = {
+        "section": section,
+        "instance": instance,
+        "method": method,
+        "n": 8,
+        "time_limit": 30.0,
+        "threads": 2,
+        "status": "optimal" if solved else "feasible",
+        "tel": 100,
+        "lower_bound": 100,
+        "total_seconds": 1.0,
+        "peak_memory": 100_000_000,
+        "code": "c",
+    }
+    return record(**fields | changed)
+
+
+PLAIN = (
+    _row(
+        "proofs-8",
+        "a",
+        "highs:ilp",
+        status="feasible",
+        tel=200,
+        lower_bound=100,
+        total_seconds=30.2,
+    ),
+    _row("proofs-8", "a", "cpsat:cpsat", tel=160, lower_bound=160, total_seconds=3.0),
+    _row(
+        "bounds",
+        "b",
+        "highs:lp",
+        n=45,
+        status="feasible",
+        tel=50,
+        lower_bound=30,
+        total_seconds=2.0,
+    ),
+)
 
 
 @pytest.fixture
-def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three raw rows, and a folder of their own for what is built from them."""
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Writes rows to a folder of their own, where the page is built from them."""
+    for name, file in (("ROWS", "rows.csv"), ("PAGE", "ABLATION.md")):
+        monkeypatch.setattr(page, name, tmp_path / file)
     monkeypatch.setattr(page, "FOLDER", tmp_path)
-    monkeypatch.setattr(page, "ROWS", tmp_path / "rows.csv")
-    monkeypatch.setattr(page, "PAGE", tmp_path / "ABLATION.md")
-    page.ROWS.write_text(ROWS, encoding="utf-8")
-    return tmp_path
+
+    def written(*records: Record) -> Path:
+        export_rows(frame(*records), page.ROWS)
+        return tmp_path
+
+    return written
 
 
-def test_numbers_by_hand(rows: Path) -> None:
+def _cells(folder: Path, start: str) -> dict[str, list[str]]:
+    lines = (folder / "ABLATION.md").read_text(encoding="utf-8").splitlines()
+    return {
+        line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:-1]]
+        for line in lines
+        if line.startswith(start)
+    }
+
+
+def test_numbers_by_hand(write: Callable[..., Path]) -> None:
     """Bounds are shares of the best TEL; an unproved run counts with its limit."""
+    folder = write(*PLAIN)
     assert page.main([]) == 0
-    text = (rows / "ABLATION.md").read_text(encoding="utf-8")
+    text = (folder / "ABLATION.md").read_text(encoding="utf-8")
     # 100 of the best TEL 160 is 62.5 %; the 30.2 s without a proof count as 30.
     assert "| `ilp` | 1 | 62.5 | 0 | 30.00 |" in text
     assert "| `cpsat` | 1 | 100.0 | 1 | 3.00 |" in text
     assert "| `lp` | 1 | 60.0 | 2.00 |" in text
+    assert "## Bounds, n = 45\n" in text
+    assert "## Proofs, n = 8\n" in text
 
 
-SWITCHES = """\
-"switches of x, n = 12",d,12,x,optimal,100,100,90,4.0,1,50,1,1,100,60,,x,2,c,g,t
-"switches of x, n = 12",e,12,x,optimal,100,100,80,1.0,1,100,1,1,100,60,,x,2,c,g,t
-"switches of x, n = 12",d,12,"x(cut=no)",feasible,100,95,85,60.1,0,900,1,1,400,60,,x,2,c,g,t
-"switches of x, n = 12",e,12,"x(cut=no)",optimal,100,100,75,15.0,1,200,1,1,100,60,,x,2,c,g,t
-"switches of x, n = 12",d,12,"x(more=yes)",optimal,100,100,,2.0,1,50,1,1,100,60,,x,2,c,g,t
-"switches of x, n = 12",e,12,"x(more=yes)",optimal,100,100,,2.0,1,400,1,1,100,60,,x,2,c,g,t
-"""
+_OF = "switches-of-ilp-strong"
+_BASE, _CUT, _MORE = (f"highs:ilp-strong{more}" for more in ("", "(cliques=no)", "(fixing=yes)"))
+_LIMIT = {"time_limit": 60.0}
+SWITCHED = (
+    _row(_OF, "d", _BASE, **_LIMIT, total_seconds=4.0, nodes=50, relaxation=90.0),
+    _row(_OF, "e", _BASE, **_LIMIT, total_seconds=1.0, nodes=100),
+    _row(
+        *(_OF, "d", _CUT),
+        **_LIMIT,
+        status="feasible",
+        lower_bound=95,
+        total_seconds=60.1,
+        nodes=900,
+        peak_memory=400_000_000,
+    ),
+    _row(_OF, "e", _CUT, **_LIMIT, total_seconds=15.0, nodes=200),
+    _row(_OF, "d", _MORE, **_LIMIT, total_seconds=2.0, nodes=50),
+    _row(_OF, "e", _MORE, **_LIMIT, total_seconds=2.0, nodes=400),
+    # Only the relaxation: no rows of the tables, but the LP bounds of the programs above.
+    _row(_OF, "e", "highs:ilp-strong(relaxed=yes)", **_LIMIT, status="feasible", relaxation=80.0),
+    _row(_OF, "d", _CUT[:-1] + ",relaxed=yes)", **_LIMIT, status="feasible", relaxation=85.0),
+    _row(_OF, "e", _CUT[:-1] + ",relaxed=yes)", **_LIMIT, status="feasible", relaxation=75.0),
+)
 
 
-def test_factors_by_hand(rows: Path) -> None:
+def test_factors_by_hand(write: Callable[..., Path]) -> None:
     """Factors are geometric means of ratios on the same instance; open runs mark them."""
-    with (rows / "rows.csv").open("a", encoding="utf-8") as file:
-        file.write(SWITCHES)
+    folder = write(*PLAIN, *reversed(SWITCHED))
     page.main([])
-    lines = {
-        line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:-1]]
-        for line in (rows / "ABLATION.md").read_text(encoding="utf-8").splitlines()
-        if line.startswith("| `x")
-    }
-    # Shifted mean of 4 and 1: sqrt(5 · 2) − 1.
-    assert lines["`x`"] == ["2", "2", "2.16", "1", "1", "1", "85.0", "100.0"]
+    lines = _cells(folder, "| `ilp-strong")
+    # Shifted mean of 4 and 1: sqrt(5 · 2) − 1.  LP bounds: one of the row itself, one of the run
+    # that solved the relaxation only.
+    assert lines["`ilp-strong`"] == ["2", "2", "2.16", "1", "1", "1", "85.0", "100.0"]
     # Seconds: 60/4 and 15/1, so 15, and at least that, since one run ended at its limit.  Nodes
     # only on e: 200/100.  Memory: sqrt(4 · 1).  Mean seconds: sqrt(61 · 16) − 1.
-    assert lines["`x(cut=no)`"] == ["2", "1", "30.24", "≥ 15.00", "2.00", "2.00", "80.0", "97.5"]
+    cut = ["2", "1", "30.24", "≥ 15.00", "2.00", "2.00", "80.0", "97.5"]
+    assert lines["`ilp-strong(cliques=no)`"] == cut
     # Seconds: sqrt(2/4 · 2/1); nodes: sqrt(1 · 4).
-    assert lines["`x(more=yes)`"] == ["2", "2", "2.00", "1.00", "2.00", "1.00", "–", "100.0"]
-    assert b"<svg" in (rows / "switches.svg").read_bytes()
+    more = ["2", "2", "2.00", "1.00", "2.00", "1.00", "–", "100.0"]
+    assert lines["`ilp-strong(fixing=yes)`"] == more
+    assert list(lines) == [
+        "`ilp-strong`",
+        "`ilp-strong(cliques=no)`",
+        "`ilp-strong(fixing=yes)`",
+    ]
+    assert b"<svg" in (folder / "switches.svg").read_bytes()
 
 
-def test_open_runs_as_it_is_turn_the_sign(rows: Path) -> None:
+def test_open_runs_as_it_is_turn_the_sign(write: Callable[..., Path]) -> None:
     """Where the formulation as it is has no proof, the factor of seconds is an upper one."""
-    switched = SWITCHES.replace("x,optimal,100,100,90,4.0,1", "x,feasible,100,90,90,60.0,0")
-    with (rows / "rows.csv").open("a", encoding="utf-8") as file:
-        file.write(switched)
+    open_end = _row(
+        *(_OF, "d", _BASE), **_LIMIT, status="feasible", lower_bound=90, total_seconds=60.0
+    )
+    folder = write(*PLAIN, open_end, *SWITCHED[1:])
     page.main([])
-    text = (rows / "ABLATION.md").read_text(encoding="utf-8")
+    text = (folder / "ABLATION.md").read_text(encoding="utf-8")
     # Both forms have open runs for the first switch; d: 60/60, e: 15/1.
     assert "| ~ 3.87 |" in text
     # d: 2/60, e: 2/1.
     assert "| ≤ 0.26 |" in text
 
 
-def test_figures_are_drawn(rows: Path) -> None:
+def test_the_root_bound_is_the_lp_bound_of_a_search(write: Callable[..., Path]) -> None:
+    """Also where an engine states a relaxation: what its prices proved first is compared."""
+    row = _row(
+        *("switches-of-layers", "d", "search:layers"),
+        time_limit=60.0,
+        root_bound=94,
+        relaxation=99.0,
+    )
+    folder = write(row)
+    page.main([])
+    assert _cells(folder, "| `layers")["`layers`"][-2:] == ["94.0", "100.0"]
+
+
+def test_the_last_row_of_a_run_counts(write: Callable[..., Path]) -> None:
+    """A store may hold runs of earlier sources, and other suites' rows."""
+    early = _row("proofs-8", "a", "cpsat:cpsat", total_seconds=9.0, finished_utc="2025-01-01")
+    late = _row("proofs-8", "a", "cpsat:cpsat", total_seconds=3.0, finished_utc="2026-01-01")
+    folder = write(late, early, _row("policies", "a", "svf"))
+    page.main([])
+    assert _cells(folder, "| `")["`cpsat`"][:4] == ["1", "100.0", "1", "3.00"]
+
+
+def test_rows_of_the_earlier_runner_are_told(write: Callable[..., Path]) -> None:
+    """Rows without a digest of their sources were not run by evaluate.py."""
+    folder = write(*PLAIN, _row("proofs-8", "b", "highs:ilp", code=""))
+    page.main([])
+    assert "1 of the 4 rows were measured by" in (folder / "ABLATION.md").read_text("utf-8")
+    folder = write(*PLAIN)
+    page.main([])
+    assert "rows were measured by" not in (folder / "ABLATION.md").read_text("utf-8")
+
+
+def test_figures_are_drawn(write: Callable[..., Path]) -> None:
     """Both pictures are SVG files, the same ones whenever they are drawn from the same rows."""
+    folder = write(*PLAIN)
     page.main([])
-    first = {name: (rows / name).read_bytes() for name in ("bounds.svg", "proofs.svg")}
+    first = {name: (folder / name).read_bytes() for name in ("bounds.svg", "proofs.svg")}
     assert all(b"<svg" in content for content in first.values())
+    write(*reversed(PLAIN))
     page.main([])
-    assert {name: (rows / name).read_bytes() for name in first} == first
+    assert {name: (folder / name).read_bytes() for name in first} == first
 
 
-def test_check_finds_a_stale_page(rows: Path) -> None:
+def test_check_finds_a_stale_page(write: Callable[..., Path]) -> None:
     """--check fails without the page, passes after building it, and fails when rows are added."""
+    write(*PLAIN)
     assert page.main(["--check"]) == 1
     page.main([])
     assert page.main(["--check"]) == 0
-    with (rows / "rows.csv").open("a", encoding="utf-8") as file:
-        file.write('"proofs, n = 8",c,8,ilp,optimal,10,10,,1,1,1,1,1,1,30,,x,2,c,g,t\n')
+    write(*PLAIN, _row("proofs-8", "c", "highs:ilp"))
     assert page.main(["--check"]) == 1
 
 
-def test_the_plan_names_known_formulations() -> None:
-    """Every planned run has a formulation that the registry knows, and no run stands twice."""
-    runs = [(group, instance.name, name) for group, instance, name, _ in measure.planned()]
-    assert len(runs) == len(set(runs)) > 50
-    for _, _, name in runs:
-        formulation, options = read_formulation(name)
-        assert format_formulation(formulation, options) == name
-
-
-def test_every_switch_is_planned() -> None:
-    """Each yes-or-no option of a formulation stands in a group of its own formulation, turned."""
-    groups = measure.plan()
-    for name, formulation in formulations().items():
-        turned = [
-            format_formulation(formulation, {option.name: not option.default})
-            for option in formulation.options
-            if isinstance(option.default, bool)
-        ]
-        found = [
-            each
-            for title, group in groups.items()
-            if title.startswith(page.SWITCHES)
-            for each in group.formulations
-        ]
-        assert set(turned) <= set(found), name
-    assert "cpsat-strong(groups=no)" in found
-
-
-def test_measuring_goes_on_where_it_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_bad_usage_is_one_line(
+    write: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A second call adds only what is missing, one row a run; ``--fresh`` begins anew."""
-    monkeypatch.setattr(measure, "ROWS", tmp_path / "rows.csv")
-    methods = ("cpsat", "cpsat(separation=no)", "ilp")
+    """An unknown option, no rows at all, and rows of another suite: exit 2."""
+    assert page.main(["--chekc"]) == 2
+    assert page.main([]) == 2
+    write(_row("policies", "a", "svf"))
+    assert page.main([]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert lines[2].endswith("rows.csv: expected rows of the suite ablation, found none")
 
-    def plan() -> dict[str, measure.Group]:
-        return {"proofs, n = 3": measure.Group(measure._am1(range(1), 3), 20.0, methods)}
 
-    monkeypatch.setattr(measure, "plan", plan)
-    assert measure.main([]) == 0
-    first = measure.ROWS.read_text(encoding="utf-8")
-    assert measure.main([]) == 0
-    assert measure.ROWS.read_text(encoding="utf-8") == first
-    with measure.ROWS.open(encoding="utf-8", newline="") as file:
-        found = list(csv.DictReader(file))
-    assert [(row["formulation"], row["status"]) for row in found] == [
-        (name, "optimal") for name in methods
-    ]
-    # An integer program has an LP bound, no larger than the optimum; CP-SAT has none.
-    assert [row["lp_bound"] != "" for row in found] == [False, False, True]
-    assert 0 < float(found[2]["lp_bound"]) <= int(found[2]["tel"])
-    # A row of the same method under another limit is another run.
-    methods = ("cpsat",)
-    measure.ROWS.write_text(first.replace(",20.0,", ",30.0,"), encoding="utf-8")
-    assert [name for _, _, name, _ in measure.missing()] == ["cpsat"]
-    assert measure.main(["--fresh"]) == 0
-    assert len(measure.ROWS.read_text(encoding="utf-8").splitlines()) == 2
+def test_every_switch_is_in_the_suite() -> None:
+    """Each yes-or-no option of a formulation stands in the section of its formulation, turned.
+
+    So does the relaxation of each integer program there; all methods are in their one spelling.
+    """
+    sections = {section.name: section.methods for section in read_suite("ablation").sections}
+    for name, formulation in formulations().items():
+        own = [
+            option
+            for option in formulation.options
+            if option != RELAXED and (option.default is True or option.default in (False, 0))
+        ]
+        if not own or name == "cpsat":
+            continue
+        found = {method.partition(":")[2] for method in sections[f"switches-of-{name}"]}
+        for option in own:
+            value = not option.default if isinstance(option.default, bool) else 2
+            assert format_formulation(formulation, {option.name: value}) in found
+        assert (f"{name}(relaxed=yes)" in found) == (formulation.kind == "mip")
+    assert "cpsat:cpsat(separation=no)" in sections["switches-of-cpsat-strong"]
+    for method in {method for methods in sections.values() for method in methods}:
+        assert read_method(method).text == method
+
+
+def test_an_option_that_is_gained_is_in_the_suite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has to add it there."""
+    known = formulations()
+    layers = known["layers"]
+    more = replace(layers, options=(*layers.options, Option("newest", True, "something")))
+    monkeypatch.setattr(grammar, "formulations", lambda: known | {"layers": more})
+    methods = next(
+        section.methods
+        for section in read_suite("ablation").sections
+        if section.name == "switches-of-layers"
+    )
+    assert methods[-1] == "search:layers(newest=no)"
+
+
+def test_the_committed_rows_are_runs_of_the_suite() -> None:
+    """Every row's instance is one that its section draws, by name and hash."""
+    rows = page.read_rows(page.ROWS)
+    drawn = {
+        (section.name, loaded.name, loaded.instance.sha256)
+        for section in read_suite("ablation").sections
+        for loaded in map(load, section.sources)
+        if loaded.instance is not None
+    }
+    assert (
+        set(zip(rows["section"], rows["instance"], rows["instance_sha256"], strict=True)) <= drawn
+    )
+    assert len(rows) == 261
+
+
+_SMALL = """
+summary = "The way of the ablation's rows, in seconds."
+[[section]]
+name = "switches-of-ilp-strong"
+instances = ["tiny/shortest_first_not_optimal.json"]
+methods = ["highs:ilp-strong", "highs:ilp-strong(relaxed=yes)"]
+time_limit = 40
+[[section]]
+name = "switches-of-bound-patterns"
+instances = ["tiny/shortest_first_not_optimal.json"]
+methods = ["switches of bound:bound-patterns"]
+time_limit = 40
+"""
+
+
+def test_from_the_sweep_to_the_page(
+    write: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """evaluate.py measures and exports; the page joins the relaxation with its program."""
+    folder = write()
+    suite = folder / "small.toml"
+    suite.write_text(_SMALL, encoding="utf-8")
+    store = str(folder / "runs.sqlite")
+    assert evaluate.main([str(suite), "--store", store, "--export", str(page.ROWS)]) == 0
+    assert page.main([]) == 0
+    # The best TEL is 12, the relaxation's value 11.5 with window groups.
+    (program,) = _cells(folder, "| `ilp-strong").values()
+    assert float(program[-2].rstrip("%")) > 90
+    assert program[-1] == "100.0"
+    assert len(_cells(folder, "| `bound-patterns")) == 2
+    # Again: everything is stored.
+    capsys.readouterr()
+    assert evaluate.main([str(suite), "--store", store, "--export", str(page.ROWS)]) == 0
+    assert "4 runs, 4 of them stored already" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ("switches of search:nothing", "unknown formulation 'nothing'"),
+        ("switches of search", "expected NAME or NAME"),
+        ("switches of cpsat:cpsat-strong(equal=no)", "without options"),
+    ],
+)
+def test_bad_switches_are_named(entry: str, told: str, tmp_path: Path) -> None:
+    """One line with file and section."""
+    path = tmp_path / "own.toml"
+    path.write_text(
+        f'summary = "x"\n[[section]]\nname = "s"\nmethods = ["{entry}"]\n'
+        'instances = ["tiny/handover.json"]\n'
+    )
+    with pytest.raises(SuiteError, match=f"section 's', methods: .*{told}") as caught:
+        read_suite(path)
+    assert "\n" not in str(caught.value)
+    assert entry.startswith(SWITCHES)

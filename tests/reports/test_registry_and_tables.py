@@ -19,7 +19,9 @@ from kvopt.best_known.claims import collect, runs_by_instance
 from kvopt.best_known.merge import ContradictionError, Known, merge
 from kvopt.best_known.rebuild import write_all
 from kvopt.best_known.verify import LibraryInstance
-from kvopt.running.task import Finished, Record
+from kvopt.methods.engines import proofs
+from kvopt.running.record import Record
+from kvopt.running.task import Finished
 from kvopt.store import Store
 from reports.build import find_contradictions
 from reports.nightly.__main__ import FOLDER, ROWS
@@ -28,7 +30,7 @@ from reports.references import references
 from reports.rows import prepare
 from reports.tables.instances import instance_table
 from schedules import make_schedule
-from schedules.evidence import CONTRADICTED, MISSTATED, OWN_SEARCH, VOLUMES
+from schedules.evidence import CONTRADICTED, MISSTATED, VOLUMES
 from schedules.files import schedule_document
 from schedules.model import KEEPS_TOKENS_NOTE
 
@@ -86,7 +88,7 @@ def runs(draw: st.DrawFn, name: str, most: int, certificates: bool) -> list[Run]
         method = draw(st.sampled_from([*POLICIES, *METHODS, *METHODS, "vllm-v1"]))
         kept = method == "vllm-v1"
         tel = draw(st.sampled_from([None, *STARTS[name], min(STARTS[name])]))
-        own = OWN_SEARCH.get(method.partition(":")[0], "prices")
+        own = proofs().get(method.partition(":")[0], "prices")
         source = draw(st.sampled_from([VOLUMES, own, own, own, "prices"]))
         if method in POLICIES or kept:
             source = VOLUMES

@@ -1,0 +1,198 @@
+"""The one declaration of a row: what is written down of a run, column by column.
+
+The store's table, the types of frames, CSV and Parquet files and what the nightly commits follow
+from :class:`Record`: a new column is a line there, and whoever makes the row fills it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+#: Statuses of a method that has failed; ``--rerun-failed`` runs them again.
+FAILED = ("no_solution", "time_limit", "memory_limit", "crashed", "refused", "error")
+
+#: What a column tells of: what was asked for, what was found, what it took (which differs from run
+#: to run), or where it was found, which differs from machine to machine.
+Part = Literal["asked", "found", "took", "origin"]
+Asked = Annotated[T, "asked"]
+Found = Annotated[T, "found"]
+Took = Annotated[T, "took"]
+Origin = Annotated[T, "origin"]
+#: Marks a column that is not committed with the rows of a night: it is long, of one machine alone,
+#: or another one after every edit of the sources.
+APART = "apart"
+
+
+@dataclass(frozen=True)
+class Since:
+    """Marks a column that rows have since a version of the store; without it, since the first.
+
+    Such a column has a default, which stands in all older rows.
+    """
+
+    version: int
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a row, as far as its type and its marks tell.
+
+    Attributes
+    ----------
+    kind
+        ``str``, ``int``, ``float``, ``list`` or ``dict``; the last two are JSON where there are
+        only texts and numbers.
+    trace
+        Whether it is a list of pairs (seconds, value).
+    optional
+        Whether None may stand there.
+    apart
+        See ``APART``.
+    since
+        Version of the store since which rows have it.
+    default
+        What stands in older rows.
+    """
+
+    name: str
+    kind: type
+    trace: bool
+    optional: bool
+    part: Part
+    apart: bool
+    since: int
+    default: Any
+
+    @property
+    def dtype(self) -> str:
+        """Type of the column in a frame."""
+        whole = "Int64" if self.optional else "int64"
+        return {str: "str", int: whole, float: "float64"}.get(self.kind, "object")
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is written down of one run; a row of the store.
+
+    Attributes
+    ----------
+    key
+        ``Task.key``.
+    status
+        From DESIGN section 6's closed list, for what the run showed as a whole.
+    ending
+        How its process ended: ``finished``, ``time_limit``, ``memory_limit``, ``crashed``,
+        ``interrupted``, or ``lost`` where a worker of a cluster died with it.
+    tel
+        TEL (rounds) of the best schedule that the parent has checked itself.
+    lower_bound
+        The integer below which no TEL is, as the method claims; ``bound_source`` says from what.
+    detail
+        One line on what went wrong or should be known.
+    seconds
+        Wall clock of the method, measured by the parent from the end of the imports.
+    solver_seconds
+        What the engine says of itself.
+    start_seconds, total_seconds
+        From the start of the process to the end of its imports, and to the finished row.
+    peak_memory
+        Largest resident memory of the run's processes that was seen, bytes.
+    relaxation
+        Objective of the LP relaxation (rounds), as a solver stated it.
+    root_bound
+        The first bound that came from prices (rounds): of a search, what it began with.
+    model_columns, model_rows, model_entries
+        Size of the engine's model.
+    incumbents, bounds
+        The trace: pairs (seconds since the end of the imports, value in rounds).
+    output
+        The last lines that the method's process printed, or its traceback.
+    """
+
+    key: Annotated[Asked[str], APART]
+    instance: Asked[str]
+    instance_sha256: Asked[str]
+    family: Asked[str]
+    n: Asked[int]
+    memory: Asked[int]
+    known_optimum: Asked[int | None]
+    section: Asked[str]
+    method: Asked[str]
+    seed: Asked[int]
+    time_limit: Asked[float]
+    memory_limit: Annotated[Asked[float | None], APART]
+    threads: Asked[int]
+    status: Found[str]
+    ending: Found[str]
+    tel: Found[int | None] = None
+    lower_bound: Found[int | None] = None
+    found_by: Found[str] = ""
+    bound_source: Found[str] = ""
+    detail: Found[str] = ""
+    seconds: Took[float] = 0.0
+    solver_seconds: Took[float | None] = None
+    start_seconds: Took[float] = 0.0
+    total_seconds: Took[float] = 0.0
+    peak_memory: Took[int] = 0
+    nodes: Took[int | None] = None
+    relaxation: Took[float | None] = None
+    root_bound: Annotated[Took[int | None], Since(2)] = None
+    model_columns: Annotated[Took[int | None], Since(2)] = None
+    model_rows: Annotated[Took[int | None], Since(2)] = None
+    model_entries: Annotated[Took[int | None], Since(2)] = None
+    solver: Took[str] = ""
+    incumbents: Annotated[Took[list[tuple[float, int]]], APART] = field(default_factory=list)
+    bounds: Annotated[Took[list[tuple[float, int]]], APART] = field(default_factory=list)
+    finished_utc: Took[str] = ""
+    output: Annotated[Took[str], APART, Since(2)] = ""
+    code: Annotated[Origin[str], APART] = ""
+    versions: Annotated[Origin[dict[str, str]], APART] = field(default_factory=dict)
+    git_commit: Origin[str] = ""
+    python: Origin[str] = ""
+    platform: Annotated[Origin[str], APART] = ""
+    cpu: Origin[str] = ""
+    cores: Origin[int] = 0
+    ram_gb: Origin[float] = 0.0
+    command: Annotated[Origin[list[str]], APART] = field(default_factory=list)
+
+    @property
+    def gap(self) -> float | None:
+        """(UB − LB) / UB, None where either is missing."""
+        if self.tel is None or self.lower_bound is None:
+            return None
+        return (self.tel - self.lower_bound) / self.tel if self.tel else 0.0
+
+
+@cache
+def columns() -> tuple[Column, ...]:
+    """Return the columns of a row, in its order."""
+    hints = get_type_hints(Record, include_extras=True)
+    return tuple(_column(each, hints[each.name]) for each in fields(Record))
+
+
+def current_version() -> int:
+    """Return the version of stores that have all columns."""
+    return max(column.since for column in columns())
+
+
+def _column(declared: Field[Any], hint: Any) -> Column:
+    plain, *marks = get_args(hint)
+    types = get_args(plain) if NoneType in get_args(plain) else (plain,)
+    (kind,) = (each for each in types if each is not NoneType)
+    made = declared.default_factory
+    default = declared.default if made is MISSING else made()
+    return Column(
+        name=declared.name,
+        kind=get_origin(kind) or kind,
+        trace=any(get_origin(each) is tuple for each in get_args(kind)),
+        optional=len(types) > 1,
+        part=marks[0],
+        apart=APART in marks,
+        since=next((mark.version for mark in marks if isinstance(mark, Since)), 1),
+        default=None if default is MISSING else default,
+    )
