@@ -66,8 +66,14 @@ def test_reading_the_table_loads_no_engine() -> None:
 
 @pytest.mark.parametrize(
     "declared",
-    ["3", '{"solves": "mip"}', '{"solves": "lp", "named": True}', '{"solves": None, "named": 1}']
-    + ['{"solves": None, "named": True, "extra": 1}', "print()"],
+    [
+        "3",
+        '{"solves": "mip"}',
+        '{"solves": "lp", "named": True}',
+        '{"solves": None, "named": 1}',
+        '{"solves": None, "named": True, "extra": 1}',
+        "print()",
+    ],
 )
 def test_a_wrong_declaration_is_named(
     declared: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -92,8 +92,16 @@ def _parts(text: str, kind: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "text",
-    ["SVF", "A_min with Interval(1, 50)", "highs : ilp_strong(Fixing=yes)", "cpsat", "improve"]
-    + ["alpha-beta( alpha = 0.30 )", "bound:bound-patterns(grids=2)", "auto"],
+    [
+        "SVF",
+        "A_min with Interval(1, 50)",
+        "highs : ilp_strong(Fixing=yes)",
+        "cpsat",
+        "improve",
+        "alpha-beta( alpha = 0.30 )",
+        "bound:bound-patterns(grids=2)",
+        "auto",
+    ],
 )
 def test_four_ways_to_one_text(text: str, tmp_path: Path) -> None:
     """Script, parts of it, suite and a text read by itself name the same task."""
@@ -145,8 +153,14 @@ local-search(moves=200) vllm-v1(budget=1e+06) svf-1bit(threshold=1e+09) sglang-r
 
 @pytest.mark.parametrize(
     "text",
-    [*STORED.split(), "a-min with interval", "a-min with interval(high=10)"]
-    + ["a-max with noise(sigma=0.5)", "a-ell with bins(width=3)", "a-switch with relative(x=0.25)"],
+    [
+        *STORED.split(),
+        "a-min with interval",
+        "a-min with interval(high=10)",
+        "a-max with noise(sigma=0.5)",
+        "a-ell with bins(width=3)",
+        "a-switch with relative(x=0.25)",
+    ],
 )
 def test_stored_texts_stay(text: str) -> None:
     """The canonical text of a method of today is the one of the first release."""
