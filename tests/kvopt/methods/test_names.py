@@ -59,7 +59,10 @@ def test_a_typo_is_told_what_was_meant(typo: str, meant: str) -> None:
         (["--solver", "file:nothere.py"], "--solver file:nothere.py: expected a solver's name"),
         (["--solver", "highs:ilp"], "--solver highs:ilp: expected a solver's name"),
         (["--solver", "cpsat(x)"], "--solver cpsat(x): expected a solver's name"),
-        (["--formulation", "ilp-stong"], "unknown formulation 'ilp-stong'; did you mean ilp-strong"),
+        (
+            ["--formulation", "ilp-stong"],
+            "unknown formulation 'ilp-stong'; did you mean",
+        ),
         (["--policy", "svf", "--predict", "interval(1,9)"], "svf knows the outputs: it takes no"),
         (["--policy", "a-min", "--predict", "intrval"], "unknown prediction 'intrval'; did you"),
         (["--policy", "a-min", "--predict", "interval(1000,1)"], "interval: expected low <= high"),
