@@ -2,20 +2,7 @@
 
 import sys
 
-from kvopt.commands.interrupts import interrupt_once
-from kvopt.running.kernel import occupy_streams
-
-
-def _evaluate() -> int:
-    interrupt_once()
-    try:
-        from kvopt.commands.evaluate import main
-    except KeyboardInterrupt:
-        print("evaluate.py: interrupted before anything was run", file=sys.stderr)
-        return 130
-    return main(sys.argv[1:])
-
+from kvopt.commands.start import start_evaluate
 
 if __name__ == "__main__":
-    occupy_streams()
-    sys.exit(_evaluate())
+    sys.exit(start_evaluate(sys.argv[1:], "evaluate.py"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from formulations.registry import Kind
 from formulations.windows import Windows
 from instances import Instance
 
@@ -10,16 +11,17 @@ from instances import Instance
 DENSE_UP_TO = 1_500_000
 
 
-def default_formulation(solver: str, instance: Instance, windows: Windows) -> str:
-    """Return ``cpsat``, ``layers``, ``bound-dual`` for bounds alone, else an integer program.
+def default_formulation(kind: Kind, instance: Instance, windows: Windows) -> str:
+    """Return the formulation of a kind that suits the size of an instance.
 
-    That is ``ilp-strong``, or ``ilp-sparse`` for large instances.
+    That is ``cpsat``, ``layers`` for a search, ``bound-dual`` for bounds alone; of the integer
+    programs ``ilp-strong``, or ``ilp-sparse`` for large instances.
     """
-    if solver == "cpsat":
+    if kind == "cp":
         return "cpsat"
-    if solver == "search":
+    if kind == "search":
         return "layers"
-    if solver == "bound":
+    if kind == "bound":
         return "bound-dual"
     dense_entries = sum(
         (last - first + 1) * (request.output + 1)

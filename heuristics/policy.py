@@ -9,6 +9,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from heuristics.guarantee import Guarantee
+
 Ints = NDArray[np.int64]
 
 
@@ -176,8 +178,8 @@ class Policy:
         Whether the seed changes its schedule.
     parameters
         What it takes on the command line.
-    guarantee
-        The worst-case guarantee that is claimed for it, with source; empty if none is.
+    guarantees
+        What is proved of its worst case, each with its assumptions and source; empty if nothing is.
     summary
         One line for ``--list``, with the source (filled from the module's docstring).
     """
@@ -187,8 +189,13 @@ class Policy:
     offline: bool = field(default=False, kw_only=True)
     randomised: bool = field(default=False, kw_only=True)
     parameters: tuple[Parameter | Choice, ...] = field(default=(), kw_only=True)
-    guarantee: str = field(default="", kw_only=True)
+    guarantees: tuple[Guarantee, ...] = field(default=(), kw_only=True)
     summary: str = field(default="", kw_only=True)
+
+    @property
+    def guarantee(self) -> str:
+        """All guarantees in one line for ``--list``; empty if none is claimed."""
+        return "; ".join(map(str, self.guarantees))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,11 @@
-"""Prediction models: the interval [lower, upper] that a policy is told instead of the output."""
+"""Prediction models: the interval [lower, upper] that a policy is told instead of the output.
+
+An interval holds the output, as chen2025 (sec. 2) has it: policies take its upper end for a
+bound and reserve memory by it.  ``interval`` says the same of every request, so it may be
+wrong of one; then the run is refused, and the request named.  Widening it to the output would tell
+the policy, of just the requests that matter, the exact output; leaving it as it is would break the
+policies that rely on it.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +53,7 @@ def _interval(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[
     low, high = int(values["low"]), int(values["high"])
     if low > high:
         raise NotApplicableError(f"interval: expected low <= high, found {low} and {high}")
-    return np.minimum(outputs, low), np.maximum(outputs, high)
+    return np.full_like(outputs, low), np.full_like(outputs, high)
 
 
 def _bins(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
@@ -79,7 +86,7 @@ PREDICTIONS = {
         Prediction("exact", "the true output", _exact),
         Prediction(
             "interval",
-            "one interval for all (C sec. 6, experiment 1); widened where an output lies outside",
+            "one interval for all, which must hold every output (C sec. 6, experiment 1)",
             _interval,
             (
                 Parameter("low", 1, 1, 1e9, "lower end, tokens", integer=True),
@@ -108,6 +115,18 @@ PREDICTIONS = {
 }
 
 
+def _check(instance: Instance, name: str, lower: Ints, upper: Ints) -> None:
+    outside = np.flatnonzero((instance.outputs < lower) | (upper < instance.outputs))
+    if len(outside):
+        first = int(outside[0])
+        others = f" (and {len(outside) - 1} more requests)" if len(outside) > 1 else ""
+        raise NotApplicableError(
+            f"{name}: expected intervals that hold the outputs, found [{lower[first]}, "
+            f"{upper[first]}] for request id {instance.requests[first].id}, which makes "
+            f"{instance.outputs[first]} tokens{others}"
+        )
+
+
 def predict(
     instance: Instance, prediction: Prediction | None, values: Values, seed: int
 ) -> tuple[Ints, Ints]:
@@ -120,7 +139,8 @@ def predict(
     Raises
     ------
     NotApplicableError
-        If the values of the model contradict each other.
+        If the values of the model contradict each other, or its interval does not hold the output
+        of a request, which is named.
     """
     outputs = instance.outputs
     if prediction is None:
@@ -130,4 +150,5 @@ def predict(
         rng = np.random.default_rng([_STREAM, seed])
         defaults = {parameter.name: parameter.default for parameter in prediction.parameters}
         lower, upper = prediction.predict(outputs, rng, defaults | values)
+        _check(instance, prediction.name, lower, upper)
     return lower, np.minimum(upper, instance.memory - instance.prompts)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from instances.checkout import require_checkout
 from instances.jsonfile import write_text
 from instances.usage import Parser, UsageError, complain
 
@@ -33,7 +34,8 @@ def regenerate(
     -------
     int
         Exit code: 0 if everything is fresh now, 1 if ``--check`` found a file that is stale,
-        missing or extra, or if a file cannot be written; 2 for bad usage.
+        missing or extra, or if a file cannot be written; 2 for bad usage, as where there is no
+        checkout to write into.
     """
     parser = Parser(prog=program, description="Write the generated files that are committed.")
     parser.add_argument(
@@ -43,6 +45,8 @@ def regenerate(
     )
     try:
         options = parser.parse_args(arguments)
+        if not options.check:
+            require_checkout("--check writes nothing")
     except UsageError as error:
         complain(program, error)
         return 2

@@ -8,30 +8,40 @@ from collections.abc import Callable, Sequence
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from instances.families import families
-from instances.families.build import ranges
+from instances.families.build import LAST_SEED, ranges
 from instances.files import format_instance
 from instances.jsonfile import write_text
 from instances.model import InfeasibleInstanceError, Instance
 from instances.outputs import OutputError, check_outputs
 from instances.streams import steadily
-from instances.usage import Parser, UsageError, complain
+from instances.telling import did_you_mean, find_name, unknown_name
+from instances.usage import Parser, UsageError, complain, read_integer
+
+#: What is expected, by the first word of the type of pydantic's complaint.
+_NUMBERS = {"int": "an integer", "float": "a number"}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, or 2 for bad usage (one line on stderr)."""
-    return steadily("python -m instances.generate", lambda: _main(arguments))
+def main(
+    arguments: Sequence[str] | None = None, program: str = "python -m instances.generate"
+) -> int:
+    """Run the command, by the name it was called, and return its exit code.
+
+    It is 0, or 2 for bad usage (one line on stderr).
+    """
+    return steadily(program, lambda: _main(arguments, program))
 
 
-def _main(arguments: Sequence[str] | None) -> int:
+def _main(arguments: Sequence[str] | None, program: str) -> int:
     parser = Parser(
-        prog="python -m instances.generate",
+        prog=program,
         description="Write one instance of a family.",
         epilog="exit code: 0 written, 2 bad usage",
     )
     parser.add_argument("family", metavar="FAMILY", nargs="?", help="name from --list")
-    parser.add_argument("--seed", metavar="K", type=int, default=0, help="default 0")
+    parser.add_argument("--seed", metavar="K", type=_seed, default=0, help="default 0")
     parser.add_argument(
         "--set",
         metavar="KEY=VALUE",
@@ -69,9 +79,9 @@ def _listing() -> str:
 
 
 def _generate(name: str, seed: int, assignments: Sequence[str]) -> Instance:
-    family = families().get(name.replace("_", "-"))
+    family = families().get(find_name(name, families()) or "")
     if family is None:
-        raise UsageError(f"expected a family, found {name!r}; --list names them")
+        raise UsageError(unknown_name("family", name, families()))
     types = get_type_hints(family.generate)
     values: dict[str, Any] = {}
     for assignment in assignments:
@@ -79,13 +89,14 @@ def _generate(name: str, seed: int, assignments: Sequence[str]) -> Instance:
         if not sign or key not in _parameters(family.generate) or key in values:
             raise UsageError(
                 f"--set {assignment!r}: expected KEY=VALUE, each key once, from "
-                f"{_shown(family.generate)}"
+                f"{_shown(family.generate)}{did_you_mean(key, _parameters(family.generate))}"
             )
         try:
             values[key] = TypeAdapter(types[key]).validate_strings(text)
         except ValidationError as error:
             # Where a value may be absent (None) the complaint about the value itself comes first.
-            raise UsageError(f"--set {assignment!r}: {error.errors()[0]['msg']}") from None
+            reason = _reason(error.errors()[0], str(ranges(family.generate).get(key, "")))
+            raise UsageError(f"--set {assignment!r}: {reason}") from None
     try:
         return family.generate(seed=seed, **values)
     except ValidationError as error:
@@ -94,6 +105,18 @@ def _generate(name: str, seed: int, assignments: Sequence[str]) -> Instance:
         raise UsageError(f"{family.name}: {place}: {first['msg']}") from None
     except (ValueError, InfeasibleInstanceError) as error:
         raise UsageError(f"{family.name}: {error}") from None
+
+
+def _reason(fault: ErrorDetails, limits: str) -> str:
+    kind = _NUMBERS.get(fault["type"].partition("_")[0])
+    if kind is None:
+        return fault["msg"]
+    expected = f"{kind}, {limits}" if limits else kind
+    return f"expected {expected}, found {fault['input']!r}"
+
+
+def _seed(text: str) -> int:
+    return read_integer(text, 0, LAST_SEED)
 
 
 def _parameters(generate: Callable[..., Instance]) -> dict[str, Any]:

@@ -36,11 +36,7 @@ from instances.families import (
 from instances.files import SCHEMA_FILE, format_instance, instance_schema
 from instances.hand_made import hand_made_instances
 from instances.model import Instance
-
-FOLDER = Path(__file__).parent
-
-#: Folders whose name begins the names of their instances, and is left out of the file names.
-_SPOKEN_FOR = ("three_partition", "tiny")
+from instances.named import FOLDER, SPOKEN_FOR
 
 
 def library() -> Iterator[tuple[str, Instance]]:
@@ -49,7 +45,7 @@ def library() -> Iterator[tuple[str, Instance]]:
     The file has the name of its instance, except that ``tiny/gap.json`` holds ``tiny_gap``.
     """
     for folder, instance in _by_folder():
-        prefix = f"{folder}_" if folder in _SPOKEN_FOR else ""
+        prefix = f"{folder}_" if folder in SPOKEN_FOR else ""
         file = f"{instance.name.removeprefix(prefix)}.json"
         yield f"{folder}/{file}" if folder else file, instance
 

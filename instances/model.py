@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import cached_property
 from itertools import chain, repeat
 from operator import add, attrgetter
@@ -20,6 +21,8 @@ from pydantic.dataclasses import dataclass
 MAX_TOKENS = 10**9
 #: Largest arrival, in rounds or seconds.
 MAX_ARRIVAL = 10**12
+#: Requests up to which an instance is written out by ``repr``.
+_WRITTEN_OUT = 10
 
 #: Text that is printed in one-line messages and tables: no control characters, so no line breaks.
 Line = Annotated[
@@ -154,6 +157,11 @@ class Instance:
 
     def __len__(self) -> int:
         return len(self.requests)
+
+    def __repr__(self) -> str:
+        if len(self.requests) > _WRITTEN_OUT:
+            return f"<Instance {self.name!r}: n = {len(self.requests)}, M = {self.memory} tokens>"
+        return f"Instance({', '.join(f'{e.name}={getattr(self, e.name)!r}' for e in fields(self))})"
 
     @cached_property
     def arrivals(self) -> NDArray[np.int64]:

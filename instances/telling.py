@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 _LONGEST = 600
+#: Most names that a complaint proposes, and how alike they must be, from 0 to 1.
+_PROPOSED, _ALIKE = 3, 0.55
 
 
 def one_line(text: object, longest: int = _LONGEST) -> str:
@@ -15,3 +20,38 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     # The cut comes first too: escapes only make a text longer.
     safe = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text[: longest + 1])
     return safe if len(safe) <= longest else safe[: longest - 3] + "..."
+
+
+def find_name(word: str, known: Iterable[str]) -> str | None:
+    """Return the name that is meant, exactly or but for upper case and ``_`` for ``-``."""
+    names = list(known)
+    if word in names:
+        return word
+    alike = [name for name in names if _plain(name) == _plain(word)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def unknown_name(what: str, word: str, known: Iterable[str]) -> str:
+    """Return a complaint about a name that there is not: with the nearest, or else with all."""
+    names = list(known)
+    near = did_you_mean(word, names) or f", expected one of {', '.join(names)}"
+    return f"unknown {what} {word!r}{near}"
+
+
+def did_you_mean(word: str, known: Iterable[str], alike: float = _ALIKE) -> str:
+    """Return the end of a complaint that proposes the nearest names, or nothing.
+
+    Upper case, and ``_`` for ``-``, count for nothing.
+
+    Parameters
+    ----------
+    alike
+        How alike a name must be to be proposed, 0 to 1.
+    """
+    names = {_plain(name): name for name in known}
+    near = get_close_matches(_plain(word), names, _PROPOSED, alike)
+    return f"; did you mean {', '.join(names[each] for each in near)}?" if near else ""
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("_", "-")

@@ -30,3 +30,14 @@ class Parser(argparse.ArgumentParser):
 def complain(program: str, reason: object) -> None:
     """Print one line on standard error."""
     print(f"{program}: {one_line(reason)}", file=sys.stderr)
+
+
+def read_integer(text: str, least: int, largest: int) -> int:
+    """Read an integer in a range; no sign, no blanks, no underscores."""
+    # As many digits as the largest has, so that a long text is not read as a number at all.
+    plain = text.isascii() and text.isdigit() and len(text.lstrip("0")) <= len(str(largest))
+    if not (plain and least <= int(text[-20:]) <= largest):
+        raise argparse.ArgumentTypeError(
+            f"expected an integer from {least} to {largest}, found {text!r}"
+        )
+    return int(text[-20:])

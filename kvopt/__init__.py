@@ -1,1 +1,70 @@
-"""One run is one process with limits; an engine is imported only inside the process it runs in."""
+"""How far is a scheduler for LLM inference from the best possible one?
+
+    import kvopt
+    instance = kvopt.read("uniform_100")
+    result = kvopt.solve(instance, "cpsat", time_limit=60)
+    print(result)
+
+The functions are those of :mod:`kvopt.api`.  They are loaded when they are first used: every
+process that runs a method imports this package, and needs none of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from instances import Instance
+    from kvopt.api import bound, check, compare, read, run, solve
+    from kvopt.result import Result
+    from schedules import Schedule
+
+    __version__: str
+
+__all__ = [
+    "Instance",
+    "Result",
+    "Schedule",
+    "__version__",
+    "bound",
+    "check",
+    "compare",
+    "read",
+    "run",
+    "solve",
+]
+
+#: Where each name is.  As text, so that they are no part of the sources that decide a run's result
+#: (``kvopt.methods.sources``), as import statements would be.
+_HOMES = {
+    "Instance": "instances",
+    "Result": "kvopt.result",
+    "Schedule": "schedules",
+} | dict.fromkeys(("bound", "check", "compare", "read", "run", "solve"), "kvopt.api")
+
+
+def __getattr__(name: str) -> object:
+    value: object
+    if name == "__version__":
+        value = _version()
+    elif name in _HOMES:
+        from importlib import import_module
+
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("kvopt")
+    except PackageNotFoundError:
+        return "unknown"  # a checkout that is not installed

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 
+from instances.usage import read_integer
+
 #: Longest time limit, seconds: 30 years, which every timer and engine can count to.
 MAX_SECONDS = 10**9
 #: Largest memory limit, gigabytes, and largest number of threads.
@@ -44,12 +46,3 @@ def read_count(text: str) -> int:
 def read_seed(text: str) -> int:
     """Read a seed, 0 to 2**31 - 1."""
     return read_integer(text, 0, SEED_END - 1)
-
-
-def read_integer(text: str, least: int, largest: int) -> int:
-    """Read an integer in a range; no sign, no blanks, no underscores."""
-    # As many digits as the largest has, so that a long text is not read as a number at all.
-    plain = text.isascii() and text.isdigit() and len(text.lstrip("0")) <= len(str(largest))
-    if not (plain and least <= int(text[-20:]) <= largest):
-        raise argparse.ArgumentTypeError(f"expected {least} to {largest}, found {text!r}")
-    return int(text[-20:])

@@ -17,9 +17,8 @@ import pandas as pd
 from instances.committed import regenerate
 from instances.outputs import OutputError
 from instances.streams import steadily
-from instances.usage import Parser, UsageError, complain
+from instances.usage import Parser, UsageError, complain, read_integer
 from kvopt.masking import mask_text
-from kvopt.ranges import read_integer
 from kvopt.store import Store, StoreError
 from kvopt.store.export import SUFFIXES, ExportError, read_rows
 from kvopt.store.files import store_files

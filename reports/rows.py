@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from heuristics.registry import policies
-from kvopt.methods.grammar import SOLVERS
+from kvopt.methods.engines import named_engines
 from kvopt.running.record import columns
 from kvopt.running.stated_optimum import MISSTATED
 from kvopt.sweeps.contradictions import token_keeping_policies
@@ -71,7 +71,7 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     rows["id"] = rows["sha"] + "\0" + rows["instance"]
     base = rows["method"].str.extract(r"^\s*([A-Za-z0-9./+-]*)", expand=False).fillna("")
     # A file of one's own names itself as its solver; it is compared with the policies.
-    rows["engine"] = base.isin(["auto", *SOLVERS]) | (
+    rows["engine"] = base.isin(list(named_engines())) | (
         rows["solver"].ne("")
         & ~base.isin(list(policies()))
         & ~rows["method"].str.startswith("file:")

@@ -30,6 +30,7 @@ from typing import Literal
 from instances.files import read_instance
 from instances.jsonfile import FileError
 from instances.model import InfeasibleInstanceError, Instance
+from instances.named import INSTANCE_HELP, find_instance
 from instances.streams import steadily
 from instances.telling import one_line
 from instances.usage import Parser, UsageError, complain
@@ -356,22 +357,22 @@ def _shown(number: int) -> str:
     return str(number) if number.bit_length() < 200 else f"about 2**{number.bit_length() - 1}"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
-    return steadily("python -m schedules.check", lambda: _main(arguments))
+def main(arguments: Sequence[str] | None = None, program: str = "python -m schedules.check") -> int:
+    """Run the command, by the name it was called, and return its exit code."""
+    return steadily(program, lambda: _main(arguments, program))
 
 
-def _main(arguments: Sequence[str] | None) -> int:
+def _main(arguments: Sequence[str] | None, program: str) -> int:
     parser = Parser(
-        prog="python -m schedules.check",
+        prog=program,
         description="Check a schedule file against its instance file in integer arithmetic.",
         epilog="exit code: 0 valid, 2 bad usage, 10 malformed or unreadable, 21 infeasible",
     )
-    parser.add_argument("instance", metavar="INSTANCE", help="instance file (kvopt.instance/1)")
+    parser.add_argument("instance", metavar="INSTANCE", help=INSTANCE_HELP)
     parser.add_argument("schedule", metavar="SCHEDULE", help="schedule file (kvopt.schedule/1)")
     try:
         options = parser.parse_args(arguments)
-        instance = read_instance(options.instance)
+        instance = read_instance(find_instance(options.instance))
         schedule = read_schedule(options.schedule)
     except UsageError as error:
         complain(parser.prog, error)

@@ -30,13 +30,24 @@ def read_schedule(path: str | Path) -> Schedule:
         If the file cannot be read, is not JSON, or is not a valid ``kvopt.schedule/1``.
     """
     try:
-        document = read_object(path, SCHEMA)
-        fields = {key: value for key, value in document.items() if key != "schema"}
-        return _ADAPTER.validate_python(fields)
-    except ValidationError as error:
-        raise ScheduleFileError(f"{path}: {describe(error, document)}") from None
+        return parse_schedule(read_object(path, SCHEMA))
     except FileError as error:
         raise ScheduleFileError(f"{path}: {error}") from None
+
+
+def parse_schedule(document: dict[str, Any]) -> Schedule:
+    """Build a schedule from the JSON object of a schedule file (with its ``schema`` key).
+
+    Raises
+    ------
+    ScheduleFileError
+        If a field is missing, unknown, of a wrong type or out of range.
+    """
+    fields = {key: value for key, value in document.items() if key != "schema"}
+    try:
+        return _ADAPTER.validate_python(fields)
+    except ValidationError as error:
+        raise ScheduleFileError(describe(error, document)) from None
 
 
 def schedule_document(schedule: Schedule) -> dict[str, Any]:

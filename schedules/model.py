@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
@@ -23,6 +24,8 @@ Status = Literal[
     "refused",
     "error",
 ]
+#: Requests up to which a schedule is written out by ``repr``.
+_WRITTEN_OUT = 10
 Round = Annotated[int, Field(strict=True, ge=0)]
 #: What a reader is told of a schedule that keeps tokens.
 KEEPS_TOKENS_NOTE = "keeps tokens over evictions: outside the problem, its TEL may be below OPT"
@@ -63,6 +66,12 @@ class Schedule:
     attempts: tuple[tuple[Attempt, ...], ...] | None = None
     kept: tuple[tuple[Round, ...], ...] | None = None
     provenance: dict[str, Any] = Field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        if len(self.starts) > _WRITTEN_OUT:
+            told = f"n = {len(self.starts)}, TEL {self.tel}, {self.status}"
+            return f"<Schedule of {self.instance!r} by {self.method}: {told}>"
+        return f"Schedule({', '.join(f'{e.name}={getattr(self, e.name)!r}' for e in fields(self))})"
 
     @property
     def keeps_tokens(self) -> bool:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import math
+import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +40,8 @@ _VECTOR_CORNERS = 12_000
 _LAST_ROUND = 2**53
 _SIZE = (10.0, 5.2)
 _DPI = 150
+#: Pixels of a picture's width in a notebook.
+_SHOWN_WIDTH = 900
 _INK = "0.15"
 _HATCH = "////"
 _LIMIT = "crimson"
@@ -80,15 +85,20 @@ def draw_schedule(instance: Instance, schedule: Schedule, path: str | Path) -> N
     OSError
         If the file cannot be written.
     """
-    kind = Path(path).suffix.lower().removeprefix(".")
-    if kind not in ("png", "svg"):
-        raise ValueError(f"picture {str(path)!r}: expected a name ending in .png or .svg")
+    kind = _kind(path)
+    write_bytes(path, _image(picture_of(instance, schedule), kind))
+
+
+def picture_of(instance: Instance, schedule: Schedule) -> Figure:
+    """Return what :func:`draw_schedule` draws, as a figure that is shown nowhere yet.
+
+    Raises
+    ------
+    ValueError
+        As :func:`draw_schedule` says.
+    """
     stack = _stacked(instance, schedule)
-    picture = io.BytesIO()
-    style = sns.axes_style("ticks") | sns.plotting_context("notebook") | _STYLE
-    with matplotlib.rc_context(style), warnings.catch_warnings():
-        # A letter of a name which the font lacks becomes a box; that is no news to the user.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+    with _style():
         figure = Figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
@@ -98,10 +108,54 @@ def draw_schedule(instance: Instance, schedule: Schedule, path: str | Path) -> N
             _draw_few(figure, axes, instance, stack)
         else:
             _draw_many(figure, axes, instance, stack)
+    return figure
+
+
+def save_picture(figure: Figure, path: str | Path) -> None:
+    """Write a figure of :func:`picture_of` as PNG or SVG; the same figure gives the same file.
+
+    Raises
+    ------
+    ValueError
+        If the path ends otherwise.
+    OSError
+        If the file cannot be written.
+    """
+    write_bytes(path, _image(figure, _kind(path)))
+
+
+def show_picture(figure: Figure) -> None:
+    """Show a figure of :func:`picture_of` in a notebook; elsewhere do nothing."""
+    # A notebook has loaded both; neither is a dependency.
+    display = sys.modules.get("IPython.display")
+    if "ipykernel" not in sys.modules or display is None:
+        return
+    display.display(display.Image(_image(figure, "png"), width=_SHOWN_WIDTH))
+
+
+def _kind(path: str | Path) -> str:
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in ("png", "svg"):
+        raise ValueError(f"picture {str(path)!r}: expected a name ending in .png or .svg")
+    return kind
+
+
+def _image(figure: Figure, kind: str) -> bytes:
+    picture = io.BytesIO()
+    with _style():
         # Without dates and versions the same schedule gives the same file.
         metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
         figure.savefig(picture, format=kind, dpi=_DPI, metadata=metadata)
-    write_bytes(path, picture.getvalue())
+    return picture.getvalue()
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    style = sns.axes_style("ticks") | sns.plotting_context("notebook") | _STYLE
+    with matplotlib.rc_context(style), warnings.catch_warnings():
+        # A letter of a name which the font lacks becomes a box; that is no news to the user.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
 
 
 @dataclass(frozen=True)

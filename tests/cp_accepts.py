@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from formulations.spec import read_formulation
 from instances import Instance
 from instances.files import instance_document, parse_instance
+from kvopt.methods.grammar import read_formulation
 
 _ROOT = Path(__file__).resolve().parent.parent
 

@@ -1,26 +1,35 @@
-"""Runs many jobs of one engine in one process, so that a test does not pay an import per job."""
+"""Runs many tasks of one engine in one process: a test does not pay an import for each."""
 
 from __future__ import annotations
 
 import importlib
-import io
 import json
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from formulations.spec import read_formulation
 from heuristics.simulator import run_policy
 from instances import Instance
-from kvopt.engines.exact import warm_start_policies
-from kvopt.running.job import Job, Report
+from kvopt.engines.start import run_engine, warm_start_policies
+from kvopt.methods.engines import engine_of, engines
+from kvopt.methods.grammar import read_formulation, read_method
+from kvopt.running.events import (
+    BoundProved,
+    Event,
+    Failure,
+    Relaxation,
+    Report,
+    ScheduleFound,
+    event_line,
+    read_event,
+)
+from kvopt.running.task import Task
 from schedules import Schedule, check_schedule, make_schedule
 
-_SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
+_SOLVERS = {each.solves: name for name, each in engines().items() if each.default}
 _ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -52,41 +61,44 @@ def solve_batch(
             for position, (instance, name) in enumerate(pairs)
             if _SOLVERS[read_formulation(name)[0].kind] == solver
         ]
-        jobs = [
-            _job(instance, name, solver, seconds, threads, seed, poor_start)
+        tasks = [
+            _task(instance, f"{solver}:{name}", seconds, threads, seed, poor_start)
             for _, instance, name in chosen
         ]
-        for (position, instance, _), job, events in zip(chosen, jobs, _run(jobs), strict=True):
-            answers[position] = _answer(instance, job, events)
+        for (position, *_), task, events in zip(chosen, tasks, _run(tasks), strict=True):
+            answers[position] = _answer(task, events)
     return [answers[position] for position in range(len(pairs))]
 
 
-def _job(
-    instance: Instance,
-    name: str,
-    solver: str,
-    seconds: float,
-    threads: int,
-    seed: int,
-    poor_start: bool,
-) -> Job:
+def _task(
+    instance: Instance, method: str, seconds: float, threads: int, seed: int, poor_start: bool
+) -> Task:
     if poor_start:
         known = one_at_a_time(instance)
     else:
         found = (run_policy(policy, instance) for policy in warm_start_policies())
         known = min(found, key=lambda schedule: schedule.tel)
-    formulation, options = read_formulation(name)
-    return Job(
+    return engine_task(instance, method, seconds, list(known.starts), seed, threads)
+
+
+def engine_task(
+    instance: Instance,
+    method: str,
+    seconds: float,
+    starts: list[int],
+    seed: int = 0,
+    threads: int = 1,
+) -> Task:
+    """Return the task of an engine that begins with a schedule."""
+    return Task(
         instance=instance,
-        solver=solver,
-        module=formulation.module,
-        relaxation=formulation.relaxation,
-        seconds=seconds,
-        threads=threads,
+        name=instance.name,
+        method=method,
         seed=seed,
-        warm_start=list(known.starts),
-        upper_bound=known.tel,
-        options=options,
+        time_limit=seconds,
+        memory_limit=2.0,
+        threads=threads,
+        warm_start=starts,
     )
 
 
@@ -100,45 +112,54 @@ def one_at_a_time(instance: Instance) -> Schedule:
     return make_schedule(instance, starts, "one at a time")
 
 
-def _answer(instance: Instance, job: Job, events: list[dict]) -> Answer:  # type: ignore[type-arg]
-    tel, bound, relaxation = job.upper_bound, 0, None
+def _answer(task: Task, events: list[Event]) -> Answer:
+    instance, starts = task.instance, task.warm_start
+    assert instance is not None
+    assert starts is not None
+    tel, bound, relaxation = make_schedule(instance, starts, "known").tel, 0, None
     for event in events:
-        data = event["data"]
-        assert event["kind"] != "error", (job.module, instance, data)
-        if event["kind"] == "schedule":
-            schedule = make_schedule(instance, data["starts"], job.module)
+        assert not isinstance(event, Failure), (task.method, instance, event)
+        if isinstance(event, ScheduleFound):
+            schedule = make_schedule(instance, event.starts, task.method)
             verdict = check_schedule(instance, schedule)
-            assert verdict.valid, (job.module, verdict.reason)
+            assert verdict.valid, (task.method, verdict.reason)
             tel = min(tel, schedule.tel)
-        elif event["kind"] == "bound":
-            bound = max(bound, data["value"])
-        elif event["kind"] == "relaxation":
-            relaxation = data["value"]
+        elif isinstance(event, BoundProved):
+            bound = max(bound, event.value)
+        elif isinstance(event, Relaxation) and event.value is not None:
+            relaxation = event.value
     return Answer(tel, bound, relaxation)
 
 
-def _run(jobs: list[Job]) -> list[list[dict]]:  # type: ignore[type-arg]
-    if not jobs:
+def _run(tasks: list[Task]) -> list[list[Event]]:
+    if not tasks:
         return []
     result = subprocess.run(
         [sys.executable, "-m", "tests.engine_batch"],
-        input="".join(job.to_line() for job in jobs),
+        input="".join(task.to_line() for task in tasks),
         capture_output=True,
         text=True,
         cwd=_ROOT,
         check=True,
     )
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    return [read_events(line) for line in result.stdout.splitlines()]
+
+
+def read_events(line: str) -> list[Event]:
+    """Return the events of a task, which stand in one line."""
+    events = [read_event(each.encode()) for each in json.loads(line)]
+    return [event for event in events if event is not None]
 
 
 def main() -> None:
-    """Read jobs from standard input, one a line; write the events of each as one line."""
+    """Read tasks from standard input, one a line; write the events of each as one line."""
     for line in sys.stdin:
-        job = Job.from_line(line)
-        module = importlib.import_module(f"kvopt.engines.{job.solver}")
-        stream = io.StringIO()
-        module.solve(job, Report(stream, time.monotonic()))
-        print(json.dumps([json.loads(each) for each in stream.getvalue().splitlines()]), flush=True)
+        task = Task.from_line(line)
+        method = read_method(task.method)
+        engine = importlib.import_module(engine_of(method.solver).module)
+        lines: list[str] = []
+        run_engine(engine, method, task, Report(lambda event: lines.append(event_line(event))))  # noqa: B023
+        print(json.dumps(lines), flush=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,23 @@ from formulations.patterns import PriceTable
 
 
 class Reporter(Protocol):
-    """Takes events as they come: a kind, and the data that ``kvopt.running.job`` lists for it."""
+    """Takes what a computation tells on the way."""
 
-    def __call__(self, kind: str, **data: Any) -> None:
-        """Take one event."""
+    def bound(self, value: int, source: str) -> None:
+        """Take a certified bound (rounds)."""
+
+    def built(self, columns: int, rows: int, entries: int) -> None:
+        """Take the size of the master LP."""
+
+
+class Silence:
+    """Where nobody wants to be told."""
+
+    def bound(self, value: int, source: str) -> None:
+        """Forget it."""
+
+    def built(self, columns: int, rows: int, entries: int) -> None:
+        """Forget it."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from formulations.bounds import dual
 from formulations.bounds.columns import group_requests
 from formulations.bounds.exact import SAFE, largest_denominator
-from formulations.bounds.outcome import Bound, Reporter
+from formulations.bounds.outcome import Bound, Reporter, Silence
 from formulations.bounds.pattern_master import Floats, Grids, PatternMaster, Solution
 from formulations.bounds.search import fitted_knots, fluid_prices, likely_horizon, model_size
 from formulations.patterns import Ints, PriceTable, States, hats, searchable_states
@@ -119,7 +119,7 @@ def price_patterns(
     ``memory`` are good prices on tokens at times 0, 1, ..., the first that are tried.
     """
     options = options or Options()
-    search = _Search(instance, states, windows, deadline, lambda *_, **__: None, threads, options)
+    search = _Search(instance, states, windows, deadline, Silence(), threads, options)
     search.try_tokens(memory)
     search.run(known_starts, options.grids)
     return search.priced
@@ -339,7 +339,7 @@ class _Search:
         if self._solution is not None:
             expected = self._master.expected_starts(self._solution.starts)
             columns, rows, entries = self._master.size
-            self._report("built", columns=columns, rows=rows, entries=entries)
+            self._report.built(columns=columns, rows=rows, entries=entries)
         return Bound(self._priced.bound, None, expected, None, self._table)
 
     def _evaluate(self, prices: Floats) -> tuple[PriceTable, Priced]:
@@ -357,7 +357,7 @@ class _Search:
             return 0
         if priced.value > self._priced.value:
             if priced.bound > self._priced.bound:
-                self._report("bound", value=priced.bound, source="prices of patterns")
+                self._report.bound(value=priced.bound, source="prices of patterns")
             self._prices, self._table, self._priced = prices, table, priced
         owners, starts = [], []
         for i, (cost, arrival) in enumerate(

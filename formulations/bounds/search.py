@@ -110,7 +110,7 @@ class Search:
         self._certified_value, self._certified_at = self.value, time.monotonic()
         if self.certified is None or bound.value > self.certified.value:
             self.certified = bound
-            self.report("bound", value=bound.value, source="prices")
+            self.report.bound(value=bound.value, source="prices")
 
     def begin(self, number: int) -> None:
         """Set up the master on a grid of about ``number`` knots, with columns around the prices."""
@@ -210,7 +210,7 @@ class Search:
             if solved:
                 objective = self.solution.objective
             columns, rows, entries = self.master.size
-            self.report("built", columns=columns, rows=rows, entries=entries)
+            self.report.built(columns=columns, rows=rows, entries=entries)
         return Bound(self.certified.value, self.certified, expected, objective)
 
     def _escape(self) -> Ints:

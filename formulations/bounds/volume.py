@@ -19,7 +19,7 @@ def compute_bound(
 
     del deadline, options
     value = volume_bound(instance)
-    report("bound", value=value, source="volumes")
+    report.bound(value=value, source="volumes")
     return Bound(value, prices=None, expected_starts=None, objective=None)
 
 

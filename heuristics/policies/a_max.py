@@ -12,9 +12,13 @@ order, defined in every case, is what is done here.
 Each request draws a number of its own (smallest first), so later requests change no earlier draw.
 """
 
+from fractions import Fraction
+
 import numpy as np
 
+from heuristics.guarantee import AT_ZERO, EQUAL_PROMPTS, ONE_INTERVAL, Guarantee, uncertainty
 from heuristics.policy import Keys, Known, ListPolicy, Values
+from instances import Instance
 
 
 def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
@@ -23,13 +27,26 @@ def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
     return (rng.random(len(known)),)
 
 
+def ratio(instance: Instance) -> Fraction:
+    """Return (1/α)(1 + 1/α)/2."""
+    stretch = 1 / uncertainty(instance)
+    return stretch * (1 + stretch) / 2
+
+
 POLICY = ListPolicy(
     "a-max",
     clairvoyant=False,
     randomised=True,
-    guarantee=(
-        "expected TEL at most (1/α)(1 + 1/α)/2 + O(1/M) times that of h-sf for equal prompts and "
-        "one interval [ℓ, u], α = ℓ/u, all arriving at 0 (C Theorem 1)"
+    guarantees=(
+        Guarantee(
+            "(1/α)(1 + 1/α)/2 + O(1/M)",
+            "h-sf",
+            (AT_ZERO, EQUAL_PROMPTS, ONE_INTERVAL),
+            "C Theorem 1",
+            symbols="α = ℓ/u",
+            limit="as n → ∞",
+            ratio=ratio,
+        ),
     ),
     rank=rank,
 )

@@ -27,6 +27,12 @@ every round breaks ties at random.  It matters: with one permutation, what is ca
 comes back first and is cancelled again.  See the tests for the two-point outputs on which the
 bound of chen2025 Theorem 6 is kept with ``fresh`` and exceeded with ``permutation``.
 
+chen2025 states its ratios (Theorems 5 and 6, Corollary 2) for any s and proves them for s = 0.  For
+s > 0 they do not hold: with s = 10, ℓ = 1, u = 50 and 6 % long outputs the ratio is 2.5 for
+n = 1,000 and M = 500, and grows with both, against 1.49 of Theorem 6 (see the tests).  C's own
+Lemma 2 tends to (1 + √(u/ℓ))/2 as s grows, for the worst mix of two lengths, which is not
+logarithmic either.  So nothing is claimed for s > 0.
+
 It always ends: the active request with the largest bound (and number) is cancelled only after all
 others, and alone it fits, so it runs until it completes or one with a larger bound starts; bounds
 never exceed the outputs, so after finitely many changes somebody completes.  With ``fresh`` the
@@ -35,11 +41,23 @@ same holds with probability 1, since any of equal bounds may be spared often eno
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from heuristics.believed import BelievedEnds
+from heuristics.guarantee import (
+    AT_ZERO,
+    INTERVALS_APART,
+    NO_PROMPTS,
+    ONE_INTERVAL,
+    TWO_OUTPUTS,
+    Guarantee,
+    uncertainty,
+)
 from heuristics.policy import Choice, Known, RoundPolicy, Rules, State, Values
 from heuristics.smallest import FixedTies, FreshTies, Smallest
+from instances import Instance
 
 TIES = Choice("ties", ("fresh", "permutation"), "of equal bounds: drawn anew, or one random order")
 
@@ -118,15 +136,36 @@ def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
     return LowerBoundRules(bounds, FreshTies(pick), FreshTies(pick))
 
 
+def ratio(instance: Instance) -> Fraction:
+    """Return (3 − α)/2."""
+    return (3 - uncertainty(instance)) / 2
+
+
 POLICY = RoundPolicy(
     "a-min",
     clairvoyant=False,
     randomised=True,
     parameters=(TIES,),
-    guarantee=(
-        "with ties=fresh: expected TEL at most O(log(u/ℓ)) times that of h-sf as M grows, for "
-        "equal prompts and outputs in [ℓ, u], all arriving at 0 (C Theorem 5, Corollary 2); "
-        "(3 − ℓ/u)/2 + O(1/M) times if every output is ℓ or u (C Theorem 6)"
+    guarantees=(
+        Guarantee(
+            "O(log(1/α))",
+            "h-sf",
+            (AT_ZERO, NO_PROMPTS, INTERVALS_APART),
+            "C Theorem 5, Corollary 2",
+            symbols="α = (least ℓ)/(largest u)",
+            limit="as M, n → ∞",
+            options="ties=fresh",
+        ),
+        Guarantee(
+            "(3 − α)/2 + O(1/M)",
+            "h-sf",
+            (AT_ZERO, NO_PROMPTS, ONE_INTERVAL, TWO_OUTPUTS),
+            "C Theorem 6",
+            symbols="α = ℓ/u",
+            limit="as n → ∞",
+            options="ties=fresh",
+            ratio=ratio,
+        ),
     ),
     rules=rules,
 )

@@ -12,9 +12,13 @@ over a misfit would break.
 Each request draws a number of its own (smallest first), so later requests change no earlier draw.
 """
 
+from fractions import Fraction
+
 import numpy as np
 
+from heuristics.guarantee import AT_ZERO, EQUAL_PROMPTS, Guarantee
 from heuristics.policy import Keys, Known, ListPolicy, Values
+from instances import Instance
 
 
 def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
@@ -23,12 +27,25 @@ def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
     return (rng.random(len(known)),)
 
 
+def ratio(instance: Instance) -> Fraction:
+    """Return (1 + 1/α)/2; all outputs lie between the shortest and the longest."""
+    outputs = [request.output for request in instance.requests]
+    return (1 + Fraction(max(outputs), min(outputs))) / 2
+
+
 POLICY = ListPolicy(
     "a-random",
     randomised=True,
-    guarantee=(
-        "expected TEL at most (1 + 1/α)/2 + O(1/M) times that of h-sf for equal prompts and "
-        "outputs in [ℓ, u], α = ℓ/u, all arriving at 0 (C Theorem EC.1)"
+    guarantees=(
+        Guarantee(
+            "(1 + 1/α)/2 + O(1/M)",
+            "h-sf",
+            (AT_ZERO, EQUAL_PROMPTS),
+            "C Theorem EC.1",
+            symbols="α = (shortest output)/(longest output)",
+            limit="as n → ∞",
+            ratio=ratio,
+        ),
     ),
     rank=rank,
 )

@@ -10,14 +10,27 @@ A_ℓ, from it on by A_min.  Since α* is the smaller root of α² − 3α + 1 a
 With intervals that differ, α is the least ℓ/u of a request.  The paper has all requests at round
 0; with arrivals over time the choice is made once, at the first arrival, from the intervals of
 the requests that arrive with it, and it holds for the rest of the run.
+
+Its guarantee is that of the one it chooses, so nothing is claimed for s > 0 (see both).
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
+from heuristics.guarantee import (
+    AT_ZERO,
+    NO_PROMPTS,
+    ONE_INTERVAL,
+    TWO_OUTPUTS,
+    Guarantee,
+    interval,
+)
 from heuristics.policies import a_ell, a_min
 from heuristics.policy import Known, RoundPolicy, Rules, State, Values
+from instances import Instance
 
 
 def far_apart(lower: int, upper: int) -> bool:
@@ -75,15 +88,29 @@ def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
     return SwitchRules(known, a_ell.rules(known, rng, values), a_min.rules(known, rng, values))
 
 
+def ratio(instance: Instance) -> Fraction:
+    """Return the ratio of the policy that is chosen."""
+    if far_apart(*interval(instance)):
+        return a_ell.ratio(instance)
+    return a_min.ratio(instance)
+
+
 POLICY = RoundPolicy(
     "a-switch",
     clairvoyant=False,
     randomised=True,
     parameters=(a_min.TIES,),
-    guarantee=(
-        "expected TEL at most 1 + α/(2(1 − α)) + O(1/M) times that of h-sf for α < (3 − √5)/2, "
-        "else with ties=fresh (3 − α)/2 + O(1/M), α = ℓ/u, if every output is ℓ or u, all arriving "
-        "at 0 with equal prompts (C sec. 5.1)"
+    guarantees=(
+        Guarantee(
+            "1 + α/(2(1 − α)) + O(1/M) for α < (3 − √5)/2, else (3 − α)/2 + O(1/M)",
+            "h-sf",
+            (AT_ZERO, NO_PROMPTS, ONE_INTERVAL, TWO_OUTPUTS),
+            "C Theorems 6 and 7, sec. 5.1",
+            symbols="α = ℓ/u",
+            limit="as n → ∞ in random order",
+            options="ties=fresh",
+            ratio=ratio,
+        ),
     ),
     rules=rules,
 )

@@ -1,6 +1,7 @@
 """Smallest peak s + o first, largest feasible prefix (W Thm 8.2, MC-SF by total size).
 
-wang2025 Theorem 8.2 shows that its competitive ratio is unbounded.
+wang2025 Theorem 8.2 states that its competitive ratio is unbounded; the instance printed there
+tends to 3, one with fewer requests of the second kind shows it (``instances.families.total_trap``).
 """
 
 import numpy as np

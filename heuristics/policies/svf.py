@@ -4,9 +4,13 @@ Its source states a ratio of at most 1 + 2/(1 − α) when all requests arrive a
 largest peak divided by M.
 """
 
+from fractions import Fraction
+
 import numpy as np
 
+from heuristics.guarantee import AT_ZERO, BELOW_MEMORY, Guarantee, largest_share
 from heuristics.policy import Keys, Known, ListPolicy, Values
+from instances import Instance
 
 
 def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
@@ -16,4 +20,22 @@ def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
     return (s * o + o * (o + 1) // 2,)
 
 
-POLICY = ListPolicy("svf", rank=rank)
+def ratio(instance: Instance) -> Fraction:
+    """Return 1 + 2/(1 − α)."""
+    return 1 + 2 / (1 - largest_share(instance))
+
+
+POLICY = ListPolicy(
+    "svf",
+    guarantees=(
+        Guarantee(
+            "1 + 2/(1 − α)",
+            "OPT",
+            (AT_ZERO, BELOW_MEMORY),
+            "arXiv 2606.22327",
+            symbols="α = (largest peak)/M",
+            ratio=ratio,
+        ),
+    ),
+    rank=rank,
+)

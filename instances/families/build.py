@@ -38,7 +38,10 @@ class Range:
         return f"{'above ' if self.above else ''}{self.least} to {self.largest}"
 
 
-Seed = Annotated[int, Range(0, 2**63 - 1)]
+#: Largest seed.
+LAST_SEED = 2**63 - 1
+
+Seed = Annotated[int, Range(0, LAST_SEED)]
 Count = Annotated[int, Range(1, MAX_REQUESTS)]
 Memory = Annotated[int, Range(1, MAX_TOKENS)]
 Length = Annotated[int, Range(1, MAX_TOKENS)]

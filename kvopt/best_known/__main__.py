@@ -7,8 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from instances.checkout import require_checkout
 from instances.jsonfile import FileError
-from instances.library import FOLDER
+from instances.named import FOLDER
 from instances.outputs import OutputError, check_folder
 from instances.usage import Parser, UsageError, complain
 from kvopt.best_known.claims import ContradictionError, collect, runs_by_instance
@@ -35,7 +36,9 @@ EXIT_BAD_USAGE = 2
 EXIT_WORDS = 3
 EXIT_CONTRADICTION = 5
 
-_PROGRAM = "python -m kvopt.best_known"
+#: What there is to complain of, line by line, and the exit code.
+_Verdict = tuple[Sequence[str], int]
+
 _EPILOG = """\
 exit codes: 0 fine; 1 a value is not proved by its files, or --check found the registry stale;
 2 bad usage or a store that cannot be read; 3 --check found no fault, but an optimum that no file
@@ -44,23 +47,32 @@ exceeds a checked schedule: nothing is written
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
+def main(
+    arguments: Sequence[str] | None = None, program: str = "python -m kvopt.best_known"
+) -> int:
+    """Run the command, by the name it was called, and return its exit code."""
+    lines, code = _run(arguments, program)
+    for line in lines:
+        complain(program, mask_text(line))
+    return code
+
+
+def _run(arguments: Sequence[str] | None, program: str) -> _Verdict:
     try:
-        return _run(arguments)
+        return _merge_and_verify(_parse(arguments, program))
     except (UsageError, OutputError, StoreError) as error:
-        return _fail([str(error)], EXIT_BAD_USAGE)
+        return [str(error)], EXIT_BAD_USAGE
     except (RegistryError, DamagedError) as error:
-        return _fail([str(error)], EXIT_FAULTS)
+        return [str(error)], EXIT_FAULTS
     except ContradictionError as error:
-        return _fail(str(error).splitlines(), EXIT_CONTRADICTION)
+        return str(error).splitlines(), EXIT_CONTRADICTION
     except (FileError, OSError) as error:
-        return _fail([" ".join(str(error).split())], EXIT_BAD_USAGE)
+        return [" ".join(str(error).split())], EXIT_BAD_USAGE
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _parse(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
     parser = Parser(
-        prog=_PROGRAM,
+        prog=program,
         description="Merge stored runs into instances/best_known.json, or verify it.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -76,18 +88,26 @@ def _run(arguments: Sequence[str] | None) -> int:
     options = parser.parse_args(arguments)
     if options.store is None and not options.check:
         raise UsageError("expected --store STORE, --check, or both")
+    return options
+
+
+def _merge_and_verify(options: argparse.Namespace) -> _Verdict:
     if options.store is not None and not options.check:
+        if options.folder == FOLDER:
+            require_checkout("--check writes nothing, --folder names another folder")
         owned = (REGISTRY_FILE, SCHEMA_FILE, f"{PROOFS}/")
         check_folder("--folder", options.folder, owned, store_files(options.store))
     known = library_by_hash()
     if options.store is not None:
-        code = _merge(options.store, known, options.folder, write=not options.check)
+        lines, code = _merge(options.store, known, options.folder, write=not options.check)
         if code:
-            return code
+            return lines, code
     return _verify(known, options.folder, strict=options.check)
 
 
-def _merge(location: str, known: dict[str, LibraryInstance], folder: Path, *, write: bool) -> int:
+def _merge(
+    location: str, known: dict[str, LibraryInstance], folder: Path, *, write: bool
+) -> _Verdict:
     old = read_all(known, folder)
     store = Store(location, readonly=True)
     try:
@@ -99,9 +119,10 @@ def _merge(location: str, known: dict[str, LibraryInstance], folder: Path, *, wr
         print(line)
     stale = format_registry(entries) != _present_text(folder)
     if not write:
-        return _fail([f"{REGISTRY_FILE}: the store has something better"], 1) if stale else EXIT_OK
+        told = [f"{REGISTRY_FILE}: the store has something better"] if stale else []
+        return told, EXIT_FAULTS if stale else EXIT_OK
     write_all(merged, known, folder)
-    return EXIT_OK
+    return [], EXIT_OK
 
 
 def _merged(old: dict[str, Known], known: dict[str, LibraryInstance], store: Store) -> list[Known]:
@@ -149,17 +170,17 @@ def _changes(old: dict[str, Known], entries: Sequence[Entry]) -> list[str]:
     return lines
 
 
-def _verify(known: dict[str, LibraryInstance], folder: Path, *, strict: bool) -> int:
+def _verify(known: dict[str, LibraryInstance], folder: Path, *, strict: bool) -> _Verdict:
     registry = read_registry(folder)
     if registry is None:
-        return _fail([f"{folder / REGISTRY_FILE}: there is none"], EXIT_FAULTS)
+        return [f"{folder / REGISTRY_FILE}: there is none"], EXIT_FAULTS
     found = list(faults(registry, known, folder))
     if found:
-        return _fail(found, EXIT_FAULTS)
+        return found, EXIT_FAULTS
     print(_summary(registry, len(known)))
     words = [each for each in registry.instances if each.on_words]
     told = [f"{each.instance}: NOT PROVED: {each.reason}" for each in words]
-    return _fail(told, EXIT_WORDS if words and strict else EXIT_OK)
+    return told, EXIT_WORDS if words and strict else EXIT_OK
 
 
 def _summary(registry: Registry, library: int) -> str:
@@ -175,12 +196,6 @@ def _summary(registry: Registry, library: int) -> str:
         f"{len(entries)} certificates evaluated; best bounds: {certified} certified, {built} by "
         f"construction, {len(entries) - certified - built} by words only"
     )
-
-
-def _fail(lines: Sequence[str], code: int) -> int:
-    for line in lines:
-        complain(_PROGRAM, mask_text(line))
-    return code
 
 
 if __name__ == "__main__":

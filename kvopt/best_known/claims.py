@@ -21,8 +21,8 @@ from instances import Instance
 from kvopt.best_known.entry import Value
 from kvopt.best_known.files import certificate_path, schedule_path
 from kvopt.best_known.rule import CONSTRUCTION
-from kvopt.engines.exact import OWN_SEARCH
 from kvopt.methods.grammar import MethodError, read_method
+from kvopt.running.state import OWN_SEARCH
 from kvopt.store import Store, StoreError
 from schedules import Schedule, check_schedule, make_schedule
 from schedules.model import any_kept

@@ -17,7 +17,7 @@ from formulations.bounds.certificate import (
 )
 from instances import Instance
 from instances.jsonfile import FileError, describe, read_object, write_text
-from instances.library import FOLDER as LIBRARY
+from instances.named import FOLDER as LIBRARY
 from kvopt.best_known.entry import ENTRIES, REGISTRY, SCHEMA, Entry, Registry, registry_schema
 from schedules import Schedule
 from schedules.files import schedule_document

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from instances.library import FOLDER
+from instances.named import FOLDER
 from kvopt.best_known.entry import Entry
 from kvopt.best_known.files import proof_file, read_registry
 

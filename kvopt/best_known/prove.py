@@ -25,8 +25,9 @@ from formulations.bounds.certificate import (
 from formulations.bounds.tree import TreeError, TreeNode
 from formulations.bounds.tree_search import BetterScheduleError, grow
 from instances import Instance
+from instances.checkout import require_checkout
 from instances.jsonfile import FileError, read_object, write_text
-from instances.library import FOLDER
+from instances.named import FOLDER
 from instances.usage import Parser, UsageError, complain
 from kvopt.best_known.claims import Claims
 from kvopt.best_known.entry import Value
@@ -72,6 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         options = parser.parse_args(arguments)
+        if options.folder == FOLDER:
+            require_checkout("--folder names another folder")
         return _prove(options.names, options.folder, options.work, options.time_limit)
     except (
         UsageError,

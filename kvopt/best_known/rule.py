@@ -107,11 +107,11 @@ def model_of(instance: Instance, method: str) -> tuple[str, str]:
     if method.startswith(CERTIFICATE):
         return CERTIFICATE, _CERTIFIERS[method.removeprefix(CERTIFICATE)]
     read = read_method(method)
-    if read.kind != "engine":
+    if read.solves is None:
         raise MethodError(f"{method}: expected a method of an engine")
-    name = read.formulation.partition("(")[0]
-    name = name or default_formulation(read.solver, instance, start_windows(instance))
-    return read.solver, formulations()[name].module
+    windows = start_windows(instance)
+    model = read.model or formulations()[default_formulation(read.solves, instance, windows)]
+    return read.solver, model.module
 
 
 @cache

@@ -10,7 +10,8 @@ from pathlib import Path
 from formulations.bounds.certificate import Certificate, CertificateError, evaluate
 from instances import Instance
 from instances.jsonfile import FileError
-from instances.library import FOLDER, library
+from instances.library import library
+from instances.named import FOLDER
 from kvopt.best_known.entry import Entry, Registry
 from kvopt.best_known.files import (
     PROOFS,
@@ -25,8 +26,8 @@ from kvopt.best_known.files import (
 )
 from kvopt.best_known.merge import Known
 from kvopt.best_known.rule import CONSTRUCTION, decide, model_of
-from kvopt.engines.exact import OWN_SEARCH
 from kvopt.methods.grammar import MethodError
+from kvopt.running.state import OWN_SEARCH
 from schedules import Schedule, check_schedule
 from schedules.files import read_schedule
 

@@ -1,4 +1,4 @@
-"""The command ``evaluate.py``: many instances, many methods, one store, reports."""
+"""The command ``kvopt evaluate``: many instances, many methods, one store, reports."""
 
 from __future__ import annotations
 
@@ -16,45 +16,53 @@ from instances.streams import steadily
 from instances.usage import Parser, UsageError, complain
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.interrupts import interrupt_once
+from kvopt.commands.listing import listing
 from kvopt.commands.terminal import summary
 from kvopt.executors.executor import Executor, ExecutorError
 from kvopt.masking import mask_text, own_command
-from kvopt.methods.grammar import MethodError, listing
+from kvopt.methods.grammar import MethodError
+from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import read_count, read_gigabytes, read_seconds
+from kvopt.running.record import FAILED
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.store.files import store_files
-from kvopt.store.store import FAILED
-from kvopt.suites import Section, SuiteError, read_suite, suites
-from kvopt.sweeps.contradictions import alarms, showings
+from kvopt.suites import Section, SuiteError, suites
+from kvopt.sweeps.contradictions import Showing, alarms, showings
+from kvopt.sweeps.failures import all_unread, failures, outputs, unread
 from kvopt.sweeps.inputs import DEFAULT_METHOD, InputError, Wishes, input_files, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import counts, display
 from reports.folder import check_place
 
 EXIT_OK = 0
+EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_REFUSED = 5
 EXIT_STORE = 6
 EXIT_ENGINE = 7
 EXIT_INTERRUPTED = 130
 
-#: Beside the sources, wherever the command is called from.
-DEFAULT_STORE = Path(__file__).resolve().parents[2] / "results" / "runs.sqlite"
-
-_EPILOG = """\
+_EPILOG = f"""\
 Runs whose key (instance hash, method, seed, limits, threads, versions, digest of the sources that
 the method can reach) is in the store are not run again, so that a sweep that was stopped, however,
 is resumed by the same command.  Two commands may work on one store at the same time.
 
 exit codes:
-  0    every run has a row, and nothing is refused or contradicted
-  2    bad usage or bad input: one line on standard error
+  0    every run has a row, every method gave a schedule on one of its runs at least, and nothing is
+       refused or contradicted; a method that failed on some runs is named on standard error
+  1    a method failed on all its runs, stored ones included: named on standard error with the first
+       reason.  A run has failed where its status is one of
+       {", ".join(FAILED)},
+       without a schedule.  Instances that are infeasible or cannot be read are no failure of a
+       method; the latter are named on standard error
+  2    bad usage or bad input: one line on standard error; also if no instance could be read
   5    the checker refused a schedule, or a bound is contradicted: named on standard error
   6    the store cannot be opened, read or written: one line on standard error
   7    the engine failed, so that runs have no row: one line on standard error
   130  interrupted: what was finished is stored
+Where several apply, 5 goes before 2, and 2 before 1.
 """
 
 
@@ -66,15 +74,15 @@ class _Sweep:
     todo: list[Task]
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run the command and return its exit code."""
+def main(arguments: Sequence[str], program: str = "evaluate.py") -> int:
+    """Run the command, by the name it was called, and return its exit code."""
     interrupt_once()
-    return steadily("evaluate.py", lambda: _main(arguments))
+    return steadily(program, lambda: _main(arguments, program))
 
 
-def _main(arguments: Sequence[str]) -> int:
+def _main(arguments: Sequence[str], program: str) -> int:
     try:
-        return _run(arguments)
+        return _run(arguments, program)
     except (
         UsageError,
         OutputError,
@@ -84,26 +92,25 @@ def _main(arguments: Sequence[str]) -> int:
         ExportError,
         RegistryError,
     ) as error:
-        return _fail(str(error), EXIT_BAD_INPUT)
+        return _fail(program, str(error), EXIT_BAD_INPUT)
     except StoreError as error:
-        return _fail(str(error), EXIT_STORE)
+        return _fail(program, str(error), EXIT_STORE)
     except ExecutorError as error:
-        return _fail(str(error), EXIT_ENGINE)
+        return _fail(program, str(error), EXIT_ENGINE)
     except KeyboardInterrupt:
-        return _fail(
-            "interrupted; what was finished is stored, the same command resumes", EXIT_INTERRUPTED
-        )
+        reason = "interrupted; what was finished is stored, the same command resumes"
+        return _fail(program, reason, EXIT_INTERRUPTED)
 
 
-def _fail(reason: str, code: int) -> int:
-    complain("evaluate.py", mask_text(reason))
+def _fail(program: str, reason: str, code: int) -> int:
+    complain(program, mask_text(reason))
     return code
 
 
-def _run(arguments: Sequence[str]) -> int:
-    options = _parse(arguments)
+def _run(arguments: Sequence[str], program: str) -> int:
+    options = _parse(arguments, program)
     if options.list:
-        print(_listing())
+        print(listing())
         return EXIT_OK
     if not options.inputs and not (options.report or options.export):
         raise InputError("expected a SUITE or an INSTANCE, found none (see --help)")
@@ -128,9 +135,9 @@ def _run(arguments: Sequence[str]) -> int:
         store.close()
 
 
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     parser = Parser(
-        prog="evaluate.py",
+        prog=program,
         description="Run instances × methods × seeds, one process a run, and store every run.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -139,8 +146,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         "inputs",
         nargs="*",
         metavar="SUITE | INSTANCE",
-        help=f"a suite ({', '.join(suites())}, or a .toml file); an instance file, a folder, or a "
-        "glob; none with --report or --export alone: then all that is stored",
+        help=f"a suite ({', '.join(suites())}, or a .toml file); an instance of the library by "
+        "name, an instance file, a folder, or a glob; none with --report or --export alone: then "
+        "all that is stored",
     )
     parser.add_argument(
         "--methods",
@@ -195,6 +203,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--list", action="store_true", help="list suites and methods")
     parser.add_argument("--quiet", action="store_true", help="print nothing but what went wrong")
+    parser.set_defaults(program=program)
     options = parser.parse_args(arguments)
     if options.scheduler and options.engine != "dask":
         raise InputError("--scheduler goes with --engine dask")
@@ -221,13 +230,6 @@ def _check_places(options: argparse.Namespace, sections: Sequence[Section]) -> N
         rows = [Path(options.export)] if options.export else []
         check_place("--report", options.report, inputs=[*read, *kept, *rows])
         known_values()
-
-
-def _listing() -> str:
-    lines = ["suites"]
-    for name in suites():
-        lines.append(f"  {name:<24} {read_suite(name).summary}")
-    return "\n".join([*lines, "", listing()])
 
 
 def _open(location: str | None, *, readonly: bool) -> Store:
@@ -329,7 +331,25 @@ def _finish(
             *(("written", str(path)) for path in written),
         ]
         print(summary(rows))
+    return _tell_what_is_wrong(runs, sweep.tasks, store, options.program)
+
+
+def _tell_what_is_wrong(
+    runs: Sequence[Showing], tasks: list[Task], store: Store, program: str
+) -> int:
+    """Name on standard error what went wrong, one line each; return the exit code."""
     wrong = alarms(runs)
     for line in wrong:
-        print(f"evaluate.py: A METHOD IS WRONG: {line}", file=sys.stderr)
-    return EXIT_REFUSED if wrong else EXIT_OK
+        print(f"{program}: A METHOD IS WRONG: {line}", file=sys.stderr)
+    for line in unread(tasks):
+        complain(program, mask_text(line))
+    failed = failures(runs, tasks)
+    printed = outputs(store) if failed else {}
+    for failure in failed:
+        line = failure.line(printed.get(failure.failed[0].key, ""))
+        complain(program, mask_text(line))
+    if wrong:
+        return EXIT_REFUSED
+    if all_unread(tasks):
+        return EXIT_BAD_INPUT
+    return EXIT_FAILED if any(failure.on_all for failure in failed) else EXIT_OK

@@ -1,41 +1,74 @@
-"""What ``solve.py --list`` prints: solvers, formulations, policies and predictions."""
+"""What ``--list`` prints in both commands: methods, their parts, and what each may know."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from formulations.registry import formulations
-from formulations.spec import describe_option
+from heuristics.policy import AdvisedPolicy, Policy
 from heuristics.predictions import PREDICTIONS
 from heuristics.registry import policies
-from heuristics.spec import describe_parameter
+from kvopt.methods.engines import named_engines
+from kvopt.methods.grammar import FORM
+from kvopt.methods.options import Declared, describe
+from kvopt.suites import read_suite, suites
 
 
 def listing() -> str:
-    """Return one line for everything that can be named, and one for each of its parameters."""
-    sections = [
-        "solvers",
-        "  auto    bound, local search and exact engine side by side, by size (the default)",
-        "  highs   HiGHS on a Pyomo model: MIP and LP relaxations",
-        "  cpsat   OR-tools' CP-SAT",
-        "  bound   lower bounds from memory prices or volumes, certified in integers",
-        "  search  our own search over sets of started requests, up to 63 requests",
-        "  NAME    any other solver that Pyomo's solver interface finds on this machine",
-        "",
-        "formulations",
-    ]
-    width = max(len(name) for name in [*formulations(), *policies()])
+    """Return one line for everything that can be named, and one for each of its parameters.
+
+    Raises
+    ------
+    SuiteError
+        If a committed suite cannot be read.
+    """
+    named = [*named_engines(), *formulations(), *policies(), *PREDICTIONS, *suites()]
+    width = max(map(len, named))
+    lines = [f"methods: {FORM}", "", "solvers (NAME)"]
+    for engine in named_engines().values():
+        lines.append(f"  {engine.name:<{width}}  {_solves(engine.solves):<8} {engine.summary}")
+    lines.append(
+        f"  {'NAME':<{width}}  {_solves('mip'):<8} any other solver that Pyomo lists and finds here"
+    )
+    lines += ["", "formulations (FORMULATION, of a solver of the same [kind])"]
     for formulation in formulations().values():
-        kind = f"[{formulation.kind}]"
-        sections.append(f"  {formulation.name:<{width}}  {kind:<8} {formulation.summary}")
-        for option in formulation.options:
-            sections.append(f"  {'':<{width}}  {'':<8}   {describe_option(option)}")
-    sections += ["", "policies"]
+        kind = _solves(formulation.kind)
+        lines.append(f"  {formulation.name:<{width}}  {kind:<8} {formulation.summary}")
+        lines += _options(width + 9, formulation.options)
+    lines += ["", "policies (NAME)"]
     for policy in policies().values():
-        sections.append(f"  {policy.name:<{width}}  {policy.summary}")
-        for parameter in policy.parameters:
-            sections.append(f"  {'':<{width}}    {describe_parameter(parameter)}")
-    sections += ["", "predictions (for policies that are not clairvoyant)"]
+        lines.append(f"  {policy.name:<{width}}  {policy.summary}")
+        lines.append(f"  {'':<{width}}    knows: {knowledge(policy)}")
+        lines.append(f"  {'':<{width}}    guarantee: {policy.guarantee or 'none'}")
+        lines += _options(width, policy.parameters)
+    lines += ["", "predictions (PREDICTION, for policies that are non-clairvoyant)"]
     for prediction in PREDICTIONS.values():
-        sections.append(f"  {prediction.name:<{width}}  {prediction.summary}")
-        for parameter in prediction.parameters:
-            sections.append(f"  {'':<{width}}    {describe_parameter(parameter)}")
-    return "\n".join(sections)
+        lines.append(f"  {prediction.name:<{width}}  {prediction.summary}")
+        lines += _options(width, prediction.parameters)
+    lines += ["", "suites (of evaluate.py)"]
+    for name in suites():
+        lines.append(f"  {name:<{width}}  {read_suite(name).summary}")
+    return "\n".join(lines)
+
+
+def knowledge(policy: Policy) -> str:
+    """Return what a policy may know, in a few words."""
+    words = [
+        "all arrivals (offline)" if policy.offline else "online",
+        "the outputs (clairvoyant)"
+        if policy.clairvoyant
+        else "prediction intervals (non-clairvoyant)",
+    ]
+    if isinstance(policy, AdvisedPolicy):
+        words.append("a solved LP relaxation")
+    if policy.randomised:
+        words.append("randomised")
+    return ", ".join(words)
+
+
+def _solves(kind: str | None) -> str:
+    return f"[{kind}]" if kind else ""
+
+
+def _options(width: int, declared: Sequence[Declared]) -> list[str]:
+    return [f"  {'':<{width}}    {describe(each)}" for each in declared]

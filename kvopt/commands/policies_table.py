@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from formulations.bounds.volume import volume_bound
-from heuristics.policy import ListPolicy
+from heuristics.policy import AdvisedPolicy, ListPolicy
 from heuristics.registry import policies
 from instances import Instance
 from kvopt.executors.local import LocalExecutor
-from kvopt.methods.policy import read_policy_call
+from kvopt.methods.grammar import every_policy
 from kvopt.running.stated_optimum import dispute
 from kvopt.running.task import Finished, Task
 from schedules import make_schedule
@@ -21,6 +22,8 @@ from schedules.model import KEEPS_TOKENS_NOTE
 _HEADER = ["policy", "TEL", "", "makespan", "memory %", "evictions", "ms", "checker"]
 #: Column of the ratio, which needs all TELs: one of them may prove the stated optimum wrong.
 _RATIO = 2
+#: Seconds that a policy gets at least, as long as so many are left.
+_LEAST_SECONDS = 1.0
 #: Marks a schedule that keeps tokens.
 _MARK = " *"
 
@@ -59,7 +62,11 @@ def policies_table(
     Columns: TEL (rounds), its ratio to the optimum where the instance states it undisputed and else
     to the volume bound (so at least the ratio to OPT), makespan (rounds), mean memory use until
     then (share of M), number of evictions, milliseconds, and the checker's verdict.  A policy that
-    cannot serve the instance has its reason instead; one that kept tokens here is marked.
+    cannot serve the instance has its reason instead; one that kept tokens here is marked.  The last
+    line says how many were not run.
+
+    Each policy may take its share of the time that is left when it begins, so that a slow one costs
+    no other its turn.  The relaxation that some are advised by is solved by the first of them.
 
     Parameters
     ----------
@@ -70,20 +77,8 @@ def policies_table(
     jobs
         Policies that run side by side.
     """
-    names = sorted(policies(), key=lambda name: not isinstance(policies()[name], ListPolicy))
-    tasks = [
-        Task(
-            instance=instance,
-            name=instance.name,
-            method=read_policy_call(name, prediction).method,
-            seed=seed,
-            time_limit=max(deadline - time.monotonic(), 0.1),
-            memory_limit=memory_limit,
-            deadline=deadline,
-        )
-        for name in names
-    ]
-    rows = [_row(instance, finished) for finished in LocalExecutor(jobs).run(tasks)]
+    sweep = _Sweep(instance, prediction, seed, deadline, memory_limit, jobs)
+    rows = [_row(instance, finished) for finished in sweep.run()]
     upper = [row.tel for row in rows if row.accepted and not row.keeps_tokens]
     least = min((tel for tel in upper if tel is not None), default=None)
     bound = volume_bound(instance)
@@ -100,8 +95,59 @@ def policies_table(
         lines.append(f"{_MARK.strip()} {KEEPS_TOKENS_NOTE}")
     kind = "known optimum" if optimum is not None else "lower bound (volumes)"
     lines.append(f"{kind} {reference}")
+    if sweep.waiting:
+        names = ", ".join(sweep.waiting)
+        lines.append(f"{len(sweep.waiting)} policies were not run, the time was over: {names}")
     accepted = all(row.accepted for row in rows)
     return PoliciesTable("\n".join(lines), accepted, "" if found is None else found.text)
+
+
+class _Sweep:
+    """Every policy once; ``waiting`` are the names of those that have not begun."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        prediction: str | None,
+        seed: int,
+        deadline: float,
+        memory_limit: float | None,
+        jobs: int,
+    ) -> None:
+        self._instance, self._seed = instance, seed
+        self._deadline, self._memory_limit, self._jobs = deadline, memory_limit, jobs
+        self._advice: list[float] | None = None
+        self.waiting = sorted(policies(), key=_slowness)
+        self._methods = dict(zip(policies(), every_policy(prediction), strict=True))
+
+    def run(self) -> Iterator[Finished]:
+        advised = [name for name in self.waiting if isinstance(policies()[name], AdvisedPolicy)]
+        for last in (advised[0], advised[-1]):
+            for finished in LocalExecutor(self._jobs).run(self._tasks(last)):
+                self._advice = self._advice or finished.expected_starts
+                yield finished
+
+    def _tasks(self, last: str) -> Iterator[Task]:
+        """Yield tasks as they are asked for, up to one policy, as long as there is time."""
+        while last in self.waiting and (left := self._deadline - time.monotonic()) > _LEAST_SECONDS:
+            share = left * self._jobs / len(self.waiting)
+            yield Task(
+                instance=self._instance,
+                name=self._instance.name,
+                method=self._methods[self.waiting.pop(0)].text,
+                seed=self._seed,
+                time_limit=min(left, max(share, _LEAST_SECONDS)),
+                memory_limit=self._memory_limit,
+                deadline=self._deadline,
+                expected_starts=self._advice,
+            )
+
+
+def _slowness(name: str) -> tuple[int, str]:
+    policy = policies()[name]
+    return 0 if isinstance(policy, ListPolicy) else 2 if isinstance(
+        policy, AdvisedPolicy
+    ) else 1, name
 
 
 def _aligned(lines: list[list[str]]) -> str:
@@ -128,6 +174,8 @@ def _row(instance: Instance, finished: Finished) -> _Row:
         return _Row(None, [record.method, f"REFUSED: {record.detail}"], accepted=False)
     if document is None:
         reason = record.detail or record.status.replace("_", " ")
+        if record.ending == "time_limit":
+            reason = f"stopped after its share of the time, {record.time_limit:.1f} s"
         return _Row(None, [record.method, f"not run to its end: {reason}"])
     schedule = make_schedule(
         instance,

@@ -1,4 +1,4 @@
-"""The command ``solve.py``: one instance, one method, a checked schedule and a summary.
+"""The command ``kvopt solve``: one instance, one method, a checked schedule and a summary.
 
 The method runs as one task of a sweep does, in a process of its own; here it is watched, what it
 sends is checked and shown, and the result is written.
@@ -7,30 +7,27 @@ sends is checked and shown, and the result is written.
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import time
 from collections.abc import Sequence
 
-from formulations.spec import FormulationError
-from heuristics.spec import SpecError
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, read_instance
 from instances.outputs import OutputError
 from instances.streams import steadily
 from instances.usage import UsageError, complain
-from kvopt.commands.answer import Answer
 from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.listing import listing
 from kvopt.commands.policies_table import policies_table
 from kvopt.commands.solve_arguments import named_method, read_arguments
-from kvopt.commands.terminal import ProgressLines, summary
+from kvopt.commands.terminal import ProgressLines
 from kvopt.commands.watchdog import Watchdog
 from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import Method, MethodError
+from kvopt.result import Result
+from kvopt.running.execute import execute
+from kvopt.running.limits import RESERVE_SECONDS
 from kvopt.running.provenance import usable_cores
-from kvopt.running.supervise import Supervised, supervise
 from kvopt.running.task import Task
-from schedules import Schedule, write_schedule
 
 EXIT_OK = 0
 EXIT_BAD_INPUT = 2
@@ -38,17 +35,18 @@ EXIT_INFEASIBLE = 3
 EXIT_NO_SCHEDULE = 4
 EXIT_REFUSED = 5
 
-#: Seconds kept back for the last checks.
-RESERVE_SECONDS = 0.3
-#: The method is killed when it exceeds the limit by this share and these seconds, and the whole
-#: command, while it reads a file that is too large for the limit, say, a bit later.
-OVER_SHARE, KILL_SECONDS, BARK_SECONDS = 0.1, 0.9, 1.3
+#: The whole command is killed when it exceeds the limit by this share and these seconds before it
+#: has begun to run anything, while it reads a file that is too large for the limit, say.
+OVER_SHARE, BARK_SECONDS = 0.1, 1.3
 
 
 def main(
-    arguments: Sequence[str], watchdog: Watchdog | None = None, started: float | None = None
+    arguments: Sequence[str],
+    watchdog: Watchdog | None = None,
+    started: float | None = None,
+    program: str = "solve.py",
 ) -> int:
-    """Run the command and return its exit code.
+    """Run the command, by the name it was called, and return its exit code.
 
     Parameters
     ----------
@@ -57,40 +55,38 @@ def main(
     """
     begun = time.monotonic() if started is None else started
     interrupt_once()
-    return steadily("solve.py", lambda: _main(arguments, begun, watchdog or Watchdog()))
+    return steadily(program, lambda: _main(arguments, begun, watchdog or Watchdog(), program))
 
 
-def _main(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:
+def _main(arguments: Sequence[str], started: float, watchdog: Watchdog, program: str) -> int:
     try:
-        return _run(arguments, started, watchdog)
+        return _run(arguments, started, watchdog, program)
     except (
         UsageError,
         OutputError,
-        FormulationError,
-        SpecError,
         MethodError,
         InstanceFileError,
         NotWrittenError,
     ) as error:
-        complain("solve.py", error)
+        complain(program, error)
         return EXIT_BAD_INPUT
     except InfeasibleInstanceError as error:
-        complain("solve.py", error)
+        complain(program, error)
         return EXIT_INFEASIBLE
     except KeyboardInterrupt:
-        print("solve.py: interrupted before there was a schedule", file=sys.stderr)
+        print(f"{program}: interrupted before there was a schedule", file=sys.stderr)
         return EXIT_NO_SCHEDULE
 
 
-def _run(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:
-    options = read_arguments(arguments)
+def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: str) -> int:
+    options = read_arguments(arguments, program)
     if options.list:
         print(listing())
         return EXIT_OK
     watchdog.bark_at(
         started + (1 + OVER_SHARE) * options.time_limit + BARK_SECONDS,
         EXIT_NO_SCHEDULE,
-        f"solve.py: no schedule within the time limit of {options.time_limit:g} s",
+        f"{program}: no schedule within the time limit of {options.time_limit:g} s",
     )
     method = None if options.policy == "all" else named_method(options)
     instance = read_instance(options.instance)
@@ -107,19 +103,21 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog) -> int:
         deadline = started + options.time_limit - RESERVE_SECONDS
         print(write_model(instance, method, deadline, options))
         return EXIT_OK
-    run = _solve(instance, method, options, started)
-    # What has been found is written, however long that takes.
-    watchdog.rest()
-    return _finish(Answer(method, run), options, started)
+    return _finish(_solve(instance, method, options, started, watchdog), options)
 
 
 def _solve(
-    instance: Instance, method: Method, options: argparse.Namespace, started: float
-) -> Supervised:
+    instance: Instance,
+    method: Method,
+    options: argparse.Namespace,
+    started: float,
+    watchdog: Watchdog,
+) -> Result:
     task = Task(
         instance=instance,
         name=instance.name,
         method=method.text,
+        method_path=method.task_path,
         seed=options.seed,
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
@@ -127,9 +125,10 @@ def _solve(
         deadline=started + options.time_limit - RESERVE_SECONDS,
         prove_anyway=False,
     )
-    lines = ProgressLines(sys.stdout, started, options.quiet)
-    kill_at = started + (1 + OVER_SHARE) * options.time_limit + KILL_SECONDS
-    return supervise(task, math.inf, kill_at=kill_at, listen=lines)
+    # The run has limits of its own, and what it has found is told, however long that takes.
+    watchdog.rest()
+    finished = execute(task, listen=ProgressLines(sys.stdout, started, options.quiet))
+    return Result(instance, finished, time.monotonic() - started)
 
 
 def _print_table(
@@ -146,50 +145,38 @@ def _print_table(
     watchdog.rest()
     print(table.text)
     if table.misstated:
-        complain("solve.py", f"{instance.name}: {table.misstated}")
+        complain(options.program, f"{instance.name}: {table.misstated}")
     if not table.accepted:
         return EXIT_REFUSED
     return EXIT_BAD_INPUT if table.misstated else EXIT_OK
 
 
-def _finish(answer: Answer, options: argparse.Namespace, started: float) -> int:
+def _finish(result: Result, options: argparse.Namespace) -> int:
     """Write what was asked for, print the summary, and return the exit code."""
-    account = answer.account
-    seconds = time.monotonic() - started
-    schedule = answer.schedule(
-        seed=options.seed,
-        threads=options.threads or usable_cores(),
-        time_limit_seconds=options.time_limit,
-        limit_kind="wall clock",
-        seconds=round(seconds, 3),
-    )
-    code = EXIT_NO_SCHEDULE
-    if schedule is not None:
-        code = _write_results(account.instance, schedule, options)
-    if answer.about_the_file:
+    finished = result.finished
+    code = EXIT_NO_SCHEDULE if result.schedule is None else _write_results(result, options)
+    if finished.about_the_file:
         code = EXIT_BAD_INPUT
-    if account.refused or account.contradictions:
+    if finished.refused or finished.contradictions:
         code = EXIT_REFUSED
-    print(summary(answer.rows(seconds)))
-    for line in account.refused:
-        complain("solve.py", f"THE CHECKER REFUSED A SCHEDULE, this is a bug: {line}")
-    for line in account.contradictions:
-        complain("solve.py", f"A BOUND IS WRONG, this is a bug: {line}")
-    if answer.about_the_file:
-        complain("solve.py", f"{account.instance.name}: {answer.about_the_file}")
+    print(result)
+    for line in finished.refused:
+        complain(options.program, f"THE CHECKER REFUSED A SCHEDULE, this is a bug: {line}")
+    for line in finished.contradictions:
+        complain(options.program, f"A BOUND IS WRONG, this is a bug: {line}")
+    if finished.about_the_file:
+        complain(options.program, f"{result.instance.name}: {finished.about_the_file}")
     return code
 
 
-def _write_results(instance: Instance, schedule: Schedule, options: argparse.Namespace) -> int:
+def _write_results(result: Result, options: argparse.Namespace) -> int:
     try:
         if options.out is not None:
-            write_schedule(schedule, options.out)
+            result.save(options.out)
         if options.plot is not None:
-            from schedules.picture import draw_schedule  # loads matplotlib: half a second
-
-            draw_schedule(instance, schedule, options.plot)
+            result.plot(options.plot)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        print(f"solve.py: a result could not be written: {reason}", file=sys.stderr)
+        print(f"{options.program}: a result could not be written: {reason}", file=sys.stderr)
         return EXIT_BAD_INPUT
     return EXIT_OK

@@ -1,22 +1,30 @@
-"""The arguments of ``solve.py``, and the method that they name."""
+"""The arguments of ``kvopt solve``, and the method that they name."""
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from formulations.spec import read_formulation
-from heuristics.registry import policies
+from instances.named import INSTANCE_HELP, find_instance
 from instances.outputs import check_outputs
 from instances.usage import Parser, UsageError
-from kvopt.methods.grammar import Method, read_method
-from kvopt.methods.policy import read_policy_call
+from kvopt.methods.engines import default_engine, named_engines
+from kvopt.methods.grammar import (
+    FORM,
+    Method,
+    every_policy,
+    read_formulation,
+    read_method,
+    with_prediction,
+)
 from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
 
-DEFAULT_SOLVER = "auto"
-#: What solves each kind of formulation.
-SOLVER_OF = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
+#: What --solver takes; the rest of a method has options of its own.
+PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
+#: The method where none is named, and the solver whose model is written then.
+DEFAULT_METHOD, DEFAULT_WRITER = "auto", "highs"
 
 _EPILOG = """\
 exit codes:
@@ -31,19 +39,22 @@ exit codes:
 """
 
 
-def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+def read_arguments(arguments: Sequence[str], program: str) -> argparse.Namespace:
     """Return the options, as far as they can be judged without the instance.
+
+    ``instance`` is a file that was found by its name, ``program`` the name of the command.
 
     Raises
     ------
-    UsageError, OutputError, FormulationError, SpecError
+    UsageError, OutputError, MethodError, InstanceFileError
         With one line.
     """
-    options = _parse(arguments)
+    options = _parse(arguments, program)
     if options.list:
         return options
     if options.instance is None:
         raise UsageError("expected INSTANCE, found none (see --help)")
+    options.instance = find_instance(options.instance)
     outputs = {
         "--out": options.out,
         "--plot": options.plot,
@@ -54,38 +65,46 @@ def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     _refuse_unknown_suffix(options.write_model, "--write-model", (".mps", ".lp"))
     if options.policy == "all" and (options.out or options.plot):
         raise UsageError("--policy all prints a table, it has no single schedule to write")
+    if options.policy == "all":
+        every_policy(options.predict)  # refuses a prediction that there is not
     return options
 
 
 def named_method(options: argparse.Namespace) -> Method:
     """Return the method that the options name; the formulation is left to the size by default.
 
+    Options that name it in parts are put together and read as one text.
+
     Raises
     ------
-    SpecError
-        If there is no such policy.
-    MethodError, FormulationError
-        If there is no such solver, on this machine, or it cannot solve the formulation.
+    UsageError, MethodError
+        If there is no such method, on this machine, or its parts do not go together.
     """
+    if options.method is not None:
+        return read_method(options.method)
     if options.policy is not None:
-        call = read_policy_call(options.policy, options.predict)
-        return Method(call.method, "policy", call=call)
-    solver = options.solver or _default_solver(options)
-    if solver in policies() or ":" in solver:
-        raise UsageError(f"--solver {solver}: expected a solver of --list, found another method")
-    return read_method(f"{solver}:{options.formulation}" if options.formulation else solver)
+        return read_method(with_prediction(options.policy, options.predict), among="policy")
+    if options.solver is None:
+        return read_method(_default_solver(options))
+    if not PLAIN_NAME.fullmatch(options.solver):
+        raise UsageError(
+            f"--solver {options.solver}: expected a solver's name, found more (--method takes all)"
+        )
+    formulation = f":{options.formulation}" if options.formulation else ""
+    return read_method(options.solver + formulation, among="solver")
 
 
 def _default_solver(options: argparse.Namespace) -> str:
-    """Return the solver that goes with the other options when none is named."""
+    """Return the method that the other options make when no solver is named."""
     if options.formulation is not None:
-        return SOLVER_OF[read_formulation(options.formulation)[0].kind]
-    return "highs" if options.write_model else DEFAULT_SOLVER
+        kind = read_formulation(options.formulation)[0].kind
+        return f"{default_engine(kind).name}:{options.formulation}"
+    return DEFAULT_WRITER if options.write_model else DEFAULT_METHOD
 
 
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     parser = Parser(
-        prog="solve.py",
+        prog=program,
         description=(
             "Solve one instance of LLM-inference scheduling under a KV-cache limit: minimise the "
             "total end-to-end latency (TEL).  Every schedule is re-checked independently."
@@ -93,19 +112,25 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("instance", nargs="?", metavar="INSTANCE", help="a kvopt.instance/1 file")
+    parser.add_argument("instance", nargs="?", metavar="INSTANCE", help=INSTANCE_HELP)
     method = parser.add_mutually_exclusive_group()
+    method.add_argument(
+        "--method",
+        metavar="TEXT",
+        help=f'a method of --list: {FORM}, as in "highs:ilp-strong(fixing=yes)" '
+        f"(default: {DEFAULT_METHOD})",
+    )
     method.add_argument(
         "--solver",
         metavar="NAME",
-        help="auto, highs, cpsat, bound, or any solver that Pyomo finds on this machine "
-        f"(default: {DEFAULT_SOLVER})",
+        help=f"{', '.join(named_engines())}, or any solver that Pyomo lists and finds on this "
+        "machine; --solver S --formulation F is --method S:F",
     )
     method.add_argument(
         "--policy",
         metavar="SPEC",
         help='a policy of --list with parameters, as in "alpha-beta(alpha=0.2,beta=0.1)", or '
-        "all for a table of all of them",
+        'all for a table of all of them; --policy P --predict Q is --method "P with Q"',
     )
     parser.add_argument(
         "--predict",
@@ -151,16 +176,26 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--quiet", action="store_true", help="print the summary only")
     parser.add_argument(
-        "--list", action="store_true", help="list solvers, formulations and policies"
+        "--list", action="store_true", help="list solvers, formulations, policies and predictions"
     )
+    parser.set_defaults(program=program)
     options = parser.parse_args(arguments)
+    _refuse_loose_parts(options)
+    return options
+
+
+def _refuse_loose_parts(options: argparse.Namespace) -> None:
+    """Refuse a part of a method that would be left out without a word."""
     if options.formulation is not None and options.policy is not None:
         raise UsageError("--formulation goes with --solver, not with --policy")
     if options.write_model is not None and options.policy is not None:
         raise UsageError("--write-model goes with a MIP formulation, not with --policy")
-    if options.formulation is not None and options.solver == "auto":
-        raise UsageError("--formulation goes with another --solver, auto chooses its own")
-    return options
+    if options.formulation is not None and options.method is not None:
+        raise UsageError("--method says all: write SOLVER:FORMULATION in place of --formulation")
+    if options.predict is not None and options.method is not None:
+        raise UsageError('--method says all: write "POLICY with PREDICTION" in place of --predict')
+    if options.predict is not None and options.policy is None:
+        raise UsageError("--predict goes with --policy")
 
 
 def _refuse_unknown_suffix(path: str | None, option: str, suffixes: Sequence[str]) -> None:

@@ -6,8 +6,13 @@ import time
 from collections.abc import Sequence
 from typing import IO
 
-from kvopt.running.verdict import Account
+from kvopt.running.limits import START_COUNTS
+from kvopt.running.supervise import Look
 
+_COMPILING = (
+    "starting takes longer than usual, as the first time on a machine, which compiles; that is not "
+    "counted against the limit"
+)
 #: Without an improvement a line is printed after this many seconds.
 EVERY_SECONDS = 5.0
 
@@ -21,13 +26,18 @@ class ProgressLines:
         self._quiet = quiet
         self._last = started
         self._header_printed = False
+        self._told = False
         self._shown: tuple[int | None, int | None] = (None, None)
 
-    def __call__(self, account: Account) -> None:
+    def __call__(self, look: Look) -> None:
         """Print a line if schedule or bound have improved or the last line is old."""
         now = time.monotonic()
-        tel = None if account.schedule is None else account.schedule.tel
-        improved = tel is not None and (tel, account.lower_bound) != self._shown
+        state = look.state
+        if not self._quiet and not self._told and (look.starting or 0.0) > START_COUNTS:
+            self._told = True
+            print(_COMPILING, file=self._stream, flush=True)
+        tel = None if state.schedule is None else state.schedule.tel
+        improved = tel is not None and (tel, state.lower_bound) != self._shown
         if self._quiet or not (improved or now - self._last >= EVERY_SECONDS):
             return
         if not self._header_printed:
@@ -37,13 +47,13 @@ class ProgressLines:
             )
             self._header_printed = True
         incumbent = "-" if tel is None else str(tel)
-        bound = "-" if account.lower_bound is None else str(account.lower_bound)
-        gap = "-" if account.gap is None else f"{100 * account.gap:.2f}"
-        origin = f"{account.found_by}; {account.bound_source}" if improved else ""
+        bound = "-" if state.lower_bound is None else str(state.lower_bound)
+        gap = "-" if state.gap is None else f"{100 * state.gap:.2f}"
+        origin = f"{state.found_by}; {state.bound_source}" if improved else ""
         line = f"{now - self._started:9.1f}  {incumbent:>14}  {bound:>14}  {gap:>7}  {origin}"
         print(line.rstrip(), file=self._stream, flush=True)
         self._last = now
-        self._shown = (tel, account.lower_bound)
+        self._shown = (tel, state.lower_bound)
 
 
 def summary(rows: Sequence[tuple[str, str]]) -> str:

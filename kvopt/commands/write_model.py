@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
 
 from formulations.choice import default_formulation
-from formulations.spec import bound_only, format_formulation, read_formulation
 from formulations.windows import start_windows
 from instances import Instance
-from kvopt.engines.exact import start_progress
-from kvopt.methods.grammar import Method
-from kvopt.running.job import Event, Job
-from kvopt.running.process import run_job
+from kvopt.methods.grammar import Method, read_formulation
+from kvopt.methods.options import format_formulation
+from kvopt.running.execute import execute
+from kvopt.running.task import Task
 
 
 class NotWrittenError(Exception):
@@ -31,36 +29,28 @@ def write_model(
         If the method has no MIP, or the model is too large or not built by the deadline.
     """
     name = method.formulation
-    if not name and method.kind == "engine":
-        name = default_formulation(method.solver, instance, start_windows(instance))
+    if not name and method.solves is not None:
+        name = default_formulation(method.solves, instance, start_windows(instance))
     if not name:
         raise NotWrittenError(f"--write-model: {method.text!r} has no model")
     formulation, switches = read_formulation(name)
     if formulation.kind != "mip":
         raise NotWrittenError(f"--write-model: {formulation.name!r} is not a MIP formulation")
-    relaxation, own = bound_only(formulation, switches)
-    progress = start_progress(instance, deadline, lambda *_: None)
-    assert progress.schedule is not None
-    events: list[Event] = []
-    job = Job(
+    task = Task(
         instance=instance,
-        solver="export",
-        module=formulation.module,
-        relaxation=relaxation,
-        seconds=max(deadline - time.monotonic(), 0.1),
-        threads=1,
+        name=instance.name,
+        method=f"{method.solver}:{format_formulation(formulation, switches)}",
         seed=options.seed,
-        warm_start=list(progress.schedule.starts),
-        upper_bound=progress.schedule.tel,
+        time_limit=options.time_limit,
         memory_limit=options.memory_limit,
-        path=str(Path(options.write_model).absolute()),
-        options=own,
+        deadline=deadline,
+        model_file=str(Path(options.write_model).absolute()),
     )
-    outcome = run_job(job, events.append)
-    by_kind = {event.kind: event.data for event in events}
-    if "done" not in by_kind:
-        reason = by_kind.get("too_large") or by_kind.get("error") or {"text": outcome.ending}
-        raise NotWrittenError(f"{options.write_model}: not written: {reason['text']}")
-    built = by_kind["built"]
+    finished = execute(task)
+    record = finished.record
+    if record.model_columns is None or record.ending != "finished":
+        reason = "; ".join(finished.notes) or record.detail or record.ending
+        raise NotWrittenError(f"{options.write_model}: not written: {reason}")
     shown = format_formulation(formulation, switches)
-    return f"wrote {options.write_model}: {shown}, {built['columns']} columns, {built['rows']} rows"
+    size = f"{record.model_columns} columns, {record.model_rows} rows"
+    return f"wrote {options.write_model}: {shown}, {size}"

@@ -1,19 +1,33 @@
-"""``--solver auto``: bound, schedule and exact engine side by side, chosen by size."""
+"""Bound, local search and exact engine side by side, chosen by size (the default)."""
 
 from __future__ import annotations
 
 import time
 from itertools import pairwise
 
+from formulations.bounds.volume import volume_bound
 from formulations.patterns import searchable_states
-from formulations.registry import formulations
 from formulations.windows import Windows, start_windows
 from instances import Instance
-from kvopt.engines.exact import ENDINGS, Listener, Progress, start_progress, take_event
-from kvopt.running.job import Event, Job
-from kvopt.running.process import Outcome
+from kvopt.engines.job import Job
+from kvopt.engines.start import RELAXATION_ORDER
+from kvopt.running.events import (
+    BoundProved,
+    Done,
+    Event,
+    Failure,
+    ModelBuilt,
+    Relaxation,
+    Report,
+    ScheduleFound,
+)
+from kvopt.running.state import RunState
+from kvopt.running.task import Task
 from kvopt.running.team import Stop, run_team
+from schedules import make_schedule
 
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": None, "named": True}
 #: Requests up to which the exact search has a chance to finish.
 EXACT_UP_TO = 30
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
@@ -26,94 +40,117 @@ PATTERN_WORK_UP_TO = 40_000_000
 #: local search.
 RESTART_UNTIL = 0.6
 
-_SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
+#: The methods whose schedules are better than those that they began with, and no bound.
+_SCHEDULES = ("improve", "repair")
 
 
-def solve_auto(
-    instance: Instance,
-    *,
-    deadline: float,
-    threads: int,
-    seed: int,
-    memory_limit: float | None,
-    on_progress: Listener,
-) -> tuple[Progress, Outcome | None]:
-    """Solve an instance with what suits its size; always returns the best schedule and a bound.
+def solve(job: Job, report: Report) -> None:
+    """Solve an instance with what suits its size; all stop when bound and schedule meet.
 
-    The quick policies and the volume bound come first.  Then local search on priority lists runs
-    beside, by size: the exact search (small), the relaxation with window groups and then the prices
-    of patterns (medium), or the bound from prices on a time grid (large).  The order of a
-    relaxation restarts the local search where it is better.  Where the bounds have ended, CP-SAT
-    repairs parts of the best schedule (small and medium), or a second local search with another
-    seed takes its core.  All stop when bound and schedule meet, or at the deadline.
-
-    Parameters
-    ----------
-    deadline
-        On the clock of ``time.monotonic``, seconds.
-    memory_limit
-        Resident memory of each engine's process tree, gigabytes.
+    Local search on priority lists runs beside, by size: the exact search (small), the relaxation
+    with window groups and then the prices of patterns (medium), or the bound from prices on a time
+    grid (large).  The order of a relaxation restarts the local search where it is better.  Where
+    the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a second
+    local search with another seed takes its core.  Each is a process of its own.
     """
-    progress = start_progress(instance, deadline, on_progress)
-    if progress.schedule is None or progress.closed or progress.notes:
-        return progress, None
-    started = time.monotonic()
+    _Team(job, report).run()
 
-    def job(solver: str, name: str | None = None, more_seed: int = 0) -> Job:
-        assert progress.schedule is not None
-        formulation = formulations()[name] if name else None
-        return Job(
-            instance=instance,
-            solver=solver,
-            module=formulation.module if formulation else "",
-            relaxation=bool(formulation and formulation.relaxation),
-            seconds=max(deadline - time.monotonic(), 0.1),
-            threads=threads,
-            seed=(seed + more_seed) % 2**31,
-            warm_start=list(progress.schedule.starts),
-            upper_bound=progress.schedule.tel,
-            memory_limit=memory_limit,
+
+class _Team:
+    def __init__(self, job: Job, report: Report) -> None:
+        self._job, self._report = job, report
+        self._started = time.monotonic()
+        instance = job.instance
+        self._state = RunState(instance, job.solver)
+        self._state.offer(make_schedule(instance, job.warm_start, job.solver), "warm start")
+        self._state.raise_bound(volume_bound(instance), "volumes")
+        windows = start_windows(instance, job.upper_bound)
+        first, *more = chosen_methods(instance, windows)
+        self._first, self._following = first, dict(pairwise([first, *more]))
+        self._engine = Done()
+
+    def run(self) -> None:
+        if self._state.closed:
+            self._report.done()
+            return
+        outcomes = run_team(
+            [self._task(self._first), self._task("improve")],
+            self._listen,
+            deadline=self._job.deadline,
+            finished=lambda: self._state.closed,
+        )
+        for outcome in outcomes:
+            if outcome.ending in ("memory_limit", "crashed"):
+                self._state.end(outcome)
+        for note in self._state.notes:
+            self._report.note(note)
+        heaviest = max(outcomes, key=lambda outcome: outcome.peak_memory)
+        told = self._engine
+        # One that was stopped because nothing was left to be proved has finished.
+        ending = heaviest.ending if heaviest.ending != "stopped" else "finished"
+        assert ending != "interrupted"
+        # The engine's own seconds are those of one of several, so they are left out.
+        self._report.done(told.solver, told.nodes, told.outcome, ending=ending)
+
+    def _task(self, method: str, more_seed: int = 0) -> Task:
+        job, found = self._job, self._state.schedule
+        assert found is not None
+        return Task(
+            instance=job.instance,
+            name=job.instance.name,
+            method=method,
+            seed=(job.seed + more_seed) % 2**31,
+            time_limit=max(job.left(), 0.1),
+            memory_limit=job.memory_limit,
+            threads=job.threads,
+            deadline=job.deadline,
+            warm_start=list(found.starts),
         )
 
-    def listen(sender: Job, event: Event) -> list[Job | Stop]:
-        name = sender.module.rpartition(".")[2].replace("_", "-")
-        improved = take_event(progress, event, sender.solver, name)
-        on_progress(progress, improved)
-        share = (time.monotonic() - started) / max(deadline - started, 1e-9)
-        if improved and event.kind in ("relaxation", "advice") and share < RESTART_UNTIL:
-            return [Stop("improve"), job("improve")]
-        if event.kind == "done" and sender.solver not in ("improve", "repair"):
-            if progress.closed:
-                return []
-            if next_name := following.pop(name, None):
-                return [job(_SOLVERS[formulations()[next_name].kind], next_name)]
-            small = len(instance) <= REPAIR_UP_TO
-            return [job("repair") if small else job("improve", more_seed=1)]
+    def _listen(self, sender: Task, event: Event) -> list[Task | Stop]:
+        improved = self._take(event)
+        share = (time.monotonic() - self._started) / max(self._job.deadline - self._started, 1e-9)
+        of_order = isinstance(event, ScheduleFound) and event.found_by == RELAXATION_ORDER
+        if improved and of_order and share < RESTART_UNTIL:
+            return [Stop("improve"), self._task("improve")]
+        if isinstance(event, Done) and sender.method not in _SCHEDULES and not self._state.closed:
+            if following := self._following.pop(sender.method, None):
+                return [self._task(following)]
+            small = len(self._job.instance) <= REPAIR_UP_TO
+            return [self._task("repair") if small else self._task("improve", more_seed=1)]
         return []
 
-    first, *more = chosen_formulations(instance, start_windows(instance, progress.schedule.tel))
-    following = dict(pairwise([first, *more]))
-    outcomes = run_team(
-        [job(_SOLVERS[formulations()[first].kind], first), job("improve")],
-        listen,
-        deadline=deadline,
-        finished=lambda: progress.closed,
-        idle=lambda: on_progress(progress, False),
-    )
-    for outcome in outcomes:
-        if outcome.ending in ("memory_limit", "crashed", "interrupted"):
-            note = ENDINGS[outcome.ending].format(detail=outcome.detail)
-            if note not in progress.notes:
-                progress.notes.append(note)
-    return progress, max(outcomes, key=lambda outcome: outcome.peak_memory, default=None)
+    def _take(self, event: Event) -> bool:
+        """Take an event and pass on what is news; tell whether schedule or bound improved."""
+        state = self._state
+        refused, built = len(state.refused), bool(state.model)
+        improved = state.take(event)
+        match event:
+            case ScheduleFound():
+                # Of a refused one the reader is told by whoever checks it next.
+                news = improved or len(state.refused) > refused
+            case BoundProved():
+                news = improved or event.certificate is not None
+            case ModelBuilt():
+                news = not built
+            case Done():
+                news, self._engine = False, event
+            case Failure():
+                state.tell(event.text)
+                news = False
+            case _:
+                news = isinstance(event, Relaxation)
+        if news:
+            self._report.forward(event)
+        return improved
 
 
-def chosen_formulations(instance: Instance, windows: Windows) -> list[str]:
-    """Return the formulations that run beside the local search at this size, one after another."""
+def chosen_methods(instance: Instance, windows: Windows) -> list[str]:
+    """Return the methods that bound an instance of this size, one after another."""
     if len(instance) <= EXACT_UP_TO:
-        return ["layers"]
+        return ["search:layers"]
     if windows.starts > RELAXATION_UP_TO:
-        return ["bound-dual"]
+        return ["bound:bound-dual"]
     # The groups are priced in seconds; the patterns give more and take minutes.
     patterns = searchable_states(instance, PATTERN_WORK_UP_TO) is not None
-    return ["lp-cliques", "bound-patterns"] if patterns else ["lp-cliques"]
+    return ["highs:lp-cliques", "bound:bound-patterns"] if patterns else ["highs:lp-cliques"]

@@ -1,4 +1,4 @@
-"""Bounds without a model of the whole problem: what a file of ``formulations.bounds`` computes."""
+"""Lower bounds from prices or volumes, certified in integers, without a model of the whole."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ import numpy as np
 from formulations.bounds.certificate import pattern_certificate, price_certificate
 from formulations.bounds.outcome import Bound
 from formulations.windows import start_windows
+from kvopt.engines.job import Job
 from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import too_large
-from kvopt.running.job import Job, Report
+from kvopt.running.events import Report
+
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "bound", "named": True, "default": True}
 
 #: Share of the time kept back for the last exact evaluation of the prices.
 RESERVE_SHARE = 0.05
@@ -24,9 +28,9 @@ def solve(job: Job, report: Report) -> None:
     if hasattr(formulation, "model_size"):
         size = formulation.model_size(job.instance, windows)
         if reason := too_large(size, job.memory_limit):
-            report("too_large", text=reason)
+            report.note(reason)
             return
-    left = job.seconds - report.elapsed()
+    left = job.left()
     bound = formulation.compute_bound(
         job.instance,
         deadline=time.monotonic() + (1 - RESERVE_SHARE) * left,
@@ -42,7 +46,7 @@ def solve(job: Job, report: Report) -> None:
         certificate = price_certificate(
             prices.value, prices.denominator, prices.numerators, upper_bound=job.upper_bound
         )
-        report("bound", value=prices.value, source="prices", certificate=certificate)
+        report.bound(value=prices.value, source="prices", certificate=certificate)
     if bound.table is not None:
         certificate = pattern_certificate(
             bound.value,
@@ -50,15 +54,15 @@ def solve(job: Job, report: Report) -> None:
             lookahead=options["options"].lookahead,
             upper_bound=job.upper_bound,
         )
-        report("bound", value=bound.value, source="prices of patterns", certificate=certificate)
+        report.bound(value=bound.value, source="prices of patterns", certificate=certificate)
     if bound.expected_starts is not None:
         expected = bound.expected_starts.tolist()
         if bound.objective is not None:
-            report("relaxation", value=bound.objective, expected_starts=expected)
+            report.relaxation(bound.objective, expected_starts=expected)
         else:
-            report("advice", expected_starts=expected)
+            report.relaxation(None, expected)
     outcome = "bound only" if bound.objective is None else "optimal"
-    report("done", solver=_solver(bound), nodes=0, outcome=outcome)
+    report.done(solver=_solver(bound), nodes=0, outcome=outcome)
 
 
 def _solver(bound: Bound) -> str:

@@ -8,9 +8,13 @@ from typing import Any
 import ortools
 from ortools.sat.python import cp_model
 
+from kvopt.engines.job import Job
 from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import exact_as_floats, too_large
-from kvopt.running.job import Job, Report
+from kvopt.running.events import Report
+
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "cp", "named": True, "default": True, "proof": "CP-SAT"}
 
 
 def solve(job: Job, report: Report) -> None:
@@ -19,30 +23,29 @@ def solve(job: Job, report: Report) -> None:
     windows = formulation.start_windows(job.instance, job.upper_bound, **options)
     size = formulation.model_size(job.instance, windows)
     if reason := too_large(size, job.memory_limit):
-        report("too_large", text=reason)
+        report.note(reason)
         return
     model, starts = formulation.build_model(job.instance, windows, job.warm_start, **options)
     proto = model.proto
-    report("built", columns=len(proto.variables), rows=len(proto.constraints), entries=size)
+    report.built(columns=len(proto.variables), rows=len(proto.constraints), entries=size)
     solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(job.seconds - report.elapsed(), 0.01)
+    solver.parameters.max_time_in_seconds = max(job.left(), 0.01)
     solver.parameters.num_workers = job.threads
     solver.parameters.random_seed = job.seed
     exact = exact_as_floats(windows.latest)
     if exact:
         solver.best_bound_callback = lambda bound: _send_bound(report, bound)
     else:
-        report("note", text="no bound of CP-SAT is taken: its rounds are too large to be exact")
+        report.note("no bound of CP-SAT is taken: its rounds are too large to be exact")
     status = solver.solve(model, _Incumbents(report, starts))
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        report("schedule", starts=[solver.value(start) for start in starts])
+        report.schedule([solver.value(start) for start in starts])
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE, cp_model.UNKNOWN):
         if exact:
             _send_bound(report, solver.best_objective_bound)
     else:
-        report("error", text=f"CP-SAT says {solver.status_name(status)} of a feasible instance")
-    report(
-        "done",
+        report.failure(f"CP-SAT says {solver.status_name(status)} of a feasible instance")
+    report.done(
         solver=f"CP-SAT {ortools.__version__}",
         nodes=solver.num_branches,
         outcome=solver.status_name(status).lower(),
@@ -53,7 +56,7 @@ def solve(job: Job, report: Report) -> None:
 def _send_bound(report: Report, bound: float) -> None:
     """Send CP-SAT's bound, an integer that it hands over as a float."""
     if math.isfinite(bound):
-        report("bound", value=math.ceil(bound - 1e-6), source="CP-SAT")
+        report.bound(value=math.ceil(bound - 1e-6), source="CP-SAT")
 
 
 class _Incumbents(cp_model.CpSolverSolutionCallback):
@@ -64,4 +67,4 @@ class _Incumbents(cp_model.CpSolverSolutionCallback):
 
     def on_solution_callback(self) -> None:
         """Send every improving schedule as it is found."""
-        self._report("schedule", starts=[self.value(start) for start in self._starts])
+        self._report.schedule([self.value(start) for start in self._starts])

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
-from kvopt.running.job import Job, Report
+from kvopt.running.events import Report
+
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "mip", "named": False}
 
 
 def solve(job: Job, report: Report) -> None:
-    """Write the model to ``job.path``, in the format of its suffix (.mps or .lp)."""
+    """Write the model to ``job.model_file``, in the format of its suffix (.mps or .lp)."""
     prepared = prepare(job, report)
     if prepared is None:
         return
-    assert job.path is not None
     model = prepared.model
-    report("built", columns=model.nvariables(), rows=model.nconstraints(), entries=0)
+    report.built(columns=model.nvariables(), rows=model.nconstraints(), entries=0)
     # Symbolic labels: x(3_17) tells request and round to whoever reads a solution back.
     settings = {"symbolic_solver_labels": True}
-    if Path(job.path).suffix.lower() == ".mps":
+    if Path(job.model_file).suffix.lower() == ".mps":
         # Minimising is what every reader takes for granted; GLPK and others do not know the section
         # that says so.
         settings["skip_objective_sense"] = True
-    model.write(job.path, io_options=settings)
-    report("done", solver="", nodes=0, outcome=f"wrote {Path(job.path).stat().st_size} bytes")
+    model.write(job.model_file, io_options=settings)
+    report.done(outcome=f"wrote {Path(job.model_file).stat().st_size} bytes")

@@ -15,9 +15,13 @@ from formulations.bounds.clique_prices import certified_costs
 from formulations.bounds.prices import certify_prices
 from formulations.groups import WindowGroup
 from formulations.windows import Windows
+from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
 from kvopt.engines.parts.tolerances import Words, largest_activity
-from kvopt.running.job import Job, Report
+from kvopt.running.events import Report
+
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "mip", "named": True, "default": True, "proof": "HiGHS"}
 
 #: From this many columns on, the relaxation is solved on its own first, by interior point: the
 #: root node's simplex would take minutes before there was any bound.
@@ -58,8 +62,7 @@ def solve(job: Job, report: Report) -> None:
         return
     compiled = compile_model(prepared.model)
     lp = compiled.lp
-    report(
-        "built",
+    report.built(
         columns=lp.num_col_,
         rows=lp.num_row_,
         entries=len(lp.a_matrix_.value_),
@@ -71,7 +74,7 @@ def solve(job: Job, report: Report) -> None:
         outcome, nodes, of_search = _solve_mip(job, report, compiled, prepared.windows)
         seconds += of_search
     solver = f"HiGHS {highspy.Highs().version()}"
-    report("done", solver=solver, nodes=nodes, outcome=outcome, solver_seconds=seconds)
+    report.done(solver=solver, nodes=nodes, outcome=outcome, solver_seconds=seconds)
 
 
 def compile_model(model: Any) -> Compiled:
@@ -111,13 +114,13 @@ def compile_model(model: Any) -> Compiled:
     return Compiled(lp, integer, list(form.columns), priced, unit, groups, opened, activity)
 
 
-def _engine(job: Job, report: Report) -> Any:
+def _engine(job: Job) -> Any:
     engine = highspy.Highs()
     engine.setOptionValue("output_flag", False)
     engine.setOptionValue("threads", job.threads)
     engine.setOptionValue("random_seed", job.seed)
     # HiGHS counts its time over all runs of one object, so each run has an object of its own.
-    engine.setOptionValue("time_limit", max(job.seconds - report.elapsed(), 0.01))
+    engine.setOptionValue("time_limit", max(job.left(), 0.01))
     return engine
 
 
@@ -125,7 +128,7 @@ def _solve_relaxation(
     job: Job, report: Report, compiled: Compiled, windows: Windows
 ) -> tuple[str, float]:
     """Send the LP's value and the bound that its prices certify; return outcome and seconds."""
-    engine = _engine(job, report)
+    engine = _engine(job)
     if compiled.lp.num_col_ >= RELAXATION_FIRST_FROM:
         engine.setOptionValue("solver", "ipm")
         engine.setOptionValue("run_crossover", "off")
@@ -135,9 +138,8 @@ def _solve_relaxation(
     solution = engine.getSolution()
     if engine.getModelStatus() == highspy.HighsModelStatus.kOptimal:
         values = np.asarray(solution.col_value)
-        report(
-            "relaxation",
-            value=engine.getInfo().objective_function_value,
+        report.relaxation(
+            engine.getInfo().objective_function_value,
             expected_starts=_expected_starts(compiled, values, len(job.instance)),
         )
     if solution.dual_valid:
@@ -174,7 +176,7 @@ def _send_certified(
             value, denominator, memory = bound.value, bound.denominator, bound.numerators
             priced = None
     except OverflowError:
-        report("note", text="the LP's prices are too large for exact evaluation")
+        report.note("the LP's prices are too large for exact evaluation")
         return
     if value <= 0:
         return  # bad prices, which an LP with many tokens may well give, prove nothing
@@ -186,7 +188,7 @@ def _send_certified(
         groups=compiled.groups,
         group_prices=priced,
     )
-    report("bound", value=value, source="prices of the LP relaxation", certificate=certificate)
+    report.bound(value=value, source="prices of the LP relaxation", certificate=certificate)
 
 
 def _expected_starts(compiled: Compiled, values: NDArray[np.float64], n: int) -> list[float]:
@@ -205,7 +207,7 @@ def _solve_mip(
     """Solve from the warm start; send what is found; return outcome, nodes and seconds."""
     words = Words(job, report, "HiGHS", compiled.activity, TOLERANCE)
     words.prices(windows)
-    engine = _engine(job, report)
+    engine = _engine(job)
     engine.setOptionValue("mip_rel_gap", 0.0)
     engine.setOptionValue("mip_abs_gap", ABSOLUTE_GAP)
     engine.setOptionValue("mip_feasibility_tolerance", TOLERANCE)
@@ -229,7 +231,7 @@ def _solve_mip(
     # HiGHS logs only where it prints; this callback comes between nodes and cut rounds as well.
     engine.cbMipInterrupt.subscribe(lambda event: words.bound(event.data_out.mip_dual_bound))
     if engine.run() == highspy.HighsStatus.kError:
-        report("error", text="HiGHS refuses to solve the model")
+        report.failure("HiGHS refuses to solve the model")
     info = engine.getInfo()
     words.bound(info.mip_dual_bound)
     status = engine.getModelStatus()

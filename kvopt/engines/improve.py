@@ -1,4 +1,4 @@
-"""Local search on priority lists from the warm start's order; sends better schedules."""
+"""Local search on priority lists from the best policy's schedule; proves nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import numpy as np
 from heuristics.improve import improve_list
 from heuristics.policy import Ints
 from heuristics.simulator import run_in_order
-from kvopt.running.job import Job, Report
+from kvopt.engines.job import Job
+from kvopt.running.events import Report
+
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": None, "named": True}
 
 
 def solve(job: Job, report: Report) -> None:
@@ -16,13 +20,13 @@ def solve(job: Job, report: Report) -> None:
 
     def send(order: Ints) -> None:
         schedule = run_in_order(instance, order, "local search")
-        report("schedule", starts=list(schedule.starts))
+        report.schedule(list(schedule.starts))
 
     improve_list(
         instance,
         np.argsort(np.array(job.warm_start), kind="stable"),
         seed=job.seed,
-        seconds=job.seconds - report.elapsed(),
+        seconds=job.left(),
         on_better=send,
     )
-    report("done", solver="local search", nodes=0, outcome="time limit reached")
+    report.done(solver="local search", nodes=0, outcome="time limit reached")

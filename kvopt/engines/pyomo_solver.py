@@ -10,37 +10,42 @@ from pyomo.common.errors import ApplicationError
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
+from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN
 from kvopt.engines.parts.tolerances import Words, largest_activity
-from kvopt.running.job import Job, Report
+from kvopt.running.events import Report
+
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "mip", "named": False}
 
 #: Share of the time left that the solver gets: what it found is handed over only at its end.
 TIME_SHARE = 0.9
 
 
+def unavailable(solver: str) -> str:
+    """Return one line if this machine has no such solver, else nothing."""
+    # Of any other name Pyomo's factory looks for a program, and would run it.
+    if solver.startswith("_") or solver not in pyo.SolverFactory:
+        return f"solver {solver!r} is not one that Pyomo lists"
+    if not _available(pyo.SolverFactory(solver)):
+        return f"solver {solver!r} is not installed (highs and cpsat come with kvopt)"
+    return ""
+
+
 def solve(job: Job, report: Report) -> None:
     """Build the model of a MIP formulation and solve it within the job's limits."""
-    # Of any other name Pyomo's factory looks for a program, and would run it.
-    listed = not job.solver.startswith("_") and job.solver in pyo.SolverFactory
-    engine = pyo.SolverFactory(job.solver) if listed else None
-    if engine is None or not _available(engine):
-        what = "is not installed" if listed else "is not one that Pyomo lists"
-        report(
-            "unavailable",
-            text=f"solver {job.solver!r} {what} (highs and cpsat come with kvopt)",
-        )
-        return
+    engine = pyo.SolverFactory(job.solver)
     prepared = prepare(job, report)
     if prepared is None:
         return
     model = prepared.model
-    report("built", columns=model.nvariables(), rows=model.nconstraints(), entries=0)
+    report.built(columns=model.nvariables(), rows=model.nconstraints(), entries=0)
     known = KNOWN.get(job.solver, UNKNOWN)
     form = LinearStandardFormCompiler().write(model, mixed_form=True)
     words = Words(job, report, job.solver, largest_activity(form), known.tolerance)
     words.prices(prepared.windows)
-    left = TIME_SHARE * (job.seconds - report.elapsed())
+    left = TIME_SHARE * job.left()
     settings: dict[str, Any] = {"timelimit": max(math.floor(left), 1)}
     if not job.relaxation:
         settings["options"] = known.options
@@ -60,7 +65,7 @@ def solve(job: Job, report: Report) -> None:
     if condition == "infeasible":
         words.infeasible()
     words.close()
-    report("done", solver=job.solver, nodes=0, outcome=condition)
+    report.done(solver=job.solver, nodes=0, outcome=condition)
 
 
 def _available(engine: Any) -> bool:
@@ -81,7 +86,7 @@ def _number(stated: Any) -> float:
 def _take_solution(job: Job, report: Report, model: Any, words: Words) -> None:
     """Pass on the values that the model carries now."""
     if job.relaxation:
-        report("relaxation", value=float(pyo.value(model.tel)))
+        report.relaxation(float(pyo.value(model.tel)))
         return
     starts = [-1] * len(job.instance)
     for (request, start), variable in model.x.items():

@@ -1,4 +1,4 @@
-"""Large-neighbourhood repair: CP-SAT frees a few requests of the best schedule at a time."""
+"""CP-SAT repairs the best policy's schedule, a few requests at a time; proves nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from ortools.sat.python import cp_model
 from formulations.cp import cpsat
 from formulations.windows import Windows
 from instances import Instance
-from kvopt.running.job import Job, Report
+from kvopt.engines.job import Job
+from kvopt.running.events import Report
+
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": None, "named": True}
 
 #: Requests that are free at a time, least and most; more where sub-problems are closed quickly.
 FREE = (5, 16)
@@ -24,18 +28,16 @@ def solve(job: Job, report: Report) -> None:
     starts = list(job.warm_start)
     free = FREE[0]
     solved = 0
-    while (left := job.seconds - report.elapsed()) > 0.5 and len(starts) > 1:
+    while (left := job.left()) > 0.5 and len(starts) > 1:
         chosen = _neighbours(job.instance, np.array(starts), min(free, len(starts)), rng)
         better, closed = _repair(job, starts, set(chosen.tolist()), min(SECONDS, left))
         solved += 1
         if sum(better) < sum(starts):
             starts = better
-            report("schedule", starts=starts)
+            report.schedule(starts)
         # Small neighbourhoods that close say little; large ones that do not close say nothing.
         free = min(FREE[1], free + 1) if closed else max(FREE[0], free - 2)
-    report(
-        "done", solver=f"CP-SAT {ortools.__version__}", nodes=solved, outcome="time limit reached"
-    )
+    report.done(solver=f"CP-SAT {ortools.__version__}", nodes=solved, outcome="time limit reached")
 
 
 def _neighbours(

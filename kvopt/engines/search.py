@@ -1,4 +1,4 @@
-"""Our own search (``formulations.search``): schedules and bounds after every pass."""
+"""Our own exact search over sets of started requests: schedules and bounds after every pass."""
 
 from __future__ import annotations
 
@@ -16,9 +16,13 @@ from formulations.groups import window_groups
 from formulations.patterns import searchable_states
 from formulations.search.layers import Pass, PatternPrices
 from formulations.windows import Windows, start_windows
+from kvopt.engines.job import Job
 from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import too_large
-from kvopt.running.job import Job, Report
+from kvopt.running.events import Report
+
+#: Read by ``kvopt.methods.engines``.
+ENGINE = {"solves": "search", "named": True, "default": True, "proof": "search"}
 
 #: Share of the time that the prices may take.
 PRICES_SHARE = 0.3
@@ -49,22 +53,22 @@ def solve(job: Job, report: Report) -> None:
     formulation, options = load_formulation(job)
     instance = job.instance
     if len(instance) > formulation.REQUESTS_UP_TO:
-        report("too_large", text=f"search takes up to {formulation.REQUESTS_UP_TO} requests")
+        report.note(f"search takes up to {formulation.REQUESTS_UP_TO} requests")
         return
     windows = start_windows(instance, job.upper_bound)
     size = formulation.model_size(instance, windows)
     if reason := too_large(size, job.memory_limit):
-        report("too_large", text=reason)
+        report.note(reason)
         return
     chosen = options["options"]
     groups = window_groups(instance) if chosen.groups and chosen.prices else []
     prices = None
     if chosen.prices:
-        left = PRICES_SHARE * (job.seconds - report.elapsed())
+        left = PRICES_SHARE * job.left()
         prices = lp_prices(instance, windows, groups, left, by_highs)
     # The LP's prices suit its windows; over more starts they certify less.
     costs = certified_costs(instance, groups, prices, windows.latest)
-    report("built", columns=size, rows=0, entries=size)
+    report.built(columns=size, rows=0, entries=size)
     certificate = price_certificate(
         costs.bound,
         costs.denominator,
@@ -73,7 +77,7 @@ def solve(job: Job, report: Report) -> None:
         groups=groups,
         group_prices=costs.groups,
     )
-    report("bound", value=costs.bound, source="prices", certificate=certificate)
+    report.bound(value=costs.bound, source="prices", certificate=certificate)
     states, outcome = 0, "limit"
     best = Pass(job.upper_bound, list(job.warm_start), costs.bound, 0, 0, False)
     priced = chosen.prices and chosen.patterns
@@ -83,8 +87,8 @@ def solve(job: Job, report: Report) -> None:
         nonlocal states, outcome, best
         states += found.states
         best = found
-        report("schedule", starts=found.starts)
-        report("bound", value=found.bound, source="search")
+        report.schedule(found.starts)
+        report.bound(value=found.bound, source="search")
         if found.complete:
             outcome = "optimal"
 
@@ -96,7 +100,7 @@ def solve(job: Job, report: Report) -> None:
             costs,
             (best.tel, best.starts),
             on_pass,
-            lambda: report.elapsed() > job.seconds,
+            lambda: job.left() < 0,
             options=chosen,
             patterns=patterns,
             widths=widths,
@@ -106,20 +110,20 @@ def solve(job: Job, report: Report) -> None:
     patterns: PatternPrices | None = None
     narrower, took = 0, 0.0
     for width in formulation.WIDTHS:
-        left = job.seconds - report.elapsed()
+        left = job.left()
         if outcome == "optimal" or left <= 0:
             break
         widths: tuple[int, ...] = (width,)
         if priced and narrower and took * width / narrower > PATTERNS_FROM:
             priced = False
             if patterns := _pattern_prices(job, costs, windows, best, left):
-                report("bound", value=patterns.priced.bound, source="prices of patterns")
+                report.bound(value=patterns.priced.bound, source="prices of patterns")
                 # The last pass again, with better prices: its bound may do.
                 widths = (narrower, width)
         began = time.monotonic()
         run(widths, patterns)
         narrower, took = width, time.monotonic() - began
-    report("done", solver="kvopt search", nodes=states, outcome=outcome)
+    report.done(solver="kvopt search", nodes=states, outcome=outcome)
 
 
 def _pattern_prices(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.task import Finished, Task
@@ -22,8 +22,11 @@ class LocalExecutor:
     def __init__(self, jobs: int = 1) -> None:
         self._jobs = jobs
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Finished]:
-        """Carry out tasks and yield the results as they come."""
+    def run(self, tasks: Iterable[Task]) -> Iterator[Finished]:
+        """Carry out tasks and yield the results as they come.
+
+        A task is asked for when it begins.
+        """
         waiting = iter(tasks)
         taking = threading.Lock()
         stop = threading.Event()
@@ -45,7 +48,7 @@ class LocalExecutor:
             _deliver(results, None, stop)
 
         # Not daemons: the interpreter must not end before their processes have.
-        threads = [threading.Thread(target=work) for _ in range(min(self._jobs, len(tasks)))]
+        threads = [threading.Thread(target=work) for _ in range(self._jobs)]
         working = len(threads)
         try:
             for thread in threads:

@@ -12,32 +12,35 @@ import importlib
 import importlib.metadata
 import pkgutil
 import platform
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 import heuristics.policies
-from formulations.registry import formulations
-from formulations.spec import read_formulation
+from formulations.registry import Kind, formulations
 from heuristics.policy import AdvisedPolicy
 from heuristics.registry import policies
-from kvopt.engines.exact import warm_start_policies
-from kvopt.methods.grammar import SOLVERS, Method
+from kvopt.engines.start import warm_start_policies
+from kvopt.methods.engines import engine_of, engines
+from kvopt.methods.grammar import Method
 from kvopt.methods.sources import foreign, import_closure, module_file, reachable, read_source
-from kvopt.running.worker import OWN_SOLVERS
 
 __all__ = ["fingerprint", "import_closure", "versions"]
 
 #: Libraries whose version changes no schedule and no bound.
 _BESIDE = {"psutil", "pydantic", "matplotlib"}
-_PYOMO = "kvopt.engines.pyomo_solver"
-#: Call and judge every method.  Their own lines count, not what they import for other methods.
+#: Call, bound and judge every method.  Their own lines count, not what they import for others.
 _AROUND = (
-    "kvopt.running.child",
+    "kvopt.running.worker",
+    "kvopt.running.advice",
+    "kvopt.running.state",
     "kvopt.methods.own",
-    "kvopt.running.verdict",
     "kvopt.methods.policy",
+    "formulations.bounds.volume",
 )
+#: Run every policy.
+_SIMULATION = ("heuristics.simulator", "heuristics.predictions")
 
 
 def fingerprint(method: Method) -> str:
@@ -74,26 +77,28 @@ def _files(method: Method) -> dict[str, Path]:
 def _reached(method: Method) -> dict[str, Path]:
     if method.kind == "file":
         assert method.path is not None
+        source = read_source(method.path)
+        # What defines a policy is run by the simulator, which it need not import.
+        more = _SIMULATION if "POLICY" in source.names else ()
         own = {"": method.path}
-        return own | reachable(read_source(method.path).imports, method.folder)
+        return own | reachable([*source.imports, *more], method.folder)
     if method.kind == "policy":
         return reachable(_policy_modules_of(method))
-    modules = ["kvopt.engines.exact", "kvopt.running.worker", *_warm_starts()]
+    engine = engine_of(method.solver).module
+    modules = ["kvopt.engines.start", engine, *_warm_starts()]
     if method.kind == "auto":
-        modules += ["kvopt.engines.auto", *_named_in("kvopt.engines.auto")]
+        modules += _named_in(engine)
     else:
-        modules.append(OWN_SOLVERS.get(method.solver, _PYOMO))
-        if method.formulation:
-            modules.append(read_formulation(method.formulation)[0].module)
-        else:
-            modules += ["formulations.choice", *_choices(method.solver)]
+        if method.model is not None:
+            modules.append(method.model.module)
+        elif method.solves is not None:
+            modules += ["formulations.choice", *_choices(method.solves)]
     return reachable(modules)
 
 
-def _choices(solver: str) -> Iterable[str]:
-    """Return the modules of the formulations that a solver may be given by size."""
+def _choices(kind: Kind) -> Iterable[str]:
+    """Return the modules of the formulations of a kind that may be chosen by size."""
     named = _named_in("formulations.choice")
-    kind = SOLVERS.get(solver, "mip")
     known = (each for each in formulations().values() if each.kind == kind)
     return [each.module for each in known if each.module in named]
 
@@ -101,24 +106,20 @@ def _choices(solver: str) -> Iterable[str]:
 def _policy_modules_of(method: Method) -> list[str]:
     assert method.call is not None
     policy = method.call.policy
-    modules = [_policy_module(policy.name), "heuristics.simulator", "heuristics.predictions"]
+    modules = [_policy_module(policy.name), *_SIMULATION]
     if isinstance(policy, AdvisedPolicy):
-        modules += [
-            "kvopt.running.worker",
-            "kvopt.methods.policy",
-            *_named_in("kvopt.methods.policy"),
-        ]
+        modules += ["kvopt.running.advice", *_named_in("kvopt.running.advice")]
     return modules
 
 
 def _named_in(module: str) -> list[str]:
-    """Return the modules of the solvers, formulations and policies that a module names."""
+    """Return the modules of the engines, formulations and policies that a module names."""
     path = module_file(module)
     assert path is not None
-    # A name may stand with options: name(option=value).
-    words = {word.partition("(")[0] for word in read_source(path).words}
+    # A name may stand with others and with options: solver:formulation(option=value).
+    words = {piece for word in read_source(path).words for piece in re.split("[:(]", word)}
     return [
-        *(file for name, file in OWN_SOLVERS.items() if name in words),
+        *(each.module for name, each in engines().items() if name in words),
         *(each.module for name, each in formulations().items() if name in words),
         *(_policy_module(name) for name in policies() if name in words),
     ]

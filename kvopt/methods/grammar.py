@@ -1,61 +1,108 @@
-"""Methods as text: engines, policies and files of one's own, with one canonical spelling each."""
+"""Methods as text, in one grammar wherever a method is named, each with one canonical text::
+
+    NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]   or   file:PATH.py
+
+NAME is an engine or a policy.  The options are those of the formulation or of the policy.  Case
+does not count in names, nor does ``_`` for ``-``, nor do blanks around signs.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from formulations.registry import Formulation, formulations
-from formulations.spec import FormulationError, format_formulation, read_formulation
-from heuristics.policy import AdvisedPolicy
-from heuristics.registry import policies
-from heuristics.spec import SpecError
-from kvopt.methods.policy import PolicyCall, read_policy_call
-from kvopt.methods.sources import ROOT
+import numpy as np
 
-#: What each of the project's own solvers solves.
-SOLVERS: dict[str, str] = {"bound": "bound", "cpsat": "cp", "highs": "mip", "search": "search"}
+from formulations.registry import Formulation, formulations
+from formulations.registry import Kind as FormulationKind
+from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
+from heuristics.predictions import PREDICTIONS, Prediction
+from heuristics.registry import policies
+from instances.checkout import ROOT
+from instances.telling import did_you_mean, find_name, unknown_name
+from kvopt.methods.engines import default_engine, engine_of, named_engines
+from kvopt.methods.options import (
+    MethodError,
+    Options,
+    changed_values,
+    format_call,
+    format_formulation,
+    read_values,
+)
+from kvopt.methods.policy import PolicyCall
+from kvopt.places import is_own_file, shown
+
+__all__ = [
+    "Method",
+    "MethodError",
+    "every_policy",
+    "read_formulation",
+    "read_method",
+    "read_methods",
+    "refuse_namesakes",
+    "split_methods",
+    "with_prediction",
+]
 
 Kind = Literal["auto", "engine", "policy", "file"]
+#: What a name is looked for among: a method is a solver, a policy or a file.
+Among = Literal["method", "solver", "policy"]
 
-_ENGINE = re.compile(r"([A-Za-z0-9_.+-]+)(?::(.*))?", re.DOTALL)
+FILE = "file:"
+#: How a method is written, for messages.
+FORM = "NAME[:FORMULATION][(option=value,...)][ with PREDICTION(...)] or file:PATH.py"
+
+_NAME = r"[A-Za-z0-9_.+-]+"
+_CALL = re.compile(rf"\s*({_NAME})\s*(?:\(([^()]*)\)\s*)?")
+_METHOD = re.compile(
+    rf"\s*(?P<name>{_NAME})\s*(?::\s*(?P<formulation>{_NAME})\s*)?(?:\((?P<inside>[^()]*)\)\s*)?"
+    r"(?:(?<=[\s)])with\s(?P<prediction>.*))?",
+    re.DOTALL | re.IGNORECASE,
+)
 # A path may hold commas; it ends with .py.
 _PIECE = re.compile(r"\s*(file:.*?\.py(?=\s*(?:,|$))|(?:[^,(]|\([^)]*\)?)*)\s*(?:,|$)", re.DOTALL)
 
-#: Asks Pyomo in a process of its own, since loading it takes a second and may load engines.
+#: Asks Pyomo in a process of its own, since loading it takes a second and may load engines.  Of a
+#: name that it does not list its factory would look for a program.
 _ASK_PYOMO = """\
-import sys
+import json, sys
 from pyomo.environ import SolverFactory
-name = sys.argv[1]
-known = name in list(SolverFactory)
+names = [name for name in SolverFactory if not name.startswith("_")]
+folded = {name.casefold().replace("_", "-"): name for name in names}
+asked = sys.argv[1]
+name = asked if asked in names else folded.get(asked.casefold().replace("_", "-"))
 try:
-    available = known and bool(SolverFactory(name).available(exception_flag=False))
+    there = name is not None and bool(SolverFactory(name).available(exception_flag=False))
 except Exception:
-    available = False
-print("available" if available else "missing" if known else "unknown")
+    there = False
+print(json.dumps({"name": name, "there": there, "names": names}))
 """
-
-
-class MethodError(ValueError):
-    """A method is unknown or its parameters are not right; the message is one line."""
+_ASK_SECONDS = 60
+#: Least similarity of a name that Pyomo lists; it has many that nobody means.
+_PYOMO_ALIKE = 0.75
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method that a sweep can run.
+    """A method that can be run.
 
     Attributes
     ----------
     text
-        The canonical text, by which the method is stored and named in tables.
+        The canonical text, by which the method is stored and named in tables.  A file outside the
+        project is named without its folder, so that tables show the method and not somebody's
+        disk; two files of one name differ by the digest of their sources, as an edited file does.
     solver, formulation
         Of an engine; the formulation with its options, empty where the size decides.
+    model, options
+        That formulation as it is declared, and those options that differ from their defaults.
     call
         Of a policy.
     path
@@ -66,6 +113,8 @@ class Method:
     kind: Kind
     solver: str = ""
     formulation: str = ""
+    model: Formulation | None = None
+    options: Options = field(default_factory=dict)
     call: PolicyCall | None = None
     path: Path | None = None
 
@@ -73,6 +122,16 @@ class Method:
     def folder(self) -> Path | None:
         """Where a file of one's own may import further modules from."""
         return None if self.path is None else self.path.parent
+
+    @property
+    def task_path(self) -> str:
+        """The path that a task must carry beside the text, since the text does not lead to it."""
+        return "" if self.path is None or is_own_file(self.path) else str(self.path)
+
+    @property
+    def solves(self) -> FormulationKind | None:
+        """The kind of formulation that its engine takes, None if it takes none or is no engine."""
+        return engine_of(self.solver).solves if self.kind == "engine" else None
 
     @property
     def looks_at_the_clock(self) -> bool:
@@ -105,25 +164,72 @@ def split_methods(text: str) -> list[str]:
 
 
 def read_methods(texts: Sequence[str]) -> list[Method]:
-    """Return the methods of texts that may hold several each, every method once."""
-    methods = (read_method(piece) for text in texts for piece in split_methods(text))
+    """Return the methods of texts that may hold several each, every method once.
+
+    Raises
+    ------
+    MethodError
+        If there is no such method, or two files have one name.
+    """
+    methods = [read_method(piece) for text in texts for piece in split_methods(text)]
+    refuse_namesakes(methods)
     return list({method.text: method for method in methods}.values())
 
 
-@cache
-def read_method(text: str, planned: bool = False) -> Method:
+def refuse_namesakes(methods: Iterable[Method]) -> None:
+    """Refuse two files of one name: their rows could not be told apart in a table.
+
+    Raises
+    ------
+    MethodError
+        If there are.
+    """
+    paths: dict[str, Path] = {}
+    for method in methods:
+        if method.path is not None and paths.setdefault(method.text, method.path) != method.path:
+            raise MethodError(
+                f"{method.text} is two files, {paths[method.text]} and {method.path}: "
+                "their rows would have one name, rename one"
+            )
+
+
+def with_prediction(policy: str, prediction: str | None) -> str:
+    """Return the text of a policy that is told a prediction, if there is one."""
+    return policy if prediction is None else f"{policy} with {prediction}"
+
+
+def every_policy(prediction: str | None = None) -> list[Method]:
+    """Return every policy with default parameters, told the prediction unless it is clairvoyant.
+
+    Raises
+    ------
+    MethodError
+        If there is no such prediction.
+    """
+    return [
+        read_method(name if policy.clairvoyant else with_prediction(name, prediction))
+        for name, policy in policies().items()
+    ]
+
+
+def read_method(
+    text: str, planned: bool = False, *, path: str = "", among: Among = "method"
+) -> Method:
     """Read a method.
 
-    ``auto``; a solver (``highs``, ``cpsat``, ``search``, ``bound``, or a name that Pyomo knows),
-    with a formulation as in ``highs:ilp-strong``; a policy with parameters and prediction, as in
-    ``a-min with interval(1,1000)``; ``file:PATH.py``, whose path is taken from the current folder
-    where it exists there, else from the project's.
+    As in ``auto``; ``highs`` or ``highs:ilp-strong(fixing=yes)``; ``a-min with interval(1,1000)``;
+    ``file:PATH.py``, whose path is taken from the current folder where it exists there, else from
+    the project's.  A solver that is none of the project's must be one that Pyomo lists.
 
     Parameters
     ----------
     planned
         The method was read before: whether Pyomo has its solver need not be found out again,
         which takes seconds.
+    path
+        What a task carries beside the text (:attr:`Method.task_path`).
+    among
+        What kind of method is expected.
 
     Raises
     ------
@@ -131,55 +237,60 @@ def read_method(text: str, planned: bool = False) -> Method:
         If there is no such method.
     """
     text = text.strip()
-    if text == "auto":
-        return Method("auto", "auto")
-    if text.startswith("file:"):
-        return _read_file(text.removeprefix("file:"))
-    name = re.split(r"[(\s]", text, maxsplit=1)[0]
-    if name in policies():
-        return _read_policy(text)
-    match = _ENGINE.fullmatch(text)
+    if text.startswith(FILE) and among == "method":
+        return _read_file(text.removeprefix(FILE), path)
+    match = _METHOD.fullmatch(text)
     if match is None:
-        raise _unknown(text)
-    solver, formulation = match.groups()
-    if solver not in SOLVERS and not planned:
-        _ask_pyomo(solver, text)
-    if formulation is None:
-        return Method(solver, "engine", solver=solver)
-    return _read_engine(solver, formulation)
-
-
-def listing() -> str:
-    """Return one line for every form of a method."""
-    return "\n".join(
-        [
-            "methods",
-            "  auto                     bound, local search and exact engine side by side, by size",
-            "  highs, cpsat, search     an exact engine; highs:FORMULATION names the model",
-            "  bound                    lower bounds, as in bound:bound-dual",
-            "  NAME                     any other solver that Pyomo finds on this machine",
-            "  POLICY                   a policy, as in alpha-beta(alpha=0.2,beta=0.1)",
-            "  POLICY with PREDICTION   as in a-min with interval(1,1000)",
-            "  file:PATH.py             a method of one's own: solve(instance) in a Python file",
-            "",
-            "formulations",
-            *(f"  {each.name:<24} [{each.kind}] {each.summary}" for each in _formulations()),
-            "",
-            "policies (parameters: solve.py --list)",
-            *(f"  {policy.name:<24} {policy.summary}" for policy in policies().values()),
-        ]
+        found = text.partition("(")[0].strip()
+        near = did_you_mean(found, _names(among)) if found else ""
+        raise MethodError(f"unknown {among} {text!r}, expected {FORM}{near}")
+    name, formulation, inside, prediction = match.group(
+        "name", "formulation", "inside", "prediction"
     )
+    known = find_name(name, policies())
+    if known is not None and among != "solver":
+        if formulation is not None:
+            raise MethodError(f"{known} is a policy: it takes no formulation")
+        return _read_policy(policies()[known], inside, prediction)
+    solver = _solver(name, planned, among)
+    if prediction is not None:
+        raise MethodError(f"{solver} knows the outputs: it takes no prediction")
+    if formulation is None:
+        if inside is not None:
+            raise MethodError(f"{solver}: options go with a formulation, as in {_example(solver)}")
+        return Method(solver, "auto" if solver == "auto" else "engine", solver=solver)
+    return _read_engine(solver, formulation, inside)
 
 
-def _formulations() -> list[Formulation]:
-    return list(formulations().values())
+def read_formulation(text: str) -> tuple[Formulation, Options]:
+    """Return a formulation and those of its options that differ from their defaults.
+
+    Raises
+    ------
+    MethodError
+        If the text is no formulation, or an option or a value is unknown.
+    """
+    name, inside = _read_call("formulation", text)
+    known = find_name(name, formulations())
+    if known is None:
+        raise MethodError(unknown_name("formulation", name, formulations()))
+    formulation = formulations()[known]
+    values = read_values(known, inside, formulation.options)
+    return formulation, changed_values(values, formulation.options)
 
 
-def _read_file(name: str) -> Method:
+def _read_call(what: str, text: str) -> tuple[str, str]:
+    match = _CALL.fullmatch(text)
+    if match is None:
+        raise MethodError(f"{what}: expected NAME or NAME(option=value,...), found {text!r}")
+    return match.group(1), match.group(2) or ""
+
+
+def _read_file(name: str, path: str) -> Method:
     try:
-        path = Path(name).expanduser()
-        here = path.resolve()
-        found = here if here.is_file() or path.is_absolute() else (ROOT / path).resolve()
+        given = Path(path or name).expanduser()
+        here = given.resolve()
+        found = here if here.is_file() or given.is_absolute() else (ROOT / given).resolve()
         found.is_file()
     except (OSError, ValueError, RuntimeError) as error:
         # Too long, a NUL, a loop of links, or the home of a user that there is not.
@@ -190,46 +301,111 @@ def _read_file(name: str) -> Method:
     if not found.as_posix().isprintable():
         raise MethodError(f"file:{name!r}: expected a path without control characters")
     # One spelling wherever the command is called from.
-    shown = found.relative_to(ROOT) if found.is_relative_to(ROOT) else found
-    return Method(f"file:{shown.as_posix()}", "file", path=found)
+    name = shown(found) if is_own_file(found) else found.name
+    return Method(FILE + name, "file", path=found)
 
 
-def _read_policy(text: str) -> Method:
-    spec, _, prediction = (part.strip() for part in text.partition(" with "))
+def _read_policy(policy: Policy, inside: str | None, prediction: str | None) -> Method:
+    values = read_values(policy.name, inside or "", policy.parameters)
+    text = format_call(policy.name, values, policy.parameters)
+    if prediction is None:
+        return Method(text, "policy", call=PolicyCall(policy, values, None, {}, text))
+    if policy.clairvoyant:
+        raise MethodError(f"{policy.name} knows the outputs: it takes no prediction")
+    model, inside = _read_call("prediction", prediction)
+    known = find_name(model, PREDICTIONS)
+    if known is None:
+        raise MethodError(unknown_name("prediction", model, PREDICTIONS))
+    chosen = PREDICTIONS[known]
+    told = read_values(known, inside, chosen.parameters)
+    _refuse_contradiction(chosen, told)
+    text += f" with {format_call(known, told, chosen.parameters)}"
+    return Method(text, "policy", call=PolicyCall(policy, values, chosen, told, text))
+
+
+def _refuse_contradiction(prediction: Prediction, values: dict[str, float]) -> None:
+    """Refuse values that no instance could be predicted with, as ``interval(9,1)``."""
+    nobody = np.zeros(0, dtype=np.int64)
     try:
-        call = read_policy_call(spec, prediction or None)
-    except SpecError as error:
+        prediction.predict(nobody, np.random.default_rng(0), values)
+    except NotApplicableError as error:
         raise MethodError(str(error)) from None
-    return Method(call.method, "policy", call=call)
 
 
-def _read_engine(solver: str, text: str) -> Method:
-    try:
-        formulation, options = read_formulation(text)
-    except FormulationError as error:
-        raise MethodError(str(error)) from None
-    kind = SOLVERS.get(solver, "mip")
+def _solver(name: str, planned: bool, among: Among) -> str:
+    """Return the solver's own spelling of a name."""
+    if among != "policy":
+        known = find_name(name, named_engines())
+        if known is not None or planned:
+            return known or name
+        if among == "solver" and find_name(name, policies()):
+            raise MethodError(f"unknown solver {name!r}, it is a policy")
+    elif find_name(name, named_engines()):
+        raise MethodError(f"unknown policy {name!r}, it is a solver")
+    formulation = find_name(name, formulations())
+    if formulation is not None:
+        engine = default_engine(formulations()[formulation].kind).name
+        raise MethodError(
+            f"unknown {among} {name!r}, it is a formulation; did you mean {engine}:{formulation}?"
+        )
+    listed: list[str] = []
+    if among != "policy":
+        solver, there, listed = _ask_pyomo(name)
+        if there:
+            return solver
+        if solver:
+            raise MethodError(
+                f"solver {solver!r} is not installed (highs and cpsat come with kvopt)"
+            )
+    # What Pyomo lists is told only where nothing of ours is near.
+    near = did_you_mean(name, _names(among)) or did_you_mean(name, listed, _PYOMO_ALIKE)
+    if near:
+        raise MethodError(f"unknown {among} {name!r}{near}")
+    others = ", file:PATH.py" if among == "method" else ""
+    others += "" if among == "policy" else " or a solver that Pyomo lists and finds"
+    raise MethodError(f"unknown {among} {name!r}, expected {', '.join(_names(among))}{others}")
+
+
+def _names(among: Among) -> list[str]:
+    return [
+        *(named_engines() if among != "policy" else ()),
+        *(policies() if among != "solver" else ()),
+    ]
+
+
+def _read_engine(solver: str, name: str, inside: str | None) -> Method:
+    formulation, options = read_formulation(name if inside is None else f"{name}({inside})")
+    kind = engine_of(solver).solves
+    if kind is None:
+        raise MethodError(f"{solver} takes no formulation, found {formulation.name!r}")
     if formulation.kind != kind:
-        fitting = ", ".join(each.name for each in _formulations() if each.kind == kind)
+        fitting = ", ".join(each.name for each in formulations().values() if each.kind == kind)
         raise MethodError(f"{solver} cannot solve {formulation.name!r}, it takes {fitting}")
     shown = format_formulation(formulation, options)
-    return Method(f"{solver}:{shown}", "engine", solver=solver, formulation=shown)
+    text = f"{solver}:{shown}"
+    return Method(text, "engine", solver, shown, model=formulation, options=options)
+
+
+def _example(solver: str) -> str:
+    kind = engine_of(solver).solves or "mip"
+    fitting = [each for each in formulations().values() if each.kind == kind]
+    chosen = next((each for each in fitting if each.options), fitting[0])
+    engine = solver if engine_of(solver).solves else default_engine(kind).name
+    return f"{engine}:{chosen.name}(...)"
 
 
 @cache
-def _ask_pyomo(solver: str, text: str) -> None:
+def _ask_pyomo(name: str) -> tuple[str, bool, list[str]]:
+    """Return Pyomo's spelling of a solver, empty if it lists none; whether it is there; all."""
     # -c and -I: nothing of the current folder may be taken for a part of Pyomo.
-    answer = subprocess.run(
-        [sys.executable, "-I", "-c", _ASK_PYOMO, solver], capture_output=True, text=True, timeout=60
-    ).stdout.strip()
-    if answer == "missing":
-        raise MethodError(f"solver {solver!r} is not installed (highs and cpsat come with kvopt)")
-    if answer != "available":
-        raise _unknown(text)
-
-
-def _unknown(text: str) -> MethodError:
-    return MethodError(
-        f"unknown method {text!r}, expected auto, {', '.join(SOLVERS)} (with :FORMULATION), "
-        f"file:PATH.py, a solver of Pyomo's, or a policy: {', '.join(policies())}"
-    )
+    try:
+        answer = subprocess.run(
+            [sys.executable, "-I", "-c", _ASK_PYOMO, name],
+            capture_output=True,
+            text=True,
+            timeout=_ASK_SECONDS,
+        ).stdout
+        told = json.loads(answer.strip().splitlines()[-1])
+    except (subprocess.TimeoutExpired, ValueError, IndexError):
+        raise MethodError(f"solver {name!r}: Pyomo did not say whether it has it") from None
+    return told["name"] or "", told["there"], told["names"]

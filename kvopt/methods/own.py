@@ -1,6 +1,7 @@
-"""Methods of one's own: a Python file, anywhere, with a function ``solve``.
+"""Methods of one's own: a Python file, anywhere, that defines ``solve`` or ``POLICY``.
 
-The smallest one returns a start round for each request, in the instance's order::
+The smallest one returns a start round for each request, in the instance's order, or a
+``schedules.Schedule``::
 
     def solve(instance):
         ...
@@ -9,9 +10,11 @@ The smallest one returns a start round for each request, in the instance's order
 ``solve`` is given whichever of these it asks for by name: ``instance``; ``report``, to send what is
 found on the way, as in ``report("schedule", starts=[...])``, with ``attempts`` and ``kept`` where a
 run was cancelled, and ``report("bound", value=..., source="...")``; ``seconds`` (how long it may
-take, counted from the call), ``seed`` and ``threads``.  It may import files of its own folder.  It
-runs in a process of its own and is killed at the limits; what it sent before is kept, and every
-schedule is checked.
+take, counted from the call), ``seed`` and ``threads``.  A file that defines ``POLICY``, as those of
+``heuristics/policies`` do, is run by the simulator with default parameters.
+
+It may import files of its own folder.  It runs in a process of its own and is killed at the limits;
+what it sent before is kept, and every schedule is checked.
 """
 
 from __future__ import annotations
@@ -20,26 +23,63 @@ import importlib.util
 import inspect
 import operator
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from kvopt.running.job import Report
+from heuristics.policy import NotApplicableError, Policy
+from heuristics.rounds import EndlessLoopError
+from heuristics.simulator import AdviceError
+from instances.telling import one_line
+from kvopt.methods.options import read_values
+from kvopt.methods.policy import PolicyCall
+from kvopt.running.events import Report
 from kvopt.running.task import Task
+from schedules import Schedule
+
+_EXPECTED = "expected a list with one start round a request, a Schedule, or None"
 
 
 class OwnMethodError(Exception):
-    """The file is no method, or sends what cannot be understood; the message is one line."""
+    """The file is no method, fails, or sends what cannot be understood.
+
+    The message is one line that names the file, and the line in it.
+    """
 
 
-def load_own(path: Path) -> Callable[[Task, Report], None]:
-    """Import a file and return what runs its ``solve`` on a task and reports.
+def load_own(path: Path) -> Policy | Callable[[Task, Report], None]:
+    """Import a file and return its policy, or what runs its ``solve`` on a task and reports.
 
     Raises
     ------
     OwnMethodError
-        If there is no ``solve``, or it asks for something that there is not.
+        If it cannot be imported, there is neither or both, or ``solve`` asks for something that
+        there is not.
     """
+    module = _import(path)
+    solve, policy = getattr(module, "solve", None), getattr(module, "POLICY", None)
+    if (solve is None) == (policy is None):
+        found = "neither" if solve is None else "both"
+        raise OwnMethodError(
+            f"{path.name}: expected a function solve(instance) or a POLICY, found {found}"
+        )
+    if policy is not None:
+        if not isinstance(policy, Policy):
+            raise OwnMethodError(f"{path.name}: expected POLICY as a Policy, found {policy!r}")
+        return policy
+    if not callable(solve):
+        raise OwnMethodError(f"{path.name}: expected solve as a function, found {solve!r}")
+    return _runner(path, solve)
+
+
+def as_policy_call(policy: Policy, text: str) -> PolicyCall:
+    """Return the call of a policy of one's own with default parameters, by the method's text."""
+    return PolicyCall(policy, read_values(policy.name, "", policy.parameters), None, {}, text)
+
+
+def _import(path: Path) -> ModuleType:
     # After the project's folders: a file there must not be taken for one of the project's.
     sys.path.append(str(path.parent))
     spec = importlib.util.spec_from_file_location("_own_method", path)
@@ -47,10 +87,12 @@ def load_own(path: Path) -> Callable[[Task, Report], None]:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    solve = getattr(module, "solve", None)
-    if not callable(solve):
-        raise OwnMethodError(f"{path.name}: expected a function solve(instance), found none")
+    with _told_by_line(path):
+        spec.loader.exec_module(module)
+    return module
+
+
+def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], None]:
     parameters = inspect.signature(solve).parameters.values()
     wanted = {each.name for each in parameters if each.default is each.empty}
     known = {"instance", "report", "seconds", "seed", "threads"}
@@ -70,12 +112,42 @@ def load_own(path: Path) -> Callable[[Task, Report], None]:
             "seed": task.seed,
             "threads": task.threads,
         }
-        starts = solve(**{name: given[name] for name in asked})
-        if starts is not None:
-            sender("schedule", starts=starts)
-        report("done", solver=path.name, nodes=None)
+        with _told_by_line(path):
+            returned = solve(**{name: given[name] for name in asked})
+        if returned is not None:
+            try:
+                sender("schedule", starts=returned)
+            except TypeError as error:
+                line = _first_line(solve)
+                where = path.name if line is None else f"{path.name}:{line}"
+                raise OwnMethodError(one_line(f"{where}: solve: {error}")) from error
+        report.done(solver=path.name)
 
     return run
+
+
+@contextmanager
+def _told_by_line(path: Path) -> Iterator[None]:
+    """Turn what goes wrong within into one line that names the line of the user's file."""
+    try:
+        yield
+    except (MemoryError, NotApplicableError, EndlessLoopError, AdviceError):
+        raise  # these have an ending of their own
+    except SyntaxError as error:
+        name = Path(error.filename or path).name
+        raise OwnMethodError(one_line(f"{name}:{error.lineno}: {error.msg}")) from error
+    except (Exception, SystemExit) as error:
+        where, trace = path.name, error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == str(path):
+                where = f"{path.name}:{trace.tb_lineno}"
+            trace = trace.tb_next
+        raise OwnMethodError(one_line(f"{where}: {type(error).__name__}: {error}")) from error
+
+
+def _first_line(solve: Callable[..., Any]) -> int | None:
+    code = getattr(inspect.unwrap(solve), "__code__", None)
+    return None if code is None else code.co_firstlineno
 
 
 class _Strict:
@@ -90,25 +162,32 @@ class _Strict:
         elif kind == "bound":
             self._bound(**data)
         elif kind == "note":
-            self._report("note", text=str(data.get("text", "")))
+            self._report.note(str(data.get("text", "")))
         else:
-            raise OwnMethodError(f"report takes schedule, bound and note, found {kind!r}")
+            raise ValueError(f"report takes schedule, bound and note, found {kind!r}")
 
     def _schedule(
         self,
-        starts: Iterable[int],
+        starts: Iterable[int] | Schedule,
         attempts: Iterable[Iterable[tuple[int, int]]] | None = None,
         kept: Iterable[Iterable[int]] | None = None,
     ) -> None:
+        if isinstance(starts, Schedule):
+            schedule = starts
+            starts, attempts, kept = schedule.starts, schedule.attempts, schedule.kept
         more: dict[str, Any] = {}
         if attempts is not None:
             more["attempts"] = [[_integers(each) for each in tried] for tried in attempts]
         if kept is not None:
             more["kept"] = [_integers(each) for each in kept]
-        self._report("schedule", starts=_integers(starts), found_by="own method", **more)
+        try:
+            rounds = _integers(starts)
+        except TypeError as error:
+            raise TypeError(f"{_EXPECTED}, found {repr(starts)[:80]} ({error})") from None
+        self._report.schedule(rounds, found_by="own method", **more)
 
     def _bound(self, value: int, source: str = "own method") -> None:
-        self._report("bound", value=operator.index(value), source=str(source)[:200])
+        self._report.bound(operator.index(value), str(source)[:200])
 
 
 def _integers(values: Iterable[int]) -> list[int]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from instances.checkout import ROOT
+from kvopt.places import is_own
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,14 @@ class Source:
         ``from a import b`` both ``a`` and ``a.b``, since b may be a module.
     words
         The texts in it that are single words; a name by which a registry finds a file is one.
+    names
+        What it defines at its top level, or imports there, by name.
     """
 
     digest: str
     imports: frozenset[str]
     words: frozenset[str]
+    names: frozenset[str] = frozenset()
 
 
 def import_closure(module: str) -> set[str]:
@@ -83,9 +87,8 @@ def foreign(paths: Iterable[Path], folder: Path | None = None) -> set[str]:
 
 def module_file(module: str, folder: Path | None = None) -> Path | None:
     """Return the file of a module of the project, or else of the folder; None without one."""
-    for base in (ROOT, folder):
-        if base is None:
-            continue
+    own = [ROOT] if is_own(module.partition(".")[0]) else []
+    for base in [*own, *([] if folder is None else [folder])]:
         stem = base.joinpath(*module.split("."))
         for path in (stem / "__init__.py", stem.with_name(f"{stem.name}.py")):
             if path.is_file():
@@ -122,7 +125,7 @@ def _read(path: Path, changed: int, size: int) -> Source:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value
     }
     digest = hashlib.sha256(ast.dump(tree).encode("utf-8", "backslashreplace")).hexdigest()
-    return Source(digest, frozenset(_imports(nodes)), frozenset(words))
+    return Source(digest, frozenset(_imports(nodes)), frozenset(words), frozenset(_defined(tree)))
 
 
 def _drop_docstrings(tree: ast.Module) -> None:
@@ -145,6 +148,17 @@ def _run_time_nodes(node: ast.AST) -> Iterator[ast.AST]:
                 yield from _run_time_nodes(other)
         else:
             yield from _run_time_nodes(child)
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (each.id for each in targets if isinstance(each, ast.Name))
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.ImportFrom):
+            yield from (each.asname or each.name for each in node.names)
 
 
 def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:

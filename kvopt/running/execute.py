@@ -8,15 +8,11 @@ from functools import cache
 
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import MethodError, read_method
-from kvopt.running.row import Cost, faulty, finished
+from kvopt.running.limits import kill_at, limit_of
+from kvopt.running.row import faulty, finished
 from kvopt.running.supervise import Listener, supervise
 from kvopt.running.task import Finished, Task
 from kvopt.running.telling import where_and_what
-
-#: A run that looks at the clock itself is killed when it exceeds its limit by this share and these
-#: seconds.
-GRACE_SHARE = 0.1
-GRACE_SECONDS = 2.0
 
 
 class InterruptedRunError(Exception):
@@ -29,8 +25,9 @@ def execute(
     """Carry out a task and return its row; whatever goes wrong in the run is a row too.
 
     The method has ``task.time_limit`` seconds from the end of its imports.  Its process and all
-    that this has started are killed after :func:`limit_of`, or when together they hold more memory
-    than the limit.
+    that this has started are killed after :func:`kvopt.running.limits.limit_of`, or when together
+    they hold more memory than the limit.  On Ctrl-C the run is stopped, and its row is what it has
+    shown so far.
 
     Parameters
     ----------
@@ -62,24 +59,14 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
     if task.deadline is not None and started > task.deadline:
         return faulty(task, "the time limit was over before it began", "time_limit", started)
     try:
-        run = supervise(task, limit_of(task), kill_at=task.deadline, stop=stop, listen=listen)
+        run = supervise(task, limit_of(task), kill_at=kill_at(task), stop=stop, listen=listen)
     except OSError as error:
         # The machine has no process or no memory left for it; the sweep goes on.
         return faulty(task, f"no process could be started: {error.strerror}", "error", started)
-    if run.outcome.ending == "interrupted":
+    if stop.is_set() and run.outcome.ending == "interrupted":
         raise InterruptedRunError
-    cost = Cost(run.start_seconds, run.seconds, started)
-    return finished(task, run.account, run.outcome, cost)
-
-
-def limit_of(task: Task) -> float:
-    """Return the seconds after which a run is killed.
-
-    A policy is killed at the limit.  A method that looks at the clock itself gets a tenth and two
-    seconds more to tell what it has found.
-    """
-    looks = read_method(task.method, planned=True).looks_at_the_clock
-    return task.time_limit + (GRACE_SHARE * task.time_limit + GRACE_SECONDS if looks else 0.0)
+    run.state.end(run.outcome)
+    return finished(task, run, started)
 
 
 def difference(task: Task) -> str:
@@ -88,10 +75,10 @@ def difference(task: Task) -> str:
     Empty if they are.
     """
     try:
-        method = read_method(task.method, planned=True)
+        method = read_method(task.method, planned=True, path=task.method_path)
         if fingerprint(method) != task.code:
             return "the sources were edited since the sweep began, or are others on this machine"
-        here = _versions(task.method)
+        here = _versions(task.method, task.method_path)
     except (MethodError, OSError, SyntaxError) as error:
         return f"{task.method}: {' '.join(str(error).split())}"
     return ", ".join(
@@ -102,5 +89,5 @@ def difference(task: Task) -> str:
 
 
 @cache
-def _versions(method: str) -> dict[str, str]:
-    return versions(read_method(method, planned=True))
+def _versions(method: str, path: str) -> dict[str, str]:
+    return versions(read_method(method, planned=True, path=path))

@@ -2,10 +2,10 @@
 
 ``python -m kvopt.running.keeper FD MODULE`` runs a module in a process of its own, beneath one that
 waits.  On Linux the waiting process is a subreaper: whatever the module starts stays below it in
-the tree of processes, also what has cut itself loose by forking twice or by a session of
-its own.  When the module has ended, or when the caller has gone (the other end of the pipe FD is closed, which the
-kernel does for a process that is killed), all of it is killed, and the keeper ends as the module
-did.  Elsewhere the module runs alone and ends with its caller.
+the tree of processes, also what has cut itself loose by forking twice or by a session of its own.
+When the module has ended, or when the caller has gone (the other end of the pipe FD is closed,
+which the kernel does for a process that is killed), all of it is killed, and the keeper ends as the
+module did.  Elsewhere the module runs alone and ends with its caller.
 
 Nothing heavy is imported here: the module's process begins as a copy of this one.
 """

@@ -9,6 +9,8 @@ import threading
 _CHUNK_BYTES = 1 << 16
 #: Chunks that wait to be taken; a process that sends faster than they are taken has to wait.
 _CHUNKS = 64
+#: How long a text may still be on its way when its writers have been killed.
+_TAIL_SECONDS = 1.0
 
 
 class LinePipe:
@@ -93,3 +95,35 @@ class LinePipe:
             except queue.Full:
                 continue
         return False
+
+
+class Tail:
+    """Reads what a process prints beside the caller and keeps the end of it.
+
+    Parameters
+    ----------
+    descriptor
+        The reading end of a pipe; it is closed at the end of what is sent.
+    longest
+        Characters that are kept.
+    """
+
+    def __init__(self, descriptor: int, longest: int) -> None:
+        self._descriptor = descriptor
+        self._longest = longest
+        self._kept = b""
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def close(self) -> str:
+        """Return the text that was kept, once all that could print has ended."""
+        self._thread.join(_TAIL_SECONDS)
+        text = self._kept.decode("utf-8", "backslashreplace")
+        safe = "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
+        return safe.strip("\n")[-self._longest :]
+
+    def _read(self) -> None:
+        with os.fdopen(self._descriptor, "rb", buffering=0) as stream:
+            while chunk := stream.read(_CHUNK_BYTES):
+                # A character takes up to four bytes.
+                self._kept = (self._kept + chunk)[-4 * self._longest :]

@@ -12,25 +12,26 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Literal
 
 import psutil
 
-from kvopt.running.job import Event, Job
-from kvopt.running.pipe import LinePipe
+from instances.checkout import CHECKOUT, ROOT
+from kvopt.places import python_path
+from kvopt.running.events import Done, Event, Peak, read_event
+from kvopt.running.pipe import LinePipe, Tail
+from kvopt.running.task import Task
 
 #: How the process ended: by itself, at a limit, by a signal or error, by Ctrl-C, or because the
 #: parent had what it wanted.
 Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupted", "stopped"]
 
-_ROOT = Path(__file__).resolve().parents[2]
 _POLL_SECONDS = 0.1
 #: How long a process that has said its last word may take to exit, and one that has closed its pipe
 #: without it, or is being killed.
 _EXIT_SECONDS, _GONE_SECONDS = 10, 1.5
-#: The events that come last.
-_LAST_WORDS = ("done", "peak")
+#: Characters of what a process has printed that are kept, the last ones.
+_OUTPUT_KEPT = 4_000
 #: How long what a process had sent before its end may take to be looked at.
 _DRAIN_SECONDS = 1.0
 #: Bytes of the longest event, and what each request adds: starts, attempts and their certificates.
@@ -42,51 +43,15 @@ _BYTES_A_REQUEST = 1_000
 class Outcome:
     """How an engine's process ended, and what it cost.
 
-    ``peak_memory`` is the largest resident memory of the process tree that was seen, in bytes.
+    ``peak_memory`` is the largest resident memory of the process tree that was seen, in bytes;
+    ``output`` the last lines that it has printed, on either stream.
     """
 
     ending: Ending
     detail: str
     seconds: float
     peak_memory: int
-
-
-def run_job(
-    job: Job,
-    on_event: Callable[[Event], None],
-    grace: float = 0.5,
-    idle: Callable[[], None] = lambda: None,
-) -> Outcome:
-    """Run a job in its own process and hand every event to ``on_event`` as it comes.
-
-    The process is killed ``grace`` seconds after ``job.seconds``, or when its resident memory
-    exceeds ``job.memory_limit`` gigabytes, or on Ctrl-C (the second Ctrl-C goes through).
-    ``idle`` is called about ten times a second.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Only on a second Ctrl-C while the process is being stopped.
-    """
-    worker = Worker(job)
-    ending: Ending = "finished"
-    try:
-        while True:
-            idle()
-            if not worker.take(on_event):
-                break
-            if worker.exceeds_memory():
-                ending = "memory_limit"
-                break
-            if worker.age() > job.seconds + grace:
-                ending = "time_limit"
-                break
-    except KeyboardInterrupt:
-        ending = "interrupted"
-    except BaseException:
-        worker.close("stopped", lambda _: None)
-        raise
-    return worker.close(ending, on_event)
+    output: str = ""
 
 
 class Process:
@@ -100,7 +65,7 @@ class Process:
     module
         What is run; it reads one line from standard input and writes events to standard output.
     line
-        That line.
+        That line.  What it prints on standard error is kept, the end of it.
     memory_limit
         Gigabytes of resident memory of the process and all that it starts.
     requests
@@ -111,30 +76,42 @@ class Process:
         self._started = time.monotonic()
         self._memory_limit = memory_limit
         events, sent = os.pipe()
+        printed, output = os.pipe()
         lifeline, self._lifeline = os.pipe()
         try:
             with _file_holding(line) as task:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "kvopt.running.keeper", str(lifeline), module],
+                    # -P: nothing of the current folder is taken for one of the project's modules.
+                    [sys.executable, "-P", "-m", "kvopt.running.keeper", str(lifeline), module],
                     stdin=task,
                     stdout=sent,
-                    stderr=subprocess.DEVNULL,
-                    cwd=_ROOT,
-                    env=os.environ | {"PYTHONPATH": _python_path(), "PYTHONUNBUFFERED": "1"},
+                    stderr=output,
+                    cwd=ROOT if CHECKOUT else None,
+                    env=os.environ | {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1"},
                     start_new_session=True,
                     pass_fds=[lifeline],
                 )
         except BaseException:
             os.close(events)
+            os.close(printed)
             os.close(self._lifeline)
             raise
         finally:
             os.close(sent)
+            os.close(output)
             os.close(lifeline)
         self._watch = _Watch(self._process.pid)
+        self._tail = Tail(printed, _OUTPUT_KEPT)
         self._lines = LinePipe(events, _LONGEST_LINE + _BYTES_A_REQUEST * requests)
         self._strange = 0
         self._last_word = False
+
+    @staticmethod
+    def of(task: Task) -> Process:
+        """Start the process of a task."""
+        assert task.instance is not None
+        requests = len(task.instance)
+        return Process("kvopt.running.worker", task.to_line(), task.memory_limit, requests)
 
     def age(self) -> float:
         """Return the seconds since the process was started."""
@@ -150,11 +127,11 @@ class Process:
         if line is None:
             return False
         if line:
-            event = Event.from_line(line)
+            event = read_event(line)
             if event is None:
                 self._strange += 1
             else:
-                self._last_word = event.kind in _LAST_WORDS
+                self._last_word = isinstance(event, Done | Peak)
                 on_event(event)
         return True
 
@@ -187,20 +164,7 @@ class Process:
         if ending == "finished" and self._process.returncode != 0:
             ending = "crashed"
             detail = _exit_reason(self._process.returncode)
-        return Outcome(ending, detail, self.age(), self._watch.peak)
-
-
-class Worker(Process):
-    """An engine's process with one job."""
-
-    def __init__(self, job: Job) -> None:
-        super().__init__("kvopt.running.worker", job.to_line(), job.memory_limit, len(job.instance))
-        self.job = job
-
-
-def _python_path() -> str:
-    """Return where modules are looked for: this project's first, then the user's."""
-    return os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        return Outcome(ending, detail, self.age(), self._watch.peak, self._tail.close())
 
 
 def kill_tree(pid: int) -> None:

@@ -13,9 +13,8 @@ from typing import Any
 
 import psutil
 
+from instances.checkout import CHECKOUT, ROOT
 from kvopt.masking import own_command
-
-_ROOT = Path(__file__).resolve().parents[2]
 
 
 def provenance(**of_run: Any) -> dict[str, Any]:
@@ -50,10 +49,13 @@ def _version(package: str) -> str | None:
 
 @cache
 def _git_commit() -> str | None:
+    """Return the commit of the checkout, not that of a repository in which it happens to lie."""
+    if not CHECKOUT:
+        return None
     try:
         result = subprocess.run(
-            ["git", "rev-parse", "HEAD"],
-            cwd=_ROOT,
+            ["git", "rev-parse", "--show-toplevel", "HEAD"],
+            cwd=ROOT,
             capture_output=True,
             text=True,
             timeout=2,
@@ -61,7 +63,8 @@ def _git_commit() -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return result.stdout.strip()
+    top, _, commit = result.stdout.strip().rpartition("\n")
+    return commit if Path(top) == ROOT else None
 
 
 @cache

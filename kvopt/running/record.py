@@ -13,6 +13,9 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 T = TypeVar("T")
 
+#: Statuses of a method that has failed; ``--rerun-failed`` runs them again.
+FAILED = ("no_solution", "time_limit", "memory_limit", "crashed", "refused", "error")
+
 #: What a column tells of: what was asked for, what was found, what it took (which differs from run
 #: to run), or where it was found, which differs from machine to machine.
 Part = Literal["asked", "found", "took", "origin"]

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from instances.files import instance_document
 from instances.telling import one_line
-from kvopt.running.process import Outcome
 from kvopt.running.provenance import provenance
-from kvopt.running.record import Record
+from kvopt.running.record import FAILED, Record
+from kvopt.running.state import RunState
+from kvopt.running.supervise import Supervised
 from kvopt.running.task import Finished, Task
-from kvopt.running.verdict import Account
-from schedules import Status, make_schedule
+from schedules import make_schedule
 from schedules.files import schedule_document
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Seconds to the end of the imports and from there to the end; the start of everything."""
-
-    start_seconds: float
-    seconds: float
-    started: float
-
-    @property
-    def total_seconds(self) -> float:
-        """Seconds from the start of everything until now."""
-        return time.monotonic() - self.started
 
 
 def faulty(task: Task, fault: str, status: str, started: float) -> Finished:
@@ -42,52 +27,53 @@ def faulty(task: Task, fault: str, status: str, started: float) -> Finished:
         detail=one_line(fault),
         total_seconds=round(total, 4),
     )
-    return Finished(record, instance=_instance(task))
+    return Finished(record, instance=_instance(task), standing=status, notes=(record.detail,))
 
 
-def finished(task: Task, account: Account, outcome: Outcome, cost: Cost) -> Finished:
+def finished(task: Task, run: Supervised, started: float) -> Finished:
     """Return the row of a run that has ended, with its schedule and certificate."""
-    account.close()
-    ending = outcome.ending if outcome.ending != "finished" else account.engine_ending
-    status = account.status(ending)
-    detail = [*account.detail(), *filter(None, [outcome.detail])]
+    state = run.state
+    status = state.status()
+    own = task.method.startswith("file:")
     origin = provenance()
     record = Record(
         **_of_task(task),
         **_of_machine(origin),
         status=status,
-        ending=ending,
-        detail=one_line("; ".join(detail)),
-        tel=None if account.schedule is None else account.schedule.tel,
-        lower_bound=account.lower_bound,
-        found_by=account.found_by,
-        bound_source=one_line(account.bound_source),
-        relaxation=account.relaxation,
-        root_bound=account.root_bound,
-        model_columns=account.model.get("columns"),
-        model_rows=account.model.get("rows"),
-        model_entries=account.model.get("entries"),
-        seconds=round(cost.seconds, 4),
-        solver_seconds=account.solver_seconds,
-        start_seconds=round(cost.start_seconds, 4),
-        total_seconds=round(cost.total_seconds, 4),
-        peak_memory=max(account.peak_memory, outcome.peak_memory),
-        nodes=account.nodes,
-        solver=account.solver,
-        incumbents=account.incumbents,
-        bounds=account.bounds,
+        ending=state.ending,
+        detail=one_line("; ".join(state.detail())),
+        tel=None if state.schedule is None else state.schedule.tel,
+        lower_bound=state.lower_bound,
+        found_by=state.found_by,
+        bound_source=state.bound_source,
+        relaxation=state.relaxation,
+        root_bound=state.root_bound,
+        model_columns=state.model.get("columns"),
+        model_rows=state.model.get("rows"),
+        model_entries=state.model.get("entries"),
+        output=run.outcome.output if own or status in FAILED else "",
+        seconds=round(run.seconds, 4),
+        solver_seconds=state.solver_seconds,
+        start_seconds=round(run.start_seconds, 4),
+        total_seconds=round(time.monotonic() - started, 4),
+        peak_memory=max(state.peak_memory, run.outcome.peak_memory),
+        nodes=state.nodes,
+        solver=state.solver,
+        incumbents=state.incumbents,
+        bounds=state.bounds,
     )
-    schedule = _schedule(task, account, record, status, origin)
     return Finished(
         record,
-        schedule,
-        account.certificate,
+        _schedule(task, state, record, origin),
+        state.certificate,
         _instance(task),
-        notes=tuple(account.told()),
-        refused=tuple(account.refused),
-        contradictions=tuple(account.contradictions),
-        about_the_file=account.misstated or account.disputed,
-        formulation=account.chosen,
+        notes=tuple(state.told()),
+        standing=state.standing(),
+        refused=tuple(state.refused),
+        contradictions=tuple(state.contradictions),
+        about_the_file=state.about_the_file,
+        formulation=state.chosen,
+        expected_starts=None if state.expected_starts is None else state.expected_starts.tolist(),
     )
 
 
@@ -122,29 +108,39 @@ def _instance(task: Task) -> dict[str, Any] | None:
 
 
 def _schedule(
-    task: Task, account: Account, record: Record, status: Status, origin: dict[str, Any]
+    task: Task, state: RunState, record: Record, origin: dict[str, Any]
 ) -> dict[str, Any] | None:
-    if account.schedule is None or task.instance is None:
+    found = state.schedule
+    if found is None or task.instance is None:
         return None
     schedule = make_schedule(
         task.instance,
-        account.schedule.starts,
+        found.starts,
         task.method,
-        lower_bound=None if account.schedule.keeps_tokens else account.lower_bound,
-        status=status if status == "optimal" else "feasible",
-        attempts=account.schedule.attempts,
-        kept=account.schedule.kept,
+        # None where the bound is not about this schedule.
+        lower_bound=None if found.keeps_tokens else state.lower_bound,
+        status="optimal" if state.standing() == "optimal" else "feasible",
+        attempts=found.attempts,
+        kept=found.kept,
         provenance=origin
         | {
-            "found_by": account.found_by,
-            "bound_source": account.bound_source,
-            "solver": account.solver,
+            "solver": state.solver or None,
+            "formulation": state.chosen or None,
+            "outcome": state.engine_outcome or state.ending,
+            "nodes": state.nodes,
+            "model": state.model or None,
+            "found_by": state.found_by,
+            "bound_source": state.bound_source,
+            "relaxation": state.relaxation,
+            "notes": state.notes,
             "versions": task.versions,
             "code": task.code,
             "seed": task.seed,
             "threads": task.threads,
             "time_limit_seconds": task.time_limit,
+            "limit_kind": "wall clock",
             "seconds": record.seconds,
+            "peak_memory_mb": round(record.peak_memory / 1e6),
         },
     )
     return schedule_document(schedule)

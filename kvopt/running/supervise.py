@@ -7,17 +7,30 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kvopt.running.job import Event
+from kvopt.running.events import Event, Ready
+from kvopt.running.limits import START_COUNTS
 from kvopt.running.process import Ending, Outcome, Process
+from kvopt.running.state import RunState
 from kvopt.running.task import Task
-from kvopt.running.verdict import Account
 
 #: How long a process may take from its start to the end of its imports.
 START_SECONDS = 120.0
 _POLL_SECONDS = 0.1
 
-#: Called with what is known of a run so far, ten times a second and whenever an event has come.
-Listener = Callable[[Account], None]
+
+@dataclass(frozen=True)
+class Look:
+    """What a listener is shown ten times a second and whenever an event has come.
+
+    ``starting`` is the age (seconds) of a process that has not said yet that it is ready, else
+    None.
+    """
+
+    state: RunState
+    starting: float | None
+
+
+Listener = Callable[[Look], None]
 
 
 @dataclass
@@ -26,7 +39,7 @@ class Supervised:
 
     Attributes
     ----------
-    account
+    state
         What it has shown.
     outcome
         How its process ended, and what it cost.
@@ -34,7 +47,7 @@ class Supervised:
         From the start of the process to the end of its imports, and from there to its end.
     """
 
-    account: Account
+    state: RunState
     outcome: Outcome
     start_seconds: float
     seconds: float
@@ -55,8 +68,8 @@ def supervise(
     limit
         Seconds that it may take from the end of its imports.
     kill_at
-        When it is killed in any case, on the clock of ``time.monotonic``; the time that it takes
-        to compile code which later runs load is added.
+        When it is killed in any case, on the clock of ``time.monotonic``; what its start takes more
+        than ``START_COUNTS`` seconds is added.
     stop
         When it is set, the run is killed and counts as interrupted.
 
@@ -65,12 +78,10 @@ def supervise(
     OSError
         If the machine has no process or no memory left for it.
     """
-    assert task.instance is not None
-    process = Process("kvopt.running.child", task.to_line(), task.memory_limit, len(task.instance))
-    watch = _Watch(process, task, limit, kill_at, stop or threading.Event(), listen)
+    watch = _Watch(Process.of(task), task, limit, kill_at, stop or threading.Event(), listen)
     outcome = watch.run()
     ready = watch.end if watch.ready is None else watch.ready
-    return Supervised(watch.account, outcome, ready, watch.end - ready)
+    return Supervised(watch.state, outcome, ready, watch.end - ready)
 
 
 class _Watch:
@@ -86,12 +97,11 @@ class _Watch:
         listen: Listener,
     ) -> None:
         assert task.instance is not None
-        self.account = Account(task.instance, task.method)
+        self.state = RunState(task.instance, task.method)
         self.ready: float | None = None
         self.end = 0.0
         self._process, self._limit, self._kill_at = process, limit, kill_at
         self._stop, self._listen = stop, listen
-        self._compiling: float | None = None
 
     def run(self) -> Outcome:
         """Wait for the end of the process, or bring it about."""
@@ -104,35 +114,37 @@ class _Watch:
             self.end = self._process.age()
             outcome = self._process.close(ending, self._take)
         if self._process.strange:
-            self.account.tell(f"{self._process.strange} lines on its pipe were no events")
-        self._listen(self.account)
+            self.state.tell(f"{self._process.strange} lines on its pipe were no events")
+        self._look()
         return outcome
 
     def _wait(self) -> Ending:
-        while self._process.take(self._take, _POLL_SECONDS) and not self.account.done:
-            self._listen(self.account)
-            age = self._process.age()
+        while self._process.take(self._take, _POLL_SECONDS) and not self.state.done:
+            self._look()
             if self._stop.is_set():
                 return "interrupted"
             if self._process.exceeds_memory():
                 return "memory_limit"
-            if self.ready is None and age > START_SECONDS:
-                self.account.tell(f"the imports took more than {START_SECONDS:g} s")
-                return "time_limit"
-            if self.ready is not None and age - self.ready > self._limit:
-                return "time_limit"
-            late = self._kill_at is not None and time.monotonic() > self._kill_at
-            if late and self._compiling is None:
+            if self._is_late():
                 return "time_limit"
         return "finished"
 
+    def _is_late(self) -> bool:
+        age = self._process.age()
+        start = age if self.ready is None else self.ready
+        if self.ready is None and age > START_SECONDS:
+            self.state.tell(f"the imports took more than {START_SECONDS:g} s")
+            return True
+        if self.ready is not None and age - self.ready > self._limit:
+            return True
+        extra = max(0.0, start - START_COUNTS)
+        return self._kill_at is not None and time.monotonic() > self._kill_at + extra
+
+    def _look(self) -> None:
+        self._listen(Look(self.state, self._process.age() if self.ready is None else None))
+
     def _take(self, event: Event) -> None:
-        # Once each: a method may send them too, and must not set its own clock.
-        if event.kind == "compiling" and self.ready is None:
-            self._compiling = self._compiling or self._process.age()
-        elif event.kind == "ready" and self.ready is None:
+        # Once: a method may send it too, and must not set its own clock.
+        if isinstance(event, Ready) and self.ready is None:
             self.ready = self._process.age()
-            if self._compiling is not None and self._kill_at is not None:
-                self._kill_at += self.ready - self._compiling
-            self._compiling = None
-        self.account.take(event)
+        self.state.take(event)

@@ -25,6 +25,9 @@ class Task:
         The instance's name, or the path of a file that could not be read.
     method
         Canonical text of the method, with its parameters.
+    method_path
+        Where the file of a method of one's own lies, if the text does not lead to it.  No part of
+        the key: the digest of the sources is.
     seed
         Of the method and the prediction.
     time_limit
@@ -47,9 +50,17 @@ class Task:
     deadline
         When the run must have ended in any case, on this machine's ``time.monotonic``: where the
         limit covers more than the run.  No part of the key.
+    warm_start
+        Start rounds of a feasible schedule to begin with, in the instance's order, where an engine
+        need not look for one.  No part of the key, as all that follows.
+    expected_starts
+        Σ t·x of each request in the LP relaxation (rounds), where a policy that needs it need not
+        solve it.
+    model_file
+        Where the model of the method's formulation is written to, instead of being solved.
     prove_anyway
         Whether an engine is started also where the volume bound meets the best policy, as one more
-        witness.  No part of the key.
+        witness.
     """
 
     instance: Instance | None
@@ -65,7 +76,11 @@ class Task:
     fault: str = ""
     fault_status: str = "error"
     deadline: float | None = None
+    warm_start: list[int] | None = None
+    expected_starts: list[float] | None = None
+    model_file: str = ""
     prove_anyway: bool = True
+    method_path: str = ""
 
     @cached_property
     def key(self) -> str:
@@ -118,6 +133,8 @@ class Finished:
         None: the bound then rests on the engine's search.
     instance
         The instance's document, None where it could not be read.
+    standing
+        The status of the run by itself, whatever the instance's file states of its optimum.
     notes
         What a reader of the result should know, one line each; the record's ``detail`` is a cut of
         it.  This and what follows is not stored.
@@ -129,17 +146,21 @@ class Finished:
         One line if the optimum that the instance's file states is contradicted, else empty.
     formulation
         With its options, where the method has left it to the size.
+    expected_starts
+        Σ t·x of each request in the LP relaxation that a policy was advised by (rounds).
     """
 
     record: Record
     schedule: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     instance: dict[str, Any] | None = None
+    standing: str = ""
     notes: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
     about_the_file: str = ""
     formulation: str = ""
+    expected_starts: list[float] | None = None
 
     def to_line(self) -> str:
         """Return everything as one line of JSON, for engines on other machines."""

@@ -7,30 +7,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from kvopt.running.job import Event, Job
-from kvopt.running.process import Ending, Outcome, Worker
+from kvopt.running.events import Event
+from kvopt.running.process import Ending, Outcome, Process
+from kvopt.running.task import Task
 
 
 @dataclass(frozen=True)
 class Stop:
-    """An answer to an event: stop every running job of a solver."""
+    """An answer to an event: stop every process that works on a method."""
 
-    solver: str
+    method: str
 
 
 def run_team(
-    jobs: list[Job],
-    on_event: Callable[[Job, Event], Sequence[Job | Stop]],
+    tasks: list[Task],
+    on_event: Callable[[Task, Event], Sequence[Task | Stop]],
     *,
     deadline: float,
     finished: Callable[[], bool],
-    idle: Callable[[], None] = lambda: None,
     grace: float = 0.5,
 ) -> list[Outcome]:
-    """Run jobs until all have ended, the deadline is over, or ``finished`` says that it is enough.
+    """Run tasks until all have ended, the deadline is over, or ``finished`` says that it is enough.
 
-    Every event is handed to ``on_event``, which may answer with jobs to start beside those that
-    run, and with those to stop.  On Ctrl-C all are killed, and what they sent before is kept.
+    Every event is handed to ``on_event``, which may answer with tasks to start beside those that
+    run, and with those to stop.
 
     Parameters
     ----------
@@ -41,45 +41,45 @@ def run_team(
     -------
     Outcomes in the order in which the processes ended.
     """
-    waiting: list[Job | Stop] = list(jobs)
-    running: list[Worker] = []
+    waiting: list[Task | Stop] = list(tasks)
+    running: list[tuple[Task, Process]] = []
     outcomes: list[Outcome] = []
 
-    def deliver(job: Job, event: Event) -> None:
-        waiting.extend(on_event(job, event))
+    def deliver(task: Task, event: Event) -> None:
+        waiting.extend(on_event(task, event))
+
+    def close(member: tuple[Task, Process], ending: Ending) -> None:
+        if member in running:
+            running.remove(member)
+        task, process = member
+        outcomes.append(process.close(ending, partial(deliver, task)))
 
     ending: Ending = "finished"
     try:
         while waiting or running:
             while waiting:
                 order = waiting.pop(0)
-                if isinstance(order, Job):
-                    running.append(Worker(order))
+                if isinstance(order, Task):
+                    running.append((order, Process.of(order)))
                     continue
-                for worker in [each for each in running if each.job.solver == order.solver]:
-                    running.remove(worker)
-                    outcomes.append(worker.close("stopped", partial(deliver, worker.job)))
-            idle()
-            for worker in list(running):
-                take = partial(deliver, worker.job)
-                if not worker.take(take, wait=0.1 / len(running)):
-                    running.remove(worker)
-                    outcomes.append(worker.close("finished", take))
-                elif worker.exceeds_memory():
-                    running.remove(worker)
-                    outcomes.append(worker.close("memory_limit", take))
+                for member in [each for each in running if each[0].method == order.method]:
+                    close(member, "stopped")
+            for member in list(running):
+                task, process = member
+                if not process.take(partial(deliver, task), wait=0.1 / len(running)):
+                    close(member, "finished")
+                elif process.exceeds_memory():
+                    close(member, "memory_limit")
             if finished():
                 ending = "stopped"
                 break
             if time.monotonic() > deadline + grace:
                 ending = "time_limit"
                 break
-    except KeyboardInterrupt:
-        ending = "interrupted"
     except BaseException:
-        for worker in running:
-            worker.close("stopped", lambda _: None)
+        for _, process in running:
+            process.close("stopped", lambda _: None)
         raise
-    for worker in running:
-        outcomes.append(worker.close(ending, partial(deliver, worker.job)))
+    for member in list(running):
+        close(member, ending)
     return outcomes

@@ -1,4 +1,8 @@
-"""The engine's process: reads one job from standard input, writes events to standard output."""
+"""The process of one run: reads a task from standard input, sends events while its method works.
+
+It loads what the method needs and nothing else: one engine at most.  After ``Ready`` the clock of
+the run starts; ``Peak`` comes last.
+"""
 
 from __future__ import annotations
 
@@ -7,42 +11,128 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
-from kvopt.running.job import Job, Report
+from formulations.bounds.volume import volume_bound
+from heuristics.compiled import warm_up
+from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
+from heuristics.rounds import EndlessLoopError
+from heuristics.simulator import AdviceError
+from kvopt.engines.start import run_engine
+from kvopt.methods.engines import engine_of
+from kvopt.methods.grammar import Method, read_method
+from kvopt.methods.own import OwnMethodError, as_policy_call, load_own
+from kvopt.running.advice import expected_starts, run_policy_call
+from kvopt.running.events import Event, Report, event_line
+from kvopt.running.kernel import process_age
+from kvopt.running.limits import START_COUNTS
+from kvopt.running.task import Task
+from kvopt.running.telling import where_and_what
 
-#: Solvers with a file of their own; every other name goes through Pyomo.
-OWN_SOLVERS = {
-    "bound": "kvopt.engines.bound",
-    "highs": "kvopt.engines.highs",
-    "cpsat": "kvopt.engines.cpsat",
-    "export": "kvopt.engines.export",
-    "improve": "kvopt.engines.improve",
-    "repair": "kvopt.engines.repair",
-    "search": "kvopt.engines.search",
-}
+Run = Callable[[Task, Report], None]
 
 
-def main() -> int:
-    """Run one job; the exit code is 0 whenever the last event tells how it ended."""
-    started = time.monotonic()
-    # Engines print to file descriptor 1; the event stream must hold nothing but events.
+def main() -> None:
+    """Carry out one task; the process ends at once when its method has."""
+    # Libraries print to file descriptor 1; the event stream must hold nothing but events.
     events = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    # The parent stops this process itself, after it has taken the last event.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    job = Job.from_line(sys.stdin.readline())
-    report = Report(events, started)
+    _be_the_first_to_go()
+
+    def send(event: Event) -> None:
+        # Flushed, so that a kill loses none.
+        events.write(event_line(event))
+        events.flush()
+
+    report = Report(send)
     try:
-        module = importlib.import_module(OWN_SOLVERS.get(job.solver, "kvopt.engines.pyomo_solver"))
-        report("ready")
-        module.solve(job, report)
+        task = Task.from_line(sys.stdin.readline())
+        run = _prepare(task)
+        late = max(0.0, process_age() - START_COUNTS)
+        if task.deadline is not None:
+            task = replace(task, deadline=task.deadline + late)
+        report.ready()
+        run(task, report)
     except MemoryError:
-        report("error", text="out of memory")
-    except Exception as error:
-        text = " ".join(f"{type(error).__name__}: {error}".split())
-        report("error", text=text[:500])
+        report.failure("out of memory", "memory_limit")
+    except OwnMethodError as error:
+        report.failure(str(error), "error")
+    except (NotApplicableError, EndlessLoopError, AdviceError) as error:
+        report.failure(str(error), "no_solution")
+    except (Exception, SystemExit) as error:
+        report.failure(where_and_what(error), "error")
+    report.peak(_peak_memory())
+    # Neither threads that a method has left behind nor the interpreter's own end are waited for.
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _prepare(task: Task) -> Run:
+    """Import and compile all that the method needs; return what runs it."""
+    method = read_method(task.method, planned=True, path=task.method_path)
+    if task.model_file:
+        return partial(run_engine, importlib.import_module("kvopt.engines.export"), method)
+    if method.path is not None:
+        own = load_own(method.path)
+        if not isinstance(own, Policy):
+            return partial(_run_own, own)
+        method = replace(method, call=as_policy_call(own, method.text))
+    assert task.instance is not None
+    warm_up(len(task.instance))
+    if method.call is not None:
+        if isinstance(method.call.policy, AdvisedPolicy) and task.expected_starts is None:
+            importlib.import_module("kvopt.engines.highs")
+        return partial(_run_policy, method)
+    engine = importlib.import_module(engine_of(method.solver).module)
+    if hasattr(engine, "compile_kernels"):
+        engine.compile_kernels()
+    return partial(run_engine, engine, method)
+
+
+def _run_own(own: Run, task: Task, report: Report) -> None:
+    assert task.instance is not None
+    report.bound(volume_bound(task.instance), "volumes")
+    own(task, report)
+
+
+def _run_policy(method: Method, task: Task, report: Report) -> None:
+    assert task.instance is not None
+    assert method.call is not None
+    report.bound(volume_bound(task.instance), "volumes")
+    began = time.monotonic()
+    advice = None
+    if isinstance(method.call.policy, AdvisedPolicy):
+        advice = expected_starts(task, task.end_from(time.monotonic()))
+        report.relaxation(None, advice.tolist())
+    schedule = run_policy_call(method.call, task.instance, task.seed, advice)
+    seconds = time.monotonic() - began
+    found_by = f"policy {method.call.policy.name}"
+    report.schedule(schedule.starts, found_by, schedule.attempts, schedule.kept)
+    report.done(solver_seconds=seconds)
+
+
+def _be_the_first_to_go() -> None:
+    """Have Linux choose this process, not the sweep's, when the machine runs out of memory."""
+    try:
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    except OSError:
+        return
+
+
+def _peak_memory() -> int:
+    """Return the largest resident memory of this process so far in bytes, 0 where unknown."""
+    try:
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

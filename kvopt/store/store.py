@@ -29,8 +29,6 @@ from kvopt.store.tables import INSTANCES, PROOFS, RUNS
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Statuses that ``--rerun-failed`` runs again.
-FAILED = ("no_solution", "time_limit", "memory_limit", "crashed", "refused", "error")
 _SECONDS_TO_WAIT = 60
 _SECONDS_TO_CONNECT = 10
 #: Both databases hold 64-bit integers; a method may claim any.

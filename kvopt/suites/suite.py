@@ -23,19 +23,19 @@ from pydantic import (
     ValidationError,
 )
 
-from formulations.spec import read_formulation, switched
 from instances import Instance
 from instances.families import families
 from instances.families.build import check_ranges
-from instances.telling import one_line
+from instances.named import FOLDER as LIBRARY
+from instances.named import may_be_instance
+from instances.telling import did_you_mean, one_line, unknown_name
+from kvopt.methods.grammar import read_formulation
+from kvopt.methods.options import switched
+from kvopt.places import shown
 from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END
 from kvopt.suites.sources import Source, Value, draw_source, file_source
 
 FOLDER = Path(__file__).parent
-_ROOT = FOLDER.parent.parent
-_INSTANCES = _ROOT / "instances"
-#: Below ``instances/``, but no instances.
-_NO_INSTANCES = ("instance.schema.json", "best_known")
 
 _CONFIG = ConfigDict(extra="forbid", frozen=True, strict=True)
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
@@ -116,7 +116,7 @@ class Section:
         Texts as in ``svf``, ``alpha-beta(alpha=0.2,beta=0.1)``, ``highs:ilp-strong``, ``cpsat``,
         ``bound:bound-lp``, ``auto``, ``a-min with interval(1,1000)``.  In the file an entry
         ``switches of SOLVER:FORMULATION`` stands for all that
-        :func:`formulations.spec.switched` returns.
+        :func:`kvopt.methods.options.switched` returns.
     seeds
         Number of seeds, 0..seeds − 1, for methods or predictions that draw.
     time_limit
@@ -171,10 +171,7 @@ def read_suite(name_or_path: str | Path) -> Suite:
     path = Path(name_or_path)
     if path.suffix != ".toml":
         if str(name_or_path) not in suites():
-            raise SuiteError(
-                f"unknown suite {str(name_or_path)!r}, expected a .toml file or one of "
-                f"{', '.join(suites())}"
-            )
+            raise SuiteError(unknown_name("suite", str(name_or_path), suites()))
         path = suites()[str(name_or_path)]
     try:
         document = _parse(path)
@@ -253,29 +250,19 @@ def _methods(entry: str) -> list[str]:
 
 def _files(path: Path, pattern: str) -> Iterator[Source]:
     beside = pattern.startswith(("./", "../"))
-    base = path.parent if beside else _INSTANCES
+    base = path.parent if beside else LIBRARY
     found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
-    files = [base / each for each in found if beside or not _is_no_instance(each)]
+    files = [base / each for each in found if beside or may_be_instance(Path(each))]
     files = [file for file in files if file.suffix == ".json" and file.is_file()]
     if not files:
         raise ValueError(f"{pattern!r} matches no file in {os.path.relpath(base)}/")
-    return (file_source(file, _shown(file)) for file in files)
-
-
-def _shown(file: Path) -> str:
-    """Return the path from the checkout on, so that rows are the same wherever it lies."""
-    whole = Path(os.path.abspath(file))
-    return str(whole.relative_to(_ROOT) if whole.is_relative_to(_ROOT) else whole)
-
-
-def _is_no_instance(relative: str) -> bool:
-    return Path(relative).parts[0].startswith(_NO_INSTANCES)
+    return (file_source(file, shown(file)) for file in files)
 
 
 def _draws(draw: _Draw) -> Iterator[Source]:
     known = families()
     if draw.family not in known:
-        raise ValueError(f"unknown family {draw.family!r}, expected one of {', '.join(known)}")
+        raise ValueError(unknown_name("family", draw.family, known))
     _check_parameters(draw, known[draw.family].generate)
     first, end = draw.seeds
     if first >= end:
@@ -294,6 +281,7 @@ def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:
         if key not in takes:
             raise ValueError(
                 f"family {draw.family!r} takes {', '.join(takes) or 'no parameters'}, found {key!r}"
+                f"{did_you_mean(key, takes)}"
             )
         try:
             TypeAdapter(types[key]).validate_python(value, strict=True)

@@ -9,7 +9,7 @@ from functools import cache
 
 from heuristics.policy import RoundPolicy
 from heuristics.registry import policies
-from kvopt.running.verdict import CONTRADICTED
+from kvopt.running.state import CONTRADICTED
 from kvopt.store import Store
 from schedules.model import KEEPS_TOKENS_NOTE, any_kept
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from instances.named import find_instances, library_files
+from instances.telling import did_you_mean
 from kvopt.methods.grammar import read_methods
-from kvopt.methods.sources import ROOT
+from kvopt.places import shown
 from kvopt.suites import Section, Source, file_source, read_suite, suites
 
 #: Most runs (instances, methods and seeds multiplied) of one command; a run takes a tenth of a
@@ -76,31 +77,16 @@ def _as_wished(section: Section, wishes: Wishes) -> Section:
 
 
 def _sources(name: str) -> Iterator[Source]:
-    path = Path(name)
     try:
-        if path.is_dir():
-            files = sorted(file for file in path.rglob("*.json") if _may_be_instance(file))
-        elif path.exists():
-            files = [path]
-        else:
-            files = sorted(Path(found) for found in glob.glob(name, recursive=True))
-    except (OSError, ValueError) as error:  # too long, or a NUL
-        raise InputError(f"{name!r}: {getattr(error, 'strerror', None) or error}") from None
+        files = find_instances(name)
+    except OSError as error:
+        raise InputError(f"{name!r}: {error.strerror}") from None
+    except ValueError as error:  # a NUL
+        raise InputError(f"{name!r}: {error}") from None
     if not files:
+        near = did_you_mean(name, [*suites(), *library_files()])
         raise InputError(
-            f"{name!r}: expected a suite ({', '.join(suites())}), an instance file, a folder or a "
-            "glob with instances, found none"
+            f"{name!r}: expected a suite ({', '.join(suites())}), an instance of the library, an "
+            f"instance file, a folder or a glob with instances, found none{near}"
         )
-    return (file_source(file, _shown(file)) for file in files)
-
-
-def _may_be_instance(file: Path) -> bool:
-    # Best-known values and their proofs lie beside the library.
-    beside = any(part.startswith("best_known") for part in file.parts)
-    return not file.name.endswith(".schema.json") and not beside
-
-
-def _shown(file: Path) -> str:
-    """Return the path from the checkout on, so that rows are the same wherever it lies."""
-    whole = file.absolute()
-    return str(whole.relative_to(ROOT) if whole.is_relative_to(ROOT) else whole)
+    return (file_source(file, shown(file)) for file in files)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from instances import Instance
 from kvopt.methods.fingerprint import fingerprint, versions
-from kvopt.methods.grammar import Method, MethodError, read_methods
+from kvopt.methods.grammar import Method, MethodError, read_methods, refuse_namesakes
 from kvopt.running.task import Task
 from kvopt.suites import Section, load
 
@@ -21,8 +21,10 @@ def plan(sections: Iterable[Section]) -> list[Task]:
     Raises
     ------
     MethodError
-        If there is no such method, or its file cannot be read.
+        If there is no such method, its file cannot be read, or two files have one name.
     """
+    sections = list(sections)
+    refuse_namesakes(each for section in sections for each in read_methods(section.methods))
     tasks = (task for section in sections for task in _section_tasks(section))
     return list({task.key: task for task in reversed(list(tasks))}.values())[::-1]
 
@@ -40,6 +42,7 @@ def _section_tasks(section: Section) -> Iterable[Task]:
                     instance=loaded.instance,
                     name=loaded.name,
                     method=method.text,
+                    method_path=method.task_path,
                     seed=seed,
                     time_limit=section.time_limit,
                     memory_limit=section.memory_limit,

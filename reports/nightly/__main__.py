@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from instances.checkout import require_checkout
 from instances.committed import regenerate
 from instances.outputs import OutputError
 from instances.usage import Parser, UsageError, complain
@@ -70,6 +71,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _check()
     if options.store is None or (options.out is None) == (not options.update):
         raise UsageError("expected --check, or --store STORE with either --out DIR or --update")
+    if options.update:
+        require_checkout("--out DIR names another folder")
     now = _stored(options.store, options.suite)
     if options.out is not None:
         check_place("--out", options.out, _NIGHT, [*store_files(options.store), FOLDER / ROWS])

@@ -12,16 +12,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from formulations.spec import read_formulation
 from instances import Instance
 from instances.files import instance_document
-from kvopt.running.job import Job
-from schedules import make_schedule
+from kvopt.methods.grammar import read_formulation
 from tests.attack.child import Child, ChildError
 from tests.attack.choices import SOLVERS, draw_formulation, draw_policy
 from tests.attack.judge import judge
 from tests.attack.shapes import draw_instance
-from tests.engine_batch import one_at_a_time
+from tests.engine_batch import engine_task, one_at_a_time, read_events
 
 _ROOT = Path(__file__).resolve().parents[2]
 #: Engine runs and policy runs of an instance.
@@ -85,26 +83,14 @@ def _engine_run(
 ) -> dict[str, Any]:
     """Run a drawn formulation from an optimal schedule or from one request at a time."""
     method = draw_formulation(draws)
-    formulation, options = read_formulation(method)
-    solver = SOLVERS[formulation.kind]
+    solver = SOLVERS[read_formulation(method)[0].kind]
     known = draws.choice((optimal, list(one_at_a_time(instance).starts)))
-    job = Job(
-        instance=instance,
-        solver=solver,
-        module=formulation.module,
-        relaxation=formulation.relaxation,
-        seconds=BOUND_SECONDS if solver == "bound" else SECONDS,
-        threads=1,
-        seed=draws.randrange(1000),
-        warm_start=known,
-        upper_bound=make_schedule(instance, known, "known").tel,
-        memory_limit=2.0,
-        options=options,
-    )
+    seconds = BOUND_SECONDS if solver == "bound" else SECONDS
+    task = engine_task(instance, f"{solver}:{method}", seconds, known, draws.randrange(1000))
     began = time.monotonic()
     try:
-        events = json.loads(crew.engines[solver].ask(job.to_line(), job.seconds + LATE))
-        found = judge(instance, optimum, known, solver, method, events)
+        events = read_events(crew.engines[solver].ask(task.to_line(), seconds + LATE))
+        found = judge(instance, optimum, known, method, events)
     except ChildError as error:
         found = {"method": method, "status": "crashed", "faults": [str(error)]}
     return {"solver": solver} | found | {"seconds": round(time.monotonic() - began, 3)}

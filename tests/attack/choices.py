@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 
 from formulations.registry import Formulation, Option, formulations
-from formulations.spec import format_formulation
 from heuristics.policy import Choice, Parameter
 from heuristics.registry import policies
 from instances import Instance
+from kvopt.methods.engines import engines
+from kvopt.methods.options import format_formulation
 
 #: Solver of each kind of formulation.
-SOLVERS = {"mip": "highs", "cp": "cpsat", "bound": "bound", "search": "search"}
+SOLVERS = {each.solves: name for name, each in engines().items() if each.default}
 #: Values of options that are numbers.
 NUMBERS = {
     "compare": (0, 1, 2, 64),
@@ -21,8 +22,9 @@ NUMBERS = {
 }
 PREDICTIONS = (
     "exact",
+    # The first is refused where an output is longer, the second never.
     "interval(1,4)",
-    "interval(1,1000)",
+    "interval(1,1000000000)",
     "bins(width=3)",
     "bins(width=1)",
     "relative(x=0.5)",

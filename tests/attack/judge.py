@@ -7,8 +7,8 @@ from typing import Any
 from formulations.bounds.certificate import CertificateError, evaluate, read_certificate
 from formulations.bounds.volume import volume_bound
 from instances import Instance
-from kvopt.engines.exact import Progress, final_status, take_event
-from kvopt.running.job import Event
+from kvopt.running.events import BoundProved, Event, Failure, Relaxation
+from kvopt.running.state import RunState
 from schedules import make_schedule
 
 #: Relative error that a stated LP objective may have.
@@ -19,35 +19,34 @@ def judge(
     instance: Instance,
     optimum: int,
     known: list[int],
-    solver: str,
     method: str,
-    events: list[dict[str, Any]],
+    events: list[Event],
 ) -> dict[str, Any]:
     """Return the row of a run: what the product would say of it, and its faults in one line each.
 
     ``known`` are the starts of the schedule that the engine began from.
     """
     faults: list[str] = []
-    progress = Progress(instance)
-    progress.raise_bound(volume_bound(instance), "volumes")
-    progress.offer(make_schedule(instance, known, "known"), "known")
-    for record in events:
-        event = Event(**record)
-        data = event.data
-        if event.kind == "error":
-            faults.append(f"says {data['text']}")
-        if event.kind == "bound":
-            if data["value"] > optimum:
-                faults.append(f"bound {data['value']} ({data['source']}) above the optimum")
-            if data.get("certificate") is not None:
-                faults += _certificate_faults(instance, optimum, data)
-        if event.kind == "relaxation" and data["value"] > optimum + _FLOAT * max(optimum, 1):
-            faults.append(f"relaxation {data['value']} above the optimum")
-        take_event(progress, event, solver, method)
-    faults += [f"the checker refuses a schedule of {reason}" for reason in progress.refused]
-    assert progress.schedule is not None
-    tel, bound = progress.schedule.tel, progress.lower_bound
-    status = final_status(progress, None)
+    state = RunState(instance, method)
+    state.raise_bound(volume_bound(instance), "volumes")
+    state.offer(make_schedule(instance, known, "known"), "known")
+    for event in events:
+        if isinstance(event, Failure):
+            faults.append(f"says {event.text}")
+        if isinstance(event, BoundProved):
+            if event.value > optimum:
+                faults.append(f"bound {event.value} ({event.source}) above the optimum")
+            if event.certificate is not None:
+                faults += _certificate_faults(instance, optimum, event.certificate)
+        most = optimum + _FLOAT * max(optimum, 1)
+        if isinstance(event, Relaxation) and event.value is not None and event.value > most:
+            faults.append(f"relaxation {event.value} above the optimum")
+        state.take(event)
+    faults += [f"the checker refuses a schedule of {reason}" for reason in state.refused]
+    assert state.schedule is not None
+    tel, bound = state.schedule.tel, state.lower_bound
+    state.close()
+    status = state.standing()
     if tel < optimum:
         faults.append(f"TEL {tel} below the optimum: the oracle or the checker is wrong")
     if status == "error" or (status == "optimal" and tel != optimum):
@@ -55,15 +54,15 @@ def judge(
     row: dict[str, Any] = {"method": method, "tel": tel, "bound": bound, "status": status}
     # More than one event may tell of the same fault.
     row["faults"] = list(dict.fromkeys(f"{fault}, optimum {optimum}" for fault in faults))
-    if progress.notes:
-        row["notes"] = progress.notes
+    if state.notes:
+        row["notes"] = state.notes
     return row
 
 
-def _certificate_faults(instance: Instance, optimum: int, data: dict[str, Any]) -> list[str]:
+def _certificate_faults(instance: Instance, optimum: int, document: dict[str, Any]) -> list[str]:
     """Evaluate the certificate of a bound: it must prove what it says, and nothing false."""
     try:
-        certificate = read_certificate(data["certificate"])
+        certificate = read_certificate(document)
         proved = evaluate(instance, certificate)
     except CertificateError as error:
         return [f"its certificate is refused: {error}"]

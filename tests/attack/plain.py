@@ -16,7 +16,7 @@ from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import Setting, run_policy
 from instances import Instance
 from instances.files import parse_instance
-from kvopt.methods.policy import read_policy_call
+from kvopt.methods.grammar import read_method, with_prediction
 from schedules import check_schedule
 from tests.heuristics.contract import MAY_LOOP
 from tests.oracles.best_first import best_first_optimum
@@ -37,7 +37,8 @@ def _run(
     instance: Instance, optimum: int, method: str, prediction: str | None, seed: int
 ) -> dict[str, Any]:
     """Run one policy; its row names what is wrong of it."""
-    call = read_policy_call(method, prediction)
+    call = read_method(with_prediction(method, prediction)).call
+    assert call is not None
     advice = None
     if isinstance(call.policy, AdvisedPolicy):
         # Any numbers will do to test how the policy uses them.

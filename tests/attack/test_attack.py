@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from formulations.registry import formulations
-from formulations.spec import read_formulation
 from heuristics.registry import policies
 from instances import Instance, Request
-from kvopt.methods.policy import read_policy_call
+from kvopt.methods.grammar import read_formulation, read_method, with_prediction
 from schedules import check_schedule, make_schedule
 from tests.attack.__main__ import main, report, run
 from tests.attack.child import Child, ChildError
@@ -61,8 +60,9 @@ def test_every_method_and_switch_is_drawn() -> None:
     assert all(read_formulation(method) for method in methods)
     for last, left_out in ((3, set()), (10**12, set(RESTARTING))):
         instance = Instance("i", 9, (Request(0, 0, 1, 1), Request(1, last, 1, 1)))
-        calls = [read_policy_call(*draw_policy(draws, instance)) for _ in range(1500)]
-        assert {call.policy.name for call in calls} == set(policies()) - left_out
+        drawn = [with_prediction(*draw_policy(draws, instance)) for _ in range(1500)]
+        calls = [read_method(text).call for text in drawn]
+        assert {call and call.policy.name for call in calls} == set(policies()) - left_out
 
 
 def test_a_few_instances_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from collections import Counter
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from heuristics.registry import policies
-from kvopt.engines.exact import Progress, final_status
+from kvopt.running.state import RunState
 from tests.heuristics.contract import run
 from tests.oracles.brute_force import brute_force_optimum
 from tests.schedules.attack import an_instance, below_optimum, disagreement
@@ -60,10 +60,10 @@ def _claims(number: int) -> Counter[str]:
             # Its seconds are for large instances.
             if name == "local-search" or (schedule := run(name, instance, seed)) is None:
                 continue
-            progress = Progress(instance)
-            assert progress.offer(schedule, name), (seed, name, progress.refused)
-            progress.raise_bound(optimum, "brute force")
-            status = final_status(progress, None)
+            state = RunState(instance, name)
+            assert state.offer(schedule, name), (seed, name, state.refused)
+            state.raise_bound(optimum, "brute force")
+            status = state.standing()
             right = schedule.tel == optimum and not schedule.keeps_tokens
             assert status == ("optimal" if right else "feasible"), (seed, name, status)
             found[status] += 1

@@ -13,13 +13,10 @@ from statistics import geometric_mean, median
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from formulations.registry import formulations
-from heuristics.simulator import run_policy
 from instances import Instance
 from instances.families.am1 import generate
-from kvopt.engines.exact import warm_start_policies
-from kvopt.running.job import Event, Job
-from kvopt.running.process import run_job
+from kvopt.running.supervise import supervise
+from kvopt.running.task import Task
 
 STRONG = {"layers": "search", "cpsat-strong": "cpsat", "cpsat": "cpsat", "ilp-strong": "highs"}
 LIMIT = 120.0
@@ -30,30 +27,12 @@ def _prove(instance: Instance, name: str, solver: str) -> tuple[float, float, bo
 
     A method that does not finish counts with the limit.
     """
-    known = min(
-        (run_policy(policy, instance) for policy in warm_start_policies()), key=lambda s: s.tel
-    )
-    events: list[Event] = []
-    job = Job(
-        instance=instance,
-        solver=solver,
-        module=formulations()[name].module,
-        relaxation=False,
-        seconds=LIMIT,
-        threads=1,
-        seed=0,
-        warm_start=list(known.starts),
-        upper_bound=known.tel,
-    )
+    task = Task(instance, instance.name, f"{solver}:{name}", time_limit=LIMIT)
     started = time.perf_counter()
-    run_job(job, events.append)
+    run = supervise(task, LIMIT)
     wall = time.perf_counter() - started
-    ready = next(event.seconds for event in events if event.kind == "ready")
-    bounds = [event.data["value"] for event in events if event.kind == "bound"]
-    offsets = sum(request.output - int(request.arrival) for request in instance.requests)
-    tels = [sum(event.data["starts"]) + offsets for event in events if event.kind == "schedule"]
-    proved = max(bounds, default=0) >= min([known.tel, *tels])
-    return (events[-1].seconds - ready if proved else LIMIT), wall, proved
+    proved = run.state.closed
+    return (run.seconds if proved else LIMIT), wall, proved
 
 
 @cache

@@ -28,7 +28,7 @@ import reports.build
 from formulations.bounds.certificate import certificate_document
 from instances import Instance, read_instance
 from instances.files import instance_document
-from instances.library import FOLDER
+from instances.named import FOLDER
 from instances.usage import complain
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.entry import ENTRIES

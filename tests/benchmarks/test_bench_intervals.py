@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from heuristics.predictions import PREDICTIONS, predict
-from heuristics.registry import policies
 from heuristics.simulator import Setting, policy_generator, run_policy
-from heuristics.spec import read_values, split_spec
 from instances import Instance, Request
 from instances.families.chat import generate
 from instances.families.draws import Draws
+from kvopt.methods.grammar import read_method
 from schedules import Schedule, check_schedule
 from tests.oracles.literal_intervals import literal_a_min
 
@@ -24,10 +23,9 @@ CALLS = ("a-min", "a-min(ties=fresh)", "a-ell", "a-switch", "a-max")
 
 
 def _run(call: str, instance: Instance, model: str = "interval") -> Schedule:
-    name, inside = split_spec(call)
-    policy = policies()[name]
-    values = read_values(name, inside, policy.parameters)
-    return run_policy(policy, instance, Setting(values, PREDICTIONS[model]))
+    read = read_method(call).call
+    assert read is not None
+    return run_policy(read.policy, instance, Setting(read.values, PREDICTIONS[model]))
 
 
 @pytest.mark.parametrize("model", ["interval", "bins", "relative"])

@@ -14,9 +14,9 @@ import pytest
 from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import Setting, run_policy
-from heuristics.spec import read_values, split_spec
 from instances import Instance, Request
 from instances.families.chat import generate
+from kvopt.methods.grammar import read_method
 from schedules import check_schedule
 
 CALLS = (
@@ -50,9 +50,9 @@ def _chat(n: int, arrivals: str) -> Instance:
 def test_serving(call: str, arrivals: str, benchmark: Any) -> None:
     """Time of a run at n = 10^4, its TEL over that of svf, and its cancelled runs."""
     instance = _chat(10_000 if benchmark.enabled else 300, arrivals)
-    name, text = split_spec(call)
-    policy = policies()[name]
-    setting = Setting(values=read_values(name, text, policy.parameters))
+    read = read_method(call).call
+    assert read is not None
+    policy, setting = read.policy, Setting(values=read.values)
     try:
         schedule = benchmark.pedantic(
             run_policy, (policy, instance, setting), rounds=5, warmup_rounds=1

@@ -16,7 +16,7 @@ from formulations.separation import overflows, separation
 from formulations.windows import start_windows
 from heuristics.simulator import run_policy
 from instances import Instance, Request
-from kvopt.engines.exact import warm_start_policies
+from kvopt.engines.start import warm_start_policies
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances

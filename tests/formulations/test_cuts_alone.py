@@ -22,12 +22,13 @@ from formulations.cp import _windows as plain
 from formulations.differences import forbidden_differences
 from formulations.fixing import fixed_windows
 from formulations.groups import window_groups
-from formulations.registry import formulations
+from formulations.registry import RELAXED, formulations
 from formulations.search.layers import Options, Pass, search
 from formulations.separation import separation
-from formulations.spec import format_formulation, read_formulation
 from formulations.windows import start_windows
 from instances import Instance, Request, read_instance
+from kvopt.methods.grammar import read_formulation
+from kvopt.methods.options import format_formulation
 from tests.cp_accepts import accepted
 from tests.oracles.all_optima import all_optima
 from tests.oracles.crowds import crowd
@@ -257,7 +258,8 @@ def _alone(kind: str) -> Iterator[str]:
     for each in formulations().values():
         if each.kind != kind or each.relaxation:
             continue
-        switches = [o.name for o in each.options if isinstance(o.default, bool)]
+        own = [option for option in each.options if option != RELAXED]
+        switches = [o.name for o in own if isinstance(o.default, bool)]
         yield each.name
         if switches:
             yield format_formulation(each, dict.fromkeys(switches, False))

@@ -26,7 +26,7 @@ from heuristics.policy import (
 )
 from heuristics.predictions import PREDICTIONS, predict
 from heuristics.registry import policies
-from heuristics.simulator import run_policy
+from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from schedules import Schedule
 from tests.heuristics.contract import begins_before, run
@@ -36,9 +36,8 @@ BLIND = sorted(name for name, policy in policies().items() if not policy.clairvo
 
 VALUES: dict[str, st.SearchStrategy[Values]] = {
     "exact": st.just({}),
-    "interval": st.integers(1, 30).flatmap(
-        lambda low: st.fixed_dictionaries({"low": st.just(low), "high": st.integers(low, 1000)})
-    ),
+    # Holds every output of the instances that are drawn, which are at most 24.
+    "interval": st.fixed_dictionaries({"low": st.just(1), "high": st.integers(24, 1000)}),
     "bins": st.fixed_dictionaries({"width": st.integers(1, 40)}),
     "relative": st.fixed_dictionaries({"x": st.floats(0, 1)}),
     "noise": st.fixed_dictionaries({"sigma": st.floats(0, 5)}),
@@ -119,10 +118,30 @@ def test_upper_ends_are_clipped_at_the_memory() -> None:
     assert ends(instance, "interval") == [(1, 40), (1, 5)]
 
 
-def test_interval_is_widened_by_what_lies_outside() -> None:
-    """An output outside of the common interval moves the end that it passes, for itself only."""
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (5, 40, r"found \[5, 40\] for request id 0, which makes 2 tokens$"),
+        (1, 20, r"found \[1, 20\] for request id 2, which makes 40 tokens$"),
+        (5, 20, r"found \[5, 20\] for request id 0, which makes 2 tokens \(and 1 more requests\)$"),
+    ],
+)
+def test_an_interval_that_does_not_hold_an_output_is_refused(
+    low: int, high: int, told: str
+) -> None:
+    """It is not moved to the output, which would reveal it; the first such request is named."""
     instance = outputs_only(100, 2, 10, 40)
-    assert ends(instance, "interval", low=5, high=20) == [(2, 20), (5, 20), (5, 40)]
+    with pytest.raises(NotApplicableError, match=told):
+        ends(instance, "interval", low=low, high=high)
+    assert ends(instance, "interval", low=2, high=40) == [(2, 40)] * 3
+
+
+@pytest.mark.parametrize("name", BLIND)
+def test_no_policy_is_told_a_wrong_interval(name: str) -> None:
+    """Every policy that is not clairvoyant is refused alike, before it decides anything."""
+    setting = Setting(prediction=PREDICTIONS["interval"], prediction_values={"low": 1, "high": 3})
+    with pytest.raises(NotApplicableError, match="request id 1, which makes 4 tokens"):
+        run_policy(policies()[name], outputs_only(9, 3, 4), setting)
 
 
 def test_contradicting_ends_are_refused() -> None:

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from heuristics.clock import UNIT, AffineClock
 from heuristics.policies.sglang_ratio import ReservationRatio
 from heuristics.policy import NotApplicableError
-from heuristics.predictions import PREDICTIONS
+from heuristics.predictions import Prediction
 from heuristics.queues import ArrivalQueue, KeyedQueue, exact
 from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import Setting, run_on_clock, run_policy
-from heuristics.spec import SpecError, read_values, split_spec
 from instances import Instance, Request
+from kvopt.methods.grammar import MethodError, read_method
 from schedules import Schedule, check_schedule
 from tests.oracles.draws import instances
 from tests.oracles.literal_serving import (
@@ -66,17 +66,15 @@ def make(memory: int, *requests: tuple[int, int, int]) -> Instance:
 
 
 def run(call: str, instance: Instance, seed: int = 0, high: int = 0) -> Schedule:
-    """Run a policy given as on the command line; ``high`` above 0 predicts up to that many."""
-    name, text = split_spec(call)
-    policy = policies()[name]
-    prediction = PREDICTIONS["interval"] if high else None
+    """Run a policy given as on the command line; ``high`` predicts up to max(output, high)."""
+    read = read_method(call).call
+    assert read is not None
     setting = Setting(
-        values=read_values(name, text, policy.parameters),
-        prediction=prediction,
-        prediction_values={"low": 1, "high": high},
+        values=read.values,
+        prediction=Prediction("upper", "", lambda o, _, __: (o, np.maximum(o, high))),
         seed=seed,
     )
-    return run_policy(policy, instance, setting, method=name)
+    return run_policy(read.policy, instance, setting, method=read.policy.name)
 
 
 def spell(name: str, values: dict[str, Any]) -> str:
@@ -196,7 +194,7 @@ def test_keyed_queue_breaks_ties_by_entry() -> None:
 )
 def test_parameters_out_of_range(call: str) -> None:
     """What would make no sense is refused before a run."""
-    with pytest.raises(SpecError, match="expected"):
+    with pytest.raises(MethodError, match="expected"):
         run(call, make(3, (0, 1, 1)))
 
 

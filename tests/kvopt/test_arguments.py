@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+import instances.generate
+import kvopt.best_known.prove
 import kvopt.commands.evaluate
 import kvopt.commands.solve
-from kvopt.ranges import read_count, read_gigabytes, read_integer, read_seconds, read_seed
+import reports.build
+from instances.usage import read_integer
+from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
 from tests.kvopt.sweep_tools import write_small
 
 Main = Callable[[list[str]], int]
+
+
+#: Every command that takes numbers, with those that its help names.
+NUMBERS = {
+    kvopt.commands.solve.main: ["memory-limit", "seed", "threads", "time-limit"],
+    kvopt.commands.evaluate.main: ["jobs", "memory-limit", "seeds", "threads", "time-limit"],
+    kvopt.best_known.prove.main: ["time-limit"],
+    instances.generate.main: ["seed"],
+    reports.build.main: ["pages", "pictures"],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +61,30 @@ def test_other_times_are_refused(
     assert told.count("\n") == 1
 
 
+@pytest.mark.parametrize("main", NUMBERS)
+def test_every_number_is_known(main: Main, capfd: pytest.CaptureFixture[str]) -> None:
+    """What the help shows with the letter of a number is in the table of the next test."""
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = re.findall(r"--([a-z-]+) (?:S|GB|N|K)\b", capfd.readouterr().out)
+    assert sorted(set(shown)) == NUMBERS[main]
+
+
+@pytest.mark.parametrize("text", ["abc", "", "-1", "nan", "1e400", "0x10", "½"])
+@pytest.mark.parametrize(
+    ("main", "name"), [(main, name) for main, names in NUMBERS.items() for name in names]
+)
+def test_every_number_is_refused_in_plain_words(
+    main: Main, name: str, text: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One line: what was expected, with its range, and what was found; no name of the code."""
+    assert main([f"--{name}={text}"]) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    _, told = line.split(f": argument --{name}: ")
+    expected = r"expected (a number above 0, at most \d+|an integer from [01] to \d+), found "
+    assert re.fullmatch(expected + re.escape(repr(text)), told)
+
+
 def test_memory_has_its_own_end() -> None:
     """A petabyte is the most that can be asked for."""
     assert read_gigabytes("1e6") == 1e6
@@ -56,7 +95,9 @@ def test_memory_has_its_own_end() -> None:
 @pytest.mark.parametrize("text", ["", "x", "-1", "1.0", "1_0", " 1", "²", "1025", "0", "9" * 5000])
 def test_counts_are_plain_integers(text: str) -> None:
     """No sign, blank, underscore or other alphabet, and nothing beyond the range."""
-    with pytest.raises(argparse.ArgumentTypeError, match="expected 1 to 1024, found"):
+    with pytest.raises(
+        argparse.ArgumentTypeError, match="expected an integer from 1 to 1024, found"
+    ):
         read_count(text)
 
 

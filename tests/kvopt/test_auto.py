@@ -2,48 +2,41 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from formulations.bounds.volume import volume_bound
-from formulations.registry import formulations
 from formulations.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, read_instance
 from instances.families import am1, am2, chat
-from kvopt.engines.auto import chosen_formulations, solve_auto
-from kvopt.engines.exact import Progress, final_status, warm_start_policies
+from kvopt.engines.auto import chosen_methods
+from kvopt.engines.start import warm_start_policies
+from kvopt.methods.grammar import read_method
+from kvopt.running.execute import execute
+from kvopt.running.task import Finished, Task
 from schedules import check_schedule
+from schedules.files import parse_schedule
 from tests.kvopt.conftest import ROOT, Command
 from tests.oracles.brute_force import brute_force_optimum
 
 TINY = sorted((ROOT / "instances" / "tiny").glob("*.json"))
 
 
-def _solve(instance: Instance, seconds: float) -> Progress:
-    progress, outcome = solve_auto(
-        instance,
-        deadline=time.monotonic() + seconds,
-        threads=2,
-        seed=0,
-        memory_limit=None,
-        on_progress=lambda _progress, _improved: None,
-    )
-    assert not progress.refused
-    assert final_status(progress, outcome) != "error"
-    return progress
+def _solve(instance: Instance, seconds: float) -> Finished:
+    finished = execute(Task(instance, instance.name, "auto", time_limit=seconds, threads=2))
+    assert finished.record.status in ("optimal", "feasible"), finished.record.detail
+    return finished
 
 
 @pytest.mark.parametrize("path", TINY[::8], ids=lambda path: path.stem)
 def test_tiny_instances_are_closed(path: Path) -> None:
     """Bound and schedule meet at the brute-force optimum."""
     instance = read_instance(path)
-    progress = _solve(instance, 60)
-    assert progress.schedule is not None
-    assert progress.lower_bound == progress.schedule.tel == brute_force_optimum(instance)
+    record = _solve(instance, 60).record
+    assert record.lower_bound == record.tel == brute_force_optimum(instance)
 
 
 @pytest.mark.parametrize(
@@ -51,30 +44,32 @@ def test_tiny_instances_are_closed(path: Path) -> None:
 )
 def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
     """In 8 s: a checked schedule no worse than svf's, a bound no worse than the volume bound."""
-    started = time.monotonic()
-    progress = _solve(instance, 8)
-    assert time.monotonic() - started < 8 * 1.1 + 2
-    assert progress.schedule is not None
-    assert check_schedule(instance, progress.schedule).valid
-    assert progress.schedule.tel <= run_policy(policies()["svf"], instance).tel
-    assert volume_bound(instance) <= progress.lower_bound <= progress.schedule.tel
+    finished = _solve(instance, 8)
+    record = finished.record
+    assert record.seconds < 8 * 1.1 + 2
+    assert finished.schedule is not None
+    assert check_schedule(instance, parse_schedule(finished.schedule)).valid
+    assert record.tel is not None
+    assert record.lower_bound is not None
+    assert record.tel <= run_policy(policies()["svf"], instance).tel
+    assert volume_bound(instance) <= record.lower_bound <= record.tel
 
 
 @pytest.mark.parametrize(
     ("instance", "names"),
     [
-        (am2.generate(seed=3, n=12), ["layers"]),
-        (am1.generate(seed=0), ["lp-cliques", "bound-patterns"]),
+        (am2.generate(seed=3, n=12), ["search:layers"]),
+        (am1.generate(seed=0), ["highs:lp-cliques", "bound:bound-patterns"]),
         # Patterns of 40 requests in 16,492 tokens are too many to search.
-        (Instance("few", 16_492, chat.generate(n=40).requests), ["lp-cliques"]),
-        (chat.generate(n=2000), ["bound-dual"]),
+        (Instance("few", 16_492, chat.generate(n=40).requests), ["highs:lp-cliques"]),
+        (chat.generate(n=2000), ["bound:bound-dual"]),
     ],
     ids=["small", "medium", "large memory", "large"],
 )
 def test_what_runs_beside_the_local_search(instance: Instance, names: list[str]) -> None:
     """By size: exact search; groups, then patterns where these are few; prices on a grid."""
-    assert chosen_formulations(instance, start_windows(instance)) == names
-    assert all(name in formulations() for name in names)
+    assert chosen_methods(instance, start_windows(instance)) == names
+    assert all(read_method(name).text == name for name in names)
 
 
 def test_warm_starts_begin_with_the_best_and_end_with_the_slow() -> None:
@@ -97,4 +92,4 @@ def test_it_takes_no_formulation(small: Path, solve: Command) -> None:
     """auto chooses its formulations itself; naming one alone names its solver."""
     assert solve(small, "--solver", "auto", "--formulation", "ilp").returncode == 2
     result = solve(small, "--formulation", "cpsat")
-    assert "cpsat cpsat" in result.stdout
+    assert any(line.split() == ["method", "cpsat:cpsat"] for line in result.stdout.splitlines())

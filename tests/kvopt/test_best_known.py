@@ -15,7 +15,7 @@ from formulations.bounds.certificate import certificate_document, read_certifica
 from formulations.bounds.volume import volume_bound
 from instances import Instance, Request
 from instances.files import instance_document
-from instances.library import FOLDER
+from instances.named import FOLDER
 from kvopt.best_known import __main__ as command
 from kvopt.best_known import known_values, prove, read_registry
 from kvopt.best_known.entry import ENTRIES, Value

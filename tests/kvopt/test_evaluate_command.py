@@ -9,9 +9,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import kvopt.commands.evaluate as evaluate_module
 import kvopt.methods.fingerprint
+from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
 from kvopt.store.export import read_rows
+from kvopt.store.store import FAILED
+from kvopt.sweeps.contradictions import Showing
+from kvopt.sweeps.failures import Failure
 from tests.kvopt.sweep_tools import ROOT, Evaluate, write_small
 
 BAD = Path(__file__).parent / "bad_methods"
@@ -118,7 +123,7 @@ def test_another_version_is_run_again(
     monkeypatch.setattr(
         "kvopt.sweeps.plan.versions", lambda method: real(method) | {"numpy": "0.0.1"}
     )
-    assert evaluate(small, "--methods", "svf") == 0
+    assert evaluate(small, "--methods", "svf") == 1
     rows = read_rows(store)
     assert sorted(rows["status"]) == ["error", "feasible"]
     assert "the sweep began with 0.0.1" in rows["detail"].max()
@@ -136,7 +141,7 @@ def test_sources_edited_during_the_sweep_are_not_passed_off(
         return digest
 
     monkeypatch.setattr("kvopt.sweeps.plan.fingerprint", edit_later)
-    assert evaluate(small, "--methods", f"file:{own}") == 0
+    assert evaluate(small, "--methods", f"file:{own}") == 1
     (row,) = read_rows(store).to_dict("records")
     assert row["status"] == "error"
     assert "edited" in row["detail"]
@@ -150,6 +155,83 @@ def test_seeds_are_for_methods_that_draw(evaluate: Run, small: Path, store: Path
         "svf": [0],
         "a-min with noise": [0, 1, 2],
     }
+
+
+def _failing(folder: Path, name: str, condition: str) -> Path:
+    """Write a method that fails where a condition on the instance holds."""
+    path = folder / name
+    path.write_text(
+        OWN.replace("    starts, now", f"    assert not ({condition}), 'too bad'\n    starts, now")
+    )
+    return path
+
+
+def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
+    evaluate: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One line a method: on how many of its runs, the statuses, the first run and its reason."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    write_small(folder, 3)
+    always = _failing(tmp_path, "always.py", "True")
+    once = _failing(tmp_path, "once.py", "instance.memory == 6")
+    assert evaluate(folder, "--methods", f"svf,file:{once}", "--quiet") == 0
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(
+        f"evaluate.py: file:{once} failed on 1 of 3 runs (1 error), first on small_1, seed 0: "
+    )
+    assert line.endswith("too bad")
+    # What is stored counts as what is run now.
+    for _ in range(2):
+        assert evaluate(folder, "--methods", f"svf,file:{once},file:{always}", "--quiet") == 1
+        first, second = capfd.readouterr().err.splitlines()
+        assert first == line
+        assert second.startswith(
+            f"evaluate.py: file:{always} failed on all runs (3 error), first on small_0, seed 0: "
+        )
+
+
+def test_an_instance_that_cannot_be_run_is_no_failure_of_a_method(
+    evaluate: Run, small: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is named once; the code is 2 where there is no other, as for any bad input."""
+    torn = tmp_path / "torn.json"
+    torn.write_text("{")
+    never = tmp_path / "never.json"
+    never.write_text(small.read_text().replace('"output": 3', '"output": 3000'))
+    seconds = tmp_path / "seconds.json"
+    requests = (Request(0, 0.5, 1, 1),)
+    write_instance(Instance("late", 5, requests, time_unit="second"), seconds)
+    assert evaluate(small, torn, seconds, never, "--methods", "svf,mc-sf", "--quiet") == 0
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.partition(": expected")[0] for line in lines] == [
+        f"evaluate.py: {torn}",
+        "evaluate.py: late",
+    ]
+    assert all(line.endswith("; no method ran on it") for line in lines)
+    assert evaluate(torn, "--methods", "svf", "--quiet") == 2
+    assert evaluate(never, "--methods", "svf", "--quiet") == 0
+
+
+def test_what_a_failing_method_has_printed() -> None:
+    """The last line of its output stands in its line, unless the reason says the same."""
+    run = Showing("k", "i", "h", "file:own.py", 0, "error", "own.py:3: boom", None, None)
+    failure = Failure("file:own.py", 1, [run])
+    line = "file:own.py failed on all runs (1 error), first on i, seed 0: own.py:3: boom"
+    assert failure.line() == line
+    assert failure.line("a\nb  c\n") == f"{line}; its output ends: b c"
+    assert failure.line("Traceback ...\nboom\n") == line
+
+
+def test_the_exit_codes_are_told(evaluate: Run, capfd: pytest.CaptureFixture[str]) -> None:
+    """``--help`` names every code that the command ends with."""
+    with pytest.raises(SystemExit):
+        evaluate("--help")
+    told = capfd.readouterr().out
+    codes = [value for name, value in vars(evaluate_module).items() if name.startswith("EXIT_")]
+    assert len(codes) == 7
+    assert all(f"\n  {code:<4} " in told for code in codes)
+    assert all(status in told for status in FAILED)
 
 
 def test_a_suite_with_a_method_of_ones_own(
@@ -214,7 +296,10 @@ def test_names_are_only_names(
         "rows.parquet",
         "runs.sqlite",
     }
-    assert capfd.readouterr().err == ""
+    lines = capfd.readouterr().err.splitlines()
+    # The torn file, by each of the two commands.
+    assert len(lines) == 2
+    assert all(line.startswith(f"evaluate.py: {torn}: expected JSON") for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +313,7 @@ def test_names_are_only_names(
         (["smoke", "--methods", "alpha-beta(gamma=1)"], "alpha-beta takes"),
         (["smoke", "--methods", "file:nowhere.py"], "expected a Python file"),
         (["smoke", "--methods", ","], "expected a method"),
-        (["smoke", "--seeds", "0"], "expected 1 to 1024"),
+        (["smoke", "--seeds", "0"], "expected an integer from 1 to 1024"),
         (["smoke", "--time-limit", "nan"], "expected a number above 0"),
         (["smoke", "--time-limit", "-1"], "expected a number above 0"),
         (["smoke", "--export", "rows.xls"], ".csv or .parquet"),

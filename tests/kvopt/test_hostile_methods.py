@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from instances import Instance, Request, write_instance
-from kvopt.running.event_data import read_event
+from kvopt.running.events import read_event
 from kvopt.running.pipe import LinePipe
 from kvopt.store.export import read_rows
 from tests.kvopt.sweep_tools import Evaluate
@@ -64,7 +64,7 @@ def test_a_hidden_process_counts_as_memory(tmp_path: Path) -> None:
     """What it holds is held by the run."""
     hidden = _HIDE.format(what="block = bytearray(b'x' * 400_000_000)")
     command = _sweep(tmp_path, hidden + "time.sleep(60)", "--memory-limit", 0.3)
-    assert command.run().returncode == 0
+    assert command.run().returncode == 1
     row = _row(tmp_path)
     assert (row["status"], row["peak_memory"] > 3e8) == ("memory_limit", True)
     assert command.alive() == []
@@ -115,9 +115,9 @@ def test_nonsense_on_the_pipe_loses_nothing(tmp_path: Path) -> None:
     """A schedule that was sent before stands, and nobody else is blamed."""
     lines = [
         rb"\xff\xfe\x00",
-        b'{"kind": "done", "seconds": 0, "data": {}}',
+        b'{"kind": "done", "seconds": 0}',
         b"[" * 100_000,
-        b'{"kind": "bound", "seconds": 0, "data": {"value": ' + b"9" * 5_000 + b', "source": ""}}',
+        b'{"kind": "bound", "seconds": 0, "value": ' + b"9" * 5_000 + b', "source": ""}',
     ]
     noise = b"\n".join(lines) + b"\n"
     (tmp_path / "noise").write_bytes(noise)
@@ -138,14 +138,14 @@ def test_nonsense_on_the_pipe_loses_nothing(tmp_path: Path) -> None:
         b"[" * 100_000,
         b"[]",
         b'{"kind": "bound"}',
-        b'{"kind": [], "seconds": 0, "data": {}}',
-        b'{"kind": "bound", "seconds": 0, "data": {"value": 1.5, "source": "x"}}',
-        b'{"kind": "bound", "seconds": NaN, "data": {"value": 1, "source": "x"}}',
-        b'{"kind": "relaxation", "seconds": 0, "data": {"value": Infinity}}',
-        b'{"kind": "schedule", "seconds": 0, "data": {"starts": [true]}}',
-        b'{"kind": "schedule", "seconds": 0, "data": {"starts": [0], "attempts": [[[1]]]}}',
-        b'{"kind": "error", "seconds": 0, "data": {"text": "x", "outcome": "sunny"}}',
-        b'{"kind": "unheard of", "seconds": 0, "data": {}}',
+        b'{"kind": [], "seconds": 0}',
+        b'{"kind": "bound", "seconds": 0, "value": 1.5, "source": "x"}',
+        b'{"kind": "bound", "seconds": NaN, "value": 1, "source": "x"}',
+        b'{"kind": "relaxation", "seconds": 0, "value": Infinity}',
+        b'{"kind": "schedule", "seconds": 0, "starts": [true]}',
+        b'{"kind": "schedule", "seconds": 0, "starts": [0], "attempts": [[[1]]]}',
+        b'{"kind": "error", "seconds": 0, "text": "x", "status": "sunny"}',
+        b'{"kind": "unheard of", "seconds": 0}',
     ],
 )
 def test_what_is_no_event(line: bytes) -> None:
@@ -172,8 +172,10 @@ def _pipe(data: bytes, longest: int) -> LinePipe:
 
 def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:
     """An end without a result is no optimum, whatever the process calls it."""
-    command = _sweep(tmp_path, "report._report('error', text='x', outcome='optimal')")
-    assert command.run().returncode == 0
+    line = b'{"kind": "error", "text": "x", "status": "optimal"}\n'
+    write = _WRITE.format(what=f"os.write(fd, {line!r})")
+    command = _sweep(tmp_path, f"{write}return None")
+    assert command.run().returncode == 1
     row = _row(tmp_path)
     assert row["status"] == "no_solution"
     assert "no events" in row["detail"]
@@ -181,9 +183,9 @@ def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:
 
 def test_a_method_does_not_set_its_clock(tmp_path: Path) -> None:
     """The clock starts once; saying ``ready`` again and again gives no more time."""
-    body = "for _ in range(150):\n    time.sleep(0.2)\n    report._report('ready')\nreturn [0, 3]"
+    body = "for _ in range(150):\n    time.sleep(0.2)\n    report._report.ready()\nreturn [0, 3]"
     command = _sweep(tmp_path, body, "--time-limit", 1)
-    assert command.run().returncode == 0
+    assert command.run().returncode == 1
     row = _row(tmp_path)
     assert (row["status"], row["ending"]) == ("time_limit", "time_limit")
     assert row["seconds"] <= 1.1 * 1 + 2 + 1.5
@@ -192,7 +194,7 @@ def test_a_method_does_not_set_its_clock(tmp_path: Path) -> None:
 def test_a_method_that_closes_its_pipe(tmp_path: Path) -> None:
     """Nothing more can come of it, so nobody waits for it."""
     command = _sweep(tmp_path, "os.closerange(0, 1000)\ntime.sleep(300)", "--time-limit", 1.5)
-    assert command.run().returncode == 0
+    assert command.run().returncode == 1
     row = _row(tmp_path)
     assert row["status"] == "crashed"
     assert row["total_seconds"] < 1.1 * 1.5 + 2 + 3  # its start, and a loaded machine

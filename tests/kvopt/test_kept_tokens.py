@@ -13,13 +13,12 @@ from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request, write_instance
 from kvopt.commands.policies_table import policies_table
-from kvopt.engines.exact import Progress, final_status
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
+from kvopt.running.events import Refusal, Report
 from kvopt.running.execute import execute
-from kvopt.running.job import Event
+from kvopt.running.state import RunState
 from kvopt.running.task import Finished, Task
-from kvopt.running.verdict import Account
 from kvopt.store import Store
 from kvopt.sweeps.contradictions import alarms, showings
 from reports.build import find_contradictions
@@ -69,41 +68,41 @@ def test_a_schedule_of_the_problem_is_always_the_better_one() -> None:
     assert not better(KEPT, KEPT)
 
 
-def test_progress_takes_no_bound_from_it() -> None:
+def test_a_state_takes_no_bound_from_it() -> None:
     """No gap, not closed, no upper bound, no error where a bound is above it; PLAIN replaces it."""
-    progress = Progress(INSTANCE)
-    assert progress.offer(KEPT, "vllm-v1")
-    progress.raise_bound(14, "volumes")
-    assert (progress.gap, progress.closed, progress.upper_bound) == (None, False, None)
-    progress.raise_bound(18, "prices")
-    assert final_status(progress, None) == "feasible"
-    assert progress.offer(PLAIN, "svf")
-    assert (progress.upper_bound, progress.gap) == (18, 0.0)
-    assert final_status(progress, None) == "optimal"
-    assert not progress.offer(KEPT, "vllm-v1")
+    state = RunState(INSTANCE, "own")
+    assert state.offer(KEPT, "vllm-v1")
+    state.raise_bound(14, "volumes")
+    assert (state.gap, state.closed, state.upper_bound) == (None, False, None)
+    state.raise_bound(18, "prices")
+    assert state.standing() == "feasible"
+    assert state.offer(PLAIN, "svf")
+    assert (state.upper_bound, state.gap) == (18, 0.0)
+    assert state.standing() == "optimal"
+    assert not state.offer(KEPT, "vllm-v1")
 
 
-def _events(*schedules: Schedule, bound: int) -> Account:
-    account = Account(INSTANCE, "file:own.py")
-    for schedule in schedules:
-        parts = {"starts": schedule.starts, "attempts": schedule.attempts, "kept": schedule.kept}
-        account.take(Event("schedule", 0.5, parts | {"found_by": "own method"}))
-    account.take(Event("bound", 0.5, {"value": bound, "source": "volumes"}))
-    account.close()
-    return account
+def _events(*schedules: Schedule, bound: int) -> RunState:
+    state = RunState(INSTANCE, "file:own.py")
+    report = Report(lambda event: state.take(event.model_copy(update={"seconds": 0.5})))
+    for each in schedules:
+        report.schedule(each.starts, "own method", each.attempts, each.kept)
+    report.bound(bound, "volumes")
+    state.close()
+    return state
 
 
 @pytest.mark.parametrize("bound", [13, 14, 15, 18])
 def test_a_run_takes_no_bound_from_it(bound: int) -> None:
     """Feasible whatever the bound; neither an incumbent nor in the way of one."""
     account = _events(KEPT, bound=bound)
-    assert (account.status("finished"), account.contradictions) == ("feasible", [])
+    assert (account.status(), account.contradictions) == ("feasible", [])
     assert (account.incumbents, account.lower_bound) == ([], bound)
     assert account.detail() == [KEEPS_TOKENS_NOTE]
     both = _events(KEPT, PLAIN, KEPT, bound=bound)
     assert both.schedule is not None
     assert (both.schedule.tel, both.incumbents) == (18, [(0.5, 18)])
-    assert both.status("finished") == ("optimal" if bound == 18 else "feasible")
+    assert both.status() == ("optimal" if bound == 18 else "feasible")
     assert both.detail() == []
 
 
@@ -153,8 +152,8 @@ def test_a_note_at_the_end_of_many_refusals_is_not_cut_off() -> None:
     """The row's TEL counts whatever became of the run, so its detail begins with what it means."""
     account = _events(KEPT, bound=14)
     for number in range(30):
-        account.take(Event("refused", 0.6, {"text": f"{number} " + "x" * 200}))
-    assert account.status("finished") == "refused"
+        account.take(Refusal(text=f"{number} " + "x" * 200))
+    assert account.status() == "refused"
     assert account.detail()[0] == KEEPS_TOKENS_NOTE
 
 

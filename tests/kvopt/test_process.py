@@ -10,47 +10,36 @@ import pytest
 import kvopt.running.keeper
 import kvopt.running.kernel
 import kvopt.running.process
-from formulations.registry import formulations
 from instances import Instance, Request
-from kvopt.engines.exact import Progress, final_status
-from kvopt.running.job import Event, Job
-from kvopt.running.process import run_job
+from kvopt.running.events import BoundProved, Event
+from kvopt.running.state import RunState
+from kvopt.running.supervise import Supervised, supervise
+from kvopt.running.task import Task
 from schedules import make_schedule
 
 INSTANCE = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
 
 
-def _job(seconds: float = 20.0, memory_limit: float | None = None, module: str = "") -> Job:
-    return Job(
-        instance=INSTANCE,
-        solver="highs",
-        module=module or formulations()["ilp"].module,
-        relaxation=False,
-        seconds=seconds,
-        threads=1,
-        seed=0,
-        warm_start=[0, 3],
-        upper_bound=6,
-        memory_limit=memory_limit,
-    )
+def _run(memory_limit: float | None = None, limit: float = 30.0) -> Supervised:
+    task = Task(INSTANCE, "pair", "highs:ilp", time_limit=20.0, memory_limit=memory_limit)
+    return supervise(task, limit)
 
 
-def test_a_job_survives_the_trip() -> None:
-    """What the parent writes is what the engine's process reads."""
-    job = _job()
-    assert Job.from_line(job.to_line()) == job
+def test_a_task_survives_the_trip() -> None:
+    """What the parent writes is what the process of the run reads."""
+    task = Task(INSTANCE, "pair", "highs:ilp", deadline=7.5, warm_start=[0, 3], model_file="x.lp")
+    assert Task.from_line(task.to_line()) == task
 
 
-def test_events_arrive_in_order() -> None:
-    """A run is ready, built, and done; its bound meets the optimum 2 + 4."""
-    events: list[Event] = []
-    outcome = run_job(_job(), events.append)
-    kinds = [event.kind for event in events]
-    assert outcome.ending == "finished"
-    assert kinds[0] == "ready"
-    assert kinds[-1] == "done"
-    assert max(event.data["value"] for event in events if event.kind == "bound") == 6
-    assert outcome.peak_memory > 0
+def test_one_process_below_its_keeper() -> None:
+    """A run of HiGHS is ready, has a model, and is done; its bound meets the optimum 2 + 4."""
+    run = _run()
+    state = run.state
+    assert run.outcome.ending == "finished"
+    assert (state.done, state.solver[:5], state.lower_bound) == (True, "HiGHS", 6)
+    assert state.model["columns"] > 0
+    assert 0 < run.start_seconds < 100
+    assert run.outcome.peak_memory > 0
 
 
 @pytest.fixture
@@ -62,7 +51,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (package / "__init__.py").touch()
     for beside in (kvopt.running.keeper, kvopt.running.kernel):
         shutil.copy(beside.__file__, package)
-    monkeypatch.setattr(kvopt.running.process, "_ROOT", tmp_path)
+    monkeypatch.setattr(kvopt.running.process, "python_path", lambda: str(tmp_path))
     return package / "worker.py"
 
 
@@ -70,61 +59,88 @@ def test_a_hang_is_killed_at_the_limit(worker: Path) -> None:
     """A process that ignores its limit is killed; what it sent before is not lost."""
     worker.write_text(
         "import json, time\n"
-        "data = {'value': 3, 'source': 'x'}\n"
-        "print(json.dumps({'kind': 'bound', 'seconds': 0, 'data': data}), flush=True)\n"
+        "for event in ({'kind': 'ready'}, {'kind': 'bound', 'value': 3, 'source': 'x'}):\n"
+        "    print(json.dumps(event), flush=True)\n"
         "time.sleep(100)\n"
     )
-    events: list[Event] = []
-    outcome = run_job(_job(seconds=0.5), events.append, grace=0.2)
-    assert outcome.ending == "time_limit"
-    assert [event.data["value"] for event in events] == [3]
-    assert outcome.seconds < 10
+    run = _run(limit=0.5)
+    assert run.outcome.ending == "time_limit"
+    assert run.state.lower_bound == 3
+    assert run.outcome.seconds < 10
 
 
 def test_a_segfault_is_named(worker: Path) -> None:
     """A crash names its signal."""
     worker.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
-    outcome = run_job(_job(), lambda _: None)
+    outcome = _run().outcome
     assert (outcome.ending, outcome.detail) == ("crashed", "SIGSEGV")
 
 
 def test_eating_memory_is_stopped(worker: Path) -> None:
     """Resident memory above the limit ends the run."""
     worker.write_text("import time\nblock = bytearray(b'x' * 400_000_000)\ntime.sleep(100)\n")
-    outcome = run_job(_job(seconds=60, memory_limit=0.2), lambda _: None)
+    outcome = _run(memory_limit=0.2).outcome
     assert outcome.ending == "memory_limit"
     assert outcome.peak_memory > 200_000_000
 
 
 def test_half_a_line_and_noise_are_skipped(worker: Path) -> None:
-    """What is not an event is not taken for one."""
+    """What is not an event is not taken for one, and a reader is told of it."""
     worker.write_text("print('hello')\nprint('{\"kind\": \"bou', end='')\n")
-    events: list[Event] = []
-    assert run_job(_job(), events.append).ending == "finished"
-    assert events == []
+    run = _run()
+    assert run.outcome.ending == "finished"
+    assert run.state.notes == ["1 lines on its pipe were no events"]
+    assert (run.state.schedule, run.state.lower_bound) == (None, None)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_what_a_process_prints_is_kept(worker: Path, stream: str) -> None:
+    """The last 4,000 characters, of either stream; a flood is no harm."""
+    worker.write_text(
+        "import os, sys\n"
+        "os.dup2(2, 1)\n"
+        f"print('x' * 3_000_000, 'the end', file=sys.{stream}, flush=True)\n"
+    )
+    output = _run().outcome.output
+    assert len(output) == 4_000
+    assert output.endswith("x the end")
 
 
 def test_an_infeasible_schedule_is_refused() -> None:
     """A schedule that the checker refuses is never taken, and it is said."""
-    progress = Progress(INSTANCE)
-    assert not progress.offer(make_schedule(INSTANCE, [0, 0], "liar"), "liar")
-    assert "liar" in progress.refused[0]
-    assert final_status(progress, None) == "refused"
+    state = RunState(INSTANCE, "liar")
+    assert not state.offer(make_schedule(INSTANCE, [0, 0], "liar"), "liar")
+    assert "liar" in state.refused[0]
+    assert state.standing() == "refused"
 
 
 def test_a_false_bound_is_an_error() -> None:
-    """A bound above a checked schedule is no proof of anything."""
-    progress = Progress(INSTANCE)
-    assert progress.offer(make_schedule(INSTANCE, [0, 3], "fine"), "fine")
-    progress.raise_bound(7, "liar")
-    assert final_status(progress, None) == "error"
+    """A bound above a checked schedule is no proof of anything, and none of it is kept."""
+    state = RunState(INSTANCE, "liar")
+    assert state.offer(make_schedule(INSTANCE, [0, 3], "fine"), "fine")
+    state.raise_bound(7, "liar")
+    state.close()
+    assert (state.standing(), state.lower_bound) == ("error", None)
 
 
 def test_optimal_needs_equal_integers() -> None:
     """A bound one below the TEL is a gap."""
-    progress = Progress(INSTANCE)
-    progress.offer(make_schedule(INSTANCE, [0, 3], "fine"), "fine")
-    progress.raise_bound(5, "bound")
-    assert final_status(progress, None) == "feasible"
-    progress.raise_bound(6, "bound")
-    assert final_status(progress, None) == "optimal"
+    state = RunState(INSTANCE, "fine")
+    state.offer(make_schedule(INSTANCE, [0, 3], "fine"), "fine")
+    state.raise_bound(5, "bound")
+    assert state.standing() == "feasible"
+    state.raise_bound(6, "bound")
+    assert state.standing() == "optimal"
+
+
+@pytest.mark.parametrize("source", ["HiGHS", "CP-SAT", "search", "prices"])
+def test_an_engines_own_proof_of_a_known_bound_is_one_more_witness(source: str) -> None:
+    """Of a closed run the engine's own search is named; what else proves the same bound is not."""
+    state = RunState(INSTANCE, "fine")
+    state.offer(make_schedule(INSTANCE, [0, 3], "fine"), "fine")
+    events: list[Event] = [
+        BoundProved(value=6, source="volumes"),
+        BoundProved(value=6, source=source),
+    ]
+    assert [state.take(event) for event in events] == [True, source != "prices"]
+    assert state.bound_source == ("volumes" if source == "prices" else source)

@@ -11,13 +11,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import sqlalchemy as sa
+from kvopt.running.job import Event
+from kvopt.running.verdict import Account
 
 from instances import Instance, Request
 from kvopt.running.execute import execute
-from kvopt.running.job import Event
 from kvopt.running.record import columns, current_version
 from kvopt.running.task import Task
-from kvopt.running.verdict import Account
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from reports.nightly.rows import COLUMNS, RowsError

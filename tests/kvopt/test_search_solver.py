@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import time
 from typing import Any
 
@@ -18,8 +16,9 @@ from formulations.groups import window_groups
 from formulations.windows import start_windows
 from instances import Instance, Request
 from kvopt.engines import search
-from kvopt.engines.exact import Progress, final_status, take_event
-from kvopt.running.job import Event, Job, Report
+from kvopt.engines.job import Job
+from kvopt.running.events import BoundProved, Done, Event, Report
+from kvopt.running.state import RunState
 from schedules import make_schedule
 from tests.engine_batch import one_at_a_time, solve_batch
 from tests.oracles.brute_force import brute_force_optimum
@@ -42,24 +41,24 @@ def _events(
     groups = len(window_groups(instance))
     found = None if prices is None else (np.array(prices), np.zeros((groups, 1)))
     monkeypatch.setattr(search, "lp_prices", lambda *_: found)
-    stream = io.StringIO()
+    events: list[Event] = []
     job = Job(
         instance=instance,
         solver="search",
         module="formulations.search.layers",
         relaxation=False,
-        seconds=30.0,
+        deadline=time.monotonic() + 30.0,
         threads=1,
         seed=0,
         warm_start=starts,
         upper_bound=upper_bound,
     )
-    search.solve(job, Report(stream, time.monotonic()))
-    return [Event(**json.loads(line)) for line in stream.getvalue().splitlines()]
+    search.solve(job, Report(events.append))
+    return events
 
 
-def _bounds(events: list[Event]) -> list[dict[str, Any]]:
-    return [event.data for event in events if event.kind == "bound"]
+def _bounds(events: list[Event]) -> list[BoundProved]:
+    return [event for event in events if isinstance(event, BoundProved)]
 
 
 def test_prices_fitted_with_windows_are_evaluated_with_them() -> None:
@@ -78,9 +77,10 @@ def test_useless_prices_are_left_out(
 ) -> None:
     """With prices that certify nothing the first bound is Σ o = 3, and the optimum is found."""
     events = _events(monkeypatch, CRASH, [2, 0], 5, prices)
-    assert _bounds(events)[0]["value"] == 3
-    assert _bounds(events)[-1]["value"] == 4
-    assert events[-1].data["outcome"] == "optimal"
+    assert _bounds(events)[0].value == 3
+    assert _bounds(events)[-1].value == 4
+    assert isinstance(events[-1], Done)
+    assert events[-1].outcome == "optimal"
 
 
 @given(instance=SMALL, prices=st.lists(st.floats(0, 0.5), max_size=12), late=st.integers(0, 5))
@@ -95,12 +95,12 @@ def test_every_bound_is_sent_with_its_proof(
         events = _events(monkeypatch, instance, list(known.starts), upper_bound, prices)
     optimum = brute_force_optimum(instance)
     for bound in _bounds(events):
-        assert 0 < bound["value"] <= optimum
-        if "certificate" in bound:
-            certificate = read_certificate(bound["certificate"])
+        assert 0 < bound.value <= optimum
+        if bound.certificate is not None:
+            certificate = read_certificate(bound.certificate)
             assert certificate.upper_bound == upper_bound
             assert certificate.value <= evaluate(instance, certificate) <= optimum
-    assert _bounds(events)[-1]["value"] == optimum
+    assert _bounds(events)[-1].value == optimum
 
 
 @given(instance=SMALL, prices=st.lists(st.floats(0, 0.5), max_size=12))
@@ -124,16 +124,17 @@ def test_a_bound_above_the_known_schedule_is_a_contradiction(
     """
     instance = Instance("one", 5, (Request(0, 0, 1, 3),))
     events = _events(monkeypatch, instance, [0], 2, None)
-    assert max(bound["value"] for bound in _bounds(events)) == 3
+    assert max(bound.value for bound in _bounds(events)) == 3
     # A bound that is wrong by one, from a schedule that is right.
     right = search.certified_costs
     monkeypatch.setattr(search, "certified_costs", lambda *given: _raised(right(*given)))
-    progress = Progress(instance)
-    progress.offer(make_schedule(instance, [0], "known"), "known")
+    state = RunState(instance, "search:layers")
+    state.offer(make_schedule(instance, [0], "known"), "known")
     for event in _events(monkeypatch, instance, [0], 3, None):
-        take_event(progress, event, "search", "layers")
-    assert progress.lower_bound == 4
-    assert final_status(progress, None) == "error"
+        state.take(event)
+    assert state.lower_bound == 4
+    state.close()
+    assert (state.standing(), state.lower_bound) == ("error", None)
 
 
 def _raised(costs: Any) -> Any:

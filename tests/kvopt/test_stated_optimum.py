@@ -13,14 +13,14 @@ import pandas as pd
 import pytest
 
 import kvopt.commands.solve
-import kvopt.running.verdict
+import kvopt.running.state
 from formulations.bounds.volume import volume_bound
 from instances import Instance, Request, write_instance
 from kvopt.commands.policies_table import policies_table
-from kvopt.running.job import Event
+from kvopt.running.events import BoundProved, ScheduleFound
+from kvopt.running.state import RunState
 from kvopt.running.stated_optimum import dispute
 from kvopt.running.task import Task
-from kvopt.running.verdict import Account
 from kvopt.sweeps.contradictions import Showing
 from reports.build import find_contradictions
 from reports.references import references
@@ -147,35 +147,35 @@ def test_the_table_of_all_policies() -> None:
     assert table.text.endswith("known optimum 12")
 
 
-def _account(stated: int, bound: int) -> Account:
-    account = Account(stating(stated), "m")
-    account.take(Event("schedule", 0.5, {"starts": [0, 1, 0, 3], "found_by": "m"}))
-    account.take(Event("bound", 0.5, {"value": bound, "source": "CP-SAT"}))
-    account.close()
-    return account
+def _state(stated: int, bound: int) -> RunState:
+    state = RunState(stating(stated), "m")
+    state.take(ScheduleFound(starts=[0, 1, 0, 3], found_by="m"))
+    state.take(BoundProved(value=bound, source="CP-SAT"))
+    state.close()
+    return state
 
 
-def _alarming(account: Account) -> bool:
-    detail = "; ".join(account.detail())
-    return Showing("k", "i", "s", "m", 0, account.status("finished"), detail, 12, None).alarming
+def _alarming(state: RunState) -> bool:
+    detail = "; ".join(state.detail())
+    return Showing("k", "i", "s", "m", 0, state.status(), detail, 12, None).alarming
 
 
 @pytest.mark.parametrize(("stated", "told"), [(13, "has TEL 12"), (9, "certified bound 10")])
 def test_a_sweep_blames_the_file(stated: int, told: str) -> None:
     """An error that says which statement is wrong; schedule and bound stay, no method is blamed."""
-    account = _account(stated, 12)
-    assert account.status("finished") == "error"
-    assert account.detail()[0].startswith("the known_optimum that the instance's file states")
-    assert told in account.detail()[0]
-    assert account.schedule is not None
-    assert account.lower_bound == 12
-    assert not _alarming(account)
+    state = _state(stated, 12)
+    assert state.status() == "error"
+    assert state.detail()[0].startswith("the known_optimum that the instance's file states")
+    assert told in state.detail()[0]
+    assert state.schedule is not None
+    assert state.lower_bound == 12
+    assert not _alarming(state)
 
 
 @pytest.mark.parametrize("kept", ["", f"{KEEPS_TOKENS_NOTE}; "])
 def test_a_report_names_the_wrong_statement(kept: str) -> None:
     """The error is the file's, so the bound counts, and nothing is measured against the optimum."""
-    (line,) = (line for line in _account(9, 12).detail())
+    (line,) = (line for line in _state(9, 12).detail())
     run = {"instance": "four", "instance_sha256": "a" * 64, "method": "cpsat", "status": "error"}
     values = {"tel": 12, "lower_bound": 12, "known_optimum": 9}
     frame = pd.DataFrame([run | values | {"detail": kept + line}])
@@ -189,10 +189,10 @@ def test_a_report_names_the_wrong_statement(kept: str) -> None:
 
 def test_a_sweep_is_loud_where_the_method_may_be_wrong() -> None:
     """A bound on a method's word alone is withdrawn, and someone has to look."""
-    account = _account(11, 12)
-    assert (account.status("finished"), account.lower_bound) == ("error", None)
-    assert account.detail()[0].endswith("states, 11: one of the two is wrong")
-    assert _alarming(account)
+    state = _state(11, 12)
+    assert (state.status(), state.lower_bound, state.bound_source) == ("error", 10, "volumes")
+    assert state.detail()[0].endswith("states, 11: one of the two is wrong")
+    assert _alarming(state)
 
 
 def test_a_refused_schedule_is_not_written(
@@ -204,7 +204,7 @@ def test_a_refused_schedule_is_not_written(
         del instance, schedule
         return Verdict("malformed", "for the sake of the test")
 
-    monkeypatch.setattr(kvopt.running.verdict, "check_schedule", refuse)
+    monkeypatch.setattr(kvopt.running.state, "check_schedule", refuse)
     path, out = tmp_path / "four.json", tmp_path / "out.json"
     write_instance(FOUR, path)
     assert kvopt.commands.solve.main([str(path), "--policy", "svf", "--out", str(out)]) == 5

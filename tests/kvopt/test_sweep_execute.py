@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 import kvopt.running.supervise
+from formulations.bounds.volume import volume_bound
 from instances import Instance, Request, write_instance
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
+from kvopt.running.events import BoundProved, ScheduleFound
 from kvopt.running.execute import InterruptedRunError, execute
-from kvopt.running.job import Event
+from kvopt.running.process import Outcome
+from kvopt.running.state import RunState
 from kvopt.running.task import Finished, Task
-from kvopt.running.verdict import Account
 from kvopt.store import Store
 from tests.kvopt.sweep_tools import Evaluate
 
@@ -44,10 +46,6 @@ def _own(folder: Path, body: str, head: str = "") -> str:
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     path.write_text(f"{head}\ndef solve(instance, report, seconds, seed, threads):\n{lines}\n")
     return f"file:{path}"
-
-
-def _event(kind: str, **data: object) -> Event:
-    return Event(kind, 0.5, data)
 
 
 def test_a_policy(tmp_path: Path) -> None:
@@ -165,36 +163,36 @@ def test_threads_left_behind_keep_nobody_waiting(tmp_path: Path) -> None:
 
 
 def test_bounds_against_what_is_known() -> None:
-    """A bound above the known optimum, 6, is contradicted and withdrawn with its weaker ones."""
-    account = Account(KNOWN, "liar")
-    account.take(_event("bound", value=5, source="fine"))
-    account.take(_event("bound", value=7, source="too much"))
-    account.close()
-    assert account.status("finished") == "error"
-    assert (account.lower_bound, account.bounds) == (None, [])
-    assert account.detail()[0] == (
+    """A bound above the known optimum, 6, is disputed and withdrawn; what volumes prove is left."""
+    state = RunState(KNOWN, "liar")
+    state.take(BoundProved(value=5, source="fine"))
+    state.take(BoundProved(value=7, source="too much"))
+    state.close()
+    assert state.status() == "error"
+    assert (state.lower_bound, state.bounds) == (volume_bound(KNOWN), [])
+    assert state.detail()[0] == (
         "contradicted: lower bound 7 (too much) exceeds the known_optimum that the instance's "
         "file states, 6: one of the two is wrong"
     )
 
 
 def test_optimal_is_counted_not_claimed() -> None:
-    """LB = UB in integers; a relaxation of NaN is none; a worse schedule is not the incumbent."""
-    account = Account(INSTANCE, "m")
-    account.take(_event("schedule", starts=[0, 3], found_by="m"))
-    account.take(_event("schedule", starts=[0, 9], found_by="m"))
-    account.take(_event("bound", value=5, source="m"))
-    account.take(_event("relaxation", value=float("nan")))
-    account.close()
-    assert (account.status("finished"), account.relaxation) == ("feasible", None)
-    account.take(_event("bound", value=6, source="m"))
-    assert account.status("time_limit") == "optimal"
-    assert account.incumbents == [(0.5, 6)]
+    """LB = UB in integers; a worse schedule is not the incumbent; how it ended is no matter."""
+    state = RunState(INSTANCE, "m")
+    state.take(ScheduleFound(seconds=0.5, starts=[0, 3], found_by="m"))
+    state.take(ScheduleFound(seconds=0.5, starts=[0, 9], found_by="m"))
+    state.take(BoundProved(value=5, source="m"))
+    state.close()
+    assert state.status() == "feasible"
+    state.take(BoundProved(value=6, source="m"))
+    state.end(Outcome("time_limit", "", 1.0, 0))
+    assert state.status() == "optimal"
+    assert (state.incumbents, state.notes) == ([(0.5, 6)], ["stopped at the time limit"])
 
 
 def test_a_fault_of_the_sweep_itself_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """It costs one run, not the others."""
-    monkeypatch.setattr(Account, "take", lambda *_: 1 // 0)
+    monkeypatch.setattr(RunState, "take", lambda *_: 1 // 0)
     record = execute(_task("svf")).record
     assert record.status == "error"
     assert "kvopt itself failed: " in record.detail
@@ -231,11 +229,11 @@ def test_the_lock_of_the_interpreter_saves_nobody(tmp_path: Path) -> None:
     command = Evaluate([path, "--methods", method, "--store", tmp_path / "runs.sqlite"])
     process = command.start()
     deadline = time.monotonic() + 30
-    while not any("kvopt.running.child" in line for line in command.living()):
+    while not any("kvopt.running.worker" in line for line in command.living()):
         assert time.monotonic() < deadline
         time.sleep(0.1)
     time.sleep(2)  # its imports
-    assert any("kvopt.running.child" in line for line in command.living())
+    assert any("kvopt.running.worker" in line for line in command.living())
     process.kill()
     process.communicate()
     assert command.alive() == []

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
-import json
 import math
 import time
 from pathlib import Path
@@ -17,17 +15,26 @@ from hypothesis import strategies as st
 from pyomo.opt import SolverResults, TerminationCondition
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
-from formulations.spec import read_formulation
 from formulations.windows import Windows
 from heuristics.simulator import run_policy
 from instances import Instance, Request
 from kvopt.engines import pyomo_solver
-from kvopt.engines.exact import warm_start_policies
+from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, Known
 from kvopt.engines.parts.size import exact_as_floats
 from kvopt.engines.parts.tolerances import COVERED, Words, largest_activity
-from kvopt.running.job import Job, Report
+from kvopt.engines.start import warm_start_policies
+from kvopt.methods.grammar import read_formulation
+from kvopt.running.events import (
+    BoundProved,
+    Event,
+    Failure,
+    ModelBuilt,
+    Note,
+    Report,
+    ScheduleFound,
+)
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
@@ -138,21 +145,15 @@ def test_no_schedule_has_a_larger_activity(instance: Instance, data: st.DataObje
         assert max(abs(form.A) @ values) <= activity, name
 
 
-def _told(
-    instance: Instance, activity: float, tolerance: float, starts: list[int]
-) -> list[tuple[str, Any]]:
+def _told(instance: Instance, activity: float, tolerance: float, starts: list[int]) -> list[Event]:
     """Return the events of words that hear a bound of 7, a schedule and an infeasible model."""
-    stream = io.StringIO()
-    report = Report(stream, time.monotonic())
-    words = Words(_job(instance, "ilp"), report, "engine", activity, tolerance)
+    events: list[Event] = []
+    words = Words(_job(instance, "ilp"), Report(events.append), "engine", activity, tolerance)
     words.bound(6.99999)
     words.schedule(starts)
     words.infeasible()
     words.close()
-    return [
-        (event["kind"], event["data"])
-        for event in map(json.loads, stream.getvalue().split("\n")[:-1])
-    ]
+    return events
 
 
 def _job(instance: Instance, formulation: str, solver: str = "pyomo", path: str = "") -> Job:
@@ -165,13 +166,13 @@ def _job(instance: Instance, formulation: str, solver: str = "pyomo", path: str 
         solver=solver,
         module=known.module,
         relaxation=known.relaxation,
-        seconds=20.0,
+        deadline=time.monotonic() + 20.0,
         threads=1,
         seed=0,
         warm_start=list(best.starts),
         upper_bound=best.tel,
-        path=path,
         options=options,
+        model_file=path,
     )
 
 
@@ -179,8 +180,9 @@ def test_words_of_a_covered_solver_are_passed_on() -> None:
     """R·δ = 1/4: the bound 7 counts, and a schedule that overflows is the parent's to refuse."""
     instance = _instance(5, (0, 3, 1), (0, 3, 1))
     told = _told(instance, COVERED / 1e-6, 1e-6, [0, 0])
-    assert [kind for kind, _ in told] == ["bound", "schedule", "error"]
-    assert told[0][1]["value"] == 7
+    assert [type(event) for event in told] == [BoundProved, ScheduleFound, Failure]
+    assert isinstance(told[0], BoundProved)
+    assert told[0].value == 7
 
 
 @pytest.mark.parametrize(
@@ -190,10 +192,11 @@ def test_words_of_others_are_notes(activity: float, tolerance: float) -> None:
     """Beyond, a bound is not sent, a schedule that overflows is left out, and both are said."""
     instance = _instance(5, (0, 3, 1), (0, 3, 1))
     told = _told(instance, activity, tolerance, [0, 0])
-    assert [kind for kind, _ in told] == ["note", "note"]
-    assert "left out" in told[1][1]["text"]
+    assert [type(event) for event in told] == [Note, Note]
+    assert "left out" in str(told[1])
     # 4 tokens at time 1 and 4 at time 2: a schedule that holds is passed on.
-    assert "schedule" in [kind for kind, _ in _told(instance, activity, tolerance, [0, 1])]
+    told = _told(instance, activity, tolerance, [0, 1])
+    assert any(isinstance(event, ScheduleFound) for event in told)
 
 
 class _Engine:
@@ -227,12 +230,11 @@ def test_only_the_bound_of_a_known_solver_counts(
             return engine
 
     monkeypatch.setattr(pyo, "SolverFactory", Factory(registered))
-    stream = io.StringIO()
-    pyomo_solver.solve(
-        _job(_instance(5, (0, 3, 1), (0, 3, 1)), "ilp", name), Report(stream, time.monotonic())
-    )
-    events = [json.loads(line) for line in stream.getvalue().splitlines()]
-    bounds = [e["data"]["value"] for e in events if e["data"].get("source") == name]
+    events: list[Event] = []
+    job = _job(_instance(5, (0, 3, 1), (0, 3, 1)), "ilp", name)
+    pyomo_solver.solve(job, Report(events.append))
+    told = [event for event in events if isinstance(event, BoundProved)]
+    bounds = [event.value for event in told if event.source == name]
     assert bounds == ([3] if believed else [])
     assert engine.asked["options"] == KNOWN.get(name, Known()).options
     if believed:
@@ -253,14 +255,15 @@ def test_all_solvers_get_a_formulation_s_own_windows(solver: str, tmp_path: Path
     columns = []
     for formulation in ("ilp-strong", "ilp-strong(fixing=yes)"):
         job = _job(instance, formulation, solver, str(tmp_path / "model.lp"))
-        stream = io.StringIO()
+        events: list[Event] = []
         if solver == "export":
             # Imported here: with prices it loads an engine, as no other test of this file does.
             export = importlib.import_module("kvopt.engines.export")
-            export.solve(job, Report(stream, time.monotonic()))
-            columns.append(json.loads(stream.getvalue().splitlines()[0])["data"]["columns"])
+            export.solve(job, Report(events.append))
+            assert isinstance(events[0], ModelBuilt)
+            columns.append(events[0].columns)
         else:
-            prepared = prepare(job, Report(stream, time.monotonic()))
+            prepared = prepare(job, Report(events.append))
             assert prepared is not None
             columns.append(prepared.model.nvariables())
     assert columns[1] < columns[0]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from formulations import spec
 from formulations.registry import RELAXED, Option, formulations
-from formulations.spec import format_formulation
 from kvopt.commands import evaluate
+from kvopt.methods import grammar
 from kvopt.methods.grammar import read_method
+from kvopt.methods.options import format_formulation
 from kvopt.running.record import Record
 from kvopt.store.export import export_rows
 from kvopt.suites import SuiteError, load, read_suite
@@ -258,7 +258,7 @@ def test_an_option_that_is_gained_is_in_the_suite(monkeypatch: pytest.MonkeyPatc
     known = formulations()
     layers = known["layers"]
     more = replace(layers, options=(*layers.options, Option("newest", True, "something")))
-    monkeypatch.setattr(spec, "formulations", lambda: known | {"layers": more})
+    monkeypatch.setattr(grammar, "formulations", lambda: known | {"layers": more})
     methods = next(
         section.methods
         for section in read_suite("ablation").sections

@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from instances import Instance, Request
-from kvopt.engines.exact import Progress, take_event
-from kvopt.running.job import Event
-from kvopt.running.verdict import Account
+from kvopt.running.events import ScheduleFound
+from kvopt.running.state import RunState
 from schedules import Schedule, ScheduleFileError, make_schedule, read_schedule, write_schedule
 from schedules.check import check_schedule
 from schedules.files import schedule_document, schedule_schema
@@ -201,13 +200,9 @@ def test_wrong_starts_are_one_plain_sentence(starts: list[int], told: str) -> No
     """Of a method or file of one's own, whichever part of the project takes them."""
     with pytest.raises(ValueError, match=f"^{told}$"):
         make_schedule(PAIR, starts, "mine")
-    event = Event("schedule", 0.0, {"starts": starts, "found_by": "mine"})
-    account = Account(PAIR, "mine")
-    account.take(event)
-    assert account.refused == [f"mine: {told}"]
-    progress = Progress(PAIR)
-    assert not take_event(progress, event, "highs", "ilp")
-    assert progress.refused == [f"highs ilp: {told}"]
+    state = RunState(PAIR, "mine")
+    assert not state.take(ScheduleFound(starts=starts, found_by="mine"))
+    assert state.refused == [f"mine: {told}"]
 
 
 def test_wrong_attempts_are_one_line() -> None:

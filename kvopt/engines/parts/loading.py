@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from kvopt.running.job import Job
+from kvopt.engines.job import Job
 
 
 def load_formulation(job: Job) -> tuple[Any, dict[str, Any]]:

@@ -8,9 +8,10 @@ from typing import Any
 import pyomo.environ as pyo
 
 from formulations.windows import Windows, start_windows
+from kvopt.engines.job import Job
 from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import too_large
-from kvopt.running.job import Job, Report
+from kvopt.running.events import Report
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def prepare(job: Job, report: Report) -> Prepared | None:
     if hasattr(formulation, "start_windows"):
         windows = formulation.start_windows(job.instance, job.upper_bound, **options)
     if reason := too_large(formulation.model_size(job.instance, windows), job.memory_limit):
-        report("too_large", text=reason)
+        report.note(reason)
         return None
     model = formulation.build_model(job.instance, windows, **options)
     if job.relaxation and not getattr(formulation, "RELAXATION", False):

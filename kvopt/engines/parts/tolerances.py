@@ -35,7 +35,8 @@ from formulations.bounds.clique_prices import certified_costs
 from formulations.fixing import STARTS_UP_TO
 from formulations.groups import window_groups
 from formulations.windows import Windows
-from kvopt.running.job import Job, Report
+from kvopt.engines.job import Job
+from kvopt.running.events import Report
 from schedules import check_schedule, make_schedule
 
 #: Largest share of a token that a tolerance may make of the largest activity of a row.
@@ -120,7 +121,7 @@ class Words:
             return
         if (value := rounded_bound(bound)) > self._best:
             self._best = value
-            self._report("bound", value=value, source=self._source)
+            self._report.bound(value=value, source=self._source)
 
     def schedule(self, starts: list[int]) -> None:
         """Send a schedule; one that only a tolerance calls feasible is counted instead."""
@@ -129,14 +130,14 @@ class Words:
             if not check_schedule(self._job.instance, schedule).valid:
                 self._left_out += 1
                 return
-        self._report("schedule", starts=starts)
+        self._report.schedule(starts)
 
     def infeasible(self) -> None:
         """Tell that the solver finds no schedule where there is one."""
         if self.believed:
-            self._report("error", text=f"{self._source} says infeasible of a feasible instance")
+            self._report.failure(f"{self._source} says infeasible of a feasible instance")
         else:
-            self._report("note", text=f"{self._source} finds no schedule: its tolerance is too low")
+            self._report.note(f"{self._source} finds no schedule: its tolerance is too low")
 
     def prices(self, windows: Windows) -> None:
         """Where the solver's bound is no proof: say so, and send what prices prove in integers."""
@@ -148,16 +149,15 @@ class Words:
                 f"up to {self._activity:.3g} tokens meet in one row, its tolerance covers "
                 f"{COVERED / self._tolerance:.3g}"
             )
-        self._report("note", text=f"no bound of {self._source} is taken for a proof: {reason}")
+        self._report.note(f"no bound of {self._source} is taken for a proof: {reason}")
         send_price_bound(self._job, self._report, windows)
 
     def close(self) -> None:
         """Say at the end how many schedules were left out."""
         if self._left_out:
-            self._report(
-                "note",
-                text=f"{self._source} returned {self._left_out} schedules that overflow memory "
-                "within its tolerance; they were left out",
+            self._report.note(
+                f"{self._source} returned {self._left_out} schedules that overflow memory within "
+                "its tolerance; they were left out"
             )
 
 
@@ -166,7 +166,7 @@ def send_price_bound(job: Job, report: Report, windows: Windows) -> None:
     if windows.starts > STARTS_UP_TO:
         return
     groups = window_groups(job.instance)
-    seconds = min(PRICES_SHARE * (job.seconds - report.elapsed()), PRICES_SECONDS)
+    seconds = min(PRICES_SHARE * job.left(), PRICES_SECONDS)
     found = lp_prices(job.instance, windows, groups, seconds, by_highs)
     if found is None:
         return
@@ -180,4 +180,4 @@ def send_price_bound(job: Job, report: Report, windows: Windows) -> None:
         group_prices=costs.groups,
     )
     value = certificate["value"]
-    report("bound", value=value, source="prices", certificate=certificate)
+    report.bound(value=value, source="prices", certificate=certificate)

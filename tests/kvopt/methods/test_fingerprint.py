@@ -11,7 +11,7 @@ import kvopt.methods.sources
 from kvopt.methods.fingerprint import fingerprint, import_closure, versions
 from kvopt.methods.grammar import Method, read_method
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 METHODS = ("svf", "fcfs", "a-min", "sorted-lp", "auto", "highs", "highs:ilp", "cpsat:cpsat")
 METHODS += ("bound:bound-dual", "search")
 
@@ -19,7 +19,7 @@ METHODS += ("bound:bound-dual", "search")
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the sources, which the digests are taken of."""
-    for folder in ("instances", "schedules", "formulations", "heuristics", "runs"):
+    for folder in ("instances", "schedules", "formulations", "heuristics", "kvopt"):
         shutil.copytree(
             ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.json", "__pycache__")
         )
@@ -40,10 +40,17 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("formulations/mip/ilp_strong.py", {"highs"}),
         # Where there are too many patterns for bound-patterns, whose prices the search uses.
         ("formulations/bounds/dual.py", {"auto", "bound:bound-dual", "search"}),
-        ("formulations/choice.py", {"highs", "search"}),
-        ("kvopt/engines/cpsat.py", {"auto", "cpsat:cpsat"}),
+        # Every engine's start can choose a formulation.
+        ("formulations/choice.py", set(METHODS) - {"svf", "fcfs", "a-min", "sorted-lp"}),
+        ("kvopt/engines/cpsat.py", {"cpsat:cpsat"}),
+        # auto repairs by CP-SAT, without that engine.
+        ("kvopt/engines/repair.py", {"auto"}),
+        ("kvopt/engines/search.py", {"auto", "search"}),
+        ("kvopt/engines/highs.py", set(METHODS) - {"svf", "fcfs", "a-min"} - set(METHODS[-3:])),
+        # It bounds whatever has been found.
+        ("formulations/bounds/volume.py", set(METHODS)),
         ("kvopt/engines/auto.py", {"auto"}),
-        ("kvopt/running/verdict.py", set(METHODS)),
+        ("kvopt/running/state.py", set(METHODS)),
         # The machinery, the command line, reports: no result depends on them.
         ("kvopt/commands/solve.py", set()),
         ("kvopt/commands/evaluate.py", set()),
@@ -100,7 +107,7 @@ def test_import_closure() -> None:
     """Static imports are followed, the packages on the way are part of it, text is not."""
     closure = import_closure("schedules.check")
     assert {"schedules", "schedules.model", "instances.model"} <= closure
-    assert not any(name.startswith(("formulations", "heuristics", "runs")) for name in closure)
+    assert not any(name.startswith(("formulations", "heuristics", "kvopt")) for name in closure)
     with pytest.raises(FileNotFoundError, match="no such module"):
         import_closure("schedules.nothing")
 

@@ -10,15 +10,10 @@ from pathlib import Path
 import pytest
 
 from formulations.registry import RELAXED, formulations
-from formulations.spec import (
-    FormulationError,
-    changed_options,
-    describe_option,
-    format_formulation,
-    read_formulation,
-)
 from instances import Instance, Request
 from instances.files import instance_document
+from kvopt.methods.grammar import MethodError, read_formulation
+from kvopt.methods.options import changed_values, describe, format_formulation
 from schedules import read_schedule
 from tests.kvopt.conftest import ROOT
 
@@ -47,7 +42,7 @@ def test_numbers_are_options_too() -> None:
     assert options == {"compare": 1}
     assert not isinstance(options["compare"], bool)
     assert format_formulation(formulation, options) == "layers(compare=1)"
-    assert changed_options(formulation, {"compare": 64}) == {}
+    assert changed_values({"compare": 64}, formulation.options) == {}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +56,7 @@ def test_numbers_are_options_too() -> None:
         ("ilp-xy(groups=no)", "ilp-xy takes relaxed, found 'groups'"),
         ("lp(relaxed=yes)", "lp takes no options, found 'relaxed'"),
         ("cpsat-strong(cuts=no)", "takes separation, groups, .*, found 'cuts'"),
-        ("cpsat(separation)", "expected separation as yes or no, found ''"),
+        ("cpsat(separation)", "expected separation as yes or no, found 'separation'"),
         ("cpsat(separation=1)", "expected separation as yes or no, found '1'"),
         ("cpsat(separation=no,separation=no)", "separation stands twice"),
         ("cpsat(separation=no,)", "takes separation, found ''"),
@@ -73,16 +68,14 @@ def test_numbers_are_options_too() -> None:
 )
 def test_bad_specs_are_one_line(text: str, message: str) -> None:
     """What is wrong is named, with what was expected."""
-    with pytest.raises(FormulationError, match=message) as caught:
+    with pytest.raises(MethodError, match=message) as caught:
         read_formulation(text)
     assert "\n" not in str(caught.value)
 
 
 def test_every_option_is_described() -> None:
     """Each option has a meaning to print; the listing shows name, default and what is allowed."""
-    described = [
-        describe_option(option) for each in formulations().values() for option in each.options
-    ]
+    described = [describe(option) for each in formulations().values() for option in each.options]
     assert described
     assert all(option.meaning for each in formulations().values() for option in each.options)
     listing = subprocess.run(
@@ -126,7 +119,7 @@ def test_an_option_reaches_the_model() -> None:
 def _rows(instance: Instance, text: str) -> int:
     """Return the number of constraints of a CP model."""
     code = (
-        "import sys, json; from formulations.spec import read_formulation; import importlib; "
+        "import sys, json; from kvopt.methods.grammar import read_formulation; import importlib; "
         "from instances.files import parse_instance; "
         "formulation, options = read_formulation(sys.argv[1]); "
         "module = importlib.import_module(formulation.module); "
@@ -150,9 +143,9 @@ def test_the_command_names_the_options_in_its_results(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     result = _command("--formulation", "cpsat-strong(equal=yes, groups=no)", "--out", str(out))
     assert result.returncode == 0, result.stderr
-    assert "method       cpsat cpsat-strong(groups=no)" in result.stdout
+    assert "method       cpsat:cpsat-strong(groups=no)" in result.stdout
     schedule = read_schedule(out)
-    assert schedule.method == "cpsat cpsat-strong(groups=no)"
+    assert schedule.method == "cpsat:cpsat-strong(groups=no)"
     assert (schedule.status, schedule.tel) == ("optimal", 17)
 
 

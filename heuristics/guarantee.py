@@ -1,0 +1,121 @@
+"""What is proved of a policy: a ratio, against what, and under which assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Literal
+
+from instances import Instance
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What a theorem asks of an instance, in words and as a test."""
+
+    words: str
+    holds: Callable[[Instance], bool]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """TEL (of a policy that draws: its mean) is at most a ratio times that of a benchmark.
+
+    Attributes
+    ----------
+    bound
+        The ratio as the source writes it, terms that vanish included.
+    against
+        ``OPT``, or the policy whose TEL the source compares with, which is not OPT.
+    assumptions
+        What the source asks of the instance; where one fails, nothing is said.
+    source
+        Paper and theorem.
+    symbols
+        What the letters of ``bound`` stand for.
+    limit
+        The sequence of instances for which it is proved, where it is none of a single one: then one
+        instance neither shows nor refutes it.
+    options
+        The parameters of the policy that it is proved for, where these are not all.
+    ratio
+        The ratio for an instance that meets the assumptions, without what vanishes in the limit;
+        None where the source has no constant.
+    """
+
+    bound: str
+    against: Literal["OPT", "h-sf"]
+    assumptions: tuple[Assumption, ...]
+    source: str
+    symbols: str = ""
+    limit: str = ""
+    options: str = ""
+    ratio: Callable[[Instance], Fraction] | None = None
+
+    def applies(self, instance: Instance) -> bool:
+        """Return whether an instance meets every assumption that one instance can meet."""
+        return all(assumption.holds(instance) for assumption in self.assumptions)
+
+    def __str__(self) -> str:
+        """Return one line: ratio, assumptions, source."""
+        conditions = [*(assumption.words for assumption in self.assumptions), self.options]
+        told = ", ".join(text for text in conditions if text)
+        benchmark = "OPT" if self.against == "OPT" else f"TEL({self.against})"
+        symbols = f", {self.symbols}" if self.symbols else ""
+        limit = f"; {self.limit}" if self.limit else ""
+        return f"TEL/{benchmark} ≤ {self.bound}{symbols}, if {told}{limit} ({self.source})"
+
+
+def constant(value: int) -> Callable[[Instance], Fraction]:
+    """Return a ratio that is the same for every instance."""
+    return lambda _instance: Fraction(value)
+
+
+def interval(instance: Instance) -> tuple[int, int]:
+    """Return the least lower and the largest upper end of all predictions (tokens)."""
+    ends = _intervals(instance)
+    return min(lower for lower, _ in ends), max(upper for _, upper in ends)
+
+
+def uncertainty(instance: Instance) -> Fraction:
+    """Return α = ℓ/u of the interval that holds all predictions (C sec. 2)."""
+    return Fraction(*interval(instance))
+
+
+def largest_share(instance: Instance) -> Fraction:
+    """Return the largest peak s + o as a share of M."""
+    return Fraction(max(request.peak for request in instance.requests), instance.memory)
+
+
+def _intervals(instance: Instance) -> set[tuple[int, int]]:
+    return {
+        (each.output_lower or each.output, each.output_upper or each.output)
+        for each in instance.requests
+    }
+
+
+def _apart(instance: Instance) -> bool:
+    return all(one[1] <= other[0] for one, other in pairwise(sorted(_intervals(instance))))
+
+
+AT_ZERO = Assumption("all arrive at 0", lambda instance: not any(instance.arrivals))
+EQUAL_PROMPTS = Assumption(
+    "all prompts are equal", lambda instance: len({each.prompt for each in instance.requests}) == 1
+)
+NO_PROMPTS = Assumption("all prompts are empty (s = 0)", lambda instance: not any(instance.prompts))
+EQUAL_OUTPUTS = Assumption(
+    "all outputs are equal", lambda instance: len({each.output for each in instance.requests}) == 1
+)
+TWICE_THE_PEAK = Assumption(
+    "M is at least twice the largest peak", lambda instance: largest_share(instance) * 2 <= 1
+)
+BELOW_MEMORY = Assumption("every peak is below M", lambda instance: largest_share(instance) < 1)
+ONE_INTERVAL = Assumption(
+    "all have one prediction [ℓ, u]", lambda instance: len(_intervals(instance)) == 1
+)
+INTERVALS_APART = Assumption("predictions are equal or do not overlap", _apart)
+TWO_OUTPUTS = Assumption(
+    "every output is ℓ or u", lambda instance: set(instance.outputs) <= set(interval(instance))
+)

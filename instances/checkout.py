@@ -1,0 +1,33 @@
+"""Where the project's packages lie: in a checkout, into which some commands write, or installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from instances.usage import UsageError
+
+#: The folder that holds the packages: of the checkout, or ``site-packages``.
+ROOT = Path(__file__).resolve().parents[1]
+#: These are in no wheel.
+_NOT_INSTALLED = ("pyproject.toml", "solve.py")
+CHECKOUT = all((ROOT / name).is_file() for name in _NOT_INSTALLED)
+
+
+def require_checkout(instead: str = "") -> None:
+    """Refuse to write among the packages where that is no checkout.
+
+    Parameters
+    ----------
+    instead
+        What the user may do there, as in ``--check compares``.
+
+    Raises
+    ------
+    UsageError
+        If the packages are installed.
+    """
+    if not CHECKOUT:
+        hint = f"; {instead}" if instead else ""
+        raise UsageError(
+            f"expected a checkout of kvopt to write into, found installed packages in {ROOT}{hint}"
+        )

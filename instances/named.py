@@ -1,0 +1,115 @@
+"""Instances by name: a path, or what the library calls them, as ``uniform_100`` or ``am1_00``."""
+
+from __future__ import annotations
+
+import glob
+from functools import cache
+from pathlib import Path
+
+from instances.files import InstanceFileError
+from instances.telling import did_you_mean, printable
+
+#: The library, a JSON file an instance.
+FOLDER = Path(__file__).parent
+
+INSTANCE_HELP = "a kvopt.instance/1 file, or a name of the library, as uniform_100 or am1/am1_00"
+
+#: Folders whose name begins the names of their instances, and is left out of the file names.
+SPOKEN_FOR = ("three_partition", "tiny")
+
+
+def find_instance(name_or_path: str | Path) -> Path:
+    """Return the file of an instance.
+
+    Parameters
+    ----------
+    name_or_path
+        A path; or, where nothing is there, an instance of the library by name (``tiny_handover``),
+        or by its file with or without ``instances/`` and ``.json`` (``tiny/handover``).
+
+    Raises
+    ------
+    InstanceFileError
+        If it is neither; the line ends with the nearest names.
+    """
+    path = Path(name_or_path)
+    try:
+        if path.exists():
+            return path
+    except OSError:
+        return path  # what is wrong with it, its reader tells
+    found = _library().get(_below(path).removesuffix(".json"))
+    if found is None:
+        near = did_you_mean(path.name.removesuffix(".json"), library_files())
+        raise InstanceFileError(
+            f"{printable(str(name_or_path))}: expected an instance file or a name of the library, "
+            f"found neither{near}"
+        )
+    return found
+
+
+def find_instances(name: str) -> list[Path]:
+    """Return the instance files of a folder, of a glob, or of one instance; empty without any.
+
+    Of what is not there the library is asked: for a folder (``am1``), an instance by name, or a
+    glob that begins with ``instances/``.
+
+    Raises
+    ------
+    OSError, ValueError
+        If there can be no such path: it is too long, or holds a NUL.
+    """
+    path = Path(name)
+    if path.is_dir():
+        return sorted(file for file in path.rglob("*.json") if may_be_instance(file))
+    if path.exists():
+        return [path]
+    found = sorted(Path(each) for each in glob.glob(name, recursive=True))
+    if found:
+        return found
+    below = _below(path)
+    one = _library().get(below.removesuffix(".json"))
+    if one is not None:
+        return [one]
+    files = [each.relative_to(FOLDER) for each in library_files().values()]
+    if glob.has_magic(name):
+        ours = name.startswith("instances/")
+        matched = set(glob.glob(below, root_dir=FOLDER, recursive=True)) if ours else set()
+        return [FOLDER / file for file in files if str(file) in matched]
+    return [FOLDER / file for file in files if Path(below) in file.parents]
+
+
+@cache
+def library_files() -> dict[str, Path]:
+    """Return the files of the library by the names of their instances, sorted by path."""
+    files = sorted(file for file in FOLDER.rglob("*.json") if _is_own(file))
+    return {_name(file): file for file in files}
+
+
+def may_be_instance(file: Path) -> bool:
+    """Tell whether a JSON file is neither a schema nor a best-known value or its proof."""
+    beside = any(part.startswith("best_known") for part in file.parts)
+    return not file.name.endswith(".schema.json") and not beside
+
+
+def _is_own(file: Path) -> bool:
+    # Whatever the folders above the library are called.
+    return may_be_instance(file.relative_to(FOLDER))
+
+
+@cache
+def _library() -> dict[str, Path]:
+    """Return the files of the library by every name that they have."""
+    files = library_files()
+    below = {file.relative_to(FOLDER).with_suffix("").as_posix(): file for file in files.values()}
+    return below | files
+
+
+def _below(path: Path) -> str:
+    """Return a path as it may stand below the library's folder."""
+    return (path.relative_to("instances") if path.is_relative_to("instances") else path).as_posix()
+
+
+def _name(file: Path) -> str:
+    folder = file.parent.name
+    return f"{folder}_{file.stem}" if folder in SPOKEN_FOR else file.stem

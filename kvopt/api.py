@@ -1,0 +1,375 @@
+"""The library's functions: read, solve, run, bound, check, compare.
+
+Each method runs as a task of a sweep does, in a process of its own that is killed at its limits,
+and what it finds is checked here.  So an engine that crashes is a status, never the end of a
+session.
+"""
+
+from __future__ import annotations
+
+import argparse
+import operator
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from instances import Instance, read_instance
+from instances.named import find_instance
+from kvopt.listening import Calls, Progress, listener
+from kvopt.methods.grammar import Kind, MethodError, read_method
+from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
+from kvopt.result import Result
+from kvopt.running.execute import InterruptedRunError, execute
+from kvopt.running.provenance import usable_cores
+from kvopt.running.task import Task
+from schedules import Schedule, Verdict, check_schedule, make_schedule, read_schedule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: An instance, or what :func:`read` takes.
+AnyInstance: TypeAlias = Instance | str | Path
+#: No, lines on standard output, or a function that is called at every improvement.
+ProgressWish: TypeAlias = bool | Callable[[Progress], object]
+
+#: How each kind of method is called in messages.
+KINDS: dict[Kind, str] = {
+    "auto": "an engine that chooses others",
+    "engine": "an engine",
+    "policy": "a policy",
+    "file": "a file of one's own",
+}
+
+_Number = TypeVar("_Number", int, float)
+
+
+def read(name_or_path: str | Path) -> Instance:
+    """Read an instance of the library by its name, or an instance file by its path.
+
+    Raises
+    ------
+    InstanceFileError
+        If there is none of that name, or the file is not a valid ``kvopt.instance/1``; it is a
+        ValueError whose message is one line.
+    InfeasibleInstanceError
+        If a request can never run because its prompt and output together exceed the memory.
+
+    Examples
+    --------
+    >>> instance = kvopt.read("uniform_100")
+    >>> len(instance), instance.memory
+    (100, 100)
+    """
+    return read_instance(find_instance(name_or_path))
+
+
+def solve(
+    instance: AnyInstance,
+    method: str = "auto",
+    *,
+    time_limit: float = 60.0,
+    memory_limit: float | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: ProgressWish = False,
+) -> Result:
+    """Solve an instance by any method: an engine, a policy, or a file of one's own.
+
+    Parameters
+    ----------
+    instance
+        An instance, or what :func:`read` takes.
+    method
+        ``NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]`` or ``file:PATH``;
+        ``python solve.py --list`` has the names.
+    time_limit
+        Seconds of wall clock of the method, from the end of its imports; it holds within a tenth
+        and two seconds.
+    memory_limit
+        Gigabytes of resident memory of the method's processes together; None for no limit.
+    threads
+        Of the method; by default all cores that this process may use.
+    seed
+        Of the method and the prediction, 0 to 2³¹ − 1.
+    progress
+        True prints a line an improvement and every five seconds; a function is called with a
+        :class:`kvopt.listening.Progress` at every improvement.
+
+    Returns
+    -------
+    Result
+        Also where no schedule was found: its ``status`` says why.  Ctrl-C, or the interruption of
+        a notebook's cell, ends the method and returns what it had found.
+
+    Raises
+    ------
+    MethodError, InstanceFileError
+        If there is no such method or instance; both are a ValueError whose message is one line.
+    InfeasibleInstanceError
+        If the instance is read here, and a request never fits.
+    ValueError
+        If a number is out of range, or the instance's arrivals are in seconds.
+
+    Examples
+    --------
+    >>> result = kvopt.solve("tiny_handover", "cpsat", time_limit=20)
+    >>> result.status, result.tel
+    ('optimal', 9)
+    """
+    found = _instance(instance)
+    read_as = read_method(method)
+    task = Task(
+        instance=found,
+        name=found.name,
+        method=read_as.text,
+        method_path=read_as.task_path,
+        seed=_checked("seed", read_seed, seed),
+        time_limit=_checked("time_limit", read_seconds, time_limit),
+        memory_limit=_optional("memory_limit", read_gigabytes, memory_limit),
+        threads=_optional("threads", read_count, threads) or usable_cores(),
+        prove_anyway=False,
+    )
+    if found.time_unit != "round":
+        raise ValueError(
+            f"{found.name}: expected arrivals in rounds, found time_unit {found.time_unit!r}"
+        )
+    started = time.monotonic()
+    stop = threading.Event()
+    listen = listener(progress, stop)
+    try:
+        finished = execute(task, stop, listen)
+    except InterruptedRunError:
+        assert isinstance(listen, Calls)
+        assert listen.error is not None
+        raise listen.error from None
+    return Result(found, finished, time.monotonic() - started)
+
+
+def run(
+    instance: AnyInstance,
+    policy: str,
+    *,
+    seed: int = 0,
+    time_limit: float = 60.0,
+    memory_limit: float | None = None,
+) -> Result:
+    """Run a policy, as in ``mc-sf`` or ``a-min with interval(1,1000)``.
+
+    Parameters
+    ----------
+    policy
+        A policy of ``python solve.py --list`` with its parameters; after ``with`` what it is told
+        of the outputs if it is not clairvoyant, by default the instance's own intervals.
+    instance, seed, time_limit, memory_limit
+        As in :func:`solve`.
+
+    Raises
+    ------
+    MethodError
+        If there is no such policy; a ValueError whose message is one line.
+    InstanceFileError, InfeasibleInstanceError, ValueError
+        As in :func:`solve`.
+
+    Examples
+    --------
+    >>> kvopt.run("uniform_100", "mc-sf").tel
+    60695
+    """
+    _of_kind(policy, "policy", "file")
+    return solve(instance, policy, seed=seed, time_limit=time_limit, memory_limit=memory_limit)
+
+
+def bound(
+    instance: AnyInstance,
+    method: str = "bound",
+    *,
+    time_limit: float = 60.0,
+    memory_limit: float | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+) -> Result:
+    """Compute a lower bound, at any size; the result's ``bound`` is it, with a ``certificate``.
+
+    Parameters
+    ----------
+    method
+        ``bound``, or one of its formulations, as in ``bound:bound-dual``; or another engine's
+        relaxation, as in ``highs:lp-cliques``.
+    instance, time_limit, memory_limit, threads, seed
+        As in :func:`solve`.
+
+    Raises
+    ------
+    MethodError
+        If there is no such engine; a ValueError whose message is one line.
+    InstanceFileError, InfeasibleInstanceError, ValueError
+        As in :func:`solve`.
+
+    Examples
+    --------
+    >>> kvopt.bound("tiny_handover", time_limit=10).bound
+    9
+    """
+    _of_kind(method, "engine")
+    return solve(
+        instance,
+        method,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        threads=threads,
+        seed=seed,
+    )
+
+
+def check(
+    instance: AnyInstance, schedule: Schedule | Result | Sequence[int] | str | Path
+) -> Verdict:
+    """Check a schedule in integer arithmetic, by code that shares nothing with what makes them.
+
+    Parameters
+    ----------
+    schedule
+        A schedule, a result that has one, the path of a schedule file, or a start round for each
+        request in the instance's order.
+
+    Returns
+    -------
+    Verdict
+        ``valid``; ``kind`` and ``reason`` say what is wrong.
+
+    Raises
+    ------
+    ScheduleFileError
+        If the file cannot be read; a ValueError whose message is one line.
+    ValueError
+        If the result has no schedule.
+    InstanceFileError, InfeasibleInstanceError
+        As in :func:`read`.
+
+    Examples
+    --------
+    >>> print(kvopt.check("tiny_handover", [0, 0]))
+    infeasible: request id 1 starts at round 0, before its arrival at round 6
+    """
+    found = _instance(instance)
+    if isinstance(schedule, Result):
+        if schedule.schedule is None:
+            raise ValueError(f"{schedule!r}: expected a schedule, found none")
+        schedule = schedule.schedule
+    elif isinstance(schedule, str | Path):
+        schedule = read_schedule(schedule)
+    elif not isinstance(schedule, Schedule):
+        try:
+            starts = [operator.index(start) for start in schedule]
+            schedule = make_schedule(found, starts, "check")
+        except (TypeError, ValueError) as error:
+            return Verdict("malformed", str(error))
+    return check_schedule(found, schedule)
+
+
+def compare(
+    instances: AnyInstance | Iterable[AnyInstance],
+    methods: str | Iterable[str],
+    *,
+    time_limit: float = 60.0,
+    memory_limit: float | None = None,
+    threads: int = 1,
+    seeds: int = 1,
+    jobs: int = 1,
+    store: str | Path | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Run every method on every instance and return a table, as ``evaluate.py`` does.
+
+    Parameters
+    ----------
+    instances
+        Instances, names of the library, paths, folders or globs.
+    methods
+        As in :func:`solve`; a text may hold several, separated by commas.
+    time_limit, memory_limit, threads
+        Of each run, as in :func:`solve`.
+    seeds
+        Seeds 0 to ``seeds`` − 1, for methods that draw.
+    jobs
+        Runs side by side; more of them share cores, so times get longer.
+    store
+        An SQLite file, or the URL of a PostgreSQL database, that keeps the runs: what is in it is
+        not run again.
+    progress
+        Whether to show how many runs are done.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a run, with the columns ``instance``, ``method``, ``seed``, ``status``, ``tel`` and
+        ``bound`` (rounds), ``gap``, ``best`` and ``best_bound`` (TEL and bound of the instance, the
+        best of these runs and of the library's registry), ``ratio_low`` and ``ratio_high`` (TEL to
+        these two: the ratio to the optimum is between them), ``seconds``, and ``detail`` (one line
+        on what went wrong).  A run that failed, and a file that cannot be read, is a row too.
+
+        Interrupted by Ctrl-C, the runs that had finished, with a warning.
+
+    Raises
+    ------
+    InputError, MethodError
+        If there is no such instance or method; both are a ValueError whose message is one line.
+    ValueError
+        If a number is out of range.
+    StoreError
+        If the store cannot be opened, read or written.
+
+    Warns
+    -----
+    UserWarning
+        For each run that proves its method wrong, and each bound that exceeds the TEL of another
+        run; for an interruption.
+
+    Examples
+    --------
+    >>> table = kvopt.compare(["tiny_handover", "tiny_two_bursts"], ["svf", "highs"])
+    >>> table[["instance", "method", "tel", "bound", "ratio_low"]]
+              instance method  tel  bound  ratio_low
+    0    tiny_handover    svf    9      9        1.0
+    1    tiny_handover  highs    9      9        1.0
+    2  tiny_two_bursts    svf   22     15        1.0
+    3  tiny_two_bursts  highs   22     22        1.0
+    """
+    from kvopt.sweeps.comparison import comparison  # loads pandas and SQLAlchemy: a second
+
+    single = isinstance(instances, Instance | str | Path)
+    return comparison(
+        [instances] if single else list(instances),  # type: ignore[list-item, arg-type]
+        [methods] if isinstance(methods, str) else list(methods),
+        time_limit=_checked("time_limit", read_seconds, time_limit),
+        memory_limit=_optional("memory_limit", read_gigabytes, memory_limit),
+        threads=_checked("threads", read_count, threads),
+        seeds=_checked("seeds", read_count, seeds),
+        jobs=_checked("jobs", read_count, jobs),
+        store=store,
+        progress=progress,
+    )
+
+
+def _instance(instance: AnyInstance) -> Instance:
+    return instance if isinstance(instance, Instance) else read(instance)
+
+
+def _of_kind(text: str, *kinds: Kind) -> None:
+    method = read_method(text)
+    if method.kind not in kinds:
+        expected = " or ".join(KINDS[kind] for kind in kinds)
+        raise MethodError(f"{text}: expected {expected}, found {KINDS[method.kind]}")
+
+
+def _checked(name: str, reader: Callable[[str], _Number], value: float) -> _Number:
+    try:
+        return reader(str(value))
+    except argparse.ArgumentTypeError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _optional(name: str, reader: Callable[[str], _Number], value: float | None) -> _Number | None:
+    return None if value is None else _checked(name, reader, value)

@@ -1,0 +1,134 @@
+"""What every engine begins with: the bound from volumes, the quick policies, the formulation."""
+
+from __future__ import annotations
+
+import time
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from formulations.bounds.volume import volume_bound
+from formulations.choice import default_formulation
+from formulations.registry import Formulation, formulations
+from formulations.windows import start_windows
+from heuristics.policy import ListPolicy
+from heuristics.registry import policies
+from heuristics.simulator import run_in_order, run_policy
+from instances import Instance
+from kvopt.engines.job import Job
+from kvopt.methods.options import Options, bound_only, format_formulation
+from kvopt.running.events import Event, Relaxation, Report, ScheduleFound
+from schedules import Schedule
+
+if TYPE_CHECKING:
+    from kvopt.methods.grammar import Method
+    from kvopt.running.task import Task
+
+#: Share of the time limit after which no further policy is tried as a warm start.
+WARM_START_SHARE = 0.2
+#: Who found the schedule of a relaxation's expected starts.
+RELAXATION_ORDER = "order of the LP relaxation"
+#: Who found the schedules of engines that work beside others.
+_FOUND_BY = {"improve": "local search", "repair": "repair by CP-SAT"}
+
+
+def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -> None:
+    """Solve a task with an engine; the bound from volumes and the quick policies come first.
+
+    Where these meet, nothing is left for the engine, unless the task wants one more witness.
+    """
+    instance, deadline = task.instance, task.end_from(time.monotonic())
+    assert instance is not None
+    if hasattr(engine, "unavailable") and (reason := engine.unavailable(method.solver)):
+        report.failure(reason)
+        return
+    starts = task.warm_start
+    if starts is None:
+        bound = volume_bound(instance)
+        report.bound(bound, "volumes")
+        schedule = quick_schedule(instance, deadline, report)
+        if schedule.tel == bound and not task.prove_anyway:
+            report.done()
+            return
+        starts = list(schedule.starts)
+    formulation, options = _formulation(method, instance)
+    relaxation, own = bound_only(formulation, options) if formulation else (False, {})
+    shown = format_formulation(formulation, options) if formulation else ""
+    if shown and not method.formulation:
+        report.chosen(shown)
+    job = Job(
+        instance=instance,
+        solver=method.solver,
+        module=formulation.module if formulation else "",
+        relaxation=relaxation,
+        deadline=deadline,
+        threads=task.threads,
+        seed=task.seed,
+        warm_start=starts,
+        upper_bound=_tel(instance, starts),
+        memory_limit=task.memory_limit,
+        options=own,
+        model_file=task.model_file,
+    )
+    found_by = _FOUND_BY.get(method.solver) or f"{method.solver} {shown}".strip()
+    engine.solve(job, _naming(found_by, instance, report))
+
+
+def _formulation(method: Method, instance: Instance) -> tuple[Formulation | None, Options]:
+    """Return what the method names, or else the size decides; None where the engine takes none."""
+    if method.model is None and method.solves is not None:
+        name = default_formulation(method.solves, instance, start_windows(instance))
+        return formulations()[name], {}
+    return method.model, method.options
+
+
+def _tel(instance: Instance, starts: list[int]) -> int:
+    latencies = zip(starts, instance.requests, strict=True)
+    return sum(start + request.output - int(request.arrival) for start, request in latencies)
+
+
+def quick_schedule(instance: Instance, deadline: float, report: Report) -> Schedule:
+    """Return the best schedule of the quick policies, and report each that improves."""
+    started = time.monotonic()
+    best: Schedule | None = None
+    for policy in warm_start_policies():
+        schedule = run_policy(policy, instance)
+        if best is None or schedule.tel < best.tel:
+            best = schedule
+            report.schedule(schedule.starts, f"policy {policy.name}")
+        if time.monotonic() - started > WARM_START_SHARE * (deadline - started):
+            break
+    assert best is not None
+    return best
+
+
+def warm_start_policies() -> list[ListPolicy]:
+    """Return the policies that know the outputs and need no draws, the most promising first.
+
+    Policies that plan batches are left out, since some take minutes on instances whose model an
+    engine builds in seconds; those that try all that fit come last, since they are slow on long
+    queues, and on large instances the time is over before the list is.
+    """
+    quick = [
+        policy
+        for policy in policies().values()
+        if isinstance(policy, ListPolicy) and policy.clairvoyant and not policy.randomised
+    ]
+    return sorted(quick, key=lambda policy: (policy.first_fit, policy.name != "svf", policy.name))
+
+
+def _naming(found_by: str, instance: Instance, report: Report) -> Report:
+    """Return a report that names who found a schedule, and makes one of a relaxation's order."""
+
+    def sink(event: Event) -> None:
+        if isinstance(event, ScheduleFound) and not event.found_by:
+            event = event.model_copy(update={"found_by": found_by})
+        report.sink(event)
+        if isinstance(event, Relaxation) and event.expected_starts:
+            order = np.argsort(np.array(event.expected_starts), kind="stable")
+            report.schedule(
+                run_in_order(instance, order, RELAXATION_ORDER).starts, RELAXATION_ORDER
+            )
+
+    return report.through(sink)

@@ -1,0 +1,79 @@
+"""What a caller is told while a method runs: lines, or calls of a function of its own."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kvopt.commands.terminal import ProgressLines
+from kvopt.running.supervise import Listener, Look
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known of a run so far.
+
+    Attributes
+    ----------
+    seconds
+        Since the call.
+    tel
+        TEL of the best schedule (rounds); None without one.
+    bound
+        The integer that no TEL is below (rounds); None without one.
+    gap
+        (TEL − bound) / TEL; None where either is missing.
+    """
+
+    seconds: float
+    tel: int | None
+    bound: int | None
+    gap: float | None
+
+
+def listener(progress: bool | Callable[[Progress], object], stop: threading.Event) -> Listener:
+    """Return what ``execute`` is to call.
+
+    Parameters
+    ----------
+    progress
+        True for the lines that ``solve.py`` prints; or a function, called at every improvement.
+    stop
+        Set when that function raises, which ends the run; see :class:`Calls`.
+    """
+    if callable(progress):
+        return Calls(progress, stop)
+    return ProgressLines(sys.stdout, time.monotonic(), quiet=not progress)
+
+
+@dataclass
+class Calls:
+    """Calls a function at every improvement of schedule or bound.
+
+    ``error`` is what the function has raised.  It must not be raised amid the watching of a
+    process, where it would count as a fault of kvopt's.
+    """
+
+    function: Callable[[Progress], object]
+    stop: threading.Event
+    error: Exception | None = None
+    _started: float = field(default_factory=time.monotonic)
+    _told: tuple[int | None, int | None] = (None, None)
+
+    def __call__(self, look: Look) -> None:
+        """Tell the function if anything has improved."""
+        state = look.state
+        tel = None if state.schedule is None else state.schedule.tel
+        found = tel, state.lower_bound
+        if found == self._told or self.error is not None:
+            return
+        self._told = found
+        seconds = time.monotonic() - self._started
+        try:
+            self.function(Progress(seconds, *found, state.gap))
+        except Exception as error:
+            self.error = error
+            self.stop.set()

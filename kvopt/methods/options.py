@@ -1,0 +1,170 @@
+"""What stands in parentheses, as in ``alpha-beta(alpha=0.2,beta=0.1)``: read, refused, written.
+
+Parameters of policies and predictions and options of formulations are read by one rule.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from formulations.registry import RELAXED, Formulation, Option
+from heuristics.policy import Choice, Parameter
+from instances.telling import did_you_mean, find_name
+
+#: Numbers in ASCII digits; more passes float(): underscores, other alphabets, infinities.
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?", re.IGNORECASE)
+_SWITCH = {"yes": True, "no": False}
+#: Largest value of a formulation's option that is a number.
+_LARGEST = 2**31 - 1
+
+#: What can be given in parentheses.
+Declared = Parameter | Choice | Option
+#: Values of a formulation's options, those that differ from their defaults.
+Options = dict[str, bool | int]
+
+
+class MethodError(ValueError):
+    """A method is unknown or its parameters are not right; the message is one line."""
+
+
+def read_values(name: str, inside: str, declared: Sequence[Declared]) -> dict[str, Any]:
+    """Return the value of all that is declared, defaults where none is given.
+
+    Values may be given by position, like ``interval(1,1000)``, or by name.
+
+    Parameters
+    ----------
+    name
+        Of what takes them, for messages.
+    inside
+        What stands between the parentheses.
+
+    Raises
+    ------
+    MethodError
+        If a name is unknown, stands twice, or its value is out of range.
+    """
+    known = {each.name: each for each in declared}
+    given: dict[str, Any] = {}
+    for position, entry in enumerate(inside.split(",") if inside.strip() else []):
+        key, equals, value = (part.strip() for part in entry.partition("="))
+        if not equals and key and position < len(declared):
+            key, value = declared[position].name, key
+        meant = find_name(key, known)
+        if meant is None:
+            takes = ", ".join(known) or "no options"
+            raise MethodError(f"{name} takes {takes}, found {key!r}{did_you_mean(key, known)}")
+        if meant in given:
+            raise MethodError(f"{name}: {meant} stands twice")
+        given[meant] = _read(name, known[meant], value)
+    return {key: each.default for key, each in known.items()} | given
+
+
+def changed_values(values: Mapping[str, Any], declared: Sequence[Declared]) -> dict[str, Any]:
+    """Return the values that differ from their defaults, in the order of the declaration."""
+    return {
+        each.name: values[each.name]
+        for each in declared
+        if each.name in values and values[each.name] != each.default
+    }
+
+
+def format_call(name: str, values: Mapping[str, Any], declared: Sequence[Declared]) -> str:
+    """Return the name with the values that differ from their defaults."""
+    changed = changed_values(values, declared)
+    inside = ",".join(f"{key}={_shown(value)}" for key, value in changed.items())
+    return f"{name}({inside})" if inside else name
+
+
+def format_formulation(formulation: Formulation, values: Mapping[str, bool | int]) -> str:
+    """Return a formulation's name with the options that differ from their defaults."""
+    return format_call(formulation.name, values, formulation.options)
+
+
+def bound_only(formulation: Formulation, options: Options) -> tuple[bool, Options]:
+    """Return whether only a bound is asked for, and the options that the model itself takes."""
+    own = {name: value for name, value in options.items() if name != RELAXED.name}
+    return formulation.relaxation or len(own) < len(options), own
+
+
+def switched(formulation: Formulation) -> list[str]:
+    """Return the formulation and, for each of its own switches, the formulation with it turned.
+
+    A number that is 0 where it is off is turned to 2.  Of an integer program each comes a second
+    time with its LP relaxation only.
+    """
+    turned: list[Options] = [{}]
+    for option in formulation.options:
+        if option == RELAXED:
+            continue
+        if isinstance(option.default, bool):
+            turned.append({option.name: not option.default})
+        elif option.default == 0:
+            turned.append({option.name: 2})
+    texts = [format_formulation(formulation, options) for options in turned]
+    if RELAXED in formulation.options:
+        relaxed = {RELAXED.name: True}
+        texts += [format_formulation(formulation, options | relaxed) for options in turned]
+    return texts
+
+
+def describe(declared: Declared) -> str:
+    """Return one line: name, default, what is allowed, and meaning."""
+    words = _words(declared)
+    if words is not None:
+        allowed = " | ".join(words)
+    else:
+        low, high, _ = _range(declared)
+        allowed = f"{_shown(low)}..{_shown(high)}"
+    return f"{declared.name}={_shown(declared.default)}  ({allowed}) {declared.meaning}"
+
+
+def _shown(value: bool | float | str) -> str:
+    """Return the shortest text from which the very value is read again."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
+def _words(declared: Declared) -> dict[str, str | bool] | None:
+    """Return the words that are allowed and what they mean; None where it is a number."""
+    if isinstance(declared, Choice):
+        return {word: word for word in declared.options}
+    if isinstance(declared, Option) and isinstance(declared.default, bool):
+        return {**_SWITCH}
+    return None
+
+
+def _range(declared: Declared) -> tuple[float, float, bool]:
+    """Return both ends of what is allowed, and whether only integers are."""
+    if isinstance(declared, Parameter):
+        return declared.low, declared.high, declared.integer
+    return 0, _LARGEST, True
+
+
+def _read(name: str, declared: Declared, text: str) -> Any:
+    words = _words(declared)
+    if words is not None:
+        word = find_name(text, words)
+        if word is None:
+            raise MethodError(
+                f"{name}: expected {declared.name} as {' or '.join(words)}, "
+                f"found {text!r}{did_you_mean(text, words)}"
+            )
+        return words[word]
+    low, high, integer = _range(declared)
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
+    if not (low <= value <= high and (not integer or value == math.floor(value))):
+        kind = "an integer" if integer else "a number"
+        raise MethodError(
+            f"{name}: expected {declared.name} as {kind} from {_shown(low)} to {_shown(high)}, "
+            f"found {text!r}"
+        )
+    # A negative zero is another text for zero.
+    return int(value) if integer else value + 0.0

@@ -1,0 +1,44 @@
+"""Which files are the project's, what they are called in rows, and where results go."""
+
+from __future__ import annotations
+
+import os
+import site
+from pathlib import Path
+
+from instances.checkout import CHECKOUT, ROOT
+
+#: The packages that are installed.
+PACKAGES = ("formulations", "heuristics", "instances", "kvopt", "reports", "schedules")
+#: In the folder from which a command is called.
+DEFAULT_STORE = Path("results") / "runs.sqlite"
+
+
+def shown(file: Path) -> str:
+    """Return the path of a file, of the project's own from the folder of its packages on.
+
+    So rows are the same wherever the project lies, and whether it is a checkout or installed.
+    """
+    whole = Path(os.path.abspath(file))
+    there = Path(os.path.realpath(whole.parent)) / whole.name
+    if not there.is_relative_to(ROOT):
+        return str(whole)
+    below = there.relative_to(ROOT)
+    return below.as_posix() if is_own(below.parts[0]) else str(whole)
+
+
+def is_own_file(file: Path) -> bool:
+    """Tell whether a file is the project's, so that rows show where it lies."""
+    return not os.path.isabs(shown(file))
+
+
+def is_own(name: str) -> bool:
+    """Tell whether a file, folder or module of ``ROOT`` is the project's: all of a checkout is."""
+    return CHECKOUT or name in PACKAGES
+
+
+def python_path() -> str:
+    """Return where a process of the project's looks for modules before the standard library."""
+    searched_anyway = {*site.getsitepackages(), site.getusersitepackages()}
+    own = [] if str(ROOT) in map(os.path.realpath, searched_anyway) else [str(ROOT)]
+    return os.pathsep.join([*own, *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -1,0 +1,253 @@
+"""What one run has found, as a user of the library and of ``solve.py`` is told it."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from instances import Instance
+from kvopt.best_known import RegistryError, known_values
+from kvopt.commands.terminal import summary
+from kvopt.running.record import Record
+from kvopt.running.task import Finished
+from schedules import Schedule, Status, write_schedule
+from schedules.files import parse_schedule
+from schedules.model import any_kept
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """The best schedule and the best bound that a run has found, and how it went.
+
+    ``print(result)`` shows the summary that ``solve.py`` ends with.
+
+    Attributes
+    ----------
+    instance
+        What was to be scheduled.
+    finished
+        The row of the run, with the documents that prove it.
+    seconds
+        Wall clock of the whole call; ``record.seconds`` is that of the method alone.
+
+    Examples
+    --------
+    >>> result = kvopt.solve("tiny_handover", "highs")
+    >>> result.status, result.tel, result.bound, result.gap
+    ('optimal', 9, 9, 0.0)
+    """
+
+    instance: Instance
+    finished: Finished
+    seconds: float
+
+    @property
+    def record(self) -> Record:
+        """The run as a row of a store holds it."""
+        return self.finished.record
+
+    @property
+    def method(self) -> str:
+        """The method in its canonical spelling, as in rows, tables and schedule files."""
+        return self.record.method
+
+    @property
+    def status(self) -> Status:
+        """One of DESIGN section 6's closed list, for the run by itself.
+
+        The row says ``error`` besides, where the optimum that the instance's file states is
+        contradicted (``finished.about_the_file``).
+        """
+        return cast(Status, self.finished.standing)
+
+    @property
+    def tel(self) -> int | None:
+        """TEL of the best schedule (rounds); None without one."""
+        return self.record.tel
+
+    @property
+    def bound(self) -> int | None:
+        """The integer that no TEL is below (rounds); None without one."""
+        return self.record.lower_bound
+
+    @property
+    def gap(self) -> float | None:
+        """(TEL − bound) / TEL; None where either is missing or the schedule keeps tokens.
+
+        The bound is not about a schedule that keeps tokens over an eviction.
+        """
+        kept = any_kept((self.finished.schedule or {}).get("kept"))
+        return None if kept else self.record.gap
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the result should know, one line each."""
+        return self.finished.notes
+
+    @property
+    def certificate(self) -> dict[str, Any] | None:
+        """What proves the bound by evaluation, as JSON; None where it rests on a search."""
+        return self.finished.certificate
+
+    @cached_property
+    def schedule(self) -> Schedule | None:
+        """The best schedule, checked, with where it comes from; None if there is none."""
+        document = self.finished.schedule
+        if document is None:
+            return None
+        origin = document["provenance"] | {"seconds": round(self.seconds, 3)}
+        return parse_schedule(document | {"provenance": origin})
+
+    @property
+    def trace(self) -> pd.DataFrame:
+        """The improvements: columns ``seconds`` (of the method), ``tel``, ``bound`` and ``gap``.
+
+        One row an improvement of either, in the order of time; what is not known yet is missing.
+        """
+        import pandas as pd  # half a second
+
+        tels = [(seconds, tel, None) for seconds, tel in self.record.incumbents]
+        bounds = [(seconds, None, bound) for seconds, bound in self.record.bounds]
+        both = sorted([*tels, *bounds], key=lambda improvement: improvement[0])
+        rows = pd.DataFrame(both, columns=["seconds", "tel", "bound"], dtype=object).ffill()
+        typed = rows.astype({"seconds": float, "tel": "Int64", "bound": "Int64"})
+        upper, lower = typed["tel"].astype("Float64"), typed["bound"].astype("Float64")
+        return typed.assign(gap=((upper - lower) / upper.where(upper > 0)).astype("Float64"))
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw memory over time, stacked by request, under a line at M.
+
+        In a notebook the picture is shown.
+
+        Parameters
+        ----------
+        path
+            Where to write it too, ``.png`` or ``.svg``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Its ``figure`` can be changed and saved.
+
+        Raises
+        ------
+        ValueError
+            If there is no schedule, or the path ends otherwise.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> kvopt.run("tiny_handover", "svf").plot().get_ylabel()
+        'KV memory held (tokens)'
+        """
+        from schedules.picture import picture_of, save_picture, show_picture  # half a second
+
+        figure = picture_of(self.instance, self._some_schedule("to draw"))
+        if path is not None:
+            save_picture(figure, path)
+        show_picture(figure)
+        return figure.axes[0]
+
+    def save(self, path: str | Path) -> None:
+        """Write the schedule, as ``solve.py --out`` does (``kvopt.schedule/1``).
+
+        Raises
+        ------
+        ValueError
+            If there is no schedule.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> kvopt.run("tiny_handover", "svf").save("schedule.json")
+        >>> kvopt.check("tiny_handover", "schedule.json").valid
+        True
+        """
+        write_schedule(self._some_schedule("to write"), path)
+
+    def summary(self) -> list[tuple[str, str]]:
+        """Return labels and values of the summary, in a fixed order."""
+        record, instance = self.record, self.instance
+        rows = [
+            ("instance", instance.name),
+            ("n", str(len(instance))),
+            ("M", f"{instance.memory} tokens"),
+            ("method", self._shown_method()),
+            ("status", self.status),
+        ]
+        if self.tel is not None:
+            rows += [
+                ("TEL", f"{self.tel}  (from {record.found_by})"),
+                ("AEL", f"{self.tel / len(instance):.3f}"),
+            ]
+        source = f"  (from {record.bound_source})" if record.bound_source else ""
+        rows.append(("lower bound", "none" if self.bound is None else f"{self.bound}{source}"))
+        if self.gap is not None:
+            rows.append(("gap %", f"{100 * self.gap:.3f}"))
+        if instance.known_optimum is not None and not self.finished.about_the_file:
+            ratio = f", ratio {self.tel / instance.known_optimum:.4f}" if self.tel else ""
+            rows.append(("known optimum", f"{instance.known_optimum}{ratio}"))
+        if best := best_known(instance):
+            rows.append(("best known", best))
+        if record.relaxation is not None:
+            rows.append(("LP relaxation", f"{record.relaxation:.6f}"))
+        rows.append(("seconds", f"{self.seconds:.2f}"))
+        rows.append(("checker", self._verdict()))
+        return rows + [("note", note) for note in self.notes]
+
+    def __str__(self) -> str:
+        return summary(self.summary())
+
+    def __repr__(self) -> str:
+        shown = [f"TEL {self.tel}"] if self.tel is not None else []
+        shown += [f"lower bound {self.bound}"] if self.bound is not None else []
+        shown += [f"gap {100 * self.gap:.3f} %"] if self.gap is not None else []
+        told = ", ".join([self.status, *shown, f"{self.seconds:.2f} s"])
+        return f"<Result of {self.method} on {self.instance.name}: {told}>"
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f'<tr><th style="text-align:left">{html.escape(label)}</th>'
+            f'<td style="text-align:left">{html.escape(value)}</td></tr>'
+            for label, value in self.summary()
+        )
+        return f"<table>{cells}</table>"
+
+    def _shown_method(self) -> str:
+        """Return the method, and the formulation where it was left to the size."""
+        chosen = self.finished.formulation
+        left = chosen and f":{chosen}" not in self.method
+        return f"{self.method}  ({chosen}, by size)" if left else self.method
+
+    def _verdict(self) -> str:
+        if self.finished.refused:
+            return "REFUSED"
+        return "nothing to check" if self.tel is None else "valid"
+
+    def _some_schedule(self, wanted: str) -> Schedule:
+        if self.schedule is None:
+            raise ValueError(f"{self.method} on {self.instance.name}: no schedule {wanted}")
+        return self.schedule
+
+
+def best_known(instance: Instance) -> str:
+    """Return what the registry knows of an instance, as ``1234 (opt)`` or ``1234, bound 1200``.
+
+    Empty for an instance that is not in it.
+    """
+    try:
+        known = known_values().get(instance.sha256)
+    except RegistryError as error:
+        return f"none, {error}"
+    if known is None:
+        return ""
+    upper, lower = known["upper_bound"], known["lower_bound"]
+    return f"{upper} (opt)" if known["opt"] else f"{upper}, bound {lower}"

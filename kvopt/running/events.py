@@ -1,0 +1,255 @@
+"""What the process of a run tells: one class a kind of event, one JSON object a line.
+
+An event comes from a process that may run anybody's code, so every field is checked before the
+parent looks at it; nothing else comes through the pipe.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+Whole = Annotated[int, Field(strict=True)]
+Count = Annotated[int, Field(strict=True, ge=0)]
+#: NaN and the infinities are JSON to Python's reader, but no number of seconds or rounds.
+Real = Annotated[float, Field(allow_inf_nan=False)]
+#: What an end without a result can be; what a result is worth is not for a process to say.
+FailureStatus = Literal["no_solution", "time_limit", "memory_limit", "error"]
+#: How the processes below have ended, where there are any.
+Ending = Literal["finished", "time_limit", "memory_limit", "crashed"]
+
+
+class _Event(BaseModel):
+    """``seconds`` counts from the end of the imports, before that from the start of the process."""
+
+    model_config = ConfigDict(frozen=True)
+    seconds: Real = 0.0
+
+
+class Ready(_Event):
+    """Imports and compiling are done: the clock of the run starts."""
+
+    kind: Literal["ready"] = "ready"
+
+
+class Chosen(_Event):
+    """The formulation with its options, where the method has left it to the size."""
+
+    kind: Literal["chosen"] = "chosen"
+    text: str
+
+
+class ModelBuilt(_Event):
+    """The model stands."""
+
+    kind: Literal["built"] = "built"
+    columns: Count
+    rows: Count
+    entries: Count
+
+
+class ScheduleFound(_Event):
+    """A schedule that is to be checked; see ``schedules.Schedule``."""
+
+    kind: Literal["schedule"] = "schedule"
+    starts: list[Whole]
+    found_by: str = ""
+    attempts: list[list[tuple[Whole, Whole]]] | None = None
+    kept: list[list[Whole]] | None = None
+
+
+class BoundProved(_Event):
+    """An integer that no TEL is below (rounds), and what proves it where integers do.
+
+    ``certificate`` is a document of ``formulations.bounds.certificate``; its value may be less.
+    """
+
+    kind: Literal["bound"] = "bound"
+    value: Whole
+    source: str
+    certificate: dict[str, Any] | None = None
+
+
+class Relaxation(_Event):
+    """A relaxation was solved: its objective as the solver states it (rounds), if as a whole.
+
+    ``expected_starts`` is Σ t·x of each request (rounds); empty where it is not known.
+    """
+
+    kind: Literal["relaxation"] = "relaxation"
+    value: Real | None = None
+    expected_starts: list[Real] = []
+
+
+class Note(_Event):
+    """One line that a reader of the result should know."""
+
+    kind: Literal["note"] = "note"
+    text: str
+
+
+class Refusal(_Event):
+    """A schedule that a process below did not let pass, in one line."""
+
+    kind: Literal["refused"] = "refused"
+    text: str
+
+
+class Failure(_Event):
+    """Why the method has come to no end of its own, in one line."""
+
+    kind: Literal["error"] = "error"
+    text: str
+    status: FailureStatus = "error"
+
+
+class Done(_Event):
+    """The method has ended: which engine it was, and what that says of itself."""
+
+    kind: Literal["done"] = "done"
+    solver: str = ""
+    nodes: Count | None = None
+    outcome: str = ""
+    solver_seconds: Real | None = None
+    ending: Ending = "finished"
+
+
+class Peak(_Event):
+    """The last word: the largest resident memory of the process, in bytes."""
+
+    kind: Literal["peak"] = "peak"
+    bytes: Count
+
+
+Event = (
+    Ready
+    | Chosen
+    | ModelBuilt
+    | ScheduleFound
+    | BoundProved
+    | Relaxation
+    | Note
+    | Refusal
+    | Failure
+    | Done
+    | Peak
+)
+_ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
+
+
+def read_event(line: bytes) -> Event | None:
+    """Return the event of a line, None where it is not one."""
+    try:
+        return _ADAPTER.validate_json(line)
+    except (ValidationError, ValueError, RecursionError):
+        return None
+
+
+def event_line(event: Event) -> str:
+    """Return an event as one line of JSON."""
+    return event.model_dump_json(exclude_none=True) + "\n"
+
+
+class Report:
+    """Makes events, one method a kind, and hands each to ``sink`` as it comes.
+
+    Parameters
+    ----------
+    started
+        Moment from which the events' seconds count, on the clock of ``time.monotonic``; now, if
+        left out.
+    """
+
+    def __init__(self, sink: Callable[[Event], None], started: float | None = None) -> None:
+        self.sink = sink
+        self._started = time.monotonic() if started is None else started
+
+    def through(self, sink: Callable[[Event], None]) -> Report:
+        """Return a report of the same clock that hands its events to another sink."""
+        return Report(sink, self._started)
+
+    def forward(self, event: Event) -> None:
+        """Pass on an event of a process below, at the time of this one."""
+        self.sink(event.model_copy(update={"seconds": self.elapsed()}))
+
+    def elapsed(self) -> float:
+        """Return the seconds since the end of the imports, before that since the start."""
+        return time.monotonic() - self._started
+
+    def ready(self) -> None:
+        """Tell that imports and compiling are done, and count from here."""
+        self._started = time.monotonic()
+        self.sink(Ready())
+
+    def chosen(self, text: str) -> None:
+        """Tell the formulation that the size has decided."""
+        self.sink(Chosen(seconds=self.elapsed(), text=text))
+
+    def built(self, columns: int, rows: int, entries: int) -> None:
+        """Tell the size of the model that stands."""
+        self.sink(ModelBuilt(seconds=self.elapsed(), columns=columns, rows=rows, entries=entries))
+
+    def schedule(
+        self,
+        starts: Sequence[int],
+        found_by: str = "",
+        attempts: Sequence[Sequence[tuple[int, int]]] | None = None,
+        kept: Sequence[Sequence[int]] | None = None,
+    ) -> None:
+        """Send a schedule."""
+        self.sink(
+            ScheduleFound(
+                seconds=self.elapsed(),
+                starts=list(starts),
+                found_by=found_by,
+                attempts=[list(each) for each in attempts] if attempts else None,
+                kept=[list(each) for each in kept] if kept else None,
+            )
+        )
+
+    def bound(self, value: int, source: str, certificate: dict[str, Any] | None = None) -> None:
+        """Send a bound."""
+        self.sink(
+            BoundProved(seconds=self.elapsed(), value=value, source=source, certificate=certificate)
+        )
+
+    def relaxation(self, value: float | None, expected_starts: Sequence[float] = ()) -> None:
+        """Send the objective of a relaxation and the expected starts."""
+        self.sink(
+            Relaxation(seconds=self.elapsed(), value=value, expected_starts=list(expected_starts))
+        )
+
+    def note(self, text: str) -> None:
+        """Send a line that a reader of the result should know."""
+        self.sink(Note(seconds=self.elapsed(), text=text))
+
+    def failure(self, text: str, status: FailureStatus = "error") -> None:
+        """Tell why the method has come to no end of its own."""
+        self.sink(Failure(seconds=self.elapsed(), text=text, status=status))
+
+    def done(
+        self,
+        solver: str = "",
+        nodes: int | None = None,
+        outcome: str = "",
+        solver_seconds: float | None = None,
+        ending: Ending = "finished",
+    ) -> None:
+        """Tell that the method has ended."""
+        self.sink(
+            Done(
+                seconds=self.elapsed(),
+                solver=solver,
+                nodes=nodes,
+                outcome=outcome,
+                solver_seconds=solver_seconds,
+                ending=ending,
+            )
+        )
+
+    def peak(self, count: int) -> None:
+        """Say the last word."""
+        self.sink(Peak(seconds=self.elapsed(), bytes=count))

@@ -1,0 +1,330 @@
+"""What is known of a run: every schedule is checked here, bounds are held against them.
+
+The process that watches a run has one of these, and so has an engine that sets others to work
+(``auto``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.bounds.volume import volume_bound
+from instances import Instance
+from instances.telling import one_line
+from kvopt.methods.engines import proofs
+from kvopt.running.events import (
+    BoundProved,
+    Chosen,
+    Done,
+    Event,
+    Failure,
+    FailureStatus,
+    ModelBuilt,
+    Note,
+    Peak,
+    Refusal,
+    Relaxation,
+    ScheduleFound,
+)
+from kvopt.running.process import Outcome
+from kvopt.running.stated_optimum import dispute
+from schedules import Schedule, Status, check_schedule, make_schedule
+from schedules.model import KEEPS_TOKENS_NOTE, better
+
+#: How the detail of a row begins whose bound cannot be true, after ``KEEPS_TOKENS_NOTE``.
+CONTRADICTED = "contradicted: "
+#: The source of a bound that is an engine's own search, as the engines say it.
+OWN_SEARCH = proofs()
+#: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
+_MOST_TOLD, _MOST_TRACED = 20, 10_000
+#: Largest integer that a store holds.
+_LARGEST = 2**63 - 1
+#: The status of a run without a schedule whose process ended so.
+_STATUS_OF_ENDING: dict[str, Status] = {
+    "time_limit": "time_limit",
+    "memory_limit": "memory_limit",
+    "crashed": "crashed",
+}
+#: What a reader is told of a run that did not end by itself.
+_ENDINGS = {
+    "time_limit": "stopped at the time limit",
+    "memory_limit": "stopped at the memory limit",
+    "crashed": "the method's process died ({detail})",
+    "interrupted": "interrupted by the user",
+}
+
+
+@dataclass
+class RunState:
+    """The best schedule and bound so far, as far as they stood the checks, and how they came about.
+
+    Attributes
+    ----------
+    schedule
+        The best schedule that the checker let pass (``schedules.model.better``).
+    lower_bound
+        The integer that no TEL is below, as the method claims (rounds), with its source.
+    refused
+        One line for every schedule that the checker did not let pass.
+    contradictions
+        One line for every bound that cannot be true.
+    disputed
+        One line if the bound exceeds the optimum that the instance's file states, and nothing shows
+        which of the two is wrong; else empty.
+    misstated
+        One line if the run has proved wrong what the instance's file states, else empty.
+    failure, failure_status
+        What the process said of an end without a result.
+    chosen
+        Formulation with options, where the method has left it to the size.
+    model
+        Columns, rows and entries of the model, and the second in which it stood.
+    relaxation, expected_starts
+        Objective (rounds) of the LP relaxation, and Σ t·x of each request, shape (n,).
+    certificate
+        The strongest bound that comes with its proof (``formulations.bounds.certificate``), as
+        JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it.
+    root_bound
+        The first bound that came from prices (rounds).
+    incumbents, bounds
+        Pairs (seconds since the end of the imports, value in rounds); a schedule that keeps tokens
+        is no incumbent.
+    done
+        Whether the process has said its last word.
+    """
+
+    instance: Instance
+    method: str
+    schedule: Schedule | None = None
+    found_by: str = ""
+    lower_bound: int | None = None
+    bound_source: str = ""
+    relaxation: float | None = None
+    expected_starts: NDArray[np.float64] | None = None
+    root_bound: int | None = None
+    solver: str = ""
+    solver_seconds: float | None = None
+    nodes: int | None = None
+    ending: str = "finished"
+    engine_outcome: str = ""
+    chosen: str = ""
+    model: dict[str, Any] = field(default_factory=dict)
+    certificate: dict[str, Any] | None = None
+    peak_memory: int = 0
+    refused: list[str] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
+    disputed: str = ""
+    misstated: str = ""
+    notes: list[str] = field(default_factory=list)
+    failure: str = ""
+    failure_status: FailureStatus = "no_solution"
+    incumbents: list[tuple[float, int]] = field(default_factory=list)
+    bounds: list[tuple[float, int]] = field(default_factory=list)
+    done: bool = False
+
+    def take(self, event: Event) -> bool:
+        """Take one event of the run; tell whether schedule or bound improved."""
+        match event:
+            case ScheduleFound():
+                return self._take_schedule(event)
+            case BoundProved():
+                return self._take_bound(event)
+            case Relaxation():
+                self.relaxation = self.relaxation if event.value is None else event.value
+                if len(event.expected_starts) == len(self.instance):
+                    self.expected_starts = np.array(event.expected_starts)
+            case Chosen():
+                self.chosen = one_line(event.text)
+            case ModelBuilt():
+                of_model = event.model_dump(exclude={"kind", "seconds"})
+                self.model = of_model | {"seconds": round(event.seconds, 4)}
+            case Refusal():
+                _tell(self.refused, event.text)
+            case Note():
+                self.tell(event.text)
+            case Failure():
+                self.failure = one_line(event.text)
+                self.failure_status = event.status
+            case Done():
+                self.solver = one_line(event.solver)
+                self.nodes = event.nodes
+                self.solver_seconds = event.solver_seconds
+                self.engine_outcome = one_line(event.outcome)
+                self.ending = event.ending
+            case Peak():
+                self.peak_memory = event.bytes
+                self.done = True
+        return False
+
+    def tell(self, text: str) -> None:
+        """Add a note that a reader of the result should have, once."""
+        if one_line(text) not in self.notes:
+            _tell(self.notes, text)
+
+    def end(self, outcome: Outcome) -> None:
+        """Take note of how the process has ended, and hold the bound against what is known."""
+        if outcome.ending != "finished":
+            self.ending = outcome.ending
+        if outcome.ending in _ENDINGS:
+            self.tell(_ENDINGS[outcome.ending].format(detail=outcome.detail))
+        self.close()
+
+    def close(self) -> None:
+        """Hold the bound against what is known; a bound that cannot be true is withdrawn."""
+        upper, bound = self.upper_bound, self.lower_bound
+        if upper is not None and bound is not None and bound > upper:
+            self.contradictions.append(
+                f"lower bound {bound} ({self.bound_source}) exceeds the run's own checked TEL, "
+                f"{upper}"
+            )
+        found = dispute(self.instance, upper, bound, self.bound_source, self.certificate)
+        if found is not None and found.settled:
+            self.misstated = found.text
+        elif found is not None:
+            self.disputed = found.text
+        if self.contradictions or self.disputed:
+            # Nor is any of the weaker ones before it to be trusted.
+            self.lower_bound, self.bound_source, self.bounds = None, "", []
+            self.root_bound = None
+        if self.disputed and not self.contradictions:
+            # Integers prove this one, whoever is right.
+            self.lower_bound, self.bound_source = volume_bound(self.instance), "volumes"
+
+    @property
+    def upper_bound(self) -> int | None:
+        """The TEL that OPT is at most (rounds); None without a schedule that keeps no tokens."""
+        if self.schedule is None or self.schedule.keeps_tokens:
+            return None
+        return self.schedule.tel
+
+    @property
+    def gap(self) -> float | None:
+        """(UB − LB) / UB, None where either is missing."""
+        if self.upper_bound is None or self.lower_bound is None:
+            return None
+        return (self.upper_bound - self.lower_bound) / self.upper_bound if self.upper_bound else 0.0
+
+    @property
+    def closed(self) -> bool:
+        """Whether the bound meets the schedule, in integers, or exceeds it, which a bug would."""
+        upper, lower = self.upper_bound, self.lower_bound
+        return upper is not None and lower is not None and lower >= upper
+
+    @property
+    def about_the_file(self) -> str:
+        """One line if the optimum that the instance's file states is contradicted, else empty."""
+        return self.misstated or self.disputed
+
+    def status(self) -> Status:
+        """Return the status of the closed list.
+
+        A run on an instance whose file is wrong is an error, whoever is right about the rest.
+        """
+        status = self.standing()
+        return "error" if self.about_the_file and status != "refused" else status
+
+    def standing(self) -> Status:
+        """Return the status of the run by itself, whatever the instance's file states."""
+        if self.refused:
+            return "refused"
+        if self.contradictions:
+            return "error"
+        if self.schedule is not None:
+            closed = self.upper_bound is not None and self.lower_bound == self.upper_bound
+            return "optimal" if closed else "feasible"
+        return _STATUS_OF_ENDING.get(self.ending, self.failure_status)
+
+    def detail(self) -> list[str]:
+        """Return lines on what went wrong or should be known, the gravest first."""
+        lines = [*self.refused, *filter(None, [self.misstated, self.failure]), *self.notes]
+        if wrong := [*self.contradictions, *filter(None, [self.disputed])]:
+            lines.insert(0, CONTRADICTED + "; ".join(wrong))
+        if self.schedule is not None and self.schedule.keeps_tokens:
+            # What the row's TEL means is never cut off.
+            lines.insert(0, KEEPS_TOKENS_NOTE)
+        return lines
+
+    def told(self) -> list[str]:
+        """Return the lines that a reader of a result that stands should have."""
+        kept = self.schedule is not None and self.schedule.keeps_tokens
+        return [*([KEEPS_TOKENS_NOTE] if kept else []), *filter(None, [self.failure]), *self.notes]
+
+    def offer(self, schedule: Schedule, found_by: str, seconds: float = 0.0) -> bool:
+        """Take a schedule if it is better and the checker accepts it; tell whether it was taken."""
+        if schedule.tel > _LARGEST:
+            _tell(self.refused, f"{found_by}: a TEL of more than 64 bits")
+            return False
+        if self.schedule is not None and not better(schedule, self.schedule):
+            return False
+        verdict = check_schedule(self.instance, schedule)
+        if not verdict.valid:
+            _tell(self.refused, f"{found_by}: {verdict.reason}")
+            return False
+        self.schedule = schedule
+        self.found_by = found_by
+        if not schedule.keeps_tokens:
+            _trace(self.incumbents, seconds, schedule.tel)
+        return True
+
+    def raise_bound(self, value: int, source: str, seconds: float = 0.0) -> bool:
+        """Take a lower bound if it is better; tell whether it was.
+
+        An engine's own proof of what volumes or prices have proved is taken as well: it is one more
+        witness.
+        """
+        if value > _LARGEST:
+            _tell(self.contradictions, f"a lower bound ({source}) of more than 64 bits")
+            return False
+        known = self.lower_bound or 0
+        own = OWN_SEARCH.values()
+        witness = value == known and self.closed and source in own and self.bound_source not in own
+        if value <= known and not witness:
+            return False
+        if self.root_bound is None and source.startswith("prices"):
+            self.root_bound = value
+        if value > known:
+            _trace(self.bounds, seconds, value)
+        self.lower_bound, self.bound_source = value, one_line(source)
+        return True
+
+    def _take_schedule(self, event: ScheduleFound) -> bool:
+        found_by = one_line(event.found_by)
+        try:
+            schedule = make_schedule(
+                self.instance,
+                event.starts,
+                self.method,
+                attempts=event.attempts,
+                kept=event.kept,
+            )
+        except ValueError as error:
+            _tell(self.refused, f"{found_by}: {' '.join(str(error).split())[:200]}")
+            return False
+        return self.offer(schedule, found_by, event.seconds)
+
+    def _take_bound(self, event: BoundProved) -> bool:
+        offered = event.certificate
+        known = self.certificate
+        valued = offered is not None and isinstance(offered.get("value"), int)
+        if offered and valued and (known is None or offered["value"] > known["value"]):
+            self.certificate = offered
+        return self.raise_bound(event.value, event.source, event.seconds)
+
+
+def _tell(lines: list[str], text: str) -> None:
+    """Add a line, unless there are enough of them already."""
+    if len(lines) < _MOST_TOLD:
+        lines.append(one_line(text))
+    elif len(lines) == _MOST_TOLD:
+        lines.append("and more")
+
+
+def _trace(trace: list[tuple[float, int]], seconds: float, value: int) -> None:
+    """Add an improvement; of too many the last takes the place of the one before."""
+    if len(trace) >= _MOST_TRACED:
+        trace.pop()
+    trace.append((round(seconds, 4), value))

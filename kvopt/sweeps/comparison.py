@@ -1,0 +1,153 @@
+"""Many methods on many instances as one table, without a command line."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import warnings
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from instances import Instance
+from instances.named import find_instance
+from kvopt.best_known import known_values
+from kvopt.executors.local import LocalExecutor
+from kvopt.running.task import Task
+from kvopt.store import Store
+from kvopt.suites import Section, Source, file_source
+from kvopt.sweeps.contradictions import Showing, alarms, showings
+from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
+from kvopt.sweeps.plan import plan
+from kvopt.sweeps.progress import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Statuses after which a run's own bound is not believed.
+_CAUGHT = ("error", "refused")
+
+
+def comparison(
+    instances: Sequence[Instance | str | Path],
+    methods: Sequence[str],
+    *,
+    time_limit: float,
+    memory_limit: float | None,
+    threads: int,
+    seeds: int,
+    jobs: int,
+    store: str | Path | None,
+    progress: bool,
+) -> pd.DataFrame:
+    """Run what is not stored yet, and return the table that :func:`kvopt.compare` describes."""
+    section = Section(
+        name="",
+        sources=tuple(source for each in instances for source in _sources(each)),
+        methods=tuple(methods),
+        seeds=seeds,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        threads=threads,
+    )
+    if not section.sources:
+        raise InputError("expected an instance, found none")
+    tasks = plan([section])
+    if not tasks:
+        raise InputError("expected a method, found none")
+    with _opened(store) as runs:
+        stored = runs.statuses()
+        todo = [task for task in tasks if task.key not in stored]
+        if left := _carry_out(todo, runs, jobs, progress):
+            warnings.warn(f"interrupted: {left} of {len(tasks)} runs are missing", stacklevel=3)
+        keys = [task.key for task in tasks]
+        frame = runs.rows(keys)
+        shown = {showing.key: showing for showing in showings(runs, keys)}
+    for line in alarms(list(shown.values())):
+        warnings.warn(f"A METHOD IS WRONG: {line}", stacklevel=3)
+    # As they were asked for.
+    found = frame.set_index("key").reindex([key for key in keys if key in shown])
+    return _table(found, shown)
+
+
+def _sources(instance: Instance | str | Path) -> Iterator[Source]:
+    if isinstance(instance, Instance):
+        yield Source(instance.name, lambda: instance)
+        return
+    text = str(instance)
+    if Path(text).is_dir() or any(sign in text for sign in "*?["):
+        for section in read_inputs([text], Wishes()):
+            yield from section.sources
+    else:
+        yield file_source(find_instance(text), text)
+
+
+@contextmanager
+def _opened(location: str | Path | None) -> Generator[Store, None, None]:
+    """Open a store, or one that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="kvopt-") as folder:
+        where = Path(folder) / "runs.sqlite" if location is None else location
+        with closing(Store(where)) as store:
+            yield store
+
+
+def _carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -> int:
+    """Run tasks and store every row as it comes; return how many Ctrl-C has left undone."""
+    left = len(tasks)
+    results = LocalExecutor(jobs).run(tasks)
+    shown = display(sys.stdout, left, jobs, quiet=not progress)
+    try:
+        for finished in results:
+            store.put(finished)
+            shown.advance(finished.record)
+            left -= 1
+    except KeyboardInterrupt:
+        return left
+    finally:
+        if isinstance(results, Generator):
+            results.close()
+        shown.close()
+    return 0
+
+
+def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
+    tel, bound = rows["tel"].astype("Int64"), rows["lower_bound"].astype("Int64")
+    kept = pd.Series([shown[key].keeps_tokens for key in rows.index], rows.index, dtype=bool)
+    upper = tel.astype("Float64")
+    gap = (upper - bound.astype("Float64")) / upper.where(upper > 0)
+    # A schedule that keeps tokens is outside the problem that bounds are about.
+    best = _with_registry(rows, tel.where(~kept), "upper_bound").min(axis=1).astype("Int64")
+    believed = bound.where(~rows["status"].isin(_CAUGHT))
+    most = _with_registry(rows, believed, "lower_bound").max(axis=1).astype("Int64")
+    sure = most.le(best).fillna(True)
+    table = pd.DataFrame(
+        {
+            "instance": rows["instance"],
+            "method": rows["method"],
+            "seed": rows["seed"],
+            "status": rows["status"],
+            "tel": tel,
+            "bound": bound,
+            "gap": gap.mask(kept),
+            "best": best,
+            "best_bound": most,
+            "ratio_low": (upper / best.where(best > 0).astype("Float64")).where(sure),
+            "ratio_high": (upper / most.where(most > 0).astype("Float64")).where(sure),
+            "seconds": rows["seconds"],
+            "detail": rows["detail"],
+        }
+    )
+    return table.reset_index(drop=True)
+
+
+def _with_registry(rows: pd.DataFrame, values: pd.Series, side: str) -> pd.DataFrame:
+    """Return for each row the least and the greatest value of its instance, and the registry's."""
+    of_instance = values.groupby(rows["instance_sha256"])
+    known = {sha: entry[side] for sha, entry in known_values().items()}
+    told = rows["instance_sha256"].map(known).astype("Int64")
+    return pd.DataFrame(
+        {"least": of_instance.transform("min"), "most": of_instance.transform("max"), "told": told}
+    )

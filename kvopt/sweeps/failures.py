@@ -1,0 +1,106 @@
+"""What a sweep did not get: methods that gave no schedule, and instances that none could run on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from instances.telling import one_line
+from kvopt.running.record import FAILED
+from kvopt.running.task import Task
+from kvopt.store import Store
+from kvopt.store.tables import RUNS
+from kvopt.sweeps.contradictions import Showing
+from kvopt.sweeps.progress import counts
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A method that failed on some of its runs.
+
+    Attributes
+    ----------
+    method
+        Its text.
+    runs
+        How many runs it had on instances that could be run.
+    failed
+        Those that gave nothing, in the order of the sweep; at least one.
+    """
+
+    method: str
+    runs: int
+    failed: Sequence[Showing]
+
+    @property
+    def on_all(self) -> bool:
+        """Whether it gave nothing at all."""
+        return len(self.failed) == self.runs
+
+    def line(self, output: str = "") -> str:
+        """Return one line: on how many runs, the statuses, the first reason and what it printed.
+
+        Parameters
+        ----------
+        output
+            What the first of the failed runs has printed, of which the last line is shown.
+        """
+        first = self.failed[0]
+        share = "all" if self.on_all else f"{len(self.failed)} of {self.runs}"
+        told = counts(Counter(run.status for run in self.failed))
+        last = one_line(output.strip().rpartition("\n")[2])
+        # An exception's last line is the reason already.
+        printed = f"; its output ends: {last}" if last and last not in first.detail else ""
+        return (
+            f"{self.method} failed on {share} runs ({told}), first on {first.instance}, seed "
+            f"{first.seed}: {first.detail or first.status}{printed}"
+        )
+
+
+def failures(runs: Iterable[Showing], tasks: Sequence[Task]) -> list[Failure]:
+    """Return the methods that failed on some run, in the order of the sweep.
+
+    A run has failed if its status is one of ``FAILED`` and it has no schedule, or one that proves
+    its method wrong.  Where an instance cannot be run at all, it is not the method that failed.
+    """
+    of_key = {run.key: run for run in runs}
+    of_method: dict[str, list[Showing]] = {}
+    for task in tasks:
+        if not task.fault and task.key in of_key:
+            of_method.setdefault(task.method, []).append(of_key[task.key])
+    found = [
+        Failure(method, len(each), [run for run in each if _failed(run)])
+        for method, each in of_method.items()
+    ]
+    return [failure for failure in found if failure.failed]
+
+
+def unread(tasks: Iterable[Task]) -> list[str]:
+    """Return one line for every instance that cannot be read, or not be run in rounds."""
+    faults = {task.name: task.fault for task in tasks if _is_unread(task)}
+    return [f"{fault}; no method ran on it" for fault in faults.values()]
+
+
+def all_unread(tasks: Sequence[Task]) -> bool:
+    """Return whether there is not one instance that could be read."""
+    return bool(tasks) and all(map(_is_unread, tasks))
+
+
+def outputs(store: Store) -> dict[str, str]:
+    """Return what runs have printed by key; nothing where the store does not keep it.
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be read.
+    """
+    return dict(store.select("key", "output")) if "output" in RUNS.c else {}
+
+
+def _failed(run: Showing) -> bool:
+    return run.status in FAILED and (run.tel is None or run.alarming)
+
+
+def _is_unread(task: Task) -> bool:
+    return bool(task.fault) and task.fault_status == "error"

@@ -1,0 +1,215 @@
+"""Guarantees: stated with their assumptions, kept where these hold, and not claimed elsewhere."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heuristics.guarantee import Guarantee
+from heuristics.registry import policies
+from heuristics.simulator import Setting, run_policy
+from instances import Instance, Request
+from instances.families import two_point
+from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instances
+
+#: Every guarantee that is claimed, by policy.
+CLAIMED = [(policy.name, each) for policy in policies().values() for each in policy.guarantees]
+#: What is proved against OPT for a single instance.
+AGAINST_OPT = [
+    (name, each)
+    for name, each in CLAIMED
+    if each.against == "OPT" and not each.limit and each.ratio
+]
+
+
+def two_points(prompt: int, lower: int, upper: int, share: float, memory: int) -> Instance:
+    """Draw a thousand requests of two output lengths behind one interval, in random order."""
+    return two_point.generate(
+        n=1000,
+        memory=memory,
+        lower=lower,
+        upper=upper,
+        long_share=share,
+        prompt=prompt,
+        seed=1,
+    )
+
+
+def against_h_sf(name: str, instance: Instance) -> float:
+    """Return TEL relative to H-SF, averaged over two seeds."""
+    runs = [run_policy(policies()[name], instance, Setting(seed=seed)).tel for seed in range(2)]
+    return float(np.mean(runs)) / run_policy(policies()["h-sf"], instance).tel
+
+
+def with_ratio(name: str) -> Guarantee:
+    """Return the guarantee of a policy that has a number."""
+    (found,) = (each for each in policies()[name].guarantees if each.ratio)
+    return found
+
+
+def slack(instance: Instance) -> float:
+    """Return what stands for O(1/M): the largest peak over M."""
+    return max(request.peak for request in instance.requests) / instance.memory
+
+
+def test_what_is_claimed() -> None:
+    """These policies, and no other, have a guarantee; each names its source in one line."""
+    told = {name: policy.guarantee for name, policy in policies().items() if policy.guarantee}
+    assert set(told) == {
+        *("a-ell", "a-max", "a-min", "a-random", "a-switch"),
+        *("h-sf", "mc-sf", "sorted-f-exact", "svf"),
+    }
+    assert all("\n" not in line and "TEL/" in line for line in told.values())
+    assert all(f"({each.source})" in told[name] for name, each in CLAIMED)
+    assert all(words.words in told[name] for name, each in CLAIMED for words in each.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("a-min", "s = 0"),
+        ("a-switch", "s = 0"),
+        ("a-ell", "s = 0"),
+        ("sorted-f-exact", "M → ∞"),
+        ("mc-sf", "twice the largest peak"),
+        ("mc-sf", "all prompts are equal"),
+        ("svf", "(largest peak)/M"),
+    ],
+)
+def test_assumptions_that_were_left_out(name: str, words: str) -> None:
+    """C Theorems 6 and 7 are proved for s = 0, W's 48 in a limit, J2 4.3 with room for two."""
+    assert words in policies()[name].guarantee
+
+
+@pytest.mark.parametrize(
+    ("name", "lower", "upper", "ratio"),
+    [
+        ("a-min", 1, 50, Fraction(149, 100)),  # (3 − 0.02)/2
+        ("a-ell", 15, 50, Fraction(17, 14)),  # 1 + 0.3/1.4
+        ("a-ell", 3, 4, Fraction(17, 8)),  # 1 + 2·9/16
+        ("a-switch", 15, 50, Fraction(17, 14)),  # 0.3 < 0.38: a-ell
+        ("a-switch", 3, 4, Fraction(9, 8)),  # (3 − 3/4)/2
+        ("a-max", 1, 4, Fraction(10)),  # 4·5/2
+        ("a-random", 1, 4, Fraction(5, 2)),
+    ],
+)
+def test_ratios_by_hand(name: str, lower: int, upper: int, ratio: Fraction) -> None:
+    """The formulas of the paper, as fractions."""
+    requests = tuple(Request(i, 0, 0, o, lower, upper) for i, o in enumerate((lower, upper)))
+    instance = Instance("two", 200, requests)
+    found = with_ratio(name).ratio
+    assert found is not None
+    assert found(instance) == ratio
+
+
+@pytest.mark.parametrize("share", [0.06, 0.3, 0.6])
+@pytest.mark.parametrize(("lower", "upper"), [(1, 50), (5, 20), (15, 50)])
+@pytest.mark.parametrize("name", ["a-min", "a-ell", "a-switch", "a-max", "a-random"])
+def test_kept_with_empty_prompts(name: str, lower: int, upper: int, share: float) -> None:
+    """With s = 0 the measured ratio stays below the stated one plus u/M, in random order."""
+    instance = two_points(0, lower, upper, share, 1000)
+    claim = with_ratio(name)
+    assert claim.applies(instance)
+    assert claim.ratio is not None
+    assert against_h_sf(name, instance) <= float(claim.ratio(instance)) + slack(instance)
+
+
+@pytest.mark.parametrize("share", [0.06, 0.3, 0.6])
+@pytest.mark.parametrize("name", ["a-max", "a-random"])
+def test_kept_with_prompts(name: str, share: float) -> None:
+    """C Theorems 1 and EC.1 do not need s = 0: prompts only bring the lengths closer together."""
+    instance = two_points(10, 5, 20, share, 600)
+    claim = with_ratio(name)
+    assert claim.applies(instance)
+    assert claim.ratio is not None
+    assert against_h_sf(name, instance) <= float(claim.ratio(instance)) + slack(instance)
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt", "lower", "upper", "share", "memory", "least"),
+    [
+        # Stated for any s: 1.49, 1.214 and, since 1/50 and 15/50 are below 0.38, 1.01 and 1.214.
+        ("a-min", 10, 1, 50, 0.06, 500, 2.3),
+        ("a-ell", 100, 15, 50, 0.5, 1500, 1.35),
+        ("a-switch", 100, 15, 50, 0.5, 1500, 1.35),
+    ],
+)
+def test_not_claimed_with_prompts(
+    name: str, prompt: int, lower: int, upper: int, share: float, memory: int, least: float
+) -> None:
+    """With s > 0 the ratios of C Theorems 6 and 7 are exceeded by far, so nothing is claimed."""
+    instance = two_points(prompt, lower, upper, share, memory)
+    claim = with_ratio(name)
+    assert claim.ratio is not None
+    assert least < against_h_sf(name, instance)
+    assert float(claim.ratio(instance)) + slack(instance) < least
+    assert not any(each.applies(instance) for each in policies()[name].guarantees)
+
+
+def test_a_ell_needs_a_random_order() -> None:
+    """With the long ones first in the queue its ratio is 1.27 at s = 0, against 1.214."""
+    outputs = [50] * 500 + [15] * 500
+    requests = tuple(Request(i, 0, 0, o, 15, 50) for i, o in enumerate(outputs))
+    instance = Instance("long_first", 1000, requests)
+    claim = with_ratio("a-ell")
+    assert claim.applies(instance)
+    assert "random order" in claim.limit
+    assert against_h_sf("a-ell", instance) > 17 / 14 + slack(instance) / 2
+
+
+@st.composite
+def alike(draw: st.DrawFn) -> Instance:
+    """Draw requests at 0 with equal prompts, half of the time with equal outputs, and room."""
+    prompt = draw(st.integers(0, 4))
+    outputs = draw(st.lists(st.integers(1, 5), min_size=1, max_size=5))
+    if draw(st.booleans()):
+        outputs = [outputs[0]] * len(outputs)
+    room = 2 * (prompt + max(outputs)) + draw(st.integers(0, 4))
+    return Instance("alike", room, tuple(Request(i, 0, prompt, o) for i, o in enumerate(outputs)))
+
+
+@given(instance=st.one_of(alike(), instances(max_requests=5, max_memory=12, max_arrival=2)))
+@settings(max_examples=150, deadline=None)
+def test_kept_against_the_optimum(instance: Instance) -> None:
+    """Where the assumptions hold, no policy exceeds its ratio times the brute-force optimum."""
+    optimum = brute_force_optimum(instance)
+    for name, claim in AGAINST_OPT:
+        if claim.applies(instance):
+            assert claim.ratio is not None
+            assert run_policy(policies()[name], instance).tel <= claim.ratio(instance) * optimum
+
+
+def test_who_is_compared_with_the_optimum() -> None:
+    """The test above reaches all that is stated for a single instance."""
+    assert sorted(name for name, _ in AGAINST_OPT) == ["h-sf", "h-sf", "mc-sf", "mc-sf", "svf"]
+
+
+def test_mc_sf_claims_nothing_where_a_request_fills_memory() -> None:
+    """J2 Theorem 4.3 asks for M of twice the largest peak, for equal prompts and no arrivals."""
+    first, four = policies()["mc-sf"].guarantees
+
+    def one(memory: int, second: Request) -> Instance:
+        return Instance("pair", memory, (Request(0, 0, 1, 3), second))
+
+    assert first.applies(one(8, Request(1, 0, 1, 2)))
+    assert not four.applies(one(8, Request(1, 0, 1, 2)))
+    assert four.applies(one(8, Request(1, 0, 1, 3)))
+    assert not first.applies(one(7, Request(1, 0, 1, 2)))
+    assert not first.applies(one(8, Request(1, 0, 2, 2)))
+    assert not first.applies(one(8, Request(1, 1, 1, 2)))
+
+
+def test_sorted_f_dp_takes_the_larger_of_equal_batches() -> None:
+    """Its tie rule is that of W Alg. 1, not of Alg. 2 as printed, and it says so."""
+    # M = 10, (s, o) = (1, 1), (1, 3), (7, 2): F of the first alone is 1, of the first two 4/4 = 1.
+    requests = tuple(Request(i, 0, s, o) for i, (s, o) in enumerate(((1, 1), (1, 3), (7, 2))))
+    instance = Instance("tie", 10, requests)
+    # The larger batch: the first two at 0, the third when both have left.  With the smaller one
+    # the third would come before the second (F 2 against 3), and the starts be 0, 2, 0.
+    assert run_policy(policies()["sorted-f-dp"], instance).starts == (0, 0, 3)
+    assert "ties as in Alg. 1" in policies()["sorted-f-dp"].summary

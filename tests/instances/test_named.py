@@ -1,0 +1,111 @@
+"""Instances by name: every instance of the library is found, and a typo finds the nearest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from instances import InstanceFileError, read_instance
+from instances.library import library
+from instances.named import FOLDER, find_instance, find_instances, library_files
+
+
+def test_every_instance_of_the_library_has_its_name() -> None:
+    """The names told from the files are those in the files."""
+    assert {name: read_instance(file).name for name, file in library_files().items()} == {
+        instance.name: instance.name for _, instance in library()
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "am1_00",
+        "am1/am1_00",
+        "am1/am1_00.json",
+        "instances/am1/am1_00.json",
+        FOLDER / "am1" / "am1_00.json",
+    ],
+)
+def test_an_instance_is_found_from_any_folder(
+    name: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By name, by its file below the library, as rows show it, and by a path."""
+    monkeypatch.chdir(tmp_path)
+    assert find_instance(name) == FOLDER / "am1" / "am1_00.json"
+
+
+def test_a_file_that_leaves_out_its_folder_in_its_name_has_two() -> None:
+    """tiny/handover.json holds tiny_handover."""
+    assert find_instance("tiny/handover") == find_instance("tiny_handover")
+
+
+def test_a_path_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of one's own hides an instance of the library of that name."""
+    monkeypatch.chdir(tmp_path)
+    Path("uniform_100").write_text("{}")
+    assert find_instance("uniform_100") == Path("uniform_100")
+
+
+@pytest.mark.parametrize(
+    ("typo", "expected"),
+    [
+        ("unifrom_100", "did you mean uniform_100, "),
+        ("Uniform-100", "did you mean uniform_100, "),
+        ("instances/am1/am1_000.json", "did you mean am1_00, "),
+        ("no/such/file.json", "found neither"),
+        ("a\nb", "a\\x0ab: expected"),
+        ("\0", "\\x00: expected"),
+    ],
+)
+def test_an_unknown_name_is_told_with_the_nearest(
+    typo: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line that says what was expected, and the names that are alike if there are any."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InstanceFileError) as caught:
+        find_instance(typo)
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_name_that_no_disk_takes_is_its_readers_to_complain_of() -> None:
+    """The reader knows what to say of a path that is too long."""
+    with pytest.raises(InstanceFileError, match="too long"):
+        read_instance(find_instance("x" * 5000))
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("instances", len(library_files())),
+        ("am1", 10),
+        ("instances/am1/", 10),
+        ("instances/tiny/one_*.json", len(list((FOLDER / "tiny").glob("one_*.json")))),
+        ("instances/**/am1_0?.json", 10),
+        ("am1_00", 1),
+        # A glob of one's own that matches nothing must not run the library.
+        ("*.json", 0),
+        ("instances/../*.json", 0),
+        ("instances/best_known*", 0),
+        ("nothing", 0),
+        ("best_known", 0),
+    ],
+)
+def test_folders_and_globs_of_the_library_are_found_from_any_folder(
+    name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the README names runs in any folder; schemas and best-known values are no instances."""
+    monkeypatch.chdir(tmp_path)
+    found = find_instances(name)
+    assert len(found) == count
+    assert found == sorted(found)
+    assert set(found) <= set(library_files().values())
+
+
+def test_a_folder_of_ones_own_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it has the name of one of the library's and holds nothing."""
+    monkeypatch.chdir(tmp_path)
+    Path("am1").mkdir()
+    assert find_instances("am1") == []

@@ -1,0 +1,171 @@
+"""Methods as text: every spelling of one has one canonical text; what is none is named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kvopt.methods.grammar import MethodError, read_method, read_methods, split_methods
+from kvopt.methods.own import OwnMethodError, load_own
+from kvopt.suites import Section
+from kvopt.suites.sources import draw_source
+from kvopt.sweeps.plan import plan
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("a,b(x=1,y=2)", ["a", "b(x=1,y=2)"]),
+        (" a , b ,", ["a", "b"]),
+        ("", []),
+        ("a-min with interval(1,1000),svf", ["a-min with interval(1,1000)", "svf"]),
+        ("file:x,y(1).py,svf", ["file:x,y(1).py", "svf"]),
+        ("cpsat:cpsat-strong(groups=no,differences=no)", None),
+        ("a(b,c", ["a(b,c"]),
+        ("a)b,c", ["a)b", "c"]),
+    ],
+)
+def test_commas_inside_parentheses_split_nothing(text: str, pieces: list[str] | None) -> None:
+    """Neither do those of a path that ends with .py; unbalanced ones are left to the reader."""
+    assert split_methods(text) == ([text] if pieces is None else pieces)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("auto", "auto"),
+        (" svf ", "svf"),
+        ("highs", "highs"),
+        ("highs:ilp-strong", "highs:ilp-strong"),
+        ("cpsat:cpsat-strong( groups = no )", "cpsat:cpsat-strong(groups=no)"),
+        ("bound:bound-dual", "bound:bound-dual"),
+        ("search", "search"),
+        # Defaults are left out, positions are spelled.
+        ("alpha-beta(alpha=0.2,beta=0.1)", "alpha-beta(beta=0.1)"),
+        ("a-min with interval(1,1000)", "a-min with interval"),
+        ("a-min with interval(2,500)", "a-min with interval(low=2,high=500)"),
+        # Case does not count, nor does _ for -, nor do blanks.
+        ("SVF", "svf"),
+        ("Mc_Sf", "mc-sf"),
+        ("HiGHS : ILP_strong ( Fixing = YES )", "highs:ilp-strong(fixing=yes)"),
+        ("A-min( Ties = Permutation )with Interval( 2 , 5 )", None),
+        ("alpha-beta( beta = .1 )", "alpha-beta(beta=0.1)"),
+        ("cpsat:cpsat-strong()", "cpsat:cpsat-strong"),
+        ("improve", "improve"),
+        ("Repair", "repair"),
+        # No digit is lost, and none is added.
+        ("a-min with interval(1,1234567)", "a-min with interval(high=1234567)"),
+        ("alpha-beta(alpha=0.123456789)", "alpha-beta(alpha=0.123456789)"),
+        ("local-search(moves=1000000)", "local-search(moves=1e+06)"),
+        ("alpha-beta(alpha=-0)", "alpha-beta(alpha=0)"),
+    ],
+)
+def test_canonical_text(text: str, canonical: str | None) -> None:
+    """The canonical text is a fixed point, so rows of one method share one name."""
+    canonical = canonical or "a-min(ties=permutation) with interval(low=2,high=5)"
+    assert read_method(text).text == canonical
+    assert read_method(canonical).text == canonical
+
+
+def test_a_file_has_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However the path is spelled and wherever the command is called from."""
+    path = tmp_path / "mine.py"
+    path.write_text("def solve(instance): ...")
+    monkeypatch.chdir(tmp_path)
+    texts = ["file:mine.py", f"file:{path}", f"file:{tmp_path}/../{tmp_path.name}/mine.py"]
+    assert {read_method(text).text for text in texts} == {"file:mine.py"}
+    (method,) = read_methods([",".join(texts)])
+    assert (method.text, method.path, method.task_path) == ("file:mine.py", path, str(path))
+    monkeypatch.chdir("/")
+    assert read_method(method.text, planned=True, path=method.task_path) == method
+    inside = read_method("file:tests/kvopt/bad_methods/segfault.py")
+    assert inside.text == "file:tests/kvopt/bad_methods/segfault.py"
+    assert inside.task_path == ""
+
+
+def test_two_files_of_one_name(tmp_path: Path) -> None:
+    """In one command they are refused, in two their runs have keys of their own."""
+    paths = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        paths.append(tmp_path / folder / "mine.py")
+        paths[-1].write_text(f"def solve(instance): return {folder!r}")
+    told = r"file:mine\.py is two files, .*a/mine\.py and .*b/mine\.py"
+    with pytest.raises(MethodError, match=told):
+        read_methods([f"file:{path}" for path in paths])
+    sections = [
+        Section(path.parent.name, (draw_source("am1", 0, {"n": 3}),), (f"file:{path}",))
+        for path in paths
+    ]
+    with pytest.raises(MethodError, match=r"file:mine\.py is two files"):
+        plan(sections)
+    tasks = [*plan(sections[:1]), *plan(sections[1:])]
+    assert [task.method for task in tasks] == ["file:mine.py"] * 2
+    assert [task.method_path for task in tasks] == [str(path) for path in paths]
+    assert tasks[0].key != tasks[1].key
+    moved = replace(tasks[0], method_path="/elsewhere/mine.py")
+    assert moved.key == tasks[0].key
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("svg", "unknown method 'svg'; did you mean svf"),
+        ("true", "unknown method 'true', expected auto, bound, cpsat, highs, improve, repair"),
+        ("export", "unknown method 'export'"),
+        ("pyomo-solver", "unknown method 'pyomo-solver'"),
+        ("_glpk_shell", "unknown method '_glpk_shell'"),
+        ("", "unknown method"),
+        ("a(b", "expected NAME[:FORMULATION][(option=value,...)][ with PREDICTION(...)]"),
+        ("ilp-strong", "it is a formulation; did you mean highs:ilp-strong?"),
+        ("svf:ilp", "svf is a policy: it takes no formulation"),
+        ("svf with interval(1,10)", "svf knows the outputs: it takes no prediction"),
+        ("highs with interval", "highs knows the outputs: it takes no prediction"),
+        ("a-min with interval(1000,1)", "expected low <= high, found 1000 and 1"),
+        ("auto:ilp", "auto takes no formulation, found 'ilp'"),
+        ("improve:ilp", "improve takes no formulation, found 'ilp'"),
+        ("highs(fixing=yes)", "highs: options go with a formulation, as in highs:ilp-"),
+        ("alpha-beta(alpha=1_0)", "expected alpha as a number from 0 to 0.999, found '1_0'"),
+        ("alpha-beta(alpha=nan)", "expected alpha as a number"),
+        ("alpha-beta(alpha=\u0661)", "expected alpha as a number"),
+        ("vllm-v1(block=1.5)", "expected block as an integer from 1 to 4096"),
+        ("../../etc/passwd", "unknown method"),
+        ("svf(x=1)", "svf takes no options, found 'x'"),
+        ("a-min with magic", "unknown prediction 'magic'"),
+        ("highs:nothing", "unknown formulation 'nothing'"),
+        ("cpsat:ilp", "cpsat cannot solve 'ilp', it takes cpsat"),
+        ("baron", "not installed"),
+        ("file:README.md", "expected a Python file"),
+    ],
+)
+def test_what_is_no_method(text: str, reason: str) -> None:
+    """The one line names what there is."""
+    with pytest.raises(MethodError) as error:
+        read_method(text)
+    assert reason in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("x = 1", r"mine.py: expected a function solve\(instance\) or a POLICY, found neither"),
+        ("solve = POLICY = print", "found both"),
+        ("POLICY = 3", "expected POLICY as a Policy, found 3"),
+        ("solve = 3", "expected solve as a function, found 3"),
+        ("def solve(instance, magic): ...", "it asks for magic"),
+        ("x = 1\ny = 1 / 0", r"mine.py:2: ZeroDivisionError"),
+        ("x = 1\nif x:", r"mine.py:2: expected an indented block"),
+        ("import sys\nsys.exit(3)", r"mine.py:2: SystemExit: 3"),
+    ],
+)
+def test_a_file_that_is_no_method(tmp_path: Path, source: str, reason: str) -> None:
+    """It is told what a method looks like."""
+    path = tmp_path / "mine.py"
+    path.write_text(source)
+    with pytest.raises(OwnMethodError, match=reason):
+        load_own(path)

@@ -1,0 +1,433 @@
+"""``import kvopt``: what a notebook's user calls, gets, and is told where it fails."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import io
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pandas as pd
+import pytest
+from nbclient import NotebookClient
+
+import kvopt
+import kvopt.api
+import kvopt.result
+import kvopt.sweeps.comparison
+from instances import InfeasibleInstanceError, Instance, InstanceFileError, Request, write_instance
+from kvopt.executors.local import LocalExecutor
+from kvopt.methods.grammar import MethodError
+from kvopt.running.task import Finished, Task
+from schedules import read_schedule
+from tests.kvopt.conftest import ROOT
+
+FUNCTIONS = ("bound", "check", "compare", "read", "run", "solve")
+#: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 with starts 0, 1, 0, 3 (PAPERS section E).
+FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
+_LIMIT = re.compile(r"time_limit=\d+")
+
+
+def own(folder: Path, body: str) -> str:
+    """Return the text of a method of one's own."""
+    path = folder / "own.py"
+    path.write_text(f"import time\ndef solve(instance, report):\n    {body}\n", encoding="utf-8")
+    return f"file:{path}"
+
+
+def in_python(code: str, *, timeout: float = 60) -> str:
+    """Return what a fresh interpreter prints."""
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=timeout, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip()
+
+
+def test_importing_the_package_loads_nothing() -> None:
+    """Every process that runs a method imports it."""
+    loaded = "sorted(m for m in sys.modules if m.partition('.')[0] in "
+    loaded += "('kvopt', 'instances', 'schedules', 'numpy', 'pandas', 'pydantic'))"
+    assert in_python(f"import sys, kvopt; print({loaded})") == "['kvopt']"
+
+
+def test_no_engine_is_loaded_by_the_caller() -> None:
+    """Two engines do not fit into one process, so none is in the one that calls."""
+    code = "import sys, kvopt; r = kvopt.solve('tiny_one_token', 'highs'); kvopt.compare(r.instance"
+    code += ", 'svf'); print([m for m in ('highspy', 'ortools', 'pyomo') if m in sys.modules])"
+    assert in_python(code) == "[]"
+
+
+def test_names_of_the_package() -> None:
+    """All are there and listed; a module with the name of a function would replace it."""
+    assert set(FUNCTIONS) <= set(dir(kvopt)) == set(kvopt.__all__)
+    for name in kvopt.__all__:
+        assert getattr(kvopt, name) is not None
+    assert [each for each in FUNCTIONS if importlib.util.find_spec(f"kvopt.{each}")] == []
+    with pytest.raises(AttributeError, match="no attribute 'solv'"):
+        _ = kvopt.solv  # type: ignore[attr-defined]
+
+
+def test_a_result() -> None:
+    """J1 Theorem 4.2's counterexample: 12, proved by CP-SAT; policies end at 13."""
+    result = kvopt.solve(FOUR, "cpsat", time_limit=30, threads=1)
+    assert (result.tel, result.bound, result.gap, result.status) == (12, 12, 0.0, "optimal")
+    assert result.method == "cpsat"
+    assert result.schedule is not None
+    assert result.schedule.tel == sum(result.schedule.starts) + 1 + 1 + 3 + 3
+    assert kvopt.check(FOUR, result).valid
+    assert kvopt.check(FOUR, result.schedule.starts).valid
+    trace = result.trace
+    assert list(trace.columns) == ["seconds", "tel", "bound", "gap"]
+    assert trace["seconds"].is_monotonic_increasing
+    assert tuple(trace.iloc[-1][["tel", "bound", "gap"]]) == (12, 12, 0.0)
+
+
+def test_the_summary() -> None:
+    """Labels in the order of DESIGN section 4, and the formulation that the size has chosen."""
+    result = kvopt.solve(FOUR, "highs", time_limit=30)
+    labels = [label for label, _ in result.summary()]
+    expected = ["instance", "n", "M", "method", "status", "TEL", "AEL", "lower bound", "gap %"]
+    assert labels == [*expected, "best known", "seconds", "checker"]
+    told = dict(result.summary())
+    assert told["method"] == "highs  (ilp-strong, by size)"
+    assert (told["best known"], told["checker"]) == ("12 (opt)", "valid")
+    width = len("lower bound")
+    assert [line[:width].strip() for line in str(result).splitlines()] == labels
+
+
+def test_the_registry_tells_an_interval_where_the_optimum_is_open() -> None:
+    """The best schedule and the best bound; nothing of an instance that is not in the library."""
+    upper, bound = kvopt.result.best_known(kvopt.read("uniform_100")).split(", bound ")
+    assert int(bound) < int(upper)
+    assert kvopt.result.best_known(FOUR) == "12 (opt)"
+    assert kvopt.result.best_known(replace(FOUR, memory=6)) == ""
+
+
+def test_large_instances_have_short_texts() -> None:
+    """No list of 100,000 requests or starts; an instance of ten is written out."""
+    requests = tuple(Request(i, 0, 1, 1) for i in range(100_000))
+    result = kvopt.run(Instance("large", 10, requests), "fcfs")
+    assert result.schedule is not None
+    for each in (result, result.instance, result.schedule):
+        assert len(repr(each)) < 200
+    assert "100000" in repr(result.instance)
+    assert repr(FOUR).startswith("Instance(name='four', memory=5, requests=(Request(id=0, ")
+    assert eval(repr(FOUR), {"Instance": Instance, "Request": Request}) == FOUR
+
+
+def test_html_shows_names_as_they_are() -> None:
+    """A notebook's table is the summary; a name is no markup."""
+    shown = kvopt.run(replace(FOUR, name="<b>four</b>"), "svf")._repr_html_()
+    assert "&lt;b&gt;four" in shown
+    assert "<b>" not in shown
+    assert shown.count("<tr>") == shown.count("</tr>") >= 10
+
+
+def test_files(tmp_path: Path) -> None:
+    """A saved schedule is checked from its file; a picture is written."""
+    result = kvopt.run(FOUR, "svf")
+    result.save(tmp_path / "schedule.json")
+    assert read_schedule(tmp_path / "schedule.json") == result.schedule
+    assert kvopt.check(FOUR, tmp_path / "schedule.json").valid
+    axes = result.plot(tmp_path / "picture.png")
+    assert axes.get_xlabel() == "time (rounds)"
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match=r"\.png or \.svg"):
+        result.plot(tmp_path / "picture.gif")
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("raise ValueError('of mine')", "error"),
+        ("import os; os._exit(3)", "crashed"),
+        ("time.sleep(60)", "time_limit"),
+    ],
+)
+def test_a_run_without_a_schedule_is_a_result(body: str, status: str, tmp_path: Path) -> None:
+    """It says why, in its status and a note; only what needs a schedule raises."""
+    result = kvopt.solve(FOUR, own(tmp_path, body), time_limit=1)
+    assert (result.status, result.tel, result.schedule, result.gap) == (status, None, None, None)
+    assert result.notes
+    assert dict(result.summary())["checker"] == "nothing to check"
+    assert str(result)
+    assert len(result.trace) == len(result.record.bounds)
+    for wanted in (result.plot, lambda: result.save(tmp_path / "x"), lambda: check(result)):
+        with pytest.raises(ValueError, match="schedule"):
+            wanted()
+
+
+def check(result: kvopt.Result) -> object:
+    """Check what a result holds."""
+    return kvopt.check(FOUR, result)
+
+
+def test_a_schedule_that_keeps_tokens_has_no_gap() -> None:
+    """It solves an easier problem, so no bound is about it."""
+    instance = kvopt.read("uniform_100")
+    result = kvopt.run(instance, "vllm-v1")
+    assert result.schedule is not None
+    assert result.schedule.keeps_tokens
+    assert (result.gap, result.schedule.lower_bound) == (None, None)
+    assert "gap %" not in dict(result.summary())
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "told"),
+    [
+        (lambda: kvopt.read("no_such"), InstanceFileError, "no_such"),
+        (lambda: kvopt.solve("uniform_101"), InstanceFileError, "uniform_100"),
+        (lambda: kvopt.solve(FOUR, "nothing"), MethodError, "nothing"),
+        (lambda: kvopt.run(FOUR, "highs"), MethodError, "expected a policy"),
+        (lambda: kvopt.bound(FOUR, "svf"), MethodError, "expected an engine, found a policy"),
+        (lambda: kvopt.solve(FOUR, "svf", time_limit=0), ValueError, "time_limit: .*above 0"),
+        (lambda: kvopt.solve(FOUR, "svf", time_limit=float("nan")), ValueError, "time_limit"),
+        (lambda: kvopt.solve(FOUR, "svf", memory_limit=-1), ValueError, "memory_limit"),
+        (lambda: kvopt.solve(FOUR, "svf", threads=0), ValueError, "threads: expected 1 to"),
+        (lambda: kvopt.solve(FOUR, "svf", seed=-1), ValueError, "seed"),
+        (lambda: kvopt.compare([FOUR], ["nothing"]), MethodError, "nothing"),
+        (lambda: kvopt.compare(["no_such"], ["svf"]), InstanceFileError, "no_such"),
+        (lambda: kvopt.compare([FOUR], ["svf"], jobs=0), ValueError, "jobs"),
+        (lambda: kvopt.compare([FOUR], []), ValueError, "expected a method"),
+        (lambda: kvopt.compare([], ["svf"]), ValueError, "expected an instance"),
+        (lambda: kvopt.solve(SECONDS, "svf"), ValueError, "arrivals in rounds"),
+    ],
+)
+def test_bad_input_is_one_line(call: Any, error: type[Exception], told: str) -> None:
+    """A ValueError that names what was expected, before anything runs."""
+    with pytest.raises(error, match=told) as caught:
+        call()
+    assert isinstance(caught.value, ValueError)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+SECONDS = Instance("seconds", 5, (Request(0, 0.5, 1, 1),), time_unit="second")
+
+
+def test_an_infeasible_file_is_told_when_it_is_read(tmp_path: Path) -> None:
+    """A request of 4 + 3 tokens never fits into 6."""
+    path = tmp_path / "large.json"
+    write_instance(replace(FOUR, requests=(Request(7, 0, 4, 3),), memory=7), path)
+    path.write_text(path.read_text(encoding="utf-8").replace('"memory": 7', '"memory": 6'))
+    with pytest.raises(InfeasibleInstanceError, match=r"id 7 needs 4 \+ 3 = 7 tokens"):
+        kvopt.read(path)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "kind"),
+    [
+        ([0, 1, 0, 3], "valid"),
+        ([0, 0, 0, 0], "infeasible"),
+        ([0, 1, 0], "malformed"),
+        ([0, 1, 0, 3.0], "malformed"),
+        ([0, 1, 0, -3], "malformed"),
+        ("no_such.json", None),
+    ],
+)
+def test_checks(schedule: Sequence[int] | str, kind: str | None) -> None:
+    """A start round for each request, in integers; a file that is not there is an error."""
+    if kind is None:
+        with pytest.raises(ValueError, match=r"no_such\.json"):
+            kvopt.check(FOUR, schedule)
+    else:
+        assert kvopt.check(FOUR, schedule).kind == kind
+
+
+def test_progress_as_lines() -> None:
+    """As solve.py prints them, also where standard output is no file, as in a notebook."""
+    stream = io.StringIO()
+    with redirect_stdout(stream):
+        kvopt.solve(FOUR, "cpsat", time_limit=30, progress=True)
+    header, *lines = stream.getvalue().splitlines()
+    assert header.split()[:3] == ["seconds", "incumbent", "bound"]
+    assert lines[-1].split()[1:3] == ["12", "12"]
+    with redirect_stdout(stream := io.StringIO()):
+        kvopt.solve(FOUR, "cpsat", time_limit=30)
+    assert stream.getvalue() == ""
+
+
+def test_progress_as_calls() -> None:
+    """A function is told of every improvement, the last one being the result."""
+    told: list[Any] = []
+    result = kvopt.solve(FOUR, "cpsat", time_limit=30, progress=told.append)
+    assert (told[-1].tel, told[-1].bound, told[-1].gap) == (result.tel, result.bound, result.gap)
+    assert len({(each.tel, each.bound) for each in told}) == len(told)
+
+
+def test_an_error_of_the_callers_function_is_raised(tmp_path: Path) -> None:
+    """As itself, and the run is stopped at once."""
+
+    def fail(progress: object) -> None:
+        raise KeyError("mine", progress)
+
+    method = own(tmp_path, "report('bound', value=1); time.sleep(60)")
+    began = time.monotonic()
+    with pytest.raises(KeyError, match="mine"):
+        kvopt.solve(FOUR, method, time_limit=50, progress=fail)
+    assert time.monotonic() - began < 30
+
+
+def test_an_interrupted_run_returns_what_it_had(tmp_path: Path) -> None:
+    """Ctrl-C is how a notebook's cell is interrupted; the schedule sent before is kept."""
+    body = "report('schedule', starts=[0, 1, 0, 3]); time.sleep(60)"
+    code = f"""\
+import os, signal, kvopt
+from instances import Instance, Request
+four = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
+def interrupt(progress):
+    if progress.tel is not None:
+        os.kill(os.getpid(), signal.SIGINT)
+result = kvopt.solve(four, {own(tmp_path, body)!r}, time_limit=50, progress=interrupt)
+print(result.status, result.tel, result.record.ending, *result.notes, sep=", ")
+"""
+    assert in_python(code) == "feasible, 12, interrupted, interrupted by the user"
+
+
+def test_beside_the_main_thread() -> None:
+    """As a notebook's background jobs and web servers call it."""
+    found: list[kvopt.Result] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(kvopt.solve(FOUR, "cpsat", time_limit=30)))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [result.tel for result in found] == [12, 12]
+
+
+def test_a_comparison(tmp_path: Path) -> None:
+    """One row a run in the order asked for; a seed counts for methods that draw only."""
+    (tmp_path / "broken.json").write_text("{")
+    write_instance(FOUR, tmp_path / "four.json")
+    table = kvopt.compare([FOUR, tmp_path / "broken.json"], "svf, a-random", seeds=2)
+    rows = table[["instance", "method", "seed", "status"]].to_numpy().tolist()
+    broken = str(tmp_path / "broken.json")
+    assert rows == [
+        ["four", "svf", 0, "feasible"],
+        ["four", "a-random", 0, "feasible"],
+        ["four", "a-random", 1, "feasible"],
+        [broken, "svf", 0, "error"],
+        [broken, "a-random", 0, "error"],
+        [broken, "a-random", 1, "error"],
+    ]
+    assert table["detail"].iloc[-1].startswith(broken)
+    # The registry knows that instance by another name, and that 12 is its optimum.
+    assert table[["best", "best_bound"]].dropna().to_numpy().tolist() == [[12, 12]] * 3
+    assert list(kvopt.compare(str(tmp_path / "f*.json"), "svf")["instance"]) == ["four"]
+    assert list(kvopt.compare(tmp_path, "svf")["status"]) == ["error", "feasible"]
+
+
+def test_the_ratio_of_an_open_instance_is_an_interval() -> None:
+    """TEL over the registry's best schedule and bound, which are better than these runs'."""
+    table = kvopt.compare("uniform_100", ["mc-sf", "vllm-v1"])
+    policy, keeps = table.iloc[0], table.iloc[1]
+    assert policy["best"] < policy["tel"]
+    assert policy["ratio_low"] == pytest.approx(policy["tel"] / policy["best"])
+    assert policy["ratio_high"] == pytest.approx(policy["tel"] / policy["best_bound"])
+    assert policy["gap"] == pytest.approx(1 - policy["bound"] / policy["tel"])
+    assert pd.isna(keeps["gap"])
+
+
+def test_a_comparison_with_a_store_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is stored is not run again; without a store nothing is left behind."""
+    store = tmp_path / "runs.sqlite"
+    first = kvopt.compare([FOUR], ["svf", "mc-sf"], store=store)
+    asked: list[str] = []
+
+    def note(_self: LocalExecutor, tasks: Sequence[Task]) -> Iterator[Finished]:
+        asked.extend(task.method for task in tasks)
+        return iter(())
+
+    monkeypatch.setattr(LocalExecutor, "run", note)
+    again = kvopt.compare([FOUR], ["svf", "mc-sf"], store=store)
+    pd.testing.assert_frame_equal(first, again)
+    assert asked == []
+    assert list(tmp_path.iterdir()) == [store]
+
+
+def test_an_interrupted_comparison_returns_what_had_finished(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With a warning that says how many runs are missing."""
+    run = LocalExecutor.run
+
+    def interrupted(self: LocalExecutor, tasks: Sequence[Task]) -> Iterator[Finished]:
+        yield from run(self, tasks[:1])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LocalExecutor, "run", interrupted)
+    with pytest.warns(UserWarning, match="interrupted: 2 of 3 runs are missing"):
+        table = kvopt.compare([FOUR], ["svf", "mc-sf", "fcfs"])
+    assert list(table["method"]) == ["svf"]
+
+
+def test_a_comparison_warns_of_a_method_that_is_wrong(tmp_path: Path) -> None:
+    """A bound of 13 exceeds the TEL that another run has shown; nothing is measured against it."""
+    method = own(tmp_path, "report('bound', value=13)")
+    with pytest.warns(UserWarning, match="A METHOD IS WRONG.*lower bound 13 exceeds the TEL 12"):
+        table = kvopt.compare([FOUR], [method, "cpsat"], time_limit=20)
+    assert table[["ratio_low", "ratio_high"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("module", [kvopt.api, kvopt.result])
+def test_the_examples_of_the_docstrings(
+    module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each public function has one that prints what it says."""
+    monkeypatch.chdir(tmp_path)
+    tests = [
+        test
+        for test in doctest.DocTestFinder(exclude_empty=True).find(module, globs={"kvopt": kvopt})
+        if test.examples
+    ]
+    named = {test.name.rpartition(".")[2] for test in tests}
+    assert named >= (set(FUNCTIONS) if module is kvopt.api else {"Result", "plot", "save"})
+    report = io.StringIO()
+    for test in tests:
+        doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(
+            test, out=report.write, clear_globs=False
+        )
+    assert report.getvalue() == ""
+
+
+def test_the_snippet_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs as it stands there, but for its time limits."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (snippet,) = re.findall(r"```python\n(import kvopt\n.*?)```", text, re.S)
+    assert _LIMIT.search(snippet)
+    names: dict[str, Any] = {}
+    exec(_LIMIT.sub("time_limit=2", snippet), names)
+    assert {path.name for path in tmp_path.iterdir()} == {"memory.png", "schedule.json"}
+    assert names["result"].status == "feasible"
+
+
+def test_the_notebook(tmp_path: Path) -> None:
+    """It runs as it stands there, but for its time limits, and shows one picture."""
+    notebook = nbformat.read(ROOT / "docs" / "quickstart.ipynb", as_version=4)
+    for cell in notebook.cells:
+        cell.source = _LIMIT.sub("time_limit=2", cell.source)
+    assert _pictures(notebook) == 1
+    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": tmp_path}}).execute()
+    assert _pictures(notebook) == 1
+    assert (ROOT / "docs" / "quickstart.ipynb").stat().st_size < 200_000
+
+
+def _pictures(notebook: Any) -> int:
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return sum("image/png" in output.get("data", {}) for output in outputs)

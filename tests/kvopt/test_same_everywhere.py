@@ -1,0 +1,125 @@
+"""The same text of a method gives the same run, wherever it is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kvopt
+from instances import Instance, Request, write_instance
+from kvopt.store import Store
+from schedules import Schedule, read_schedule
+from schedules.files import parse_schedule
+from tests.kvopt.conftest import Command
+from tests.kvopt.sweep_tools import Evaluate
+
+#: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12, which no policy finds (PAPERS section E).
+FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
+OWN = """\
+def solve(instance, report):
+    report("bound", value=11)
+    return [0, 1, 0, 3]
+"""
+#: Written as a user may, who need not write them as rows do, and in parts.
+METHODS = {
+    "alpha-beta( beta=0.1,alpha=0.25 ) with noise(sigma=0.5)": (
+        ["--policy", "alpha-beta(beta=0.1, alpha=0.25)", "--predict", "noise(sigma=0.5)"]
+    ),
+    "a-min with interval(1,1000)": ["--policy", "a-min", "--predict", "interval(1,1000)"],
+    "highs:ilp-strong(fixing=yes)": ["--formulation", "ilp-strong(fixing=yes)"],
+    "cpsat:cpsat-strong(equal=no,groups=no)": (
+        ["--solver", "cpsat", "--formulation", "cpsat-strong(groups=no,equal=no)"]
+    ),
+    "cpsat": ["--solver", "cpsat"],
+    "file:own.py": ["--method", "file:own.py"],  # it has no parts
+}
+Told = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the instance is, a method of one's own, and a suite."""
+    folder = tmp_path_factory.mktemp("same")
+    write_instance(FOUR, folder / "four.json")
+    (folder / "own.py").write_text(OWN, encoding="utf-8")
+    (folder / "mine.toml").write_text(
+        'summary = "one of each kind"\n[[section]]\nname = "only"\nrole = "policies"\n'
+        f"methods = {json.dumps([_placed(text, folder) for text in METHODS])}\n"
+        f"instances = [{json.dumps(str(folder / 'four.json'))}]\ntime_limit = 30\n",
+        encoding="utf-8",
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def stored(folder: Path) -> list[list[Told]]:
+    """What ``evaluate.py`` stores of the methods in their order: by its arguments, by a suite."""
+    methods = ",".join(_placed(text, folder) for text in METHODS)
+    named = [folder / "four.json", "--methods", methods, "--time-limit", 30]
+    return [
+        _evaluated(named, folder / "command.sqlite"),
+        _evaluated([folder / "mine.toml"], folder / "suite.sqlite"),
+    ]
+
+
+def _placed(text: str, folder: Path) -> str:
+    return text.replace("file:", f"file:{folder}/")
+
+
+def _evaluated(arguments: list[object], store: Path) -> list[Told]:
+    run = Evaluate([*arguments, "--store", store, "--jobs", 2, "--quiet"]).run()
+    assert run.returncode == 0, run.stderr
+    runs = Store(store, readonly=True)
+    try:
+        found = {}
+        for key, method, status, tel in runs.select("key", "method", "status", "tel"):
+            document = runs.schedule(key)
+            assert document is not None
+            schedule = parse_schedule(document)
+            assert (schedule.method, schedule.status, schedule.tel) == (method, status, tel)
+            found[method] = _told(schedule)
+    finally:
+        runs.close()
+    return sorted(found.values(), key=lambda told: str(told["method"]))
+
+
+def _told(schedule: Schedule) -> Told:
+    """Return what must agree."""
+    names = ("method", "status", "tel", "lower_bound", "starts", "attempts")
+    return {name: getattr(schedule, name) for name in names}
+
+
+@pytest.mark.parametrize("spelling", ["whole", "parts"])
+@pytest.mark.parametrize("text", METHODS)
+def test_the_script_and_the_library(
+    text: str, spelling: str, folder: Path, solve: Command, tmp_path: Path
+) -> None:
+    """Method, status, TEL, bound, starts and attempts, of solve.py's file and of kvopt.solve."""
+    result = kvopt.solve(FOUR, _placed(text, folder), time_limit=30, threads=1)
+    assert result.schedule is not None
+    assert (result.method, result.status) == (result.schedule.method, result.schedule.status)
+    named = ["--method", text] if spelling == "whole" else METHODS[text]
+    arguments = [_placed(each, folder) for each in named]
+    out = tmp_path / "out.json"
+    run = solve(folder / "four.json", *arguments, "--out", out, "--threads", 1, "--quiet")
+    assert run.returncode == 0, run.stderr
+    assert _told(read_schedule(out)) == _told(result.schedule)
+    printed = dict(line.split("  ", 1) for line in run.stdout.splitlines() if "  " in line)
+    assert printed["status"].strip() == result.status
+    # After it, where the size decides, the formulation that it has chosen.
+    assert printed["method"].strip().startswith(result.method)
+
+
+def test_the_library_and_sweeps(folder: Path, stored: list[list[Told]]) -> None:
+    """The rows and schedules of evaluate.py and of a suite, and the table of kvopt.compare."""
+    results = [kvopt.solve(FOUR, _placed(text, folder), threads=1) for text in METHODS]
+    expected = [_told(result.schedule) for result in results if result.schedule is not None]
+    assert len({told["method"] for told in expected}) == len(METHODS)
+    assert stored == [sorted(expected, key=lambda told: str(told["method"]))] * 2
+    table = kvopt.compare(FOUR, [_placed(text, folder) for text in METHODS], time_limit=30, jobs=2)
+    rows = table[["method", "status", "tel", "bound"]].to_numpy().tolist()
+    names = ("method", "status", "tel", "lower_bound")
+    assert rows == [[told[name] for name in names] for told in expected]

@@ -1,0 +1,72 @@
+"""``docs/architecture.md`` draws the house as it is."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+_TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+_STATIONS = re.compile(r'\b\w+\["([\w.]+)<br/>')
+#: Dotted names elsewhere in the text.
+_NAMES = re.compile(r"\b(?:instances|schedules|kvopt|reports)(?:\.\w+)+")
+
+
+def charts() -> list[list[str]]:
+    """Return the stations of each chart."""
+    return [_STATIONS.findall(chart) for chart in re.findall(r"```mermaid\n(.*?)```", _TEXT, re.S)]
+
+
+def exists(name: str) -> bool:
+    """Tell whether a dotted name is a script, a module, or what a module defines or re-exports.
+
+    Read, not imported: no two engines can be loaded by one process.
+    """
+    if name.endswith(".py"):
+        return (ROOT / name).is_file()
+    parts = name.split(".")
+    for module in (parts, parts[:-1]):
+        stem = ROOT.joinpath(*module)
+        file = stem / "__init__.py" if stem.is_dir() else stem.with_suffix(".py")
+        if file.is_file():
+            return module == parts or parts[-1] in _defined(file)
+    return False
+
+
+def _defined(file: Path) -> set[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    named = {node.name for node in tree.body if isinstance(node, kinds)}
+    texts = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    # A package's functions may be loaded on first use: it names them then.
+    return named | (texts if file.name == "__init__.py" else set())
+
+
+def test_both_ways_have_fewer_than_fifteen_stations() -> None:
+    """From an instance to the checker, and from a run to a table's cell."""
+    first, second = charts()
+    assert (first[0], second[0]) == ("solve.py", "evaluate.py")
+    assert "schedules.check.check_schedule" in first
+    assert 0 < len(first) < 15
+    assert 0 < len(second) < 15
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*(name for chart in charts() for name in chart), *_NAMES.findall(_TEXT)})
+)
+def test_every_station_exists(name: str) -> None:
+    """What is drawn is a script, a module, or a function or class of one."""
+    assert exists(name)
+
+
+@pytest.mark.parametrize("name", ["no.py", "kvopt.no", "kvopt.running.no", "kvopt.result.no"])
+def test_what_does_not_exist_is_told(name: str) -> None:
+    """The test above can fail."""
+    assert not exists(name)
