@@ -86,7 +86,7 @@ def named_method(options: argparse.Namespace) -> Method:
         return read_method(with_prediction(options.policy, options.predict), among="policy")
     if options.solver is None:
         return read_method(_default_solver(options))
-    if not PLAIN_NAME.fullmatch(options.solver):
+    if not PLAIN_NAME.fullmatch(options.solver.strip()):
         raise UsageError(
             f"--solver {options.solver}: expected a solver's name, found more (--method takes all)"
         )

@@ -13,8 +13,8 @@ import kvopt.commands.evaluate as evaluate_module
 import kvopt.methods.fingerprint
 from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
+from kvopt.running.record import FAILED
 from kvopt.store.export import read_rows
-from kvopt.store.store import FAILED
 from kvopt.sweeps.contradictions import Showing
 from kvopt.sweeps.failures import Failure
 from tests.kvopt.sweep_tools import ROOT, Evaluate, write_small

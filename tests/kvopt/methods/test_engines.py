@@ -1,0 +1,192 @@
+"""The table of engines is read from their files, and everything that names engines from it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kvopt.methods.engines
+from formulations.registry import formulations
+from heuristics.registry import policies
+from kvopt.commands.listing import knowledge, listing
+from kvopt.methods.engines import default_engine, engine_of, engines, named_engines, proofs
+from kvopt.methods.grammar import read_method
+from tests.kvopt.conftest import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+#: An engine as short as one can be: it sends what it was given, and a note.
+NEW = '''\
+"""Sends back the warm start, one more time."""
+
+from kvopt.engines.job import Job
+from kvopt.running.events import Report
+
+ENGINE = {declared}
+
+
+def solve(job: Job, report: Report) -> None:
+    """Send the warm start."""
+    report.note(f"echo of {{job.module}}")
+    report.schedule(job.warm_start)
+    report.done(solver="echo 1")
+'''
+
+
+def test_the_table() -> None:
+    """Every kind of formulation has one engine by default; the names are those of users."""
+    for formulation in formulations().values():
+        engine = default_engine(formulation.kind)
+        assert read_method(f"{engine.name}:{formulation.name}").solver == engine.name
+    assert set(named_engines()) == {
+        *("auto", "bound", "cpsat", "highs", "improve", "repair", "search"),
+    }
+    assert {name for name in engines() if name not in named_engines()} == {"export", "pyomo-solver"}
+    assert proofs() == {"cpsat": "CP-SAT", "highs": "HiGHS", "search": "search"}
+    assert engine_of("gurobi").module == "kvopt.engines.pyomo_solver"
+    # One name, one method.
+    assert not set(engines()) & (set(policies()) | set(formulations()) - {"cpsat"})
+
+
+def test_reading_the_table_loads_no_engine() -> None:
+    """Neither the table nor the grammar imports a solver or Pyomo into the parent."""
+    code = (
+        "import sys; from kvopt.methods.grammar import read_method; "
+        "[read_method(text) for text in ('highs:ilp', 'cpsat', 'auto', 'svf')]; "
+        "print([m for m in sys.modules if m in ('ortools', 'highspy', 'pyomo')"
+        " or m.startswith('kvopt.engines')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert found.stdout.strip() == "[]", found.stderr
+
+
+@pytest.mark.parametrize(
+    "declared",
+    ["3", '{"solves": "mip"}', '{"solves": "lp", "named": True}', '{"solves": None, "named": 1}']
+    + ['{"solves": None, "named": True, "extra": 1}', "print()"],
+)
+def test_a_wrong_declaration_is_named(
+    declared: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever adds an engine is told which file and what was expected."""
+    (tmp_path / "echo.py").write_text(NEW.format(declared=declared))
+    monkeypatch.setattr(kvopt.methods.engines, "_FOLDER", tmp_path)
+    with pytest.raises(TypeError, match=r"echo\.py: expected ENGINE with solves \("):
+        engines.__wrapped__()
+
+
+def test_two_defaults_are_one_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which engine gets a formulation must not depend on the order of files."""
+    for name in ("echo", "again"):
+        declared = '{"solves": "mip", "named": True, "default": True}'
+        (tmp_path / f"{name}.py").write_text(NEW.format(declared=declared))
+    monkeypatch.setattr(kvopt.methods.engines, "_FOLDER", tmp_path)
+    with pytest.raises(TypeError, match="several defaults for mip: again, echo"):
+        engines.__wrapped__()
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project with one more file: an engine."""
+    folder = tmp_path_factory.mktemp("house")
+    no = shutil.ignore_patterns("__pycache__", "nightly", "*.png", ".git", "best_known")
+    for name in ("instances", "schedules", "formulations", "heuristics", "kvopt", "reports"):
+        shutil.copytree(ROOT / name, folder / name, ignore=no)
+    for name in ("solve.py", "evaluate.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    declared = '{"solves": "mip", "named": True, "proof": "echo"}'
+    (folder / "kvopt" / "engines" / "new_echo.py").write_text(NEW.format(declared=declared))
+    return folder
+
+
+def _run(house: Path, script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(house / script), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=house,
+        env={"PYTHONPATH": str(house), "PATH": "/usr/bin:/bin", "HOME": str(house)},
+    )
+
+
+def test_adding_a_solver_is_adding_a_file(house: Path, small: Path) -> None:
+    """It is listed, named, near to a typo, and runs with every formulation of its kind."""
+    for script in ("solve.py", "evaluate.py"):
+        listed = _run(house, script, "--list")
+        assert re.search(r"\n  new-echo +\[mip\] +Sends back the warm start", listed.stdout)
+    assert "new-echo" in _run(house, "solve.py", "--help").stdout
+    for arguments in (
+        ("--method", "new-echo:ilp"),
+        ("--solver", "New_Echo", "--formulation", "ilp"),
+    ):
+        result = _run(house, "solve.py", small, *arguments, "--time-limit", 20)
+        assert result.returncode == 0, result.stderr
+        assert re.search(r"method +new-echo:ilp\n", result.stdout)
+        assert "echo of formulations.mip.ilp\n" in result.stdout
+    wrong = _run(house, "solve.py", small, "--method", "new-ehco")
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+    assert "did you mean new-echo" in wrong.stderr
+    wrong = _run(house, "solve.py", small, "--method", "new-echo:cpsat")
+    assert "new-echo cannot solve 'cpsat', it takes ilp" in wrong.stderr
+
+
+def test_a_sweep_runs_the_new_solver(house: Path, small: Path) -> None:
+    """Its row has its name and its digest."""
+    swept = _run(
+        house, "evaluate.py", small, "--methods", "new-echo", "--store", small.parent / "s.sqlite"
+    )
+    assert swept.returncode == 0, swept.stderr
+    assert "1 feasible" in swept.stdout or "feasible 1" in swept.stdout, swept.stdout
+
+
+# J1 Theorem 4.2's counterexample: no order of a list gives the optimum, 12.
+@pytest.mark.parametrize(("name", "tel", "seconds"), [("improve", 13, 4), ("repair", 12, 10)])
+def test_improve_and_repair_are_methods(name: str, tel: int, seconds: int, small: Path) -> None:
+    """A user may name them; they take no formulation and prove nothing."""
+    result = _run(ROOT, "solve.py", small, "--method", name, "--time-limit", seconds)
+    assert result.returncode == 0, result.stderr
+    assert re.search(rf"\nmethod +{name}\nstatus +feasible\nTEL +{tel} ", result.stdout)
+    assert re.search(r"\nlower bound +10 +\(from volumes\)", result.stdout)
+
+
+def test_the_listing_says_what_a_policy_may_know() -> None:
+    """Online or offline, clairvoyant or not, by draws or not, and what it guarantees."""
+    lines = listing().splitlines()
+    for policy in policies().values():
+        (at,) = (i for i, line in enumerate(lines) if line.startswith(f"  {policy.name} "))
+        assert lines[at].endswith(policy.summary)
+        assert lines[at + 1].strip() == f"knows: {knowledge(policy)}"
+        assert lines[at + 2].strip() == f"guarantee: {policy.guarantee or 'none'}"
+    assert knowledge(policies()["a-min"]) == (
+        "online, prediction intervals (non-clairvoyant), randomised"
+    )
+    assert knowledge(policies()["sorted-lp"]) == (
+        "all arrivals (offline), the outputs (clairvoyant), a solved LP relaxation"
+    )
+    for engine in named_engines().values():
+        assert any(engine.name in line and engine.summary in line for line in lines)
+
+
+def test_both_commands_list_the_same() -> None:
+    """A name that one of them takes, the other takes too."""
+    shown = [_run(ROOT, script, "--list").stdout for script in ("solve.py", "evaluate.py")]
+    assert shown[0] == shown[1] == listing() + "\n"
+
+
+def test_readme_names_every_engine_with_its_summary() -> None:
+    """The table of solvers in the README is that of the files."""
+    rows = re.findall(r"^\| `([a-z-]+)` \| ([a-z-]+|–) \| (.*) \|$", README, re.MULTILINE)
+    expected = [(each.name, each.solves or "–", each.summary) for each in named_engines().values()]
+    assert rows == expected
+
+
+def test_readme_names_every_policy_and_no_other() -> None:
+    """So does the table of policies."""
+    section = README.partition("\n## Policies\n")[2].partition("\n## ")[0]
+    table = "\n".join(line for line in section.splitlines() if line.startswith("| "))
+    assert sorted(re.findall(r"`([^`]+)`", table)) == sorted(policies())

@@ -1,0 +1,102 @@
+"""Unknown names are refused before anything starts, and the name that was meant is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from instances.telling import did_you_mean, find_name, unknown_name
+from kvopt.methods.grammar import MethodError, read_method
+from tests.kvopt.conftest import Command
+
+TYPOS = [
+    ("sfv", "svf"),
+    ("fcsf", "fcfs"),
+    ("mcsf", "mc-sf"),
+    ("hihgs", "highs"),
+    ("cpast", "cpsat"),
+    ("serach", "search"),
+    ("boudn", "bound"),
+    ("aut", "auto"),
+    ("gurobbi", "gurobi"),
+    ("local", "local-search"),
+    ("vllm", "vllm-v1"),
+    ("sorted_f_exat", "sorted-f-exact"),
+    ("A-MNI", "a-min"),
+    ("cplx", "cplex"),
+    ("highs:ilp-stong", "ilp-strong"),
+    ("cpsat:cpast", "cpsat"),
+    ("highs:ilp-strong(fixng=yes)", "fixing"),
+    ("cpsat:cpsat(separation=yse)", "yes"),
+    ("alpha-beta(aplha=0.1)", "alpha"),
+    ("a-min(ties=frehs)", "fresh"),
+    ("a-min with intervall", "interval"),
+    ("a-min with noise(sgima=1)", "sigma"),
+    ("ilp-strong", "highs:ilp-strong"),
+]
+
+
+@pytest.mark.parametrize(("typo", "meant"), TYPOS)
+def test_a_typo_is_told_what_was_meant(typo: str, meant: str) -> None:
+    """Swapped, lost and doubled letters, of methods and of every part of one."""
+    with pytest.raises(MethodError) as error:
+        read_method(typo)
+    told = str(error.value).partition("did you mean ")[2].rstrip("?").split(", ")
+    assert meant in told
+    assert len(told) <= 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--policy", "sfv"], "unknown policy 'sfv'; did you mean svf"),
+        (["--solver", "hihgs"], "unknown solver 'hihgs'; did you mean highs"),
+        (["--method", "sfv"], "unknown method 'sfv'; did you mean svf"),
+        (["--policy", "highs"], "unknown policy 'highs', it is a solver"),
+        (["--solver", "svf"], "unknown solver 'svf', it is a policy"),
+        (["--solver", "true"], "unknown solver 'true', expected auto, bound, cpsat"),
+        (["--solver", "file:nothere.py"], "--solver file:nothere.py: expected a solver's name"),
+        (["--solver", "highs:ilp"], "--solver highs:ilp: expected a solver's name"),
+        (["--solver", "cpsat(x)"], "--solver cpsat(x): expected a solver's name"),
+        (["--formulation", "ilp-stong"], "unknown formulation 'ilp-stong'; did you mean ilp-strong"),
+        (["--policy", "svf", "--predict", "interval(1,9)"], "svf knows the outputs: it takes no"),
+        (["--policy", "a-min", "--predict", "intrval"], "unknown prediction 'intrval'; did you"),
+        (["--policy", "a-min", "--predict", "interval(1000,1)"], "interval: expected low <= high"),
+        (["--policy", "all", "--predict", "interval(1000,1)"], "interval: expected low <= high"),
+        (["--policy", "all", "--predict", "magic"], "unknown prediction 'magic'"),
+        (["--solver", "highs", "--predict", "exact"], "--predict goes with --policy"),
+        (["--predict", "exact"], "--predict goes with --policy"),
+        (["--method", "a-min", "--predict", "exact"], "--method says all"),
+        (["--method", "highs", "--formulation", "ilp"], "--method says all"),
+        (["--method", "highs", "--solver", "highs"], "not allowed with argument --method"),
+        (["--method", "svf", "--policy", "svf"], "not allowed with argument --method"),
+        (["--method", "file:nothere.py"], "file:nothere.py: expected a Python file, found none"),
+        (["--solver", "auto", "--formulation", "ilp"], "auto takes no formulation, found 'ilp'"),
+    ],
+)
+def test_solve_refuses_in_one_line(
+    arguments: list[str], told: str, small: Path, solve: Command
+) -> None:
+    """Exit 2, one line on standard error, and nothing has been run."""
+    result = solve(small, *arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("solve.py: ")
+    assert told in line
+
+
+def test_names_are_found_whatever_their_case() -> None:
+    """Exactly, or else the only one that differs by case and hyphens."""
+    assert find_name("svf", ["SVF", "svf"]) == "svf"
+    assert find_name("Mc_Sf", ["mc-sf", "svf"]) == "mc-sf"
+    assert find_name("Svf", ["SVF", "svf"]) is None
+    assert find_name("", ["svf"]) is None
+
+
+def test_what_is_near_to_nothing_lists_all() -> None:
+    """A reader of the line always sees a name that there is."""
+    assert unknown_name("policy", "xyz", ["svf", "fcfs"]) == (
+        "unknown policy 'xyz', expected one of svf, fcfs"
+    )
+    assert did_you_mean("xyz", ["svf"]) == ""
