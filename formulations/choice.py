@@ -17,16 +17,19 @@ def default_formulation(kind: Kind, instance: Instance, windows: Windows) -> str
     That is ``cpsat``, ``layers`` for a search, ``bound-dual`` for bounds alone; of the integer
     programs ``ilp-strong``, or ``ilp-sparse`` for large instances.
     """
-    if kind == "cp":
-        return "cpsat"
-    if kind == "search":
-        return "layers"
-    if kind == "bound":
-        return "bound-dual"
+    small, large = defaults(kind)[0], defaults(kind)[-1]
+    if small == large:
+        return small
     dense_entries = sum(
         (last - first + 1) * (request.output + 1)
         for first, last, request in zip(
             windows.earliest, windows.latest, instance.requests, strict=True
         )
     )
-    return "ilp-strong" if dense_entries <= DENSE_UP_TO else "ilp-sparse"
+    return small if dense_entries <= DENSE_UP_TO else large
+
+
+def defaults(kind: Kind) -> tuple[str, ...]:
+    """Return what the default formulation of a kind can be, that of small instances first."""
+    alone = {"cp": "cpsat", "search": "layers", "bound": "bound-dual"}
+    return (alone[kind],) if kind in alone else ("ilp-strong", "ilp-sparse")

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kvopt.commands.terminal import ProgressLines
 from kvopt.running.supervise import Listener, Look
+from kvopt.terminal import ProgressLines
 
 
 @dataclass(frozen=True)

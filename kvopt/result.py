@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from instances import Instance
 from kvopt.best_known import RegistryError, known_values
-from kvopt.commands.terminal import summary
 from kvopt.running.record import Record
 from kvopt.running.task import Finished
+from kvopt.terminal import summary
 from schedules import Schedule, Status, write_schedule
 from schedules.files import parse_schedule
 from schedules.model import any_kept

@@ -262,8 +262,7 @@ def _pages(
 
 
 def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) -> str:
-    standing = reference["standing"].value_counts()
-    known_count = int(standing.get("opt", 0) + standing.get("closed", 0))
+    known_count = int(reference["opt"].notna().sum())
     unread = int(reference["sha"].str.startswith("unread ").sum()) if len(reference) else 0
     parts = [
         f"{len(rows):,} stored runs",

@@ -1,22 +1,16 @@
-"""What is known of each instance: best schedule, best bound, whether that is the optimum.
-
-Bounds and schedules are about schedules that are not preempted (DESIGN section 1).  A policy that
-keeps tokens over an eviction solves an easier problem, so its TEL is never an upper bound here.
-"""
+"""What is known of each instance by the rule of evidence (:mod:`schedules.evidence`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-#: ``opt``: by construction, by the registry, or by two engines that share no model code.
-#: ``closed``: LB = UB, shown by one engine.  ``open``: LB < UB, or one of them missing.
-#: ``none``: no schedule at all.  ``contradiction``: a bound above a checked schedule.
-STANDINGS = ("opt", "closed", "open", "none", "contradiction")
+from kvopt.methods.witness import search_witness
+from schedules import evidence
+from schedules.evidence import CONSTRUCTION, Statement, Witness, judge
 
 
 @dataclass(frozen=True)
@@ -37,6 +31,39 @@ class Contradiction:
         )
 
 
+@dataclass
+class _Case:
+    """What rows and registry say of one instance.
+
+    Attributes
+    ----------
+    upper, upper_key
+        The best schedule of the rows, and the key of its run.
+    lower
+        The best bound of the rows that is believed; ``lowers`` are all of these.
+    stated
+        What the files state as the optimum (rounds), the least first.
+    told
+        The registry's entry, empty without one.
+    """
+
+    upper: Statement | None = None
+    upper_key: str = ""
+    lower: Statement | None = None
+    lowers: list[Statement] = field(default_factory=list)
+    stated: list[int] = field(default_factory=list)
+    witnesses: list[Witness] = field(default_factory=list)
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+    def of_registry(self, side: str) -> Statement | None:
+        """Return the registry's bound on a side, ``upper`` or ``lower``."""
+        value, by = self.told.get(f"{side}_bound"), self.told.get(f"{side}_by")
+        return None if value is None else Statement(value, f"{by} (registry)" if by else _REGISTRY)
+
+
+_REGISTRY = "the registry"
+
+
 def references(rows: pd.DataFrame, best_known: Mapping[str, Any] | None = None) -> pd.DataFrame:
     """Return one line an instance, indexed by ``id``.
 
@@ -45,28 +72,63 @@ def references(rows: pd.DataFrame, best_known: Mapping[str, Any] | None = None) 
     rows
         From :func:`reports.rows.prepare`.
     best_known
-        By the hash of the instance: ``upper_bound``, ``lower_bound`` (rounds or None),
-        ``upper_by``, ``lower_by`` (text), ``opt`` (bool) and ``history`` (list).
+        By the hash of the instance, as :func:`kvopt.best_known.known_values` returns it; of it
+        ``upper_bound``, ``lower_bound`` (rounds or None), ``upper_by``, ``lower_by``,
+        ``witnesses`` and ``construction`` are taken.
 
     Returns
     -------
     pandas.DataFrame
-        Columns sha, instance, family, n, memory, upper, upper_by, upper_key, lower, lower_by, opt
-        (rounds, missing where open) and standing.
+        Columns sha, instance, family, n, memory, upper, upper_by, upper_key, lower, lower_by, known
+        (what the file states), opt (rounds, missing where open), standing (a key of ``STANDINGS``)
+        and reason (by what it is known, or why not).
     """
-    upper = _best_upper(rows)
-    lower = _best_lower(rows)
-    told = _told(rows, best_known or {})
-    known = rows.groupby("sha")["known_optimum"].min()
-    by_hash = pd.DataFrame(index=pd.Index(rows["sha"].unique(), name="sha"))
-    by_hash = by_hash.join([upper, lower, told]).assign(known=known.astype("Int64"))
-    _take_better(by_hash, "upper", by_hash["told_upper"] < by_hash["upper"])
-    _take_better(by_hash, "lower", by_hash["told_lower"] > by_hash["lower"])
-    by_hash["engines"] = _proofs(rows, by_hash).reindex(by_hash.index).fillna(0).astype(int)
-    by_hash = _with_standing(by_hash)
+    cases = _cases(rows, best_known or {})
+    lines = pd.DataFrame([_line(case) for case in cases.values()], index=list(cases), columns=_KEPT)
+    for column in ("upper", "lower", "known", "opt"):
+        lines[column] = lines[column].astype("Int64")
     instances = rows.drop_duplicates("id")[["id", "sha", "instance", "family", "n", "memory"]]
-    kept = ["upper", "upper_by", "upper_key", "lower", "lower_by", "known", "opt", "standing"]
-    return instances.join(by_hash[kept], on="sha").set_index("id")
+    return instances.join(lines, on="sha").set_index("id")
+
+
+_KEPT = ["upper", "upper_by", "upper_key", "lower", "lower_by", "known", "opt", "standing"]
+_KEPT += ["reason"]
+
+
+def _line(case: _Case) -> dict[str, Any]:
+    upper, key, lower = case.upper, case.upper_key, case.lower
+    told = case.of_registry("upper")
+    if told is not None and (upper is None or told.value < upper.value):
+        upper, key = told, ""
+    told = case.of_registry("lower")
+    if told is not None and (lower is None or told.value > lower.value):
+        lower = told
+    construction = case.told.get(CONSTRUCTION)
+    stated = case.stated[0] if case.stated else None
+    verdict = judge(
+        upper.value if upper else None,
+        lower.value if lower else None,
+        [*case.told.get("witnesses", ()), *case.witnesses],
+        construction=construction,
+        stated=stated,
+    )
+    if construction is not None:
+        lower = Statement(construction, CONSTRUCTION)
+    opt = stated if construction is None else construction
+    if upper and lower and upper.value == lower.value:
+        opt = upper.value
+    wrong = verdict.standing == "contradiction"
+    return {
+        "upper": upper.value if upper else None,
+        "upper_by": upper.by if upper else "",
+        "upper_key": key,
+        "lower": lower.value if lower and not wrong else None,
+        "lower_by": lower.by if lower else "",
+        "known": stated,
+        "opt": None if wrong else opt,
+        "standing": verdict.standing,
+        "reason": verdict.reason,
+    }
 
 
 def contradictions(
@@ -74,128 +136,59 @@ def contradictions(
 ) -> list[Contradiction]:
     """Return every believed bound that exceeds the best checked schedule of its instance.
 
-    Bounds that :func:`reports.rows.prepare` does not believe do not count in the first place; known
-    optima and the registry's values are statements like any other.
+    Stated optima and the registry's values are statements like any other.
     """
-    upper = _best_upper(rows)
-    told = _told(rows, best_known or {})
-    known = rows.dropna(subset="known_optimum").drop_duplicates(["sha", "known_optimum"])
-    uppers = pd.concat(
-        [
-            upper.reset_index()[["sha", "upper", "upper_by"]],
-            _statement(told.reset_index(), "told_upper", "told_upper_by", "upper"),
-            known.assign(upper=known["known_optimum"], upper_by="the known optimum")[
-                ["sha", "upper", "upper_by"]
-            ],
-        ]
-    ).dropna(subset="upper")
-    least = uppers.sort_values(["sha", "upper", "upper_by"]).drop_duplicates("sha")
-    claims = _believed(rows)[["sha", "lower_bound", "label"]]
-    lowers = pd.concat(
-        [
-            claims.set_axis(["sha", "lower", "lower_by"], axis=1),
-            _statement(told.reset_index(), "told_lower", "told_lower_by", "lower"),
-            known.assign(lower=known["known_optimum"], lower_by="the known optimum")[
-                ["sha", "lower", "lower_by"]
-            ],
-        ]
-    ).dropna(subset="lower")
-    both = lowers.merge(least, on="sha")
-    wrong = both[both["lower"] > both["upper"]]
     names = rows.drop_duplicates("sha").set_index("sha")["instance"]
-    wrong = wrong.assign(instance=wrong["sha"].map(names)).drop_duplicates()
-    wrong = wrong.sort_values(["instance", "sha", "lower", "lower_by"])
-    columns = wrong[["instance", "sha", "lower", "lower_by", "upper", "upper_by"]]
-    return [
-        Contradiction(str(name), str(sha), int(low), str(low_by), int(high), str(high_by))
-        for name, sha, low, low_by, high, high_by in columns.to_numpy(dtype=object).tolist()
+    found = [
+        Contradiction(names[sha], sha, *lower, *upper)
+        for sha, case in _cases(rows, best_known or {}).items()
+        for lower, upper in _contradictions(case)
     ]
+    return sorted(found, key=lambda each: (each.instance, each.sha, each.lower, each.lower_by))
 
 
-def _statement(told: pd.DataFrame, value: str, by: str, name: str) -> pd.DataFrame:
-    return told[["sha", value, by]].set_axis(["sha", name, f"{name}_by"], axis=1)
+def _contradictions(case: _Case) -> Iterator[evidence.Contradiction]:
+    known = [Statement(value, "the known optimum") for value in case.stated]
+    if (built := case.told.get(CONSTRUCTION)) is not None and built not in case.stated:
+        known.append(Statement(built, CONSTRUCTION))
+    uppers = [case.upper, case.of_registry("upper"), *known]
+    lowers = [*case.lowers, case.of_registry("lower"), *known]
+    # Of equals the first by name, so that the order of the rows does not matter.
+    above, below = ({each for each in side if each} for side in (uppers, lowers))
+    yield from evidence.contradictions(sorted(above), below)
 
 
-def _believed(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[rows["lower_bound"].gt(0).fillna(False) & rows["believed"]]
-
-
-def _best_upper(rows: pd.DataFrame) -> pd.DataFrame:
+def _cases(rows: pd.DataFrame, best_known: Mapping[str, Any]) -> dict[str, _Case]:
+    cases = {sha: _Case(told=best_known.get(sha, {})) for sha in rows["sha"].unique()}
     found = rows[rows["tel"].notna() & ~rows["preempts"]]
     # Of equals the quickest is named: an engine begins with what a policy has found.
-    order = ["sha", "tel", "seconds", "label", "seed", "key"]
-    best = found.sort_values(order).drop_duplicates("sha")
-    return best.set_index("sha")[["tel", "label", "key"]].set_axis(
-        ["upper", "upper_by", "upper_key"], axis=1
-    )
+    best = found.sort_values(["sha", "tel", *_QUICKEST]).drop_duplicates("sha")
+    for sha, tel, label, key in _values(best, "sha", "tel", "label", "key"):
+        cases[sha].upper, cases[sha].upper_key = Statement(int(tel), label), key
+    claimed = rows[rows["lower_bound"].gt(0).fillna(False) & rows["believed"]]
+    order = ["sha", "lower_bound", *_QUICKEST]
+    claimed = claimed.sort_values(order, ascending=[True, False, *[True] * len(_QUICKEST)])
+    each = claimed.drop_duplicates(["sha", "lower_bound", "label"])
+    for sha, bound, label, source in _values(each, "sha", "lower_bound", "label", "bound_source"):
+        case = cases[sha]
+        case.lowers.append(Statement(int(bound), label))
+        if case.lower is None:
+            case.lower = Statement(int(bound), f"{source}, {label}" if source else label)
+    stated = rows.dropna(subset="known_optimum").drop_duplicates(["sha", "known_optimum"])
+    for sha, value in _values(stated.sort_values("known_optimum"), "sha", "known_optimum"):
+        cases[sha].stated.append(int(value))
+    proofs = claimed[claimed["solved"] & claimed["tel"].eq(claimed["lower_bound"]).fillna(False)]
+    columns = ("method", "status", "tel", "lower_bound", "bound_source")
+    # The oldest first, as the registry has them.
+    proofs = proofs.sort_values(["finished_utc", "key"]).drop_duplicates(["sha", *columns])
+    for sha, method, status, tel, bound, source in _values(proofs, "sha", *columns):
+        if witness := search_witness(method, status, int(tel), int(bound), source):
+            cases[sha].witnesses.append(witness)
+    return cases
 
 
-def _best_lower(rows: pd.DataFrame) -> pd.DataFrame:
-    claimed = _believed(rows).sort_values(
-        ["sha", "lower_bound", "seconds", "label", "seed", "key"],
-        ascending=[True, False, True, True, True, True],
-    )
-    best = claimed.drop_duplicates("sha").set_index("sha")
-    source = best["bound_source"]
-    best["label"] = best["label"].where(source.eq(""), source + ", " + best["label"])
-    return best[["lower_bound", "label"]].set_axis(["lower", "lower_by"], axis=1)
+_QUICKEST = ["seconds", "label", "seed", "key"]
 
 
-def _told(rows: pd.DataFrame, best_known: Mapping[str, Any]) -> pd.DataFrame:
-    hashes = [sha for sha in rows["sha"].unique() if sha in best_known]
-    entries = [best_known[sha] for sha in hashes]
-    columns: dict[str, Any] = {
-        "told_upper": pd.array([each.get("upper_bound") for each in entries], dtype="Int64"),
-        "told_lower": pd.array([each.get("lower_bound") for each in entries], dtype="Int64"),
-        "told_upper_by": [_registry(each.get("upper_by")) for each in entries],
-        "told_lower_by": [_registry(each.get("lower_by")) for each in entries],
-        "told_opt": np.array([bool(each.get("opt")) for each in entries], dtype=bool),
-    }
-    return pd.DataFrame(columns, index=pd.Index(hashes, name="sha", dtype=object))
-
-
-def _registry(method: object) -> str:
-    return f"{method} (registry)" if method else "the registry"
-
-
-def _take_better(by_hash: pd.DataFrame, side: str, better: pd.Series) -> None:
-    told = by_hash[f"told_{side}"]
-    taken = told.notna() & (by_hash[side].isna() | better.fillna(False))
-    by_hash[side] = by_hash[side].where(~taken, told)
-    by_hash[f"{side}_by"] = by_hash[f"{side}_by"].where(~taken, by_hash[f"told_{side}_by"])
-    if side == "upper":
-        by_hash["upper_key"] = by_hash["upper_key"].where(~taken, "")
-
-
-def _proofs(rows: pd.DataFrame, by_hash: pd.DataFrame) -> pd.Series:
-    """Count the engines that closed an instance by themselves, without a bound that they share."""
-    claims = _believed(rows)
-    upper = claims["sha"].map(by_hash["upper"])
-    proved = claims[claims["engine"] & claims["lower_bound"].eq(upper).fillna(False)]
-    engine = proved["method"].str.extract(r"^\s*([A-Za-z0-9_.+-]*)", expand=False)
-    # The same certificate inside two engines is one proof.
-    proofs = proved.assign(engine_name=engine)
-    return proofs.groupby("sha")[["engine_name", "bound_source"]].nunique().min(axis=1)
-
-
-def _with_standing(by_hash: pd.DataFrame) -> pd.DataFrame:
-    upper, lower, known = by_hash["upper"], by_hash["lower"], by_hash["known"]
-    least = pd.concat([upper, known], axis=1).min(axis=1).astype("Int64")
-    most = pd.concat([lower, known], axis=1).max(axis=1).astype("Int64")
-    wrong = most.gt(least).fillna(False)
-    closed = upper.eq(lower).fillna(False)
-    told = by_hash["told_opt"].fillna(False).astype(bool) & closed
-    sure = known.notna() | told | (closed & by_hash["engines"].ge(2))
-    # A known optimum is both bounds, whatever the runs have reached.
-    by_hash["upper_found"] = upper
-    by_hash["opt"] = known.where(known.notna(), upper.where(closed)).mask(wrong)
-    by_hash["lower"] = lower.where(known.isna(), known).mask(wrong)
-    by_hash["lower_by"] = by_hash["lower_by"].where(known.isna(), "construction")
-    by_hash["standing"] = np.select(
-        [wrong, sure, closed, upper.isna()],
-        ["contradiction", "opt", "closed", "none"],
-        default="open",
-    )
-    for column in ("upper_by", "lower_by", "upper_key"):
-        by_hash[column] = by_hash[column].fillna("").astype(object)
-    return by_hash
+def _values(rows: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:
+    return rows[list(columns)].itertuples(index=False, name=None)

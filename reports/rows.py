@@ -10,10 +10,10 @@ import pandas as pd
 
 from heuristics.registry import policies
 from kvopt.methods.engines import named_engines
+from kvopt.methods.witness import is_own
 from kvopt.running.record import columns
-from kvopt.running.stated_optimum import MISSTATED
 from kvopt.sweeps.contradictions import token_keeping_policies
-from schedules.model import KEEPS_TOKENS_NOTE
+from schedules.evidence import believed, keeps_tokens
 
 #: Marks methods that keep tokens over an eviction, in all tables and figures.
 MARK = " *"
@@ -22,9 +22,6 @@ MARK_NOTE = (
     "it can be better than OPT, and its TEL is never taken as a bound (UB)."
 )
 
-#: Statuses after which a run's own bound is not believed: the checker or the parent caught it.
-#: Where the parent has proved that the instance's file is wrong, the run is not to blame.
-NOT_BELIEVED = ("error", "refused")
 #: Statuses that say that a run ended in a way that someone should look at.
 BAD = ("crashed", "memory_limit", "refused", "error")
 
@@ -44,9 +41,9 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
         with its limits where an engine was run with several, and a mark if any of its runs
         preempts), ``engine`` (bool: an engine, no policy), ``preempts`` (bool: keeps tokens over
         an eviction, or may have, so OPT is no bound for it), ``kept`` (bool: surely does, so it is
-        not optimal whatever its TEL), ``believed`` (bool: its bound is not one that the checker or
-        the parent caught), ``solved`` (bool: status ``optimal``) and ``superseded``
-        (bool: a later run of the same method, instance, seed and limits is there).
+        not optimal whatever its TEL), ``believed`` (bool: its bound counts by the rule of
+        evidence), ``solved`` (bool: status ``optimal``) and ``superseded`` (bool: a later run of
+        the same method, instance, seed and limits is there).
     """
     rows = pd.DataFrame(index=range(len(frame)))
     source = frame.reset_index(drop=True)
@@ -79,20 +76,16 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     # A method is one or the other in all its rows, also where one crashed before it said so.
     rows["engine"] = rows.groupby("method")["engine"].transform("any").astype(bool)
     # The detail tells of the schedule; where older rows do not, what a policy may do counts.
-    rows["kept"] = rows["detail"].str.startswith(KEEPS_TOKENS_NOTE)
+    rows["kept"] = [keeps_tokens(detail, may_keep=False) for detail in rows["detail"]]
     rows["preempts"] = base.isin(list(token_keeping_policies())) | rows["kept"]
     rows["label"] = _labels(rows)
     marked = rows.groupby("method")["preempts"].transform("any").astype(bool)
     rows["label"] = rows["label"].where(~marked, rows["label"] + MARK)
-    rows["believed"] = ~rows["status"].isin(NOT_BELIEVED) | _misstated(rows)
+    own = {method: is_own(method) for method in rows["method"].unique()}
+    runs = zip(rows["status"], rows["detail"], rows["bound_source"], rows["method"], strict=True)
+    rows["believed"] = [believed(*run, own=own[method]) for *run, method in runs]
     rows["solved"] = rows["status"].eq("optimal") & rows["tel"].notna()
     return rows
-
-
-def _misstated(rows: pd.DataFrame) -> pd.Series:
-    """Tell of each row whether it is an error only because the instance's file is wrong."""
-    detail = rows["detail"].str.removeprefix(f"{KEEPS_TOKENS_NOTE}; ")
-    return rows["status"].eq("error") & detail.str.startswith(MISSTATED)
 
 
 def _labels(rows: pd.DataFrame) -> pd.Series:

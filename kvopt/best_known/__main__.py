@@ -12,7 +12,7 @@ from instances.jsonfile import FileError
 from instances.named import FOLDER
 from instances.outputs import OutputError, check_folder
 from instances.usage import Parser, UsageError, complain
-from kvopt.best_known.claims import ContradictionError, collect, runs_by_instance
+from kvopt.best_known.claims import collect, runs_by_instance
 from kvopt.best_known.entry import Entry, Registry
 from kvopt.best_known.files import (
     PROOFS,
@@ -22,13 +22,13 @@ from kvopt.best_known.files import (
     format_registry,
     read_registry,
 )
-from kvopt.best_known.merge import Known, merge
+from kvopt.best_known.merge import ContradictionError, Known, merge
 from kvopt.best_known.rebuild import read_all, write_all
-from kvopt.best_known.rule import CONSTRUCTION
 from kvopt.best_known.verify import DamagedError, LibraryInstance, faults, library_by_hash
 from kvopt.masking import mask_text
 from kvopt.store import Store, StoreError
 from kvopt.store.files import store_files
+from schedules.evidence import CONSTRUCTION
 
 EXIT_OK = 0
 EXIT_FAULTS = 1

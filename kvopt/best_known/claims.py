@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
@@ -20,19 +20,11 @@ from formulations.bounds.volume import volume_bound
 from instances import Instance
 from kvopt.best_known.entry import Value
 from kvopt.best_known.files import certificate_path, schedule_path
-from kvopt.best_known.rule import CONSTRUCTION
-from kvopt.methods.grammar import MethodError, read_method
-from kvopt.running.state import OWN_SEARCH
+from kvopt.methods.witness import is_own, search_witness
 from kvopt.store import Store, StoreError
 from schedules import Schedule, check_schedule, make_schedule
+from schedules.evidence import CONSTRUCTION, VOLUMES, believed
 from schedules.model import any_kept
-
-#: Runs whose own bound the parent caught.
-_NOT_BELIEVED = ("error", "refused")
-
-
-class ContradictionError(Exception):
-    """A bound exceeds a checked schedule; each line names one pair."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +36,7 @@ class Run:
     method: str
     seed: int
     status: str
+    detail: str
     tel: int | None
     lower_bound: int | None
     found_by: str
@@ -101,25 +94,24 @@ def collect(instance: Instance, runs: Sequence[Run], store: Store) -> Claims:
     bound on the optimum (DESIGN section 1), only schedules that are possible without it are taken;
     cancelled attempts are dropped, since without them a schedule is possible all the more.
 
-    Bounds are taken from engines.  Of a method of one's own a bound counts only with a certificate.
+    Certificates are taken from anyone, since they are evaluated here; of the other bounds those
+    that are believed (:func:`schedules.evidence.believed`).
     """
     notes: list[str] = []
     upper = _best_schedule(instance, runs, store, notes)
     lower: list[tuple[Value, Certificate | None]] = []
     proofs: list[Value] = []
     for run in runs:
-        if run.status in _NOT_BELIEVED or run.lower_bound is None:
-            continue
-        kind, solver = _kind(run.method)
-        if kind == "policy":
+        if run.lower_bound is None:
             continue
         lower += _certified(instance, run, store, upper and upper[0].value, notes)
-        if kind == "file" or run.bound_source == "volumes":
+        source, own = run.bound_source, is_own(run.method)
+        # The bound from volumes needs no run.
+        if source == VOLUMES or not believed(run.status, run.detail, source, own=own):
             continue
-        bound = _value(run, run.lower_bound, run.bound_source, store.schedule(run.key))
+        bound = _value(run, run.lower_bound, source, store.schedule(run.key))
         lower.append((bound, None))
-        own = kind == "engine" and run.bound_source == OWN_SEARCH.get(solver)
-        if own and run.tel == run.lower_bound and run.status == "optimal":
+        if search_witness(run.method, run.status, run.tel, run.lower_bound, source):
             proofs.append(bound)
     return Claims(upper, tuple(lower), tuple(proofs), tuple(notes))
 
@@ -129,33 +121,12 @@ def own_claims(instance: Instance, date: str) -> Iterator[tuple[Value, Certifica
     value = volume_bound(instance)
     path = certificate_path(instance)
     yield (
-        Value(value, "volumes", "volumes", date, 0.0, certificate=path),
+        Value(value, VOLUMES, VOLUMES, date, 0.0, certificate=path),
         Certificate("volumes", value),
     )
     if instance.known_optimum is not None:
         reason = instance.known_optimum_reason or ""
         yield Value(instance.known_optimum, CONSTRUCTION, reason, date, 0.0), None
-
-
-def refuse_contradictions(
-    instance: Instance,
-    uppers: Iterable[Value | None],
-    lowers: Iterable[Value],
-) -> None:
-    """Refuse a bound above a schedule.
-
-    Raises
-    ------
-    ContradictionError
-        If the greatest bound exceeds the least TEL; both are named.
-    """
-    least = min((each for each in uppers if each), key=lambda each: each.value, default=None)
-    most = max(lowers, key=lambda each: each.value, default=None)
-    if least is not None and most is not None and most.value > least.value:
-        raise ContradictionError(
-            f"{instance.name}: lower bound {most.value} ({most.method}, {most.source}, "
-            f"{most.date}) exceeds the checked TEL {least.value} ({least.method}, {least.date})"
-        )
 
 
 def _best_schedule(
@@ -177,9 +148,6 @@ def _best_schedule(
             continue
         verdict = check_schedule(instance, schedule)
         if verdict.valid and schedule.tel == run.tel:
-            if instance.known_optimum is not None:
-                known = Value(instance.known_optimum, CONSTRUCTION, "", value.date, 0)
-                refuse_contradictions(instance, [value], [known])
             return value, schedule
         if not any_kept(document.get("kept")):
             notes.append(f"{instance.name}: {run.method}: {verdict.reason}")
@@ -254,12 +222,3 @@ def _damaged(what: str, error: ValidationError) -> StoreError:
     first = error.errors()[0]
     place = ".".join(map(str, first["loc"]))
     return StoreError(f"{what} is damaged: {place}: {first['msg']}")
-
-
-def _kind(method: str) -> tuple[str, str]:
-    """Return the kind of a method and its solver; one that is gone counts as one of one's own."""
-    try:
-        read = read_method(method)
-    except MethodError:
-        return "file", ""
-    return read.kind, read.solver

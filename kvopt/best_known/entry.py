@@ -84,7 +84,7 @@ class Entry:
     instance, file, sha256, n, memory
         Its name, its file below ``instances/``, its hash, requests and tokens.
     opt
-        Whether ``upper`` is the optimum by the rule of :func:`kvopt.best_known.rule.decide`.
+        Whether ``upper`` is the optimum by the rule of evidence (:mod:`schedules.evidence`).
     reason
         By what the optimum counts as proved, or why not.
     upper

@@ -8,15 +8,19 @@ from typing import Any
 from instances.named import FOLDER
 from kvopt.best_known.entry import Entry
 from kvopt.best_known.files import proof_file, read_registry
+from kvopt.best_known.rule import witnesses_of
+from kvopt.best_known.verify import library_by_hash
 
 
 def known_values(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
     """Return what is known of each instance of the registry, by the instance's hash.
 
     Keys are ``upper_bound`` and ``lower_bound`` (rounds), ``upper_by`` and ``lower_by`` (method),
-    ``opt`` (bool), ``reason``, ``upper_date`` and ``lower_date``, ``certificate`` (whether the
-    bound has one), ``schedule`` (path of its file) and ``history`` (a list of objects with side,
-    value, method and date, oldest first).  Empty where there is no registry.
+    ``opt`` (bool), ``reason``, ``witnesses`` (a list of :class:`schedules.evidence.Witness`),
+    ``construction`` (the optimum by construction, rounds, or None), ``upper_date`` and
+    ``lower_date``, ``certificate`` (whether the bound has one), ``schedule`` (path of its file) and
+    ``history`` (a list of objects with side, value, method and date, oldest first).  Empty where
+    there is no registry.
 
     Raises
     ------
@@ -26,7 +30,11 @@ def known_values(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
     registry = read_registry(folder)
     if registry is None:
         return {}
-    return {entry.sha256: _told(entry, folder) for entry in registry.instances}
+    built = {sha: found.instance.known_optimum for sha, found in library_by_hash().items()}
+    return {
+        entry.sha256: _told(entry, folder) | {"construction": built.get(entry.sha256)}
+        for entry in registry.instances
+    }
 
 
 def _told(entry: Entry, folder: Path) -> dict[str, Any]:
@@ -45,6 +53,7 @@ def _told(entry: Entry, folder: Path) -> dict[str, Any]:
         "certificate": entry.lower.certificate is not None,
         "opt": entry.opt,
         "reason": entry.reason,
+        "witnesses": witnesses_of(entry),
         "schedule": proof_file(folder, entry.upper.certificate or ""),
         "history": sorted(steps, key=lambda step: str(step["date"])),
     }

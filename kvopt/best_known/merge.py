@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from formulations.bounds.certificate import Certificate
 from instances import Instance
-from kvopt.best_known.claims import Claims, own_claims, refuse_contradictions
+from kvopt.best_known.claims import Claims, own_claims
 from kvopt.best_known.entry import Entry, History, Step, Value
 from kvopt.best_known.rule import decide
 from schedules import Schedule
+from schedules.evidence import Statement, contradictions
 
 Bound = tuple[Value, Certificate | None]
+
+
+class ContradictionError(Exception):
+    """A bound exceeds a checked schedule; the line names both."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ def merge(instance: Instance, file: str, old: Known | None, claims: Claims) -> K
     bounds = [*claims.lower, *own_claims(instance, _first_day(old, upper[0]))]
     refuse_contradictions(
         instance,
-        [upper[0]],
+        upper[0],
         [
             *(value for value, _ in bounds),
             *claims.proofs,
@@ -52,7 +57,8 @@ def merge(instance: Instance, file: str, old: Known | None, claims: Claims) -> K
     certified = _certified(old, bounds)
     lower = _lower(old, bounds, certified[0])
     proofs = _proofs(old, claims.proofs, upper[0].value)
-    verdict = decide(instance, upper[0].value, lower.value, proofs, certified[1])
+    proved = certified[1].kind, certified[0].value
+    verdict = decide(instance, upper[0].value, lower.value, proofs, proved)
     before = old.entry.history if old else History((), ())
     entry = Entry(
         instance=instance.name,
@@ -69,6 +75,30 @@ def merge(instance: Instance, file: str, old: Known | None, claims: Claims) -> K
         history=History(_grown(before.upper, upper[0]), _grown(before.lower, lower)),
     )
     return Known(entry, upper[1], certified[1])
+
+
+def refuse_contradictions(instance: Instance, upper: Value, lowers: Iterable[Value]) -> None:
+    """Refuse a bound above the best schedule, and either beside the optimum by construction.
+
+    Raises
+    ------
+    ContradictionError
+        If there is one; the greatest bound is named.
+    """
+    uppers = [
+        Statement(upper.value, f"the checked TEL {upper.value} ({upper.method}, {upper.date})")
+    ]
+    bounds = [
+        Statement(
+            each.value, f"lower bound {each.value} ({each.method}, {each.source}, {each.date})"
+        )
+        for each in lowers
+    ]
+    if (known := instance.known_optimum) is not None:
+        uppers.append(Statement(known, f"the optimum by construction, {known}"))
+        bounds.append(uppers[-1])
+    for lower, least in contradictions(uppers, bounds)[:1]:
+        raise ContradictionError(f"{instance.name}: {lower.by} exceeds {least.by}")
 
 
 def _upper(old: Known | None, claims: Claims) -> tuple[Value, Schedule] | None:

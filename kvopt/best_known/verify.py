@@ -24,11 +24,13 @@ from kvopt.best_known.files import (
     read_certificate_file,
     schedule_path,
 )
-from kvopt.best_known.merge import Known
-from kvopt.best_known.rule import CONSTRUCTION, decide, model_of
+from kvopt.best_known.merge import ContradictionError, Known, refuse_contradictions
+from kvopt.best_known.rule import decide
+from kvopt.methods.engines import proofs
 from kvopt.methods.grammar import MethodError
-from kvopt.running.state import OWN_SEARCH
+from kvopt.methods.witness import engine_witness
 from schedules import Schedule, check_schedule
+from schedules.evidence import CONSTRUCTION
 from schedules.files import read_schedule
 
 
@@ -131,11 +133,6 @@ def _check(entry: Entry, instance: Instance, schedule: Schedule, path: Path) -> 
         raise DamagedError(
             f"{entry.instance}: {path}: TEL {schedule.tel}, the entry says {entry.upper.value}"
         )
-    if instance.known_optimum is not None and schedule.tel < instance.known_optimum:
-        raise DamagedError(
-            f"{entry.instance}: {path}: TEL {schedule.tel} is below the optimum by construction, "
-            f"{instance.known_optimum}"
-        )
 
 
 def _evaluate(entry: Entry, instance: Instance, certificate: Certificate) -> None:
@@ -162,18 +159,15 @@ def _entry_faults(known: Known, found: LibraryInstance) -> Iterator[str]:
     paths = (schedule_path_of(entry), certificate_path_of(entry))
     if paths != (schedule_path(instance), certificate_path(instance)):
         yield f"{name}: expected the proofs under the instance's name, found {', '.join(paths)}"
-    if entry.lower.value > entry.upper.value:
-        yield f"{name}: lower bound {entry.lower.value} exceeds the TEL {entry.upper.value}"
-    if instance.known_optimum is not None and entry.lower.value > instance.known_optimum:
-        yield (
-            f"{name}: lower bound {entry.lower.value} exceeds the optimum by construction, "
-            f"{instance.known_optimum}"
-        )
+    try:
+        refuse_contradictions(instance, entry.upper, [entry.lower])
+    except ContradictionError as error:
+        yield str(error)
     if entry.certified is not None and entry.certified.value > entry.lower.value:
         yield f"{name}: the certified bound {entry.certified.value} is more than the bound"
     if entry.lower.certificate is None:
         yield from _claim_faults(entry, instance)
-    gone = list(_proof_faults(entry, instance))
+    gone = list(_proof_faults(entry))
     # Without its model a proof cannot be judged by the rule.
     yield from gone or _rule_faults(known, instance)
     yield from _history_faults(entry)
@@ -188,14 +182,14 @@ def _claim_faults(entry: Entry, instance: Instance) -> Iterator[str]:
         )
 
 
-def _proof_faults(entry: Entry, instance: Instance) -> Iterator[str]:
+def _proof_faults(entry: Entry) -> Iterator[str]:
     for proof in entry.proofs:
         try:
-            solver, _ = model_of(instance, proof.method)
+            solver = engine_witness(proof.method, proof.value).solver
         except (MethodError, KeyError) as error:
             yield f"{entry.instance}: proof: {error}"
             return
-        if proof.value != entry.upper.value or proof.source != OWN_SEARCH.get(solver):
+        if proof.value != entry.upper.value or proof.source != proofs().get(solver):
             yield (
                 f"{entry.instance}: proof of {proof.method}: {proof.value} by "
                 f"{proof.source}, expected {entry.upper.value} by the engine's own search"
@@ -214,9 +208,8 @@ def _history_faults(entry: Entry) -> Iterator[str]:
 def _rule_faults(known: Known, instance: Instance) -> Iterator[str]:
     """Yield one line if the optimum is claimed otherwise than the rule says."""
     entry = known.entry
-    verdict = decide(
-        instance, entry.upper.value, entry.lower.value, entry.proofs, known.certificate
-    )
+    proved = known.certificate.kind, known.certificate.value
+    verdict = decide(instance, entry.upper.value, entry.lower.value, entry.proofs, proved)
     if (entry.opt, entry.reason) != (verdict.opt, verdict.reason):
         yield (
             f"{entry.instance}: opt {entry.opt} ({entry.reason}), the rule says "

@@ -17,7 +17,6 @@ from instances.usage import Parser, UsageError, complain
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.listing import listing
-from kvopt.commands.terminal import summary
 from kvopt.executors.executor import Executor, ExecutorError
 from kvopt.masking import mask_text, own_command
 from kvopt.methods.grammar import MethodError
@@ -34,6 +33,7 @@ from kvopt.sweeps.failures import all_unread, failures, outputs, unread
 from kvopt.sweeps.inputs import DEFAULT_METHOD, InputError, Wishes, input_files, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import counts, display
+from kvopt.terminal import summary
 from reports.folder import check_place
 
 EXIT_OK = 0

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import kvopt
 from kvopt.commands.start import start_evaluate, start_solve
 
 EXIT_OK = 0
@@ -29,7 +30,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "kvopt") -> int:
     if given[:1] in (["-h"], ["--help"]):
         return _tell(program, _help(program))
     if given == ["--version"]:
-        return _tell(program, f"kvopt {_version()}")
+        return _tell(program, f"kvopt {kvopt.__version__}")
     if given and given[0] in _SUBCOMMANDS:
         return _SUBCOMMANDS[given[0]].run(given[1:], f"{program} {given[0]}")
     return _refuse(program, given)
@@ -62,15 +63,6 @@ _SUBCOMMANDS = {
     "generate": _Subcommand("an instance of a family", _generate),
     "best-known": _Subcommand("the best values known: merge runs into them, verify", _best_known),
 }
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("kvopt")
-    except PackageNotFoundError:
-        return "that is not installed"
 
 
 def _help(program: str) -> str:

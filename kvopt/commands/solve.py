@@ -19,7 +19,6 @@ from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.listing import listing
 from kvopt.commands.policies_table import policies_table
 from kvopt.commands.solve_arguments import named_method, read_arguments
-from kvopt.commands.terminal import ProgressLines
 from kvopt.commands.watchdog import Watchdog
 from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import Method, MethodError
@@ -28,6 +27,7 @@ from kvopt.running.execute import execute
 from kvopt.running.limits import RESERVE_SECONDS
 from kvopt.running.provenance import usable_cores
 from kvopt.running.task import Task
+from kvopt.terminal import ProgressLines
 
 EXIT_OK = 0
 EXIT_BAD_INPUT = 2

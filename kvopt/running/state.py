@@ -33,12 +33,9 @@ from kvopt.running.events import (
 from kvopt.running.process import Outcome
 from kvopt.running.stated_optimum import dispute
 from schedules import Schedule, Status, check_schedule, make_schedule
+from schedules.evidence import CONTRADICTED, own_contradiction
 from schedules.model import KEEPS_TOKENS_NOTE, better
 
-#: How the detail of a row begins whose bound cannot be true, after ``KEEPS_TOKENS_NOTE``.
-CONTRADICTED = "contradicted: "
-#: The source of a bound that is an engine's own search, as the engines say it.
-OWN_SEARCH = proofs()
 #: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
 _MOST_TOLD, _MOST_TRACED = 20, 10_000
 #: Largest integer that a store holds.
@@ -176,11 +173,8 @@ class RunState:
     def close(self) -> None:
         """Hold the bound against what is known; a bound that cannot be true is withdrawn."""
         upper, bound = self.upper_bound, self.lower_bound
-        if upper is not None and bound is not None and bound > upper:
-            self.contradictions.append(
-                f"lower bound {bound} ({self.bound_source}) exceeds the run's own checked TEL, "
-                f"{upper}"
-            )
+        if line := own_contradiction(upper, bound, self.bound_source):
+            self.contradictions.append(line)
         found = dispute(self.instance, upper, bound, self.bound_source, self.certificate)
         if found is not None and found.settled:
             self.misstated = found.text
@@ -280,7 +274,7 @@ class RunState:
             _tell(self.contradictions, f"a lower bound ({source}) of more than 64 bits")
             return False
         known = self.lower_bound or 0
-        own = OWN_SEARCH.values()
+        own = proofs().values()
         witness = value == known and self.closed and source in own and self.bound_source not in own
         if value <= known and not witness:
             return False

@@ -9,9 +9,9 @@ from functools import cache
 
 from heuristics.policy import RoundPolicy
 from heuristics.registry import policies
-from kvopt.running.state import CONTRADICTED
 from kvopt.store import Store
-from schedules.model import KEEPS_TOKENS_NOTE, any_kept
+from schedules.evidence import Statement, alarming, contradictions, keeps_tokens
+from schedules.model import any_kept
 
 _COLUMNS = ("key", "instance", "instance_sha256", "method", "seed", "status", "detail", "tel")
 
@@ -39,16 +39,14 @@ class Showing:
     @property
     def alarming(self) -> bool:
         """Whether the run itself proves its method wrong."""
-        detail = self.detail.removeprefix(f"{KEEPS_TOKENS_NOTE}; ")
-        return self.status == "refused" or detail.startswith(CONTRADICTED)
+        return alarming(self.status, self.detail)
 
 
 @cache
 def token_keeping_policies() -> frozenset[str]:
     """Return the names of the policies whose requests keep their tokens over an eviction.
 
-    Where one does so, it solves an easier problem than the one that bounds are about, so its TEL
-    may be below OPT.  Whether a schedule did is told by the schedule alone (``any_kept``).
+    Whether a schedule of theirs did is told by the schedule alone (``any_kept``).
     """
     return frozenset(
         name
@@ -79,11 +77,10 @@ def showings(store: Store, keys: Collection[str] | None) -> list[Showing]:
 def _keeps_tokens(run: Showing, store: Store) -> bool:
     """Tell whether the requests of a schedule kept tokens over an eviction."""
     own = run.method.startswith("file:")
-    if run.tel is None or not (own or policy_name(run.method) in token_keeping_policies()):
-        return False
-    document = store.schedule(run.key)
-    # Stored without its schedule, nothing shows that it kept none.
-    return document is None or any_kept(document.get("kept"))
+    may_keep = own or policy_name(run.method) in token_keeping_policies()
+    document = store.schedule(run.key) if may_keep and run.tel is not None else None
+    kept = None if document is None else any_kept(document.get("kept"))
+    return run.tel is not None and keeps_tokens(run.detail, may_keep=may_keep, kept=kept)
 
 
 def alarms(runs: Sequence[Showing]) -> list[str]:
@@ -93,15 +90,20 @@ def alarms(runs: Sequence[Showing]) -> list[str]:
     for run in runs:
         of_instance[run.instance_sha256].append(run)
     for together in of_instance.values():
-        bounds = [run for run in together if run.lower_bound is not None]
-        schedules = [run for run in together if run.tel is not None and not run.keeps_tokens]
-        if not bounds or not schedules:
-            continue
-        high = max(bounds, key=lambda run: run.lower_bound or 0)
-        low = min(schedules, key=lambda run: run.tel or 0)
-        if (high.lower_bound or 0) > (low.tel or 0):
-            lines.append(
-                f"{high.run}: lower bound {high.lower_bound} exceeds the TEL {low.tel} "
-                f"of {low.method}, seed {low.seed}"
-            )
+        found = contradictions(
+            [
+                Statement(run.tel, f"{run.method}, seed {run.seed}")
+                for run in together
+                if run.tel is not None and not run.keeps_tokens
+            ],
+            [
+                Statement(run.lower_bound, run.run)
+                for run in together
+                if run.lower_bound is not None
+            ],
+        )
+        lines += [
+            f"{lower.by}: lower bound {lower.value} exceeds the TEL {upper.value} of {upper.by}"
+            for lower, upper in found[:1]
+        ]
     return lines

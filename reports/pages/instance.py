@@ -10,8 +10,8 @@ import pandas as pd
 
 from reports.references import Contradiction
 from reports.table import Cell, Column, Table, written
-from reports.tables.ratios import STANDING_TEXT
 from reports.tables.runs import COLUMNS as RUN_COLUMNS
+from schedules.evidence import STANDINGS
 
 #: Runs on one page.
 MOST_RUNS = 300
@@ -63,7 +63,7 @@ def make_page(
     return InstancePage(
         slug=slug,
         name=str(line["instance"]),
-        facts=_facts(line, told),
+        facts=_facts(line),
         contradictions=tuple(str(each) for each in wrong),
         tables=(*_history(runs, told), _runs(runs)),
         picture_note=note,
@@ -71,13 +71,13 @@ def make_page(
     )
 
 
-def _facts(line: Mapping[str, Any], told: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
+def _facts(line: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
     values: list[tuple[str, Any, Any]] = [
         ("family", line["family"], "name"),
         ("requests n", line["n"], "count"),
         ("memory M, tokens", line["memory"], "count"),
-        ("optimum", STANDING_TEXT[line["standing"]], "text"),
-        ("by the registry", told.get("reason", ""), "name"),
+        ("optimum", STANDINGS[line["standing"]], "text"),
+        ("rests on", line["reason"], "name"),
         ("OPT, rounds", line["opt"], "count"),
         ("best schedule UB, rounds", line["upper"], "count"),
         ("UB by", line["upper_by"], "name"),

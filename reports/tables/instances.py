@@ -6,12 +6,14 @@ import pandas as pd
 
 from reports.metrics.gap import gap
 from reports.table import Column, Table
-from reports.tables.ratios import STANDING_TEXT
+from schedules.evidence import STANDINGS
 
 _NOTE = (
     "UB: the best checked schedule (TEL, rounds). LB: the best bound that is believed. OPT is "
-    "known by construction, by the registry or by two engines that share no model code; “one "
-    "engine” means that LB = UB rests on one. Gap = (UB − LB) / UB."
+    "known where two witnesses prove it that share no model code (engines, or a certificate), or "
+    "one and the construction; “one witness only” means that LB = UB rests on less. “By "
+    "construction”: the value of OPT follows from the instance's construction, and nothing shows "
+    "that UB is optimal. Gap = (UB − LB) / UB."
 )
 
 
@@ -22,7 +24,7 @@ def instance_table(reference: pd.DataFrame, runs: pd.DataFrame) -> Table:
     frame = frame.assign(
         runs=runs.groupby("id").size().reindex(frame.index).fillna(0).astype(int),
         gap=gap(frame["upper"], frame["lower"]),
-        shown=frame["standing"].map(STANDING_TEXT),
+        shown=frame["standing"].map(STANDINGS),
     ).reset_index()
     columns = (
         Column("family", "family", "name"),

@@ -8,7 +8,8 @@ from reports.table import Column, Table
 
 _NOTE = (
     "Instances whose optimum follows from their construction (3-Partition with a solution, planted "
-    "waves), whatever any solver says: TEL / OPT by family and n, seeds averaged."
+    "waves), whatever any solver says; of files of one's own, what they state. TEL / OPT by family "
+    "and n, seeds averaged."
 )
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 from reports.interval import interval_text
 from reports.rows import MARK_NOTE
 from reports.table import Column, Table
+from schedules.evidence import STANDINGS
 
 _NOTE = (
     "Ratio = TEL / OPT, seeds averaged. One number where OPT is known; else the interval "
@@ -49,7 +50,7 @@ def competitive_ratios(averaged: pd.DataFrame) -> Table:
     for column in ("mean_high", "most"):
         table[column] = table[column].mask(unbounded)
     table["mean"] = interval_text(table["mean_low"], table["mean_high"], table["all_known"])
-    table["standing"] = table["standing"].map(STANDING_TEXT)
+    table["standing"] = table["standing"].map(STANDINGS)
     # What shows no ratio at all names no instance.
     nothing = table["ratio_low"].isna() & table["ratio_high"].isna()
     for column in ("instance", "standing"):
@@ -70,13 +71,3 @@ def competitive_ratios(averaged: pd.DataFrame) -> Table:
         Column("mean", "mean ratio", "ratio", sort="mean_low"),
     )
     return Table("ratios", "Competitive ratios", _NOTE, columns, table)
-
-
-#: What a standing is called in tables.
-STANDING_TEXT = {
-    "opt": "known",
-    "closed": "known (one engine)",
-    "open": "open",
-    "none": "open",
-    "contradiction": "contradiction",
-}

@@ -26,7 +26,7 @@ from formulations.bounds.tree import (
 )
 from formulations.bounds.tree_search import BetterScheduleError, grow
 from instances import Instance, Request
-from kvopt.best_known.rule import model_code
+from kvopt.methods.witness import model_code
 from tests.oracles.brute_force import brute_force_optimum
 
 #: M = 5, s = 1, o = (1, 1, 3, 3): the optimum is 12 (tests/kvopt/test_best_known.py).

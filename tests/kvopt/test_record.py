@@ -11,12 +11,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-from kvopt.running.job import Event
-from kvopt.running.verdict import Account
 
 from instances import Instance, Request
+from kvopt.running.events import BoundProved
 from kvopt.running.execute import execute
 from kvopt.running.record import columns, current_version
+from kvopt.running.state import RunState
 from kvopt.running.task import Task
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
@@ -289,16 +289,16 @@ def test_what_the_nightly_does_not_commit() -> None:
 
 def test_the_first_bound_of_prices_is_kept() -> None:
     """What volumes prove is no root bound; what follows the first one does not change it."""
-    account = _account(("volumes", 3), ("prices on rounds", 5), ("prices of patterns", 8))
-    assert (account.root_bound, account.lower_bound) == (5, 8)
-    assert _account(("volumes", 3), ("prices", 3)).root_bound is None
+    state = _state(("volumes", 3), ("prices on rounds", 5), ("prices of patterns", 8))
+    assert (state.root_bound, state.lower_bound) == (5, 8)
+    assert _state(("volumes", 3), ("prices", 3)).root_bound is None
 
 
-def _account(*bounds: tuple[str, int]) -> Account:
-    account = Account(Instance("one", 9, (Request(0, 0, 1, 1),)), "search")
+def _state(*bounds: tuple[str, int]) -> RunState:
+    state = RunState(Instance("one", 9, (Request(0, 0, 1, 1),)), "search")
     for seconds, (source, value) in enumerate(bounds):
-        account.take(Event("bound", float(seconds), {"value": value, "source": source}))
-    return account
+        state.take(BoundProved(seconds=float(seconds), value=value, source=source))
+    return state
 
 
 def _engine(location: str) -> sa.Engine:

@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from formulations import spec
 from formulations.registry import RELAXED, Option, formulations
-from instances import Instance, Request
+from kvopt.commands import evaluate
+from kvopt.methods import grammar
 from kvopt.methods.grammar import read_method
 from kvopt.methods.options import format_formulation
-from kvopt.running.execute import execute
 from kvopt.running.record import Record
-from kvopt.running.task import Task
 from kvopt.store.export import export_rows
 from kvopt.suites import SuiteError, load, read_suite
 from kvopt.suites.suite import SWITCHES
@@ -260,7 +258,7 @@ def test_an_option_that_is_gained_is_in_the_suite(monkeypatch: pytest.MonkeyPatc
     known = formulations()
     layers = known["layers"]
     more = replace(layers, options=(*layers.options, Option("newest", True, "something")))
-    monkeypatch.setattr(spec, "formulations", lambda: known | {"layers": more})
+    monkeypatch.setattr(grammar, "formulations", lambda: known | {"layers": more})
     methods = next(
         section.methods
         for section in read_suite("ablation").sections
@@ -284,6 +282,42 @@ def test_the_committed_rows_are_runs_of_the_suite() -> None:
     assert len(rows) == 261
 
 
+_SMALL = """
+summary = "The way of the ablation's rows, in seconds."
+[[section]]
+name = "switches-of-ilp-strong"
+instances = ["tiny/shortest_first_not_optimal.json"]
+methods = ["highs:ilp-strong", "highs:ilp-strong(relaxed=yes)"]
+time_limit = 40
+[[section]]
+name = "switches-of-bound-patterns"
+instances = ["tiny/shortest_first_not_optimal.json"]
+methods = ["switches of bound:bound-patterns"]
+time_limit = 40
+"""
+
+
+def test_from_the_sweep_to_the_page(
+    write: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """evaluate.py measures and exports; the page joins the relaxation with its program."""
+    folder = write()
+    suite = folder / "small.toml"
+    suite.write_text(_SMALL, encoding="utf-8")
+    store = str(folder / "runs.sqlite")
+    assert evaluate.main([str(suite), "--store", store, "--export", str(page.ROWS)]) == 0
+    assert page.main([]) == 0
+    # The best TEL is 12, the relaxation's value 11.5 with window groups.
+    (program,) = _cells(folder, "| `ilp-strong").values()
+    assert float(program[-2].rstrip("%")) > 90
+    assert program[-1] == "100.0"
+    assert len(_cells(folder, "| `bound-patterns")) == 2
+    # Again: everything is stored.
+    capsys.readouterr()
+    assert evaluate.main([str(suite), "--store", store, "--export", str(page.ROWS)]) == 0
+    assert "4 runs, 4 of them stored already" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("entry", "told"),
     [
@@ -303,19 +337,3 @@ def test_bad_switches_are_named(entry: str, told: str, tmp_path: Path) -> None:
         read_suite(path)
     assert "\n" not in str(caught.value)
     assert entry.startswith(SWITCHES)
-
-
-FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
-
-
-@pytest.mark.parametrize("name", ["ilp", "ilp-xy", "ilp-cliques(groups=no)"])
-def test_a_relaxed_program_is_a_bound(name: str) -> None:
-    """Its objective is at most the optimum, 12, and no schedule of the engine's is sent."""
-    relaxed = f"{name[:-1]},relaxed=yes)" if name.endswith(")") else f"{name}(relaxed=yes)"
-    row = execute(Task(FOUR, "four", f"highs:{relaxed}", time_limit=40)).record
-    assert row.relaxation is not None
-    assert 9 < row.relaxation <= 12
-    assert row.lower_bound is not None
-    assert row.lower_bound <= 12
-    assert row.bound_source != "HiGHS"
-    assert row.method == f"highs:{relaxed}"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import pytest
 
+from kvopt.methods.witness import engine_witness
+from kvopt.running.task import Record
 from reports.build import find_contradictions
 from reports.references import references
 from reports.rows import prepare
@@ -28,31 +32,60 @@ def test_best_values_come_from_different_runs() -> None:
     assert pd.isna(line["opt"])
 
 
+def _proof(method: str, source: str, value: int = 100) -> Record:
+    """Return a run whose engine's own search met its own schedule."""
+    return record(
+        method=method, tel=value, lower_bound=value, bound_source=source, status="optimal"
+    )
+
+
 def test_one_engine_closes_two_make_it_certain() -> None:
-    """LB = UB by one engine is `closed`; a second one of another kind makes it `opt`."""
-    first = record(method="highs:ilp", tel=100, lower_bound=100, bound_source="highs")
-    other = record(method="highs:ilp-strong", tel=100, lower_bound=100, bound_source="highs b")
-    second = record(method="cpsat:cpsat", tel=100, lower_bound=100, bound_source="cpsat")
-    assert _line(first)["standing"] == "closed"
-    assert _line(first, other)["standing"] == "closed"
+    """LB = UB by one engine is one witness; a second one whose model shares no code makes `opt`."""
+    first = _proof("highs:ilp", "HiGHS")
+    other = _proof("highs:ilp-xy", "HiGHS")
+    second = _proof("cpsat:cpsat", "CP-SAT")
+    assert _line(first)["standing"] == "one witness"
+    assert _line(first, other)["reason"].startswith("one witness only: ")
+    assert _line(first, second)["reason"].startswith("two engines' words: ")
     assert _line(first, second)["standing"] == "opt"
     assert _line(first)["opt"] == _line(first, second)["opt"] == 100
 
 
+def test_two_engines_with_common_code_are_one_witness() -> None:
+    """The search and the integer programs have their windows from one file."""
+    line = _line(_proof("highs:ilp", "HiGHS"), _proof("search", "search"))
+    assert (line["standing"], line["opt"]) == ("one witness", 100)
+
+
 def test_two_engines_with_one_shared_bound_are_one_proof() -> None:
     """Where both lean on the same certificate, nothing independent has been shown."""
-    runs = [
-        record(method=method, tel=100, lower_bound=100, bound_source="volumes")
-        for method in ("highs:ilp", "cpsat:cpsat")
-    ]
-    assert _line(*runs)["standing"] == "closed"
+    runs = [_proof(method, "volumes") for method in ("highs:ilp", "cpsat:cpsat")]
+    assert _line(*runs)["standing"] == "one witness"
 
 
-def test_known_optimum_needs_no_run() -> None:
-    """An optimum by construction is known even where no method has found it."""
-    line = _line(record(tel=120, known_optimum=100))
-    assert (line["opt"], line["lower"], line["standing"]) == (100, 100, "opt")
+def test_a_bound_of_a_method_of_ones_own_needs_a_certificate() -> None:
+    """Its word is no LB and contradicts nothing; the bound from volumes is not its own."""
+    own = record(method="file:own.py", tel=100, lower_bound=101, bound_source="own method")
+    assert find_contradictions(frame(own, record(tel=100))) == []
+    assert pd.isna(_line(own)["lower"])
+    ours = record(method="file:own.py", tel=100, lower_bound=90, bound_source="volumes")
+    assert _line(ours)["lower"] == 90
+
+
+def test_a_stated_optimum_proves_nothing() -> None:
+    """It is what gaps are taken against, and called what it is; LB is what was shown."""
+    line = _line(record(tel=120, lower_bound=90, bound_source="volumes", known_optimum=100))
+    assert (line["opt"], line["lower"], line["standing"]) == (100, 90, "stated")
     assert line["upper"] == 120
+
+
+def test_an_optimum_by_construction_needs_no_run() -> None:
+    """Where the registry has the instance, the construction is a bound, and half of a proof."""
+    told = {digest("a"): {"construction": 100}}
+    line = _line(record(tel=120, known_optimum=100), best_known=told)
+    assert (line["opt"], line["lower"], line["standing"]) == (100, 100, "construction")
+    line = _line(_proof("search", "search"), best_known=told)
+    assert (line["standing"], line["reason"]) == ("opt", "construction and the word of search")
 
 
 def test_no_schedule_at_all() -> None:
@@ -63,8 +96,12 @@ def test_no_schedule_at_all() -> None:
 
 
 def test_registry_raises_what_rows_know() -> None:
-    """Better values of the registry count, worse ones do not; its `opt` needs LB = UB."""
-    told = {digest("a"): {"upper_bound": 110, "upper_by": "highs", "lower_bound": 110, "opt": True}}
+    """Better values of the registry count, worse ones do not, and so do its witnesses."""
+    witnesses = [engine_witness("cpsat", 110), engine_witness("highs:ilp", 110)]
+    told: dict[str, Any] = {
+        digest("a"): {"upper_bound": 110, "upper_by": "highs", "lower_bound": 110}
+    }
+    told[digest("a")]["witnesses"] = witnesses
     line = _line(record(tel=120, lower_bound=50), best_known=told)
     assert (line["upper"], line["lower"], line["standing"]) == (110, 110, "opt")
     assert line["upper_by"] == "highs (registry)"

@@ -1,0 +1,254 @@
+"""The rule of evidence: what of the schedules, bounds and statements on an instance is believed.
+
+Pure functions of plain values (TEL and bounds in rounds), which runs, sweeps, the registry of
+best-known values and every table call.  In short:
+
+- A checked schedule bounds OPT from above, unless it keeps tokens over an eviction.
+- A bound counts unless its run was caught; of a method of one's own only what a certificate proves.
+- A bound above a schedule is a contradiction.  Nothing tells which of the two is wrong, and nothing
+  that needs a bound of that instance is concluded.
+- A TEL is the optimum if two witnesses proved it whose solvers differ and whose models share no
+  code, or one witness and the construction of the instance (DESIGN section 5).
+- The ``known_optimum`` of a file is a statement: it proves nothing and refuses nothing.  It is the
+  construction only where the registry of best-known values has that instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+from schedules.model import KEEPS_TOKENS_NOTE
+
+Standing = Literal["opt", "one witness", "construction", "stated", "open", "none", "contradiction"]
+
+#: What tables call each standing.  ``construction``: the optimum is known from there, but nobody
+#: has shown of a schedule that it is optimal.  ``stated``: nothing but the instance's file says so.
+STANDINGS: dict[Standing, str] = {
+    "opt": "known",
+    "one witness": "one witness only",
+    "construction": "by construction",
+    "stated": "stated by its file",
+    "open": "open",
+    "none": "open",
+    "contradiction": "contradiction",
+}
+CONSTRUCTION = "construction"
+#: The source of a bound that is evaluated anew wherever it is taken as a proof.
+VOLUMES = "volumes"
+#: How the detail of a run begins whose bound cannot be true, after ``KEEPS_TOKENS_NOTE``.
+CONTRADICTED = "contradicted: "
+#: How the line on a stated optimum that is wrong begins.
+MISSTATED = "the known_optimum that the instance's file states, "
+
+
+class Statement(NamedTuple):
+    """A bound on OPT (rounds), and whose it is."""
+
+    value: int
+    by: str
+
+
+class Contradiction(NamedTuple):
+    """Two statements that cannot both be true: ``lower`` is more than ``upper``."""
+
+    lower: Statement
+    upper: Statement
+
+
+@dataclass(frozen=True)
+class Witness:
+    """One that proved that no TEL is below ``value`` (rounds).
+
+    Attributes
+    ----------
+    name
+        The method of an engine whose own search it was, or the name of a certificate.
+    solver, model_code
+        What it rests on: the solver, and the modules of its model without those that every model
+        is told and judged by (the instance, and the checker of schedules).
+    certificate
+        The kind of a certificate that was evaluated in integers; empty for an engine's word.
+    """
+
+    name: str
+    value: int
+    solver: str
+    model_code: frozenset[str]
+    certificate: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of an optimum, and one line that says by what, or why not."""
+
+    standing: Standing
+    reason: str
+
+    @property
+    def opt(self) -> bool:
+        """Whether the best schedule counts as optimal."""
+        return self.standing == "opt"
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """One line on a stated optimum and a result that exclude each other.
+
+    ``settled`` tells that the statement is the wrong one: the result is a checked schedule or a
+    bound that integers certify.  A bound that rests on a method's word may be wrong itself.
+    """
+
+    text: str
+    settled: bool
+
+
+def keeps_tokens(detail: str, *, may_keep: bool, kept: bool | None = None) -> bool:
+    """Tell whether the schedule of a run is no upper bound, since it kept tokens or may have.
+
+    Parameters
+    ----------
+    detail
+        Of the run; it begins with ``KEEPS_TOKENS_NOTE`` where the run said so itself.
+    may_keep
+        Whether the method's requests may keep tokens.
+    kept
+        Whether the stored schedule shows that they did; None without a schedule.
+    """
+    return detail.startswith(KEEPS_TOKENS_NOTE) or (may_keep and kept is not False)
+
+
+def believed(status: str, detail: str, source: str, *, own: bool) -> bool:
+    """Tell whether the bound of a run counts without a certificate.
+
+    That of a run that was caught at something wrong does not, unless the instance's file was to
+    blame; nor does that of a method of one's own, but for the bound from volumes, which is ours.
+    """
+    if status == "refused" or (own and source != VOLUMES):
+        return False
+    return status != "error" or _of_the_run(detail).startswith(MISSTATED)
+
+
+def alarming(status: str, detail: str) -> bool:
+    """Tell whether a run by itself proves its method wrong."""
+    return status == "refused" or _of_the_run(detail).startswith(CONTRADICTED)
+
+
+def _of_the_run(detail: str) -> str:
+    return detail.removeprefix(f"{KEEPS_TOKENS_NOTE}; ")
+
+
+def contradictions(uppers: Iterable[Statement], lowers: Iterable[Statement]) -> list[Contradiction]:
+    """Return every lower bound that exceeds the least upper one, the greatest first."""
+    least = min(uppers, key=lambda each: each.value, default=None)
+    if least is None:
+        return []
+    wrong = [Contradiction(each, least) for each in lowers if each.value > least.value]
+    return sorted(wrong, key=lambda each: -each.lower.value)
+
+
+def own_contradiction(upper: int | None, lower: int | None, source: str) -> str:
+    """Return one line if the bound of a run exceeds its own checked TEL, else nothing.
+
+    None of the run's bounds is to be trusted then.
+    """
+    if upper is None or lower is None or lower <= upper:
+        return ""
+    return f"lower bound {lower} ({source}) exceeds the run's own checked TEL, {upper}"
+
+
+def dispute(
+    stated: int, upper: int | None, lower: int | None, source: str, certified: int
+) -> Dispute | None:
+    """Return what contradicts the optimum that an instance's file states, None if nothing does.
+
+    Where it is not settled, the bound is withdrawn; what is certified stays.
+
+    Parameters
+    ----------
+    upper
+        TEL of a checked schedule that keeps no tokens; None without one.
+    lower, source
+        The bound that was claimed, and what it is said to rest on.
+    certified
+        What integers certify of it.
+    """
+    wrong = f"{MISSTATED}{stated}, is wrong"
+    if upper is not None and upper < stated:
+        return Dispute(f"{wrong}: a checked schedule has TEL {upper}", settled=True)
+    if lower is None or lower <= stated:
+        return None
+    if certified > stated:
+        return Dispute(f"{wrong}: no TEL is below the certified bound {certified}", settled=True)
+    return Dispute(
+        f"lower bound {lower} ({source}) exceeds the known_optimum that the instance's "
+        f"file states, {stated}: one of the two is wrong",
+        settled=False,
+    )
+
+
+def judge(
+    upper: int | None,
+    lower: int | None,
+    witnesses: Sequence[Witness] = (),
+    *,
+    construction: int | None = None,
+    stated: int | None = None,
+) -> Verdict:
+    """Decide what is known of the optimum of an instance.
+
+    Parameters
+    ----------
+    upper
+        Least TEL of a schedule that counts; None without one.
+    lower
+        Greatest bound that is believed; None without one.
+    witnesses
+        Whoever proved a bound; only those that reach ``upper`` count.
+    construction
+        The optimum by the instance's construction, None where the registry does not have it.
+    stated
+        The optimum that the instance's file states.
+    """
+    above = [value for value in (upper, construction, stated) if value is not None]
+    below = [value for value in (lower, construction, stated) if value is not None]
+    if above and below and max(below) > min(above):
+        return Verdict("contradiction", f"lower bound {max(below)} exceeds {min(above)}")
+    if upper is not None and upper in (lower, construction):
+        return _closed([each for each in witnesses if each.value == upper], construction)
+    if construction is not None:
+        return Verdict("construction", "open")
+    if stated is not None:
+        return Verdict("stated", "open")
+    return Verdict("none" if upper is None else "open", "open")
+
+
+def _closed(witnesses: Sequence[Witness], construction: int | None) -> Verdict:
+    """Decide by what a schedule that the best bound meets counts as optimal."""
+    witnesses = sorted(witnesses, key=lambda each: bool(each.certificate))
+    names = list(dict.fromkeys(each.name for each in witnesses))
+    pair = independent_pair(witnesses)
+    if not names and construction is not None:
+        return Verdict("construction", "by construction alone")
+    if not names:
+        return Verdict("one witness", "one bound's word only")
+    if pair is None and construction is None:
+        return Verdict("one witness", f"one witness only: {', '.join(names)}")
+    engines = [each.name for each in pair or () if not each.certificate]
+    others = " and ".join(engines) if pair else CONSTRUCTION
+    kinds = [each.certificate for each in witnesses if each.certificate]
+    if kinds:
+        return Verdict("opt", f"proved by its files ({kinds[0]}), as by {others}")
+    if pair:
+        return Verdict("opt", f"two engines' words: {others}")
+    return Verdict("opt", f"construction and the word of {names[0]}")
+
+
+def independent_pair(witnesses: Iterable[Witness]) -> tuple[Witness, Witness] | None:
+    """Return the first two witnesses with other solvers and no model code in common, or None."""
+    for one, other in combinations(witnesses, 2):
+        if one.solver != other.solver and not one.model_code & other.model_code:
+            return one, other
+    return None

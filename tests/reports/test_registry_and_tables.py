@@ -1,0 +1,283 @@
+"""Table and registry say the same of an instance, whatever runs they are given."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import Phase, assume, given, settings
+from hypothesis import strategies as st
+
+from instances import Instance, Request
+from kvopt.best_known import known, known_values, read_registry
+from kvopt.best_known.claims import collect, runs_by_instance
+from kvopt.best_known.merge import ContradictionError, Known, merge
+from kvopt.best_known.rebuild import write_all
+from kvopt.best_known.verify import LibraryInstance
+from kvopt.methods.engines import proofs
+from kvopt.running.task import Finished, Record
+from kvopt.store import Store
+from reports.build import find_contradictions
+from reports.nightly.__main__ import FOLDER, ROWS
+from reports.nightly.rows import read_rows
+from reports.references import references
+from reports.rows import prepare
+from reports.tables.instances import instance_table
+from schedules import make_schedule
+from schedules.evidence import CONTRADICTED, MISSTATED, VOLUMES
+from schedules.files import schedule_document
+from schedules.model import KEEPS_TOKENS_NOTE
+
+#: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 (PAPERS section E), volumes 10.
+FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
+#: One fits at a time: OPT 1 + 2 = 3, which the volumes reach.
+PAIR = Instance("pair", 3, (Request(0, 0, 2, 1), Request(1, 0, 2, 1)))
+#: Starts by TEL, and what nobody may do who forgets tokens; the volume bound.
+STARTS = {
+    "four": {12: [0, 1, 0, 3], 13: [0, 0, 1, 4], 16: [0, 1, 2, 5]},
+    "pair": {3: [0, 1], 5: [0, 3]},
+}
+KEPT = {"four": [0, 0, 0, 0], "pair": [0, 0]}
+BOUNDED = {"four": 10, "pair": 3}
+#: Prices on memory that prove 11 of ``four``: their sum is 10.45.
+PRICES: dict[str, Any] = {
+    "kind": "prices",
+    "value": 11,
+    "denominator": 20,
+    "memory": [0, 6, 0, 12, 1],
+}
+CASES = {
+    (each.name, stated): replace(each, known_optimum=stated, known_optimum_reason="so built")
+    if stated
+    else each
+    for each, optimum in ((FOUR, 12), (PAIR, 3))
+    for stated in (None, optimum)
+}
+METHODS = ["highs", "highs:ilp", "highs:ilp-strong", "highs:ilp-xy", "cpsat", "cpsat:cpsat-time"]
+METHODS += ["search", "auto", "bound:bound-lp", "file:mine.py"]
+POLICIES = ["svf", "mc-sf", "a-min"]
+#: Every example makes stores and a registry; to make one smaller would take minutes.
+_FEW = settings(max_examples=60, deadline=None, phases=[Phase.explicit, Phase.generate])
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as it is drawn; ``kept`` for one whose TEL is below OPT by kept tokens."""
+
+    method: str
+    tel: int | None
+    bound: int | None
+    source: str
+    status: str
+    detail: str
+    kept: bool
+    certificate: bool
+
+
+@st.composite
+def runs(draw: st.DrawFn, name: str, most: int, certificates: bool) -> list[Run]:
+    """Return runs on an instance; bounds on words may be wrong, those from volumes are not."""
+    drawn = []
+    for _ in range(draw(st.integers(0, most))):
+        method = draw(st.sampled_from([*POLICIES, *METHODS, *METHODS, "vllm-v1"]))
+        kept = method == "vllm-v1"
+        tel = draw(st.sampled_from([None, *STARTS[name], min(STARTS[name])]))
+        own = proofs().get(method.partition(":")[0], "prices")
+        source = draw(st.sampled_from([VOLUMES, own, own, own, "prices"]))
+        if method in POLICIES or kept:
+            source = VOLUMES
+        near = [*STARTS[name], BOUNDED[name], BOUNDED[name] + 1]
+        bound = BOUNDED[name] if source == VOLUMES else draw(st.sampled_from([None, *near, tel]))
+        status = draw(st.sampled_from(["", "", "", "error", "refused"]))
+        detail = draw(st.sampled_from(["", f"{MISSTATED}9, is wrong", f"{CONTRADICTED}9 > 8"]))
+        if not status:
+            status = "optimal" if tel == bound and tel is not None and not kept else "feasible"
+            detail = ""
+        if kept:
+            detail = f"{KEEPS_TOKENS_NOTE}; {detail}".rstrip("; ")
+        proved = certificates and name == "four" and bound is not None and draw(st.booleans())
+        drawn.append(Run(method, tel, bound, source, status, detail, kept, proved))
+    return drawn
+
+
+def _finished(instance: Instance, run: Run, number: int) -> Finished:
+    schedule = None
+    if run.tel is not None:
+        starts = KEPT[instance.name] if run.kept else STARTS[instance.name][run.tel]
+        more: dict[str, Any] = {}
+        if run.kept:
+            others = len(instance) - 1
+            more["attempts"] = [*[[]] * others, [(0, 1)]]
+            more["kept"] = [*[[0]] * others, [0, 1]]
+        schedule = make_schedule(instance, starts, run.method, **more)
+        assert run.kept or schedule.tel == run.tel
+    record = Record(
+        key=f"{number:064}",
+        instance=instance.name,
+        instance_sha256=instance.sha256,
+        family="",
+        n=len(instance),
+        memory=instance.memory,
+        known_optimum=instance.known_optimum,
+        section="",
+        method=run.method,
+        seed=0,
+        time_limit=60.0,
+        memory_limit=None,
+        threads=1,
+        status=run.status,
+        ending="finished",
+        detail=run.detail,
+        tel=None if schedule is None else schedule.tel,
+        lower_bound=run.bound,
+        found_by=run.method,
+        bound_source=run.source,
+        seconds=1.5,
+        finished_utc=f"2026-11-{1 + number:02}T01:02:03+00:00",
+    )
+    document = None if schedule is None else schedule_document(schedule)
+    return Finished(record, document, PRICES if run.certificate else None)
+
+
+def _stored(
+    folder: Path, instance: Instance, drawn: Sequence[Run], old: Known | None = None, first: int = 0
+) -> tuple[pd.DataFrame, Known | None]:
+    """Return the runs as a store's rows, and what the registry makes of them.
+
+    Raises
+    ------
+    ContradictionError
+        If the registry refuses them.
+    """
+    store = Store(folder / f"runs{first}.sqlite")
+    store.put_all([_finished(instance, run, first + k) for k, run in enumerate(drawn)])
+    try:
+        claims = collect(instance, runs_by_instance(store).get(instance.sha256, []), store)
+        return store.rows(), merge(instance, "x.json", old, claims)
+    finally:
+        store.close()
+
+
+def _told(folder: Path, instance: Instance, merged: Known) -> dict[str, dict[str, Any]]:
+    """Return what reports are told of the registry, by way of its files."""
+    library = {instance.sha256: LibraryInstance("x.json", instance)}
+    write_all([merged], library, folder / "registry")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known, "library_by_hash", lambda: library)
+        return known_values(folder / "registry")
+
+
+def _line(rows: pd.DataFrame, told: dict[str, dict[str, Any]] | None = None) -> pd.Series:
+    return references(prepare(rows), told).iloc[0]
+
+
+def _assert_same(line: pd.Series, merged: Known) -> None:
+    entry = merged.entry
+    assert (line["upper"], line["lower"]) == (entry.upper.value, entry.lower.value)
+    assert (line["standing"] == "opt", line["reason"]) == (entry.opt, entry.reason)
+
+
+def _contradicted(rows: pd.DataFrame, told: dict[str, dict[str, Any]] | None = None) -> None:
+    """Assert that the table is as loud as the registry, which has refused the same."""
+    line = _line(rows, told)
+    assert line["standing"] == "contradiction"
+    assert pd.isna(line["opt"])
+    assert find_contradictions(rows, told)
+
+
+@_FEW
+@given(st.data(), st.sampled_from(sorted(CASES, key=str)))
+def test_table_and_registry_agree(data: st.DataObject, case: tuple[str, int | None]) -> None:
+    """The same runs: equal bounds, standing and reason, and both or neither find them absurd."""
+    instance = CASES[case]
+    drawn = data.draw(runs(instance.name, 6, certificates=True))
+    assume(drawn)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "registry").mkdir()
+        try:
+            rows, merged = _stored(folder, instance, drawn)
+        except ContradictionError:
+            store = Store(folder / "runs0.sqlite", readonly=True)
+            _contradicted(store.rows())
+            store.close()
+            return
+        if merged is None:
+            assert pd.isna(_line(rows)["upper"])
+            return
+        told = _told(folder, instance, merged)
+        assert find_contradictions(rows, told) == []
+        _assert_same(_line(rows, told), merged)
+        # Without the registry a table knows no certificates and no construction: never more.
+        alone = _line(rows)
+        assert merged.entry.opt or alone["standing"] != "opt"
+        assert alone["upper"] == merged.entry.upper.value
+        assert pd.isna(alone["lower"]) or alone["lower"] <= merged.entry.lower.value
+
+
+@_FEW
+@given(st.data(), st.sampled_from(sorted(CASES, key=str)))
+def test_new_runs_beside_an_older_registry(
+    data: st.DataObject, case: tuple[str, int | None]
+) -> None:
+    """A table of new runs says what the registry will say once these are merged into it."""
+    instance = CASES[case]
+    before = data.draw(runs(instance.name, 4, certificates=True))
+    after = data.draw(runs(instance.name, 4, certificates=False))
+    assume(after)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "registry").mkdir()
+        try:
+            _, old = _stored(folder, instance, before)
+        except ContradictionError:
+            return
+        assume(old is not None)
+        assert old is not None
+        told = _told(folder, instance, old)
+        try:
+            rows, merged = _stored(folder, instance, after, old, first=10)
+        except ContradictionError:
+            store = Store(folder / "runs10.sqlite", readonly=True)
+            _contradicted(store.rows(), told)
+            store.close()
+            return
+        assert merged is not None
+        assert find_contradictions(rows, told) == []
+        _assert_same(_line(rows, told), merged)
+
+
+@pytest.fixture(scope="module")
+def night() -> pd.DataFrame:
+    """What the tables of the committed night say of each instance, with the registry's help."""
+    rows = prepare(read_rows(FOLDER / ROWS).assign(key=""))
+    reference = references(rows, known_values())
+    return instance_table(reference, rows).frame.set_index("instance")
+
+
+@pytest.mark.parametrize(
+    "name", ["late_burst_theorem_6_4_64", "tiny_one_token_outputs", "tiny_three_partition_yes"]
+)
+def test_what_has_one_witness_is_not_called_known(night: pd.DataFrame, name: str) -> None:
+    """Two engines, or two sources of bounds, are one witness where their models share code."""
+    assert night.loc[name, "standing"] != "opt"
+    assert night.loc[name, "shown"] == "one witness only"
+    assert night.loc[name, "upper"] == night.loc[name, "lower"] == night.loc[name, "opt"]
+
+
+def test_the_committed_night_says_what_the_registry_says(night: pd.DataFrame) -> None:
+    """Of every instance of the library: known where it says opt, with its bounds and its reason."""
+    registry = read_registry()
+    assert registry is not None
+    entries = {entry.sha256: entry for entry in registry.instances}
+    shared = [line for _, line in night.iterrows() if line["sha"] in entries]
+    assert len(shared) > 100
+    for line in shared:
+        entry = entries[line["sha"]]
+        assert (line["shown"] == "known", line["reason"]) == (entry.opt, entry.reason), line
+        assert (line["upper"], line["lower"]) == (entry.upper.value, entry.lower.value)

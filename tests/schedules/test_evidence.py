@@ -1,0 +1,209 @@
+"""The rule of evidence, on plain values alone."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schedules.evidence import (
+    CONTRADICTED,
+    MISSTATED,
+    STANDINGS,
+    Standing,
+    Statement,
+    Witness,
+    alarming,
+    believed,
+    contradictions,
+    dispute,
+    independent_pair,
+    judge,
+    keeps_tokens,
+    own_contradiction,
+)
+from schedules.model import KEEPS_TOKENS_NOTE
+
+ILP = Witness("highs:ilp", 12, "highs", frozenset({"ilp", "windows"}))
+CP = Witness("cpsat", 12, "cpsat", frozenset({"cp"}))
+SEARCH = Witness("search", 12, "search", frozenset({"layers", "windows"}))
+VOLUMES = Witness("certificate: volumes", 12, "certificate: ", frozenset({"volume"}), "volumes")
+PRICES = Witness("certificate: prices", 12, "certificate: ", frozenset({"windows"}), "prices")
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "witnesses", "construction", "stated", "standing", "reason"),
+    [
+        (None, None, [], None, None, "none", "open"),
+        (None, 10, [], None, None, "none", "open"),
+        (12, None, [], None, None, "open", "open"),
+        (12, 11, [ILP, CP], None, None, "open", "open"),
+        (12, 12, [ILP, CP], None, None, "opt", "two engines' words: highs:ilp and cpsat"),
+        # Windows are common to both models.
+        (12, 12, [ILP, SEARCH], None, None, "one witness", "one witness only: highs:ilp, search"),
+        (12, 12, [CP], None, None, "one witness", "one witness only: cpsat"),
+        (12, 12, [], None, None, "one witness", "one bound's word only"),
+        (12, 12, [VOLUMES, CP], None, None, "opt", "proved by its files (volumes), as by cpsat"),
+        (12, 12, [ILP, PRICES], None, None, "one witness", "one witness only: highs:ilp, "),
+        (12, 12, [PRICES], 12, None, "opt", "proved by its files (prices), as by construction"),
+        (12, 12, [CP], 12, 12, "opt", "construction and the word of cpsat"),
+        (12, 12, [], 12, 12, "construction", "by construction alone"),
+        (13, 12, [CP], 12, 12, "construction", "open"),
+        (None, 12, [], 12, 12, "construction", "open"),
+        # What a file states is no half of a proof, and takes nothing from what was shown.
+        (13, 11, [], None, 12, "stated", "open"),
+        (None, None, [], None, 12, "stated", "open"),
+        (12, 12, [CP], None, 12, "one witness", "one witness only: cpsat"),
+        (12, 12, [ILP, CP], None, 12, "opt", "two engines' words"),
+        (12, 13, [ILP, CP], None, None, "contradiction", "lower bound 13 exceeds 12"),
+        (14, 13, [], 12, None, "contradiction", "lower bound 13 exceeds 12"),
+        (11, 10, [], 12, None, "contradiction", "lower bound 12 exceeds 11"),
+        (11, 10, [], None, 12, "contradiction", "lower bound 12 exceeds 11"),
+        (None, 13, [], None, 12, "contradiction", "lower bound 13 exceeds 12"),
+    ],
+)
+def test_each_standing(
+    upper: int | None,
+    lower: int | None,
+    witnesses: list[Witness],
+    construction: int | None,
+    stated: int | None,
+    standing: str,
+    reason: str,
+) -> None:
+    """What bounds, witnesses, construction and statement come to, with the line that says why."""
+    verdict = judge(upper, lower, witnesses, construction=construction, stated=stated)
+    assert verdict.standing == standing
+    assert verdict.reason.startswith(reason)
+    assert verdict.opt == (standing == "opt")
+
+
+def test_witnesses_of_another_value_do_not_count() -> None:
+    """Proofs of 12 say nothing about a schedule of 11."""
+    assert judge(11, 11, [ILP, CP]).standing == "one witness"
+
+
+def test_one_solver_is_one_witness() -> None:
+    """Whatever its models are, and however often it is named."""
+    assert (
+        independent_pair([CP, Witness("cpsat:cpsat-time", 12, "cpsat", frozenset({"t"}))]) is None
+    )
+    assert judge(12, 12, [CP, CP]).reason == "one witness only: cpsat"
+    assert independent_pair([ILP, SEARCH, CP]) == (ILP, CP)
+
+
+@given(
+    st.sets(st.sampled_from([ILP, CP, SEARCH, VOLUMES, PRICES])),
+    st.sampled_from([ILP, CP, SEARCH, VOLUMES, PRICES]),
+    st.sampled_from([None, 12]),
+)
+def test_more_evidence_never_shows_less(
+    witnesses: set[Witness], more: Witness, construction: int | None
+) -> None:
+    """A further witness, or the construction, takes no optimum away; the order does not matter."""
+    before = judge(12, 12, [*witnesses])
+    after = judge(12, 12, [*witnesses, more], construction=construction)
+    assert after.opt >= before.opt
+    orders = list(permutations([*witnesses, more]))[:24]
+    assert {judge(12, 12, order).standing for order in orders} == {
+        judge(12, 12, orders[0]).standing
+    }
+
+
+def test_every_standing_has_a_word_and_only_one_is_called_known() -> None:
+    """Tables take their words from here."""
+    assert set(STANDINGS) == set(get_args(Standing))
+    assert [key for key, text in STANDINGS.items() if "known" in text] == ["opt"]
+
+
+@pytest.mark.parametrize(
+    ("status", "detail", "source", "own", "expected"),
+    [
+        ("optimal", "", "CP-SAT", False, True),
+        ("time_limit", "", "CP-SAT", False, True),
+        ("crashed", "died", "CP-SAT", False, True),
+        ("refused", "", "CP-SAT", False, False),
+        ("error", CONTRADICTED + "13 > 12", "CP-SAT", False, False),
+        ("error", "", "volumes", False, False),
+        # The file is to blame, not the run.
+        ("error", f"{MISSTATED}9, is wrong", "CP-SAT", False, True),
+        ("error", f"{KEEPS_TOKENS_NOTE}; {MISSTATED}9, is wrong", "CP-SAT", False, True),
+        ("error", f"{CONTRADICTED}{MISSTATED}9, is wrong", "CP-SAT", False, False),
+        ("refused", f"{MISSTATED}9, is wrong", "CP-SAT", False, False),
+        ("optimal", "", "own method", True, False),
+        ("feasible", "", "volumes", True, True),
+    ],
+)
+def test_bounds_that_are_believed(
+    status: str, detail: str, source: str, own: bool, expected: bool
+) -> None:
+    """Not those of caught runs, nor the word of a method of one's own."""
+    assert believed(status, detail, source, own=own) == expected
+
+
+def test_runs_that_prove_their_method_wrong() -> None:
+    """A refused schedule and a bound that cannot be true; a wrong file is nobody's fault here."""
+    assert alarming("refused", "")
+    assert alarming("error", f"{KEEPS_TOKENS_NOTE}; {CONTRADICTED}13 > 12")
+    assert not alarming("error", f"{MISSTATED}9, is wrong")
+    assert not alarming("error", "own.py:3: ZeroDivisionError")
+
+
+@pytest.mark.parametrize(
+    ("detail", "may_keep", "kept", "expected"),
+    [
+        ("", False, None, False),
+        ("", True, None, True),
+        ("", True, False, False),
+        ("", True, True, True),
+        (KEEPS_TOKENS_NOTE, False, None, True),
+        (f"{KEEPS_TOKENS_NOTE}; more", True, None, True),
+    ],
+)
+def test_schedules_that_are_no_upper_bound(
+    detail: str, may_keep: bool, kept: bool | None, expected: bool
+) -> None:
+    """Where nothing shows that a method which may keep tokens kept none, its TEL is none."""
+    assert keeps_tokens(detail, may_keep=may_keep, kept=kept) == expected
+
+
+def test_contradictions_name_the_least_schedule() -> None:
+    """Every bound above it is named, the greatest first; without a schedule none is wrong."""
+    uppers = [Statement(13, "svf"), Statement(12, "cpsat")]
+    lowers = [Statement(12, "a"), Statement(13, "b"), Statement(20, "c")]
+    found = contradictions(uppers, lowers)
+    assert [(each.lower.by, each.upper.by) for each in found] == [("c", "cpsat"), ("b", "cpsat")]
+    assert contradictions([], lowers) == contradictions(uppers, []) == []
+
+
+def test_a_bound_above_the_schedule_of_its_own_run() -> None:
+    """One line with both numbers, nothing where they agree or one is missing."""
+    line = own_contradiction(12, 13, "CP-SAT")
+    assert line == "lower bound 13 (CP-SAT) exceeds the run's own checked TEL, 12"
+    assert own_contradiction(12, 12, "x") == own_contradiction(None, 13, "x") == ""
+    assert own_contradiction(12, None, "x") == ""
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "certified", "settled"),
+    [
+        (12, 12, 10, None),
+        (13, 11, 0, None),
+        (None, None, 0, None),
+        (11, 10, 0, True),
+        (11, 20, 0, True),
+        (13, 13, 13, True),
+        # 12 is what the file states: nothing certified is above it.
+        (13, 13, 12, False),
+    ],
+)
+def test_a_stated_optimum_in_dispute(
+    upper: int | None, lower: int | None, certified: int, settled: bool | None
+) -> None:
+    """A checked schedule and a certified bound settle it, a bound on words does not."""
+    found = dispute(12, upper, lower, "CP-SAT", certified)
+    assert (found and found.settled) == settled
+    assert found is None or found.text.startswith(MISSTATED) == found.settled

@@ -1,0 +1,131 @@
+"""The layers: what may import what (the contracts of pyproject.toml), and what a parent loads."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from kvopt.places import PACKAGES
+
+ROOT = Path(__file__).resolve().parents[1]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+ENGINES = ("highspy", "ortools", "pyomo")
+#: Loading any of these takes longer than a line should take to appear.
+HEAVY = ("numpy", "pandas", "pydantic", "scipy", "matplotlib", "numba", *ENGINES)
+
+
+def _python(code: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def _lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    code = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
+    return _python(code, folder)
+
+
+def test_the_packages_are_the_same_everywhere() -> None:
+    """What is installed, linted and shown from its own folder on are the same packages."""
+    found = SETTINGS["setuptools"]["packages"]["find"]["include"]
+    assert {name.removesuffix(".*") for name in found} == set(PACKAGES)
+    assert SETTINGS["importlinter"]["root_packages"] == list(PACKAGES)
+    assert set(PACKAGES) == {path.parent.name for path in ROOT.glob("*/py.typed")}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources in another folder."""
+    folder = tmp_path_factory.mktemp("layers")
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    for name in PACKAGES:
+        nothing = shutil.ignore_patterns("*.json", "__pycache__")
+        shutil.copytree(ROOT / name, folder / name, ignore=nothing)
+    return folder
+
+
+def test_the_arrows_run_one_way(copy: Path) -> None:
+    """All contracts are kept."""
+    linted = _lint(copy)
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "contract"),
+    [
+        ("instances/model.py", "import schedules.model", "Arrows run one way"),
+        ("schedules/metrics.py", "import heuristics.queues", "Arrows run one way"),
+        ("formulations/registry.py", "import heuristics.queues", "Arrows run one way"),
+        (
+            "heuristics/policy.py",
+            "def f():\n    import formulations.mip",
+            "Arrows run one way",
+        ),
+        ("kvopt/ranges.py", "import reports.table", "Arrows run one way"),
+        ("kvopt/api.py", "import kvopt.commands.start", "Only the command line"),
+        ("reports/table.py", "import kvopt.commands.start", "Only the command line"),
+        ("instances/files.py", "import formulations.registry", "The checker shares no code"),
+        ("kvopt/sweeps/plan.py", "import highspy", "Engines are imported by formulations"),
+    ],
+)
+def test_an_arrow_the_wrong_way_is_seen(copy: Path, file: str, line: str, contract: str) -> None:
+    """The contract that forbids an import names it."""
+    path = copy / file
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(f"{whole}\n{line}\n", encoding="utf-8")
+    try:
+        linted = _lint(copy)
+    finally:
+        path.write_text(whole, encoding="utf-8")
+    assert linted.returncode == 1, linted.stdout + linted.stderr
+    broken = linted.stdout.partition("Broken contracts")[2]
+    assert contract in broken
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        ("kvopt.commands.solve", ("tiny_handover", "--solver", "highs", "--out", "found.json")),
+        ("kvopt.commands.solve", ("tiny_handover", "--solver", "cpsat", "--plot", "found.svg")),
+        ("kvopt.commands.solve", ("--list",)),
+        (
+            "kvopt.commands.evaluate",
+            ("tiny_handover", "--methods", "svf,highs,lp-swap"),
+        ),
+    ],
+)
+def test_no_engine_is_loaded_in_the_parent(
+    module: str, arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A command that has run engines has imported none."""
+    code = (
+        f"import os, sys; from {module} import main; os.chdir(sys.argv[1])\n"
+        "code = main(sys.argv[2:])\n"
+        f"found = [name for name in {ENGINES} if name in sys.modules]\n"
+        "sys.exit(f'loaded {found}' if found else code)"
+    )
+    ran = _python(code, ROOT, str(tmp_path), *arguments)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_the_first_line_comes_at_once() -> None:
+    """What ``kvopt --help`` prints, and what watches ``kvopt solve``, loads nothing heavy."""
+    code = (
+        "import sys; import kvopt.commands.main; kvopt.commands.main.main(['--help'])\n"
+        "kvopt.commands.main.main(['--version'])\n"
+        f"sys.exit(str([name for name in {HEAVY} if name in sys.modules]))"
+    )
+    ran = _python(code, ROOT)
+    assert ran.stdout.startswith("usage: kvopt COMMAND")
+    assert ran.stderr.strip() == "[]"

@@ -1,0 +1,232 @@
+"""The wheel: built, installed beside packages that bear the names kvopt gave up, and used there.
+
+The environment's site-packages are its own; libraries come from those of the tests.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from kvopt.places import PACKAGES
+
+ROOT = Path(__file__).resolve().parents[1]
+NEIGHBOURS = Path(__file__).with_name("neighbours.lock")
+#: Shown in the README only.
+NOT_INSTALLED = {"reports/pictures/uniform_100.png"}
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def _pip(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pip", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the present sources, built in a copy that holds nothing from before."""
+    source = tmp_path_factory.mktemp("source")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for name in PACKAGES:
+        nothing = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, source / name, ignore=nothing)
+    # What must not be installed lies there as well.
+    for name in ("solve.py", "evaluate.py"):
+        shutil.copy(ROOT / name, source)
+    (source / "tests").mkdir()
+    (source / "tests" / "test_nothing.py").touch()
+    built = _pip("wheel", source, "--no-deps", "--no-build-isolation", "-w", source / "dist")
+    assert built.returncode == 0, built.stderr
+    return next((source / "dist").glob("kvopt-*.whl"))
+
+
+@pytest.fixture(scope="module")
+def place(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a fresh environment, in somebody else's Git repository."""
+    folder = tmp_path_factory.mktemp("place")
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "-C", str(folder)]
+    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"]):
+        subprocess.run([*git, *command], check=True)
+    venv.create(folder / "env", with_pip=False, symlinks=True)
+    libraries = sysconfig.get_path("purelib")
+    (_site_packages(folder) / "libraries.pth").write_text(f"{libraries}\n")
+    alone = ("--python", folder / "env", "install", "--no-deps", "--no-index", "--ignore-installed")
+    installed = _pip(*alone, wheel)
+    assert installed.returncode == 0, installed.stderr
+    (folder / "elsewhere").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(place: Path) -> Run:
+    """Run a program of the fresh environment in another folder."""
+
+    def call(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(place / "env" / "bin" / program), *map(str, arguments)],
+            cwd=place / "elsewhere",
+            env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return call
+
+
+def _site_packages(place: Path) -> Path:
+    return next((place / "env" / "lib").glob("python*/site-packages"))
+
+
+def _ours(place: Path) -> dict[Path, bytes]:
+    """Return what lies in the fresh site-packages, but for what Python compiles."""
+    files = (file for file in _site_packages(place).rglob("*") if file.is_file())
+    return {file: file.read_bytes() for file in files if "__pycache__" not in file.parts}
+
+
+def test_the_wheel_holds_the_packages_and_their_data(wheel: Path) -> None:
+    """Every file of the packages is in it, and at the top nothing but them."""
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *PACKAGES],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    present = {name for name in listed if (ROOT / name).is_file()}
+    assert held == present - NOT_INSTALLED
+    assert {PurePosixPath(name).parts[0] for name in held} == set(PACKAGES)
+
+
+def test_the_wheel_brings_one_command(run: Run) -> None:
+    """It says what it can do, and its version."""
+    shown = run("kvopt", "--help")
+    assert shown.returncode == 0, shown.stderr
+    assert all(name in shown.stdout for name in ("solve", "evaluate", "check", "best-known"))
+    assert run("kvopt", "--version").stdout.startswith("kvopt ")
+    for name in ("solve", "evaluate", "check", "generate", "best-known"):
+        shown = run("kvopt", name, "--help")
+        assert shown.stdout.startswith(f"usage: kvopt {name}"), shown.stderr
+
+
+def test_solve_and_check_from_the_wheel(place: Path, run: Run) -> None:
+    """An engine and a policy run from another folder, and their schedules are valid."""
+    for method, check in (
+        (["--solver", "highs"], ["python", "-m", "schedules.check"]),
+        (["--policy", "svf"], ["kvopt", "check"]),
+    ):
+        solved = run("kvopt", "solve", "tiny_handover", *method, "--out", "found.json")
+        assert solved.returncode == 0, solved.stderr
+        checked = run(*check, "instances/tiny/handover.json", "found.json")
+        assert (checked.returncode, checked.stdout[:6]) == (0, "valid:")
+    made = json.loads((place / "elsewhere" / "found.json").read_text())["provenance"]
+    assert made["git_commit"] is None
+    assert made["command"][:3] == ["kvopt", "solve", "tiny_handover"]
+
+
+def test_evaluate_from_the_wheel(place: Path, run: Run) -> None:
+    """The store lies in the current folder, rows name the library as a checkout does."""
+    inputs = ("instances/tiny/one_*.json", "am1/am1_00", "--methods", "svf", "--time-limit", "20")
+    swept = run("kvopt", "evaluate", *inputs, "--report", "report", "--export", "rows.csv")
+    assert swept.returncode == 0, swept.stderr
+    here = place / "elsewhere"
+    assert (here / "results" / "runs.sqlite").is_file()
+    assert (here / "report" / "index.html").is_file()
+    rows = (here / "rows.csv").read_text()
+    assert "tiny_one_token" in rows
+    assert "site-packages" not in rows
+    again = run("kvopt", "evaluate", *inputs)
+    assert ", of which 0 now" in again.stdout
+
+
+def test_an_own_method_of_the_wheel_runs_beside_files_that_bear_the_projects_names(
+    place: Path, run: Run
+) -> None:
+    """Nothing of the current folder is taken for one of kvopt's modules, or of Python's."""
+    folder = place / "elsewhere"
+    for name in ("kvopt", "instances", "queue", "select"):
+        (folder / f"{name}.py").write_text("raise RuntimeError('not this one')\n")
+    (folder / "mine.py").write_text("def solve(instance):\n    return [0] * len(instance)\n")
+    try:
+        ran = run("kvopt", "evaluate", "tiny_all_fit_at_once", "--methods", "file:mine.py")
+    finally:
+        for name in ("kvopt", "instances", "queue", "select"):
+            (folder / f"{name}.py").unlink()
+    assert "statuses  1 feasible" in ran.stdout, (ran.stdout, ran.stderr)
+
+
+def test_the_checks_of_the_committed_files_pass_in_the_wheel(run: Run) -> None:
+    """Library, best-known values and nightly tables are complete there."""
+    for command in (
+        ["kvopt", "best-known", "--check"],
+        ["python", "-m", "instances.library", "--check"],
+        ["python", "-m", "schedules.schema", "--check"],
+        ["python", "-m", "reports.nightly", "--check"],
+    ):
+        checked = run(*command)
+        assert checked.returncode == 0, (command, checked.stdout, checked.stderr)
+
+
+def test_nothing_is_written_among_the_installed_packages(place: Path, run: Run) -> None:
+    """A command that renews the project's own files says in one line that there is no checkout."""
+    before = _ours(place)
+    for command in (
+        ["python", "-m", "instances.library"],
+        ["python", "-m", "schedules.schema"],
+        ["kvopt", "best-known", "--store", "results/runs.sqlite"],
+        ["python", "-m", "kvopt.best_known.prove", "uniform_100"],
+        ["python", "-m", "reports.nightly", "--store", "results/runs.sqlite", "--update"],
+    ):
+        refused = run(*command)
+        assert refused.returncode == 2, (command, refused.stdout, refused.stderr)
+        assert refused.stderr.count("\n") == 1
+        assert "expected a checkout" in refused.stderr
+    assert _ours(place) == before
+
+
+def test_neighbours_keep_their_modules(place: Path, run: Run) -> None:
+    """Installed beside evaluate and inquirer, each package's files are as its own list says."""
+    beside = ("--python", place / "env", "install", "--no-deps", "--require-hashes")
+    installed = _pip(*beside, "-r", NEIGHBOURS)
+    if installed.returncode != 0 and "No matching distribution" in installed.stderr:
+        pytest.skip("no package index can be reached")
+    assert installed.returncode == 0, installed.stderr
+    owners: dict[str, set[str]] = {}
+    for record in _site_packages(place).glob("*.dist-info/RECORD"):
+        package = record.parent.name.partition("-")[0]
+        for name, digest, _ in csv.reader(record.read_text().splitlines()):
+            file = _site_packages(place) / name
+            top = PurePosixPath(name).parts[0]
+            owners.setdefault(top.removesuffix(".py"), set()).add(package)
+            if digest:
+                assert digest == f"sha256={_digest(file)}", file
+    assert owners["evaluate"] | owners["runs"] == {"evaluate", "runs"}
+    assert owners["kvopt"] == {"kvopt"}
+    assert not {top for top, packages in owners.items() if len(packages) > 1 and top != ".."}
+    solved = run("kvopt", "solve", "tiny_handover", "--policy", "svf")
+    assert solved.returncode == 0, solved.stderr
+
+
+def _digest(file: Path) -> str:
+    whole = hashlib.sha256(file.read_bytes()).digest()
+    return base64.urlsafe_b64encode(whole).rstrip(b"=").decode()
