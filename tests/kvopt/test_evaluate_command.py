@@ -110,7 +110,7 @@ def test_edited_code_is_run_again(evaluate: Run, small: Path, own: Path, store: 
     assert evaluate(small, "--methods", methods) == 0
     rows = read_rows(store)
     # One after the other 1 + 2 + 5 + 8 = 16; one more round before each of the last three.
-    assert sorted(rows[rows["method"] == f"file:{own}"]["tel"]) == [16, 16 + 1 + 2 + 3]
+    assert sorted(rows[rows["method"] == f"file:{own.name}"]["tel"]) == [16, 16 + 1 + 2 + 3]
     assert len(rows) == 3
 
 
@@ -178,7 +178,7 @@ def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
     assert evaluate(folder, "--methods", f"svf,file:{once}", "--quiet") == 0
     (line,) = capfd.readouterr().err.splitlines()
     assert line.startswith(
-        f"evaluate.py: file:{once} failed on 1 of 3 runs (1 error), first on small_1, seed 0: "
+        "evaluate.py: file:once.py failed on 1 of 3 runs (1 error), first on small_1, seed 0: "
     )
     assert line.endswith("too bad")
     # What is stored counts as what is run now.
@@ -187,7 +187,7 @@ def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
         first, second = capfd.readouterr().err.splitlines()
         assert first == line
         assert second.startswith(
-            f"evaluate.py: file:{always} failed on all runs (3 error), first on small_0, seed 0: "
+            "evaluate.py: file:always.py failed on all runs (3 error), first on small_0, seed 0: "
         )
 
 
@@ -247,7 +247,7 @@ def test_a_suite_with_a_method_of_ones_own(
     assert evaluate(suite, "--methods", f"file:{own}") == 0
     rows = read_rows(store)
     assert list(rows["instance"]) == ["small_0", "small_1"]
-    assert set(rows["method"]) == {f"file:{own}"}
+    assert set(rows["method"]) == {f"file:{own.name}"}
     assert set(rows["section"]) == {"both"}
     assert set(rows["time_limit"]) == {7.0}
 
@@ -286,7 +286,7 @@ def test_names_are_only_names(
     assert evaluate(folder, "--methods", methods, "--export", parquet) == 0
     rows = read_rows(store)
     assert set(rows["instance"]) == {NASTY, str(torn)}
-    assert set(rows["method"]) == {"svf", f"file:{method}", "a-min with interval"}
+    assert set(rows["method"]) == {"svf", f"file:{method.name}", "a-min with interval"}
     for file in (csv, parquet):
         pd.testing.assert_frame_equal(read_rows(file), rows)
     new = {each.name for each in set(tmp_path.rglob("*")) - before}
