@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,11 @@ def test_solve_reads_the_same_from_a_text_and_from_parts(text: str) -> None:
     method = read_method(text)
     parts = _parts(text, method.kind)
     for arguments in ([f"--method={text}"], parts):
-        assert named_method(read_arguments(["some.json", *arguments])) == method
+        assert named_method(_arguments(*arguments)) == method
+
+
+def _arguments(*arguments: str) -> argparse.Namespace:
+    return read_arguments(["tiny_handover", *arguments], "solve.py")
 
 
 def _parts(text: str, kind: str) -> list[str]:
@@ -92,8 +97,16 @@ def _parts(text: str, kind: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "text",
-    ["SVF", "A_min with Interval(1, 50)", "highs : ilp_strong(Fixing=yes)", "cpsat", "improve"]
-    + ["alpha-beta( alpha = 0.30 )", "bound:bound-patterns(grids=2)", "auto"],
+    [
+        "SVF",
+        "A_min with Interval(1, 50)",
+        "highs : ilp_strong(Fixing=yes)",
+        "cpsat",
+        "improve",
+        "alpha-beta( alpha = 0.30 )",
+        "bound:bound-patterns(grids=2)",
+        "auto",
+    ],
 )
 def test_four_ways_to_one_text(text: str, tmp_path: Path) -> None:
     """Script, parts of it, suite and a text read by itself name the same task."""
@@ -108,15 +121,15 @@ def test_four_ways_to_one_text(text: str, tmp_path: Path) -> None:
     assert task.method == method.text
     assert task.key == plan([section])[0].key
     assert read_methods([text])[0].text == method.text
-    assert named_method(read_arguments(["x.json", "--method", text])).text == method.text
+    assert named_method(_arguments("--method", text)).text == method.text
     parts = _parts(text, method.kind)
-    assert named_method(read_arguments(["x.json", *parts])).text == method.text
+    assert named_method(_arguments(*parts)).text == method.text
 
 
 def test_a_formulation_alone_finds_its_engine() -> None:
     """``--formulation F`` is the engine that is the default of its kind."""
     for name, formulation in formulations().items():
-        method = named_method(read_arguments(["x.json", "--formulation", name.upper()]))
+        method = named_method(_arguments("--formulation", name.upper()))
         assert method.formulation == name
         assert engines()[method.solver].solves == formulation.kind
         assert engines()[method.solver].default
@@ -145,8 +158,14 @@ local-search(moves=200) vllm-v1(budget=1e+06) svf-1bit(threshold=1e+09) sglang-r
 
 @pytest.mark.parametrize(
     "text",
-    [*STORED.split(), "a-min with interval", "a-min with interval(high=10)"]
-    + ["a-max with noise(sigma=0.5)", "a-ell with bins(width=3)", "a-switch with relative(x=0.25)"],
+    [
+        *STORED.split(),
+        "a-min with interval",
+        "a-min with interval(high=10)",
+        "a-max with noise(sigma=0.5)",
+        "a-ell with bins(width=3)",
+        "a-switch with relative(x=0.25)",
+    ],
 )
 def test_stored_texts_stay(text: str) -> None:
     """The canonical text of a method of today is the one of the first release."""
