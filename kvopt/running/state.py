@@ -36,8 +36,6 @@ from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import CONTRADICTED, own_contradiction
 from schedules.model import KEEPS_TOKENS_NOTE, better
 
-#: The source of a bound that is an engine's own search, as the engines say it.
-OWN_SEARCH = proofs()
 #: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
 _MOST_TOLD, _MOST_TRACED = 20, 10_000
 #: Largest integer that a store holds.
@@ -276,7 +274,7 @@ class RunState:
             _tell(self.contradictions, f"a lower bound ({source}) of more than 64 bits")
             return False
         known = self.lower_bound or 0
-        own = OWN_SEARCH.values()
+        own = proofs().values()
         witness = value == known and self.closed and source in own and self.bound_source not in own
         if value <= known and not witness:
             return False

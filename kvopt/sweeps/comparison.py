@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from instances import Instance
-from instances.named import find_instance
 from kvopt.best_known import known_values
 from kvopt.executors.local import LocalExecutor
 from kvopt.running.task import Task
 from kvopt.store import Store
-from kvopt.suites import Section, Source, file_source
+from kvopt.suites import Section, Source
 from kvopt.sweeps.contradictions import Showing, alarms, showings
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
@@ -77,12 +76,8 @@ def _sources(instance: Instance | str | Path) -> Iterator[Source]:
     if isinstance(instance, Instance):
         yield Source(instance.name, lambda: instance)
         return
-    text = str(instance)
-    if Path(text).is_dir() or any(sign in text for sign in "*?["):
-        for section in read_inputs([text], Wishes()):
-            yield from section.sources
-    else:
-        yield file_source(find_instance(text), text)
+    for section in read_inputs([str(instance)], Wishes()):
+        yield from section.sources
 
 
 @contextmanager
