@@ -63,7 +63,7 @@ METHODS = ["highs", "highs:ilp", "highs:ilp-strong", "highs:ilp-xy", "cpsat", "c
 METHODS += ["search", "auto", "bound:bound-lp", "file:mine.py"]
 POLICIES = ["svf", "mc-sf", "a-min"]
 #: Every example makes stores and a registry; to make one smaller would take minutes.
-_FEW = settings(max_examples=60, deadline=None, phases=[Phase.explicit, Phase.generate])
+_FEW = settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.generate])
 
 
 @dataclass(frozen=True)
