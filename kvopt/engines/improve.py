@@ -7,11 +7,22 @@ import numpy as np
 from heuristics.improve import improve_list
 from heuristics.policy import Ints
 from heuristics.simulator import run_in_order
+from instances import Instance, Request
 from kvopt.engines.job import Job
 from kvopt.running.events import Report
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
+
+
+def compile_kernels() -> None:
+    """Compile what the search runs, once for requests that come together and once for others."""
+    for arrival in (0, 1):
+        requests = (Request(0, 0, 1, 1), Request(1, arrival, 1, 1))
+        order = np.arange(2, dtype=np.int64)
+        improve_list(
+            Instance("two", 4, requests), order, seed=0, seconds=1e-9, on_better=lambda _: None
+        )
 
 
 def solve(job: Job, report: Report) -> None:

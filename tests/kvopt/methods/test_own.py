@@ -1,0 +1,162 @@
+"""Methods of one's own as a user writes them: what is accepted, and what is told of a mistake."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kvopt.methods.fingerprint import fingerprint
+from kvopt.methods.grammar import read_method
+from kvopt.store.export import read_rows
+from tests.kvopt.conftest import Command
+from tests.kvopt.sweep_tools import Evaluate, write_small
+
+POLICY = '''\
+"""Longest output first, which nobody wants."""
+from heuristics.policy import ListPolicy
+
+def rank(known, rng, values):
+    return (-known.outputs,)
+
+POLICY = ListPolicy("longest", rank=rank)
+'''
+SCHEDULE = """\
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+
+def solve(instance):
+    return run_policy(policies()["{policy}"], instance)
+"""
+#: What is in the file, and what its row tells: the user's file and line, and what was expected.
+WRONG = {
+    "returns_text": (
+        "x = 1\ndef solve(instance):\n    return 'abc'",
+        "returns_text.py:2: solve: "
+        "expected a list with one start round a request, a Schedule, or None, found 'abc'",
+    ),
+    "returns_number": (
+        "def solve(instance):\n    return 3",
+        "returns_number.py:1: solve: expected "
+        "a list with one start round a request, a Schedule, or None, found 3",
+    ),
+    "returns_floats": (
+        "def solve(instance):\n    return [0.0] * len(instance)",
+        "found [0.0, 0.0, 0.0, 0.0] ('float' object cannot be interpreted as an integer)",
+    ),
+    "fails": (
+        "def solve(instance):\n    first = 1\n    return first / 0",
+        "fails.py:3: ZeroDivisionError: division by zero",
+    ),
+    "fails_below": (
+        "from below import stop\n\ndef solve(instance):\n    stop()",
+        "fails_below.py:4: KeyError: 'lost'",
+    ),
+    "reports": (
+        "def solve(instance, report):\n    report('schedul', starts=[])",
+        "reports.py:2: ValueError: report takes schedule, bound and note, found 'schedul'",
+    ),
+    "bounds": (
+        "def solve(instance, report):\n    report('bound', value=1.5)",
+        "bounds.py:2: TypeError: 'float' object cannot be interpreted as an integer",
+    ),
+    "neither": ("x = 1", "neither.py: expected a function solve(instance) or a POLICY, found"),
+    "leaves": ("import sys\ndef solve(instance):\n    sys.exit(4)", "leaves.py:3: SystemExit: 4"),
+}
+RIGHT = {
+    "policy": POLICY,
+    "schedule": SCHEDULE.format(policy="svf"),
+    "evicting": SCHEDULE.format(policy="a-min"),
+    "reported": "def solve(instance, report):\n"
+    "    outputs = [request.output for request in instance.requests]\n"
+    "    report('schedule', starts=[sum(outputs[:i]) for i in range(4)])",
+}
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    """The rows of one sweep over all of them, by file name."""
+    folder = tmp_path_factory.mktemp("own")
+    (instance,) = write_small(folder, 1)
+    (folder / "below.py").write_text("def stop():\n    raise KeyError('lost')\n")
+    sources = {name: source for name, (source, _) in WRONG.items()} | RIGHT
+    for name, source in sources.items():
+        (folder / f"{name}.py").write_text(source + "\n")
+    methods = ",".join(f"file:{folder / name}.py" for name in sources)
+    arguments = [instance, "--methods", methods, "--time-limit", 20, "--jobs", 2]
+    store = folder / "runs.sqlite"
+    command = Evaluate([*arguments, "--store", store])
+    first = command.run()
+    assert f"{len(sources)} runs, 0 of them stored already" in first.stdout, first.stderr
+    # The same command finds every run again, those with errors too.
+    again = Evaluate([*arguments, "--store", store]).run()
+    assert f"{len(sources)} runs, {len(sources)} of them stored already" in again.stdout
+    return read_rows(store).set_index("method")
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_mistake_is_told_by_the_users_line(rows: pd.DataFrame, name: str) -> None:
+    """Never by a line of kvopt's, which the user has not written."""
+    row = rows.loc[f"file:{name}.py"]
+    assert row["status"] in ("error", "no_solution")
+    assert WRONG[name][1] in row["detail"]
+    assert "own.py" not in row["detail"]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_is_accepted(rows: pd.DataFrame, name: str) -> None:
+    """A policy, a Schedule, one with cancelled attempts, and one that was only reported."""
+    row = rows.loc[f"file:{name}.py"]
+    assert row["status"] == "feasible", row["detail"]
+    # M = 5, s = 1, o = 1, 1, 3, 3: OPT is 12 and one after the other, the longest first, take
+    # 3 + 6 + 7 + 8 = 24.
+    assert 12 <= row["tel"] <= 24
+    # The volumes bound it as they do a policy: their bound here is 10.
+    assert (row["lower_bound"], row["bound_source"]) == (10, "volumes")
+
+
+def test_a_file_that_is_no_python(small: Path, tmp_path: Path, solve: Command) -> None:
+    """Both commands refuse it before anything starts, and name the line."""
+    path = tmp_path / "syntax.py"
+    path.write_text("def solve(instance):\n    return [\n")
+    swept = Evaluate([small, "--methods", f"file:{path}", "--store", tmp_path / "s.sqlite"]).run()
+    assert (swept.returncode, swept.stdout) == (2, "")
+    assert swept.stderr == "evaluate.py: file:syntax.py: '[' was never closed (syntax.py, line 2)\n"
+    solved = solve(small, "--method", f"file:{path}")
+    assert (solved.returncode, solved.stdout) == (2, "")
+    assert solved.stderr == swept.stderr.replace("evaluate", "solve")
+
+
+def test_no_row_holds_a_path(rows: pd.DataFrame) -> None:
+    """Neither the method's name nor that of who found it shows where the file lies."""
+    assert set(rows.index) == {f"file:{name}.py" for name in (*WRONG, *RIGHT)}
+    for column in ("detail", "found_by", "solver"):
+        assert not rows[column].str.contains("/").any()
+
+
+def test_solve_runs_them_too(small: Path, tmp_path: Path, solve: Command) -> None:
+    """By the same name, with the volume bound and a gap."""
+    path = tmp_path / "mine.py"
+    path.write_text(POLICY)
+    result = solve(small, "--method", f"file:{path}")
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"\nmethod +file:mine\.py\n", result.stdout)
+    assert re.search(r"\nlower bound +10 +\(from volumes\)", result.stdout)
+    path.write_text("def solve(instance):\n    return 'abc'\n")
+    result = solve(small, "--method", f"file:{path}")
+    assert result.returncode == 4
+    assert "mine.py:1: solve: expected a list" in result.stdout + result.stderr
+
+
+def test_a_policy_of_ones_own_depends_on_the_simulator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though its file does not import it: what runs a policy is part of its digest."""
+    path = tmp_path / "mine.py"
+    path.write_text(POLICY)
+    method = read_method(f"file:{path}")
+    before = fingerprint(method)
+    monkeypatch.setattr("kvopt.methods.fingerprint._SIMULATION", ())
+    assert fingerprint(method) != before
