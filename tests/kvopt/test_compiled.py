@@ -26,8 +26,9 @@ def test_the_first_run_of_a_machine_compiles_before_its_clock_starts(
     second = execute(Task(INSTANCE, "pair", "improve", time_limit=2.0)).record
     assert mark.stat().st_mtime_ns == changed
     assert sorted(tmp_path.rglob("*.nbc")) == made
-    for record in (first, second):
-        assert (record.tel, record.ending) == (6, "finished")
+    # To the end of its time, whatever compiling has taken before.
+    assert (first.tel, second.tel) == (6, 6)
+    assert min(first.seconds, second.seconds) > 1.5
 
 
 def test_a_mark_is_of_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
