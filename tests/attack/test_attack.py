@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,6 +15,7 @@ from formulations.registry import formulations
 from heuristics.registry import policies
 from instances import Instance, Request
 from kvopt.methods.grammar import read_formulation, read_method, with_prediction
+from kvopt.running.events import BoundProved, Event, Failure, Relaxation, ScheduleFound
 from schedules import check_schedule, make_schedule
 from tests.attack.__main__ import main, report, run
 from tests.attack.child import Child, ChildError
@@ -94,29 +94,25 @@ def test_a_lying_engine_is_caught(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "status error" in said
 
 
-def _event(kind: str, **data: Any) -> dict[str, Any]:
-    return {"kind": kind, "seconds": 0.0, "data": data}
-
-
 def test_every_kind_of_fault_is_named() -> None:
     """Bounds, relaxations, certificates, schedules and errors, each alone."""
     proof = {"kind": "prices", "value": 7}
-    wrong = {
-        "above the optimum": _event("bound", value=8, source="x"),
-        "relaxation 7.1": _event("relaxation", value=7.1, expected_starts=[0, 1]),
-        "proves 6": _event("bound", value=7, source="x", certificate=proof),
-        "is refused": _event("bound", value=7, source="x", certificate={"kind": "?"}),
-        "checker refuses": _event("schedule", starts=[0, 0]),
-        "says no": _event("error", text="no"),
+    wrong: dict[str, Event] = {
+        "above the optimum": BoundProved(value=8, source="x"),
+        "relaxation 7.1": Relaxation(value=7.1, expected_starts=[0, 1]),
+        "proves 6": BoundProved(value=7, source="x", certificate=proof),
+        "is refused": BoundProved(value=7, source="x", certificate={"kind": "?"}),
+        "checker refuses": ScheduleFound(starts=[0, 0]),
+        "says no": Failure(text="no"),
     }
     for text, event in wrong.items():
-        found = judge(TWO, 7, [0, 3], "search", "layers", [event])["faults"]
+        found = judge(TWO, 7, [0, 3], "search:layers", [event])["faults"]
         assert any(text in fault for fault in found), (text, found)
     # A claim of optimality of a schedule that is not, from an oracle's view.
-    found = judge(TWO, 7, [0, 3], "search", "layers", [_event("bound", value=9, source="x")])
+    found = judge(TWO, 7, [0, 3], "search:layers", [BoundProved(value=9, source="x")])
     assert any("status optimal with TEL 9" in fault for fault in found["faults"])
-    right = [_event("bound", value=7, source="x"), _event("schedule", starts=[0, 1])]
-    assert judge(TWO, 7, [0, 3], "search", "layers", right)["faults"] == []
+    right: list[Event] = [BoundProved(value=7, source="x"), ScheduleFound(starts=[0, 1])]
+    assert judge(TWO, 7, [0, 3], "search:layers", right)["faults"] == []
 
 
 def test_children_that_hang_or_die_are_replaced() -> None:
