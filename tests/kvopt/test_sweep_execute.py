@@ -37,6 +37,7 @@ def _task(method: str, instance: Instance = INSTANCE, **more: object) -> Task:
         chosen.text,
         code=fingerprint(chosen),
         versions=versions(chosen),
+        method_path=chosen.task_path,
         **more,  # type: ignore[arg-type]
     )
 
