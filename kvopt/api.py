@@ -286,7 +286,8 @@ def compare(
     Parameters
     ----------
     instances
-        Instances, names of the library, paths, folders or globs.
+        Instances, and what ``evaluate.py`` takes: names of the library, paths, folders, globs, and
+        suites, of which the instances are taken.
     methods
         As in :func:`solve`; a text may hold several, separated by commas.
     time_limit, memory_limit, threads

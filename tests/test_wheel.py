@@ -172,7 +172,7 @@ def test_an_own_method_of_the_wheel_runs_beside_files_that_bear_the_projects_nam
     finally:
         for name in ("kvopt", "instances", "queue", "select"):
             (folder / f"{name}.py").unlink()
-    assert "statuses  1 feasible" in ran.stdout, (ran.stdout, ran.stderr)
+    assert "statuses  1 optimal" in ran.stdout, (ran.stdout, ran.stderr)
 
 
 def test_the_checks_of_the_committed_files_pass_in_the_wheel(run: Run) -> None:

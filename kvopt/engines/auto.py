@@ -28,6 +28,8 @@ from schedules import make_schedule
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
+#: The engines that it sets to work and that have kernels to compile.
+KERNELS_OF = ("improve", "search", "bound")
 #: Requests up to which the exact search has a chance to finish.
 EXACT_UP_TO = 30
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.

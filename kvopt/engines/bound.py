@@ -9,6 +9,7 @@ import numpy as np
 from formulations.bounds.certificate import pattern_certificate, price_certificate
 from formulations.bounds.outcome import Bound
 from formulations.windows import start_windows
+from instances import Instance, Request
 from kvopt.engines.job import Job
 from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import too_large
@@ -17,8 +18,20 @@ from kvopt.running.events import Report
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "bound", "named": True, "default": True}
 
+#: What has kernels.
+_PATTERNS = "formulations.bounds.patterns"
 #: Share of the time kept back for the last exact evaluation of the prices.
 RESERVE_SHARE = 0.05
+
+
+def compile_kernels() -> None:
+    """Compile what prices patterns."""
+    instance = Instance("three", 9, tuple(Request(i, 0, 1, 2 + i) for i in range(3)))
+    starts = [0, 2, 5]
+    tel = sum(start + 2 + i for i, start in enumerate(starts))
+    deadline = time.monotonic() + 60
+    job = Job(instance, "bound", _PATTERNS, True, deadline, 1, 0, starts, tel)
+    solve(job, Report(lambda _: None))
 
 
 def solve(job: Job, report: Report) -> None:

@@ -14,8 +14,10 @@ from formulations.bounds.clique_prices import StartCosts, certified_costs
 from formulations.bounds.patterns import Options, price_patterns
 from formulations.groups import window_groups
 from formulations.patterns import searchable_states
+from formulations.search import layers
 from formulations.search.layers import Pass, PatternPrices
 from formulations.windows import Windows, start_windows
+from instances import Instance, Request
 from kvopt.engines.job import Job
 from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import too_large
@@ -36,6 +38,22 @@ PATTERN_WORK_UP_TO = 40_000_000
 PATTERN_KNOTS, PATTERN_GRIDS = 40, 3
 #: Share of the memory that may be used, for the layers of the search.
 MEMORY_SHARE = 0.5
+
+
+def compile_kernels() -> None:
+    """Compile what the search runs, with prices on patterns and without."""
+    instance = Instance("three", 9, tuple(Request(i, 0, 1, 2 + i) for i in range(3)))
+    starts = [0, 2, 5]
+    tel = sum(start + 2 + i for i, start in enumerate(starts))
+    windows = start_windows(instance, tel)
+    costs = certified_costs(instance, [], None, windows.latest)
+    job = Job(instance, "search", layers.__name__, False, time.monotonic() + 60, 1, 0, starts, tel)
+    best = Pass(tel, starts, 0, 0, 0, False)
+    for patterns in (None, _pattern_prices(job, costs, windows, best, job.left())):
+        incumbent = (tel, starts)
+        layers.search(
+            instance, windows, [], costs, incumbent, lambda _: None, patterns=patterns, widths=(9,)
+        )
 
 
 def solve(job: Job, report: Report) -> None:

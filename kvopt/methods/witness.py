@@ -46,9 +46,9 @@ def engine_witness(method: str, value: int) -> Witness:
     read = read_method(method, planned=True)
     if read.solves is None:
         raise MethodError(f"{method}: expected a method of an engine")
-    chosen = [read.model.name] if read.model else defaults(read.solves)
-    modules = [formulations()[each].module for each in chosen]
-    code = frozenset().union(*map(model_code, modules))
+    by_size = [formulations()[name] for name in defaults(read.solves)]
+    models = by_size if read.model is None else [read.model]
+    code = frozenset().union(*(model_code(each.module) for each in models))
     return Witness(method, value, read.solver, code)
 
 

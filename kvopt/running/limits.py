@@ -11,7 +11,7 @@ START_COUNTS = 2.0
 #: Seconds that a command with a deadline keeps back for its last checks.
 RESERVE_SECONDS = 0.3
 #: Seconds after which an engine that has not stopped by itself is killed.
-ENGINE_SECONDS = 0.5
+ENGINE_SECONDS = 1.0
 #: Share and seconds more for a method that others work for, or one's own, to tell what it has
 #: found; less where a deadline covers more than the run.
 GRACE_SHARE, GRACE_SECONDS, DEADLINE_GRACE_SECONDS = 0.1, 2.0, 0.9

@@ -14,7 +14,7 @@ from kvopt.running.state import RunState
 from kvopt.running.task import Task
 
 #: How long a process may take from its start to the end of its imports.
-START_SECONDS = 120.0
+START_SECONDS = 600.0
 _POLL_SECONDS = 0.1
 
 

@@ -26,6 +26,7 @@ from kvopt.methods.engines import engine_of
 from kvopt.methods.grammar import Method, read_method
 from kvopt.methods.own import OwnMethodError, as_policy_call, load_own
 from kvopt.running.advice import expected_starts, run_policy_call
+from kvopt.running.compiled import compile_first
 from kvopt.running.events import Event, Report, event_line
 from kvopt.running.kernel import process_age
 from kvopt.running.limits import START_COUNTS
@@ -88,8 +89,8 @@ def _prepare(task: Task) -> Run:
             importlib.import_module("kvopt.engines.highs")
         return partial(_run_policy, method)
     engine = importlib.import_module(engine_of(method.solver).module)
-    if hasattr(engine, "compile_kernels"):
-        engine.compile_kernels()
+    own_kernels = [method.solver] if hasattr(engine, "compile_kernels") else []
+    compile_first(getattr(engine, "KERNELS_OF", own_kernels))
     return partial(run_engine, engine, method)
 
 

@@ -13,22 +13,20 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from instances import Instance
-from instances.named import find_instance
 from kvopt.best_known import known_values
 from kvopt.executors.local import LocalExecutor
+from kvopt.methods.witness import is_own
 from kvopt.running.task import Task
 from kvopt.store import Store
-from kvopt.suites import Section, Source, file_source
+from kvopt.suites import Section, Source
 from kvopt.sweeps.contradictions import Showing, alarms, showings
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import display
+from schedules.evidence import believed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-#: Statuses after which a run's own bound is not believed.
-_CAUGHT = ("error", "refused")
 
 
 def comparison(
@@ -77,12 +75,8 @@ def _sources(instance: Instance | str | Path) -> Iterator[Source]:
     if isinstance(instance, Instance):
         yield Source(instance.name, lambda: instance)
         return
-    text = str(instance)
-    if Path(text).is_dir() or any(sign in text for sign in "*?["):
-        for section in read_inputs([text], Wishes()):
-            yield from section.sources
-    else:
-        yield file_source(find_instance(text), text)
+    for section in read_inputs([str(instance)], Wishes()):
+        yield from section.sources
 
 
 @contextmanager
@@ -120,8 +114,9 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
     gap = (upper - bound.astype("Float64")) / upper.where(upper > 0)
     # A schedule that keeps tokens is outside the problem that bounds are about.
     best = _with_registry(rows, tel.where(~kept), "upper_bound").min(axis=1).astype("Int64")
-    believed = bound.where(~rows["status"].isin(_CAUGHT))
-    most = _with_registry(rows, believed, "lower_bound").max(axis=1).astype("Int64")
+    lowers = _with_registry(rows, bound.where(_believed(rows)), "lower_bound")
+    most = lowers.max(axis=1).astype("Int64")
+    # Nothing is concluded where a bound exceeds a schedule.
     sure = most.le(best).fillna(True)
     table = pd.DataFrame(
         {
@@ -141,6 +136,16 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
         }
     )
     return table.reset_index(drop=True)
+
+
+def _believed(rows: pd.DataFrame) -> pd.Series:
+    """Tell of each row whether its bound counts, by the rule of evidence."""
+    columns = rows[["status", "detail", "bound_source", "method"]].itertuples(index=False)
+    found = [
+        believed(status, detail, source, own=is_own(method))
+        for status, detail, source, method in columns
+    ]
+    return pd.Series(found, rows.index, dtype=bool)
 
 
 def _with_registry(rows: pd.DataFrame, values: pd.Series, side: str) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from formulations.cp import _windows as plain
 from formulations.differences import forbidden_differences
 from formulations.fixing import fixed_windows
 from formulations.groups import window_groups
-from formulations.registry import formulations
+from formulations.registry import RELAXED, formulations
 from formulations.search.layers import Options, Pass, search
 from formulations.separation import separation
 from formulations.windows import start_windows
@@ -258,7 +258,8 @@ def _alone(kind: str) -> Iterator[str]:
     for each in formulations().values():
         if each.kind != kind or each.relaxation:
             continue
-        switches = [o.name for o in each.options if isinstance(o.default, bool)]
+        own = [option for option in each.options if option != RELAXED]
+        switches = [o.name for o in own if isinstance(o.default, bool)]
         yield each.name
         if switches:
             yield format_formulation(each, dict.fromkeys(switches, False))

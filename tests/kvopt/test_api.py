@@ -29,6 +29,7 @@ from instances import InfeasibleInstanceError, Instance, InstanceFileError, Requ
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import MethodError
 from kvopt.running.task import Finished, Task
+from kvopt.sweeps.inputs import InputError
 from schedules import read_schedule
 from tests.kvopt.conftest import ROOT
 
@@ -194,10 +195,10 @@ def test_a_schedule_that_keeps_tokens_has_no_gap() -> None:
         (lambda: kvopt.solve(FOUR, "svf", time_limit=0), ValueError, "time_limit: .*above 0"),
         (lambda: kvopt.solve(FOUR, "svf", time_limit=float("nan")), ValueError, "time_limit"),
         (lambda: kvopt.solve(FOUR, "svf", memory_limit=-1), ValueError, "memory_limit"),
-        (lambda: kvopt.solve(FOUR, "svf", threads=0), ValueError, "threads: expected 1 to"),
+        (lambda: kvopt.solve(FOUR, "svf", threads=0), ValueError, "threads: expected .*1 to"),
         (lambda: kvopt.solve(FOUR, "svf", seed=-1), ValueError, "seed"),
         (lambda: kvopt.compare([FOUR], ["nothing"]), MethodError, "nothing"),
-        (lambda: kvopt.compare(["no_such"], ["svf"]), InstanceFileError, "no_such"),
+        (lambda: kvopt.compare(["uniform_10"], ["svf"]), InputError, "did you mean uniform_100"),
         (lambda: kvopt.compare([FOUR], ["svf"], jobs=0), ValueError, "jobs"),
         (lambda: kvopt.compare([FOUR], []), ValueError, "expected a method"),
         (lambda: kvopt.compare([], ["svf"]), ValueError, "expected an instance"),
@@ -249,8 +250,10 @@ def test_progress_as_lines() -> None:
     stream = io.StringIO()
     with redirect_stdout(stream):
         kvopt.solve(FOUR, "cpsat", time_limit=30, progress=True)
-    header, *lines = stream.getvalue().splitlines()
-    assert header.split()[:3] == ["seconds", "incumbent", "bound"]
+    # On a busy machine a line before it says that starting takes long.
+    _, header, told = stream.getvalue().partition("  seconds       incumbent ")
+    assert header
+    lines = told.splitlines()
     assert lines[-1].split()[1:3] == ["12", "12"]
     with redirect_stdout(stream := io.StringIO()):
         kvopt.solve(FOUR, "cpsat", time_limit=30)
@@ -377,11 +380,12 @@ def test_an_interrupted_comparison_returns_what_had_finished(
 
 
 def test_a_comparison_warns_of_a_method_that_is_wrong(tmp_path: Path) -> None:
-    """A bound of 13 exceeds the TEL that another run has shown; nothing is measured against it."""
+    """A bound of 13 exceeds the TEL that another run has shown; it is not believed besides."""
     method = own(tmp_path, "report('bound', value=13)")
     with pytest.warns(UserWarning, match="A METHOD IS WRONG.*lower bound 13 exceeds the TEL 12"):
         table = kvopt.compare([FOUR], [method, "cpsat"], time_limit=20)
-    assert table[["ratio_low", "ratio_high"]].isna().all(axis=None)
+    assert list(table["bound"]) == [13, 12]
+    assert list(table["best_bound"]) == [12, 12]
 
 
 @pytest.mark.parametrize("module", [kvopt.api, kvopt.result])

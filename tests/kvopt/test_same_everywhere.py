@@ -23,19 +23,16 @@ def solve(instance, report):
     report("bound", value=11)
     return [0, 1, 0, 3]
 """
-#: Written as a user may, who need not write them as rows do, and in parts.
-METHODS = {
-    "alpha-beta( beta=0.1,alpha=0.25 ) with noise(sigma=0.5)": (
-        ["--policy", "alpha-beta(beta=0.1, alpha=0.25)", "--predict", "noise(sigma=0.5)"]
-    ),
-    "a-min with interval(1,1000)": ["--policy", "a-min", "--predict", "interval(1,1000)"],
-    "highs:ilp-strong(fixing=yes)": ["--formulation", "ilp-strong(fixing=yes)"],
-    "cpsat:cpsat-strong(equal=no,groups=no)": (
-        ["--solver", "cpsat", "--formulation", "cpsat-strong(groups=no,equal=no)"]
-    ),
-    "cpsat": ["--solver", "cpsat"],
-    "file:own.py": ["--method", "file:own.py"],  # it has no parts
-}
+#: Written as a user may, who need not write them as rows do.  That a method in parts (``--policy``
+#: and ``--predict``, say) is the same method, the tests of ``kvopt.methods`` show.
+METHODS = (
+    "alpha-beta( beta=0.1,alpha=0.25 ) with noise(sigma=0.5)",
+    "a-min with interval(1,1000)",
+    "highs:ilp-strong(fixing=yes)",
+    "CPSAT:cpsat-strong(equal=no,groups=no)",
+    "cpsat",
+    "file:own.py",
+)
 Told = dict[str, Any]
 
 
@@ -92,19 +89,17 @@ def _told(schedule: Schedule) -> Told:
     return {name: getattr(schedule, name) for name in names}
 
 
-@pytest.mark.parametrize("spelling", ["whole", "parts"])
 @pytest.mark.parametrize("text", METHODS)
 def test_the_script_and_the_library(
-    text: str, spelling: str, folder: Path, solve: Command, tmp_path: Path
+    text: str, folder: Path, solve: Command, tmp_path: Path
 ) -> None:
     """Method, status, TEL, bound, starts and attempts, of solve.py's file and of kvopt.solve."""
     result = kvopt.solve(FOUR, _placed(text, folder), time_limit=30, threads=1)
     assert result.schedule is not None
     assert (result.method, result.status) == (result.schedule.method, result.schedule.status)
-    named = ["--method", text] if spelling == "whole" else METHODS[text]
-    arguments = [_placed(each, folder) for each in named]
     out = tmp_path / "out.json"
-    run = solve(folder / "four.json", *arguments, "--out", out, "--threads", 1, "--quiet")
+    named = ["--method", _placed(text, folder), "--threads", 1]
+    run = solve(folder / "four.json", *named, "--out", out, "--quiet")
     assert run.returncode == 0, run.stderr
     assert _told(read_schedule(out)) == _told(result.schedule)
     printed = dict(line.split("  ", 1) for line in run.stdout.splitlines() if "  " in line)

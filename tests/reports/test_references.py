@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from kvopt.methods.witness import engine_witness
-from kvopt.running.task import Record
+from kvopt.running.record import Record
 from reports.build import find_contradictions
 from reports.references import references
 from reports.rows import prepare

@@ -20,7 +20,8 @@ from kvopt.best_known.merge import ContradictionError, Known, merge
 from kvopt.best_known.rebuild import write_all
 from kvopt.best_known.verify import LibraryInstance
 from kvopt.methods.engines import proofs
-from kvopt.running.task import Finished, Record
+from kvopt.running.record import Record
+from kvopt.running.task import Finished
 from kvopt.store import Store
 from reports.build import find_contradictions
 from reports.nightly.__main__ import FOLDER, ROWS
@@ -62,7 +63,7 @@ METHODS = ["highs", "highs:ilp", "highs:ilp-strong", "highs:ilp-xy", "cpsat", "c
 METHODS += ["search", "auto", "bound:bound-lp", "file:mine.py"]
 POLICIES = ["svf", "mc-sf", "a-min"]
 #: Every example makes stores and a registry; to make one smaller would take minutes.
-_FEW = settings(max_examples=60, deadline=None, phases=[Phase.explicit, Phase.generate])
+_FEW = settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.generate])
 
 
 @dataclass(frozen=True)

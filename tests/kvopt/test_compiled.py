@@ -1,0 +1,50 @@
+"""Kernels are compiled once on a machine, and not while a run's clock goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kvopt.methods.engines import engines
+from kvopt.running import compiled
+from kvopt.running.execute import execute
+from kvopt.running.task import Task
+from tests.kvopt.test_process import INSTANCE
+
+
+def test_the_first_run_of_a_machine_compiles_before_its_clock_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty cache costs the run none of its 2 s; the kernels are marked, and not made again."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    first = execute(Task(INSTANCE, "pair", "improve", time_limit=2.0)).record
+    (mark,) = tmp_path.glob("kvopt-improve-*.compiled")
+    made = sorted(tmp_path.rglob("*.nbc"))
+    assert made
+    changed = mark.stat().st_mtime_ns
+    second = execute(Task(INSTANCE, "pair", "improve", time_limit=2.0)).record
+    assert mark.stat().st_mtime_ns == changed
+    assert sorted(tmp_path.rglob("*.nbc")) == made
+    # To the end of its time, whatever compiling has taken before.
+    assert (first.tel, second.tel) == (6, 6)
+    assert min(first.seconds, second.seconds) > 1.5
+
+
+def test_a_mark_is_of_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other kernels, or another numba, have a mark of their own."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    with_kernels = [name for name in ("improve", "search", "bound") if name in engines()]
+    marks = {compiled._mark(name) for name in with_kernels}
+    assert len(marks) == 3
+    monkeypatch.setattr(compiled, "version", lambda _: "0")
+    assert marks.isdisjoint(compiled._mark(name) for name in with_kernels)
+
+
+def test_kernels_that_cannot_be_compiled_stop_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a failing compiler nor a folder that cannot be written; then there is no mark."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    compiled.compile_first(["repair"])  # which has none
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,116 @@
+"""The command ``kvopt``: every subcommand does what its script or module does."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kvopt
+from kvopt.commands.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+#: What was called before, beside the subcommand that does the same.
+BEFORE = {
+    "solve": ("solve.py",),
+    "evaluate": ("evaluate.py",),
+    "check": ("-m", "schedules.check"),
+    "generate": ("-m", "instances.generate"),
+    "best-known": ("-m", "kvopt.best_known"),
+}
+
+
+def _python(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    ("subcommand", "arguments"),
+    [
+        *((name, ("--help",)) for name in BEFORE),
+        *((name, ("--nonsense",)) for name in BEFORE),
+        ("solve", ()),
+        ("solve", ("unifrom_100",)),
+        ("evaluate", ("am1_000",)),
+        ("check", ("am1_00", "nowhere.json")),
+        ("generate", ("am1", "--set", "n=x")),
+        ("generate", ("am1", "--set", "n=3")),
+        ("best-known", ()),
+    ],
+)
+def test_a_subcommand_is_the_same_under_another_name(
+    subcommand: str, arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Exit code and both streams are those of the script, but for the name that was typed."""
+    before = BEFORE[subcommand]
+    called = before if len(before) > 1 else (str(ROOT / before[0]),)
+    old = _python(*called, *arguments, folder=tmp_path)
+    new = _python("-m", "kvopt", subcommand, *arguments, folder=tmp_path)
+    name = before[0] if len(before) == 1 else f"python {' '.join(before)}"
+    typed = f"python -m kvopt {subcommand}"
+    assert new.returncode == old.returncode
+    for told, expected in ((new.stderr, old.stderr), (new.stdout, old.stdout)):
+        if told.startswith("usage: "):  # the width of the name decides where lines break
+            told, expected = " ".join(told.split()), " ".join(expected.split())
+        assert told == re.sub(rf"{re.escape(name)}(?![.\w])", typed, expected)
+    if new.returncode:
+        assert new.stderr.count("\n") == 1
+
+
+def test_an_unknown_subcommand_is_one_line_with_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Also none at all; the exit code is that of bad usage."""
+    assert main(["slove", "x"]) == 2
+    assert main(["Best_known"]) == 2
+    assert main([]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].endswith("found 'slove'; did you mean solve?")
+    assert told[1].endswith("did you mean best-known?")
+    assert told[2].endswith("found none (see --help)")
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """The help names every subcommand."""
+    assert main(["--help"]) == 0
+    told = capsys.readouterr().out
+    assert all(f"\n  {name} " in told for name in BEFORE)
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"kvopt {kvopt.__version__}\n"
+
+
+def test_output_that_cannot_be_written_is_told() -> None:
+    """A full disk is one line and exit code 2; a reader that has gone is no fault."""
+    command = [sys.executable, "-m", "kvopt", "--help"]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    if Path("/dev/full").exists():
+        with open("/dev/full", "w") as full:
+            ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=env)
+        assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+    reader, writer = os.pipe()
+    os.close(reader)
+    ran = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, env=env)
+    os.close(writer)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_the_default_store_lies_in_the_current_folder(tmp_path: Path) -> None:
+    """Wherever the sources are; the same command finds it again."""
+    for now in (1, 0):
+        ran = _python(
+            str(ROOT / "evaluate.py"), "tiny_handover", "--methods", "svf", folder=tmp_path
+        )
+        assert f"of which {now} now" in ran.stdout, ran.stderr
+        assert "results/runs.sqlite" in ran.stdout
+    assert (tmp_path / "results" / "runs.sqlite").is_file()
