@@ -67,6 +67,7 @@ def tasks(*methods: str, count: int = 1) -> list[Task]:
             instance=instance,
             name=instance.name,
             method=method.text,
+            method_path=method.task_path,
             time_limit=20.0,
             code=fingerprint(method),
             versions=versions(method),

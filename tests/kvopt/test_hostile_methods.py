@@ -125,7 +125,7 @@ def test_nonsense_on_the_pipe_loses_nothing(tmp_path: Path) -> None:
     command = _sweep(tmp_path, f"report('schedule', starts=[0, 3])\n{write}return None")
     assert command.run().returncode == 0
     row = _row(tmp_path)
-    assert (row["status"], row["tel"]) == ("feasible", 6)
+    assert (row["status"], row["tel"]) == ("optimal", 6)
     assert "kvopt itself" not in row["detail"]
 
 
