@@ -110,7 +110,15 @@ def _run(method: str, instance: Instance = INSTANCE) -> Finished:
     read = read_method(method)
     code, used = fingerprint(read), versions(read)
     return execute(
-        Task(instance, instance.name, read.text, time_limit=20.0, code=code, versions=used)
+        Task(
+            instance,
+            instance.name,
+            read.text,
+            time_limit=20.0,
+            code=code,
+            versions=used,
+            method_path=read.task_path,
+        )
     )
 
 
