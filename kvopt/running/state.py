@@ -33,7 +33,7 @@ from kvopt.running.events import (
 from kvopt.running.process import Outcome
 from kvopt.running.stated_optimum import dispute
 from schedules import Schedule, Status, check_schedule, make_schedule
-from schedules.evidence import CONTRADICTED, own_contradiction
+from schedules.evidence import CONTRADICTED, VOLUMES, own_contradiction
 from schedules.model import KEEPS_TOKENS_NOTE, better
 
 #: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
@@ -272,6 +272,10 @@ class RunState:
         """
         if value > _LARGEST:
             _tell(self.contradictions, f"a lower bound ({source}) of more than 64 bits")
+            return False
+        if source == VOLUMES and value > volume_bound(self.instance):
+            # What volumes prove is believed of any method, so none may lend their name.
+            _tell(self.contradictions, f"a lower bound of {value} that volumes do not prove")
             return False
         known = self.lower_bound or 0
         own = proofs().values()

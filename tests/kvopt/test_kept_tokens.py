@@ -72,7 +72,7 @@ def test_a_state_takes_no_bound_from_it() -> None:
     """No gap, not closed, no upper bound, no error where a bound is above it; PLAIN replaces it."""
     state = RunState(INSTANCE, "own")
     assert state.offer(KEPT, "vllm-v1")
-    state.raise_bound(14, "volumes")
+    state.raise_bound(14, "prices")
     assert (state.gap, state.closed, state.upper_bound) == (None, False, None)
     state.raise_bound(18, "prices")
     assert state.standing() == "feasible"
@@ -87,7 +87,7 @@ def _events(*schedules: Schedule, bound: int) -> RunState:
     report = Report(lambda event: state.take(event.model_copy(update={"seconds": 0.5})))
     for each in schedules:
         report.schedule(each.starts, "own method", each.attempts, each.kept)
-    report.bound(bound, "volumes")
+    report.bound(bound, "prices")
     state.close()
     return state
 

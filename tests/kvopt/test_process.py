@@ -144,3 +144,13 @@ def test_an_engines_own_proof_of_a_known_bound_is_one_more_witness(source: str) 
     ]
     assert [state.take(event) for event in events] == [True, source != "prices"]
     assert state.bound_source == ("volumes" if source == "prices" else source)
+
+
+def test_no_method_lends_the_name_of_the_volumes() -> None:
+    """What volumes prove is believed of any method: 6 here; a 7 in their name is a contradiction."""
+    state = RunState(INSTANCE, "file:own.py")
+    assert state.take(BoundProved(value=6, source="volumes"))
+    assert not state.take(BoundProved(value=7, source="volumes"))
+    state.close()
+    assert (state.standing(), state.lower_bound) == ("error", None)
+    assert state.contradictions == ["a lower bound of 7 that volumes do not prove"]

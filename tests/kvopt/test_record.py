@@ -289,9 +289,9 @@ def test_what_the_nightly_does_not_commit() -> None:
 
 def test_the_first_bound_of_prices_is_kept() -> None:
     """What volumes prove is no root bound; what follows the first one does not change it."""
-    state = _state(("volumes", 3), ("prices on rounds", 5), ("prices of patterns", 8))
+    state = _state(("latencies", 3), ("prices on rounds", 5), ("prices of patterns", 8))
     assert (state.root_bound, state.lower_bound) == (5, 8)
-    assert _state(("volumes", 3), ("prices", 3)).root_bound is None
+    assert _state(("latencies", 3), ("prices", 3)).root_bound is None
 
 
 def _state(*bounds: tuple[str, int]) -> RunState:
