@@ -166,6 +166,8 @@ def _finish(result: Result, options: argparse.Namespace) -> int:
         complain(options.program, f"A BOUND IS WRONG, this is a bug: {line}")
     if finished.about_the_file:
         complain(options.program, f"{result.instance.name}: {finished.about_the_file}")
+    if result.record.output and not options.quiet:
+        print(f"{options.program}: the method printed:\n{result.record.output}", file=sys.stderr)
     return code
 
 

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -65,6 +66,8 @@ def main() -> None:
     except (NotApplicableError, EndlessLoopError, AdviceError) as error:
         report.failure(str(error), "no_solution")
     except (Exception, SystemExit) as error:
+        # Of a method of one's own the row keeps it.
+        traceback.print_exc()
         report.failure(where_and_what(error), "error")
     report.peak(_peak_memory())
     # Neither threads that a method has left behind nor the interpreter's own end are waited for.

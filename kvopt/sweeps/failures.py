@@ -10,7 +10,6 @@ from instances.telling import one_line
 from kvopt.running.record import FAILED
 from kvopt.running.task import Task
 from kvopt.store import Store
-from kvopt.store.tables import RUNS
 from kvopt.sweeps.contradictions import Showing
 from kvopt.sweeps.progress import counts
 
@@ -88,14 +87,14 @@ def all_unread(tasks: Sequence[Task]) -> bool:
 
 
 def outputs(store: Store) -> dict[str, str]:
-    """Return what runs have printed by key; nothing where the store does not keep it.
+    """Return what runs have printed, by key.
 
     Raises
     ------
     StoreError
         If the store cannot be read.
     """
-    return dict(store.select("key", "output")) if "output" in RUNS.c else {}
+    return dict(store.select("key", "output"))
 
 
 def _failed(run: Showing) -> bool:

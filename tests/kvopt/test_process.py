@@ -147,7 +147,7 @@ def test_an_engines_own_proof_of_a_known_bound_is_one_more_witness(source: str) 
 
 
 def test_no_method_lends_the_name_of_the_volumes() -> None:
-    """What volumes prove is believed of any method: 6 here; a 7 in their name is a contradiction."""
+    """What volumes prove is believed of any method: 6 here; a 7 in their name is an error."""
     state = RunState(INSTANCE, "file:own.py")
     assert state.take(BoundProved(value=6, source="volumes"))
     assert not state.take(BoundProved(value=7, source="volumes"))
