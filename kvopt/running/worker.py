@@ -62,11 +62,12 @@ def main() -> None:
     except MemoryError:
         report.failure("out of memory", "memory_limit")
     except OwnMethodError as error:
+        if error.__cause__ is not None:  # the row keeps what is printed
+            traceback.print_exception(error.__cause__)
         report.failure(str(error), "error")
     except (NotApplicableError, EndlessLoopError, AdviceError) as error:
         report.failure(str(error), "no_solution")
     except (Exception, SystemExit) as error:
-        # Of a method of one's own the row keeps it.
         traceback.print_exc()
         report.failure(where_and_what(error), "error")
     report.peak(_peak_memory())

@@ -211,7 +211,7 @@ def test_ctrl_c_still_reports(hard: Path, tmp_path: Path, signum: signal.Signals
     out = tmp_path / "out.json"
     process = _start(hard, "--solver", "cpsat", "--out", out)
     _engine_of(process)
-    time.sleep(1)
+    _wait_for_an_incumbent(process)
     process.send_signal(signum)
     output, errors = process.communicate(timeout=20)
     assert process.returncode == 0, errors
@@ -224,7 +224,7 @@ def test_a_killed_engine_still_reports(hard: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     process = _start(hard, "--solver", "highs", "--out", out)
     engine = _engine_of(process)
-    time.sleep(1)
+    _wait_for_an_incumbent(process)
     engine.kill()
     output, errors = process.communicate(timeout=20)
     assert process.returncode == 0, errors
@@ -293,6 +293,12 @@ def _start(*arguments: object) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def _wait_for_an_incumbent(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    while "policy" not in process.stdout.readline():
+        assert process.poll() is None
 
 
 def _engine_of(process: subprocess.Popen[str]) -> psutil.Process:
