@@ -25,7 +25,9 @@ CALLS = ("a-min", "a-min(ties=fresh)", "a-ell", "a-switch", "a-max")
 def _run(call: str, instance: Instance, model: str = "interval") -> Schedule:
     read = read_method(call).call
     assert read is not None
-    return run_policy(read.policy, instance, Setting(read.values, PREDICTIONS[model]))
+    # Chat draws outputs above 1,000 tokens.
+    told = {"low": 1, "high": 4096} if model == "interval" else {}
+    return run_policy(read.policy, instance, Setting(read.values, PREDICTIONS[model], told))
 
 
 @pytest.mark.parametrize("model", ["interval", "bins", "relative"])
