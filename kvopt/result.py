@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from instances import Instance
-from kvopt.best_known import RegistryError, known_values
+from instances.named import FOLDER
 from kvopt.running.record import Record
 from kvopt.running.task import Finished
 from kvopt.terminal import summary
@@ -239,15 +240,18 @@ class Result:
 
 
 def best_known(instance: Instance) -> str:
-    """Return what the registry knows of an instance, as ``1234 (opt)`` or ``1234, bound 1200``.
+    """Return what the registry says of an instance, as ``1234 (opt)`` or ``1234, bound 1200``.
 
-    Empty for an instance that is not in it.
+    Empty for an instance that is not in it.  The file is only looked into: whoever relies on it
+    reads it with ``kvopt.best_known``, which checks it and takes a second to load.
     """
     try:
-        known = known_values().get(instance.sha256)
-    except RegistryError as error:
-        return f"none, {error}"
-    if known is None:
+        entries = json.loads((FOLDER / "best_known.json").read_bytes())["instances"]
+        known = next((each for each in entries if each["sha256"] == instance.sha256), None)
+        if known is None:
+            return ""
+        upper, lower = known["upper"]["value"], known["lower"]["value"]
+        reason = "opt" if known["opt"] else known["reason"].partition(":")[0]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return ""
-    upper, lower = known["upper_bound"], known["lower_bound"]
-    return f"{upper} (opt)" if known["opt"] else f"{upper}, bound {lower}"
+    return f"{upper} ({reason})" if upper == lower else f"{upper}, bound {lower}"

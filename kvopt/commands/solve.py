@@ -16,8 +16,6 @@ from instances.outputs import OutputError
 from instances.streams import steadily
 from instances.usage import UsageError, complain
 from kvopt.commands.interrupts import interrupt_once
-from kvopt.commands.listing import listing
-from kvopt.commands.policies_table import policies_table
 from kvopt.commands.solve_arguments import named_method, read_arguments
 from kvopt.commands.watchdog import Watchdog
 from kvopt.commands.write_model import NotWrittenError, write_model
@@ -81,6 +79,8 @@ def _main(arguments: Sequence[str], started: float, watchdog: Watchdog, program:
 def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: str) -> int:
     options = read_arguments(arguments, program)
     if options.list:
+        from kvopt.commands.listing import listing  # what no run needs
+
         print(listing())
         return EXIT_OK
     watchdog.bark_at(
@@ -134,6 +134,8 @@ def _solve(
 def _print_table(
     instance: Instance, options: argparse.Namespace, started: float, watchdog: Watchdog
 ) -> int:
+    from kvopt.commands.policies_table import policies_table  # what no other method needs
+
     table = policies_table(
         instance,
         prediction=options.predict,

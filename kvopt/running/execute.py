@@ -6,7 +6,6 @@ import threading
 import time
 from functools import cache
 
-from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.running.limits import kill_at, limit_of
 from kvopt.running.row import faulty, finished
@@ -74,6 +73,8 @@ def difference(task: Task) -> str:
 
     Empty if they are.
     """
+    from kvopt.methods.fingerprint import fingerprint  # what only a run that is stored needs
+
     try:
         method = read_method(task.method, planned=True, path=task.method_path)
         if fingerprint(method) != task.code:
@@ -90,4 +91,6 @@ def difference(task: Task) -> str:
 
 @cache
 def _versions(method: str, path: str) -> dict[str, str]:
+    from kvopt.methods.fingerprint import versions
+
     return versions(read_method(method, planned=True, path=path))
