@@ -31,6 +31,8 @@ def _closure(module: str) -> set[str]:
         path = _file(name)
         if name in found or path is None or name.split(".")[0] in SHARED:
             continue
+        if name == "kvopt":
+            continue  # imports for type checkers only, and loads nothing (``test_api``)
         # A package's docstring is no model code; one that imports or defines something is.
         tree = ast.parse(path.read_text(encoding="utf-8"))
         if len(tree.body) > 1 or path.name != "__init__.py":
