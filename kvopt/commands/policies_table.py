@@ -30,13 +30,15 @@ _MARK = " *"
 
 @dataclass(frozen=True)
 class PoliciesTable:
-    """The aligned text; whether the checker accepted all; and one line if the file is wrong.
+    """The aligned text, what the checker accepted, and one line if the file is wrong.
 
+    ``accepted`` tells whether it accepted all schedules, ``found`` whether there is one.
     ``misstated`` tells of a result that contradicts the optimum that the instance's file states.
     """
 
     text: str
     accepted: bool
+    found: bool
     misstated: str
 
 
@@ -98,8 +100,12 @@ def policies_table(
     if sweep.waiting:
         names = ", ".join(sweep.waiting)
         lines.append(f"{len(sweep.waiting)} policies were not run, the time was over: {names}")
-    accepted = all(row.accepted for row in rows)
-    return PoliciesTable("\n".join(lines), accepted, "" if found is None else found.text)
+    return PoliciesTable(
+        "\n".join(lines),
+        accepted=all(row.accepted for row in rows),
+        found=any(row.tel is not None for row in rows),
+        misstated="" if found is None else found.text,
+    )
 
 
 class _Sweep:
