@@ -80,7 +80,15 @@ def policies_table(
         Policies that run side by side.
     """
     sweep = _Sweep(instance, prediction, seed, deadline, memory_limit, jobs)
-    rows = [_row(instance, finished) for finished in sweep.run()]
+    rows: list[_Row] = []
+    why = "the time was over"
+    try:
+        for finished in sweep.run():
+            rows.append(_row(instance, finished))
+    except KeyboardInterrupt:
+        if not any(row.tel is not None for row in rows):
+            raise
+        why = "interrupted by the user"
     upper = [row.tel for row in rows if row.accepted and not row.keeps_tokens]
     least = min((tel for tel in upper if tel is not None), default=None)
     bound = volume_bound(instance)
@@ -99,7 +107,7 @@ def policies_table(
     lines.append(f"{kind} {reference}")
     if sweep.waiting:
         names = ", ".join(sweep.waiting)
-        lines.append(f"{len(sweep.waiting)} policies were not run, the time was over: {names}")
+        lines.append(f"{len(sweep.waiting)} policies were not run, {why}: {names}")
     return PoliciesTable(
         "\n".join(lines),
         accepted=all(row.accepted for row in rows),
