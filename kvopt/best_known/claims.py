@@ -183,7 +183,8 @@ def _certified(
             upper is None or certificate.upper_bound < upper
         ):
             raise CertificateError("it assumes a schedule better than any that is known")
-        proved = replace(certificate, value=evaluate(instance, certificate))
+        # Prices may prove less than nothing; no TEL is below 0.
+        proved = replace(certificate, value=max(0, evaluate(instance, certificate)))
         short = shrink(instance, proved)
     except CertificateError as error:
         notes.append(f"{instance.name}: certificate of {run.method}: {error}")

@@ -30,13 +30,15 @@ _MARK = " *"
 
 @dataclass(frozen=True)
 class PoliciesTable:
-    """The aligned text; whether the checker accepted all; and one line if the file is wrong.
+    """The aligned text, what the checker accepted, and one line if the file is wrong.
 
+    ``accepted`` tells whether it accepted all schedules, ``found`` whether there is one.
     ``misstated`` tells of a result that contradicts the optimum that the instance's file states.
     """
 
     text: str
     accepted: bool
+    found: bool
     misstated: str
 
 
@@ -78,7 +80,15 @@ def policies_table(
         Policies that run side by side.
     """
     sweep = _Sweep(instance, prediction, seed, deadline, memory_limit, jobs)
-    rows = [_row(instance, finished) for finished in sweep.run()]
+    rows: list[_Row] = []
+    why = "the time was over"
+    try:
+        for finished in sweep.run():
+            rows.append(_row(instance, finished))
+    except KeyboardInterrupt:
+        if not any(row.tel is not None for row in rows):
+            raise
+        why = "interrupted by the user"
     upper = [row.tel for row in rows if row.accepted and not row.keeps_tokens]
     least = min((tel for tel in upper if tel is not None), default=None)
     bound = volume_bound(instance)
@@ -97,9 +107,13 @@ def policies_table(
     lines.append(f"{kind} {reference}")
     if sweep.waiting:
         names = ", ".join(sweep.waiting)
-        lines.append(f"{len(sweep.waiting)} policies were not run, the time was over: {names}")
-    accepted = all(row.accepted for row in rows)
-    return PoliciesTable("\n".join(lines), accepted, "" if found is None else found.text)
+        lines.append(f"{len(sweep.waiting)} policies were not run, {why}: {names}")
+    return PoliciesTable(
+        "\n".join(lines),
+        accepted=all(row.accepted for row in rows),
+        found=any(row.tel is not None for row in rows),
+        misstated="" if found is None else found.text,
+    )
 
 
 class _Sweep:

@@ -150,7 +150,9 @@ def _print_table(
         complain(options.program, f"{instance.name}: {table.misstated}")
     if not table.accepted:
         return EXIT_REFUSED
-    return EXIT_BAD_INPUT if table.misstated else EXIT_OK
+    if table.misstated:
+        return EXIT_BAD_INPUT
+    return EXIT_OK if table.found else EXIT_NO_SCHEDULE
 
 
 def _finish(result: Result, options: argparse.Namespace) -> int:

@@ -40,6 +40,8 @@ from schedules.model import KEEPS_TOKENS_NOTE, better
 _MOST_TOLD, _MOST_TRACED = 20, 10_000
 #: Largest integer that a store holds.
 _LARGEST = 2**63 - 1
+#: Characters of the name of what found a schedule or proved a bound: the registry holds no more.
+_LONGEST_NAME = 400
 #: The status of a run without a schedule whose process ended so.
 _STATUS_OF_ENDING: dict[str, Status] = {
     "time_limit": "time_limit",
@@ -147,7 +149,7 @@ class RunState:
                 self.failure = one_line(event.text)
                 self.failure_status = event.status
             case Done():
-                self.solver = one_line(event.solver)
+                self.solver = _name(event.solver)
                 self.nodes = event.nodes
                 self.solver_seconds = event.solver_seconds
                 self.engine_outcome = one_line(event.outcome)
@@ -270,6 +272,8 @@ class RunState:
         An engine's own proof of what volumes or prices have proved is taken as well: it is one more
         witness.
         """
+        # As it is kept: with a blank more it would be no name of another's, and become one.
+        source = _name(source)
         if value > _LARGEST:
             _tell(self.contradictions, f"a lower bound ({source}) of more than 64 bits")
             return False
@@ -286,11 +290,11 @@ class RunState:
             self.root_bound = value
         if value > known:
             _trace(self.bounds, seconds, value)
-        self.lower_bound, self.bound_source = value, one_line(source)
+        self.lower_bound, self.bound_source = value, source
         return True
 
     def _take_schedule(self, event: ScheduleFound) -> bool:
-        found_by = one_line(event.found_by)
+        found_by = _name(event.found_by)
         try:
             schedule = make_schedule(
                 self.instance,
@@ -311,6 +315,10 @@ class RunState:
         if offered and valued and (known is None or offered["value"] > known["value"]):
             self.certificate = offered
         return self.raise_bound(event.value, event.source, event.seconds)
+
+
+def _name(text: str) -> str:
+    return one_line(text, _LONGEST_NAME)
 
 
 def _tell(lines: list[str], text: str) -> None:

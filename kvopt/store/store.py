@@ -130,10 +130,18 @@ class Store:
 
         with self._telling("read"), self._engine.connect() as connection:
             query = sa.select(*self._columns.values()).select_from(RUNS)
-            frame = pd.read_sql(query, connection)
+            # Not pd.read_sql, which takes a column with gaps through floats: of integers beyond
+            # 2**53 the last digits would be lost, and the largest could not be read at all.
+            read = connection.execute(query).all()
+            cells = list(zip(*read, strict=True)) or [()] * len(columns())
+            frame = pd.DataFrame(
+                {
+                    column.name: pd.Series(list(values), dtype=column.dtype)
+                    for column, values in zip(columns(), cells, strict=True)
+                }
+            )
             if keys is not None:
                 frame = frame[frame["key"].isin(list(keys))]
-            frame = frame.astype({column.name: column.dtype for column in columns()})
             order = ["family", "n", "instance", "method", "seed", "key"]
             return frame.sort_values(order, ignore_index=True)
 

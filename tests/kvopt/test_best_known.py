@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from formulations.bounds import tree_search
-from formulations.bounds.certificate import certificate_document, read_certificate
+from formulations.bounds.certificate import certificate_document, evaluate, read_certificate
 from formulations.bounds.volume import volume_bound
 from instances import Instance, Request
 from instances.files import instance_document
@@ -389,6 +389,15 @@ def test_a_certificate_is_taken_from_anyone(sweep: Sweep) -> None:
     assert (lower["value"], lower["method"]) == (11, "file:mine.py")
     assert lower["certificate"] == "bounds/four.json"
     assert sweep.check() == 0
+
+
+def test_a_certificate_of_less_than_nothing_is_one_of_nothing(sweep: Sweep) -> None:
+    """Prices too high prove a number below 0; the store is read to its end all the same."""
+    prices = {"kind": "prices", "value": 9, "memory": [0, 1000]}
+    assert evaluate(FOUR, read_certificate(prices)) < 0
+    sweep.run(FOUR, "file:mine.py", WORSE, 9, "own method", certificate=prices)
+    assert sweep.merge() == 0
+    assert sweep.entry()["lower"]["value"] == volume_bound(FOUR)
 
 
 def test_a_certificate_that_proves_nothing_is_left_out(

@@ -11,7 +11,8 @@ import kvopt.running.keeper
 import kvopt.running.kernel
 import kvopt.running.process
 from instances import Instance, Request
-from kvopt.running.events import BoundProved, Event
+from kvopt.best_known.entry import Value
+from kvopt.running.events import BoundProved, Done, Event, ScheduleFound
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Supervised, supervise
 from kvopt.running.task import Task
@@ -154,3 +155,26 @@ def test_no_method_lends_the_name_of_the_volumes() -> None:
     state.close()
     assert (state.standing(), state.lower_bound) == ("error", None)
     assert state.contradictions == ["a lower bound of 7 that volumes do not prove"]
+
+
+@pytest.mark.parametrize("source", [" volumes", "volumes ", "volumes\t", "\u00a0volumes\n"])
+def test_blanks_are_no_way_around_it(source: str) -> None:
+    """A source is compared as it is kept: with blanks around it, it would become the volumes'."""
+    state = RunState(INSTANCE, "file:own.py")
+    assert not state.take(BoundProved(value=7, source=source))
+    state.close()
+    assert (state.standing(), state.lower_bound, state.bound_source) == ("error", None, "")
+
+
+def test_names_are_as_short_as_the_registry_wants_them() -> None:
+    """One endless name in a row would have its whole store refused there."""
+    state = RunState(INSTANCE, "file:own.py")
+    events: list[Event] = [
+        ScheduleFound(starts=[0, 3], found_by="y" * 1000),
+        BoundProved(value=1, source="x" * 1000),
+        Done(solver="z" * 1000),
+    ]
+    for event in events:
+        state.take(event)
+    for name in (state.found_by, state.bound_source, state.solver):
+        Value(1, "file:own.py", name, "2026-11-01", 0.0, solver=name)

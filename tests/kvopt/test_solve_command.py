@@ -483,3 +483,8 @@ def test_odd_names_do_no_harm(tmp_path: Path, solve: Command) -> None:
     result = solve(path, "--policy", "fcfs", "--plot", tmp_path / "odd.png")
     assert result.returncode == 0, result.stderr
     assert _summary(result.stdout)["instance"] == name
+
+
+def test_policy_all_without_a_schedule_says_so(small: Path, solve: Command) -> None:
+    """No policy was run in the time, or all were stopped: exit 4, as for each by itself."""
+    assert solve(small, "--policy", "all", "--time-limit", "0.05").returncode == 4
