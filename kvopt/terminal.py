@@ -6,13 +6,14 @@ import time
 from collections.abc import Sequence
 from typing import IO
 
-from kvopt.running.limits import START_COUNTS
 from kvopt.running.supervise import Look
 
 _COMPILING = (
     "starting takes longer than usual, as the first time on a machine, which compiles; that is not "
     "counted against the limit"
 )
+#: Seconds of it from which that is told.
+TOLD_FROM_SECONDS = 1.0
 #: Without an improvement a line is printed after this many seconds.
 EVERY_SECONDS = 5.0
 
@@ -33,7 +34,7 @@ class ProgressLines:
         """Print a line if schedule or bound have improved or the last line is old."""
         now = time.monotonic()
         state = look.state
-        if not self._quiet and not self._told and (look.starting or 0.0) > START_COUNTS:
+        if not self._quiet and not self._told and look.uncounted > TOLD_FROM_SECONDS:
             self._told = True
             print(_COMPILING, file=self._stream, flush=True)
         tel = None if state.schedule is None else state.schedule.tel

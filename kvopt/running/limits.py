@@ -32,6 +32,15 @@ def kill_at(task: Task) -> float | None:
     return task.deadline + RESERVE_SECONDS + _grace(task, DEADLINE_GRACE_SECONDS)
 
 
+def late_start(task: Task, seconds: float) -> float:
+    """Return what is added to a deadline for a start that took so many seconds.
+
+    Nothing for a method of one's own: what its file does when it is imported is its own time.
+    """
+    own = read_method(task.method, planned=True, path=task.method_path).kind == "file"
+    return 0.0 if own else max(0.0, seconds - START_COUNTS)
+
+
 def _grace(task: Task, seconds: float) -> float:
     method = read_method(task.method, planned=True, path=task.method_path)
     if not method.looks_at_the_clock:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kvopt.running.events import Event, Ready
-from kvopt.running.limits import START_COUNTS
+from kvopt.running.limits import late_start
 from kvopt.running.process import Ending, Outcome, Process
 from kvopt.running.state import RunState
 from kvopt.running.task import Task
@@ -22,12 +22,11 @@ _POLL_SECONDS = 0.1
 class Look:
     """What a listener is shown ten times a second and whenever an event has come.
 
-    ``starting`` is the age (seconds) of a process that has not said yet that it is ready, else
-    None.
+    ``uncounted`` is what a start that goes on has taken so far that no deadline counts (seconds).
     """
 
     state: RunState
-    starting: float | None
+    uncounted: float
 
 
 Listener = Callable[[Look], None]
@@ -68,8 +67,8 @@ def supervise(
     limit
         Seconds that it may take from the end of its imports.
     kill_at
-        When it is killed in any case, on the clock of ``time.monotonic``; what its start takes more
-        than ``START_COUNTS`` seconds is added.
+        When it is killed in any case, on the clock of ``time.monotonic``; what
+        ``limits.late_start`` says of its start is added.
     stop
         When it is set, the run is killed and counts as interrupted.
 
@@ -101,6 +100,7 @@ class _Watch:
         self.ready: float | None = None
         self.end = 0.0
         self._process, self._limit, self._kill_at = process, limit, kill_at
+        self._task = task
         self._stop, self._listen = stop, listen
 
     def run(self) -> Outcome:
@@ -137,11 +137,14 @@ class _Watch:
             return True
         if self.ready is not None and age - self.ready > self._limit:
             return True
-        extra = max(0.0, start - START_COUNTS)
-        return self._kill_at is not None and time.monotonic() > self._kill_at + extra
+        if self._kill_at is None:
+            return False
+        return time.monotonic() > self._kill_at + late_start(self._task, start)
 
     def _look(self) -> None:
-        self._listen(Look(self.state, self._process.age() if self.ready is None else None))
+        goes_on = self.ready is None
+        uncounted = late_start(self._task, self._process.age()) if goes_on else 0.0
+        self._listen(Look(self.state, uncounted))
 
     def _take(self, event: Event) -> None:
         # Once: a method may send it too, and must not set its own clock.

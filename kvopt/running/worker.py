@@ -30,7 +30,7 @@ from kvopt.running.advice import expected_starts, run_policy_call
 from kvopt.running.compiled import compile_first
 from kvopt.running.events import Event, Report, event_line
 from kvopt.running.kernel import process_age
-from kvopt.running.limits import START_COUNTS
+from kvopt.running.limits import late_start
 from kvopt.running.task import Task
 from kvopt.running.telling import where_and_what
 
@@ -54,7 +54,7 @@ def main() -> None:
     try:
         task = Task.from_line(sys.stdin.readline())
         run = _prepare(task)
-        late = max(0.0, process_age() - START_COUNTS)
+        late = late_start(task, process_age())
         if task.deadline is not None:
             task = replace(task, deadline=task.deadline + late)
         report.ready()

@@ -488,3 +488,16 @@ def test_odd_names_do_no_harm(tmp_path: Path, solve: Command) -> None:
 def test_policy_all_without_a_schedule_says_so(small: Path, solve: Command) -> None:
     """No policy was run in the time, or all were stopped: exit 4, as for each by itself."""
     assert solve(small, "--policy", "all", "--time-limit", "0.05").returncode == 4
+
+
+def test_the_limit_covers_what_a_file_of_ones_own_does_at_its_import(
+    small: Path, tmp_path: Path, solve: Command
+) -> None:
+    """A sleep of half a minute at module level is no compiling of ours."""
+    own = tmp_path / "own.py"
+    own.write_text("import time\ntime.sleep(30)\ndef solve(instance):\n    return []\n")
+    started = time.monotonic()
+    result = solve(small, "--method", f"file:{own}", "--time-limit", "3")
+    assert time.monotonic() - started < 15  # a loaded machine
+    assert (result.returncode, _summary(result.stdout)["status"]) == (4, "time_limit")
+    assert "compiles" not in result.stdout
