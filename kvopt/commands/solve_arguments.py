@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from instances.named import INSTANCE_HELP, find_instance
-from instances.outputs import check_outputs
+from instances.outputs import check_apart, check_outputs
 from instances.usage import Parser, UsageError
 from kvopt.methods.engines import default_engine, named_engines
 from kvopt.methods.grammar import (
@@ -55,12 +55,7 @@ def read_arguments(arguments: Sequence[str], program: str) -> argparse.Namespace
     if options.instance is None:
         raise UsageError("expected INSTANCE, found none (see --help)")
     options.instance = find_instance(options.instance)
-    outputs = {
-        "--out": options.out,
-        "--plot": options.plot,
-        "--write-model": options.write_model,
-    }
-    check_outputs(outputs, [options.instance])
+    check_outputs(_outputs(options), [options.instance])
     _refuse_unknown_suffix(options.plot, "--plot", (".png", ".svg"))
     _refuse_unknown_suffix(options.write_model, "--write-model", (".mps", ".lp"))
     if options.policy == "all" and (options.out or options.plot):
@@ -79,7 +74,25 @@ def named_method(options: argparse.Namespace) -> Method:
     ------
     UsageError, MethodError
         If there is no such method, on this machine, or its parts do not go together.
+    OutputError
+        If an output would replace the file of the method.
     """
+    method = _read_named(options)
+    if method.path is not None:
+        check_apart(_outputs(options), [method.path])
+    return method
+
+
+def _outputs(options: argparse.Namespace) -> dict[str, str | None]:
+    """Return the files that are to be written, by the options that name them."""
+    return {
+        "--out": options.out,
+        "--plot": options.plot,
+        "--write-model": options.write_model,
+    }
+
+
+def _read_named(options: argparse.Namespace) -> Method:
     if options.method is not None:
         return read_method(options.method)
     if options.policy is not None:

@@ -12,6 +12,8 @@ import kvopt.best_known.__main__
 import kvopt.commands.evaluate
 import kvopt.commands.solve
 import reports.build
+from instances.outputs import OutputError
+from kvopt.commands.solve_arguments import named_method, read_arguments
 from kvopt.store import Store
 from kvopt.store.files import store_files
 from tests.kvopt.sweep_tools import write_small
@@ -165,3 +167,20 @@ def test_the_files_of_a_store() -> None:
     assert store_files("sqlite:///a/runs.sqlite") == store_files("a/runs.sqlite")
     assert store_files("postgresql://user@host/database") == []
     assert store_files("nonsense://[") == []
+
+
+@pytest.mark.parametrize("link", [None, "symbolic", "hard"])
+def test_solve_does_not_replace_the_file_of_its_method(tmp_path: Path, link: str | None) -> None:
+    mine = tmp_path / "mine.py"
+    text = "def solve(instance):\n    return [0] * len(instance)\n"
+    mine.write_text(text)
+    out = mine
+    if link is not None:
+        out = tmp_path / "out.json"
+        (out.symlink_to if link == "symbolic" else out.hardlink_to)(mine)
+    options = read_arguments(
+        ["tiny_handover", "--method", f"file:{mine}", "--out", str(out)], "solve.py"
+    )
+    with pytest.raises(OutputError, match="is the input"):
+        named_method(options)
+    assert mine.read_text() == text
