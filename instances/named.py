@@ -32,13 +32,19 @@ def find_instance(name_or_path: str | Path) -> Path:
     InstanceFileError
         If it is neither; the line ends with the nearest names.
     """
+    if not isinstance(name_or_path, str | Path):  # of a caller from Python
+        raise InstanceFileError(f"expected a name or a path, found {name_or_path!r}")
     path = Path(name_or_path)
     try:
-        if path.exists():
+        if path.exists() and not path.is_dir():
             return path
     except OSError:
         return path  # what is wrong with it, its reader tells
     found = _library().get(_below(path).removesuffix(".json"))
+    if found is None and path.is_dir():
+        raise InstanceFileError(
+            f"{printable(str(name_or_path))}: expected an instance file, found a folder"
+        )
     if found is None:
         near = did_you_mean(path.name.removesuffix(".json"), library_files())
         raise InstanceFileError(
@@ -61,8 +67,10 @@ def find_instances(name: str) -> list[Path]:
     """
     path = Path(name)
     if path.is_dir():
-        return sorted(file for file in path.rglob("*.json") if may_be_instance(file))
-    if path.exists():
+        inside = sorted(path.rglob("*.json"))
+        if files := [each for each in inside if each.is_file() and may_be_instance(each)]:
+            return files
+    elif path.exists():
         return [path]
     found = sorted(Path(each) for each in glob.glob(name, recursive=True))
     if found:

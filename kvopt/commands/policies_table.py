@@ -107,7 +107,9 @@ def policies_table(
     lines.append(f"{kind} {reference}")
     if sweep.waiting:
         names = ", ".join(sweep.waiting)
-        lines.append(f"{len(sweep.waiting)} policies were not run, {why}: {names}")
+        count = len(sweep.waiting)
+        were = "policy was" if count == 1 else "policies were"
+        lines.append(f"{count} {were} not run, {why}: {names}")
     return PoliciesTable(
         "\n".join(lines),
         accepted=all(row.accepted for row in rows),

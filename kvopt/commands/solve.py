@@ -168,6 +168,8 @@ def _finish(result: Result, options: argparse.Namespace) -> int:
         complain(options.program, f"THE CHECKER REFUSED A SCHEDULE, this is a bug: {line}")
     for line in finished.contradictions:
         complain(options.program, f"A BOUND IS WRONG, this is a bug: {line}")
+    if finished.failure and result.schedule is not None:
+        complain(options.program, f"the method failed: {finished.failure}")
     if finished.about_the_file:
         complain(options.program, f"{result.instance.name}: {finished.about_the_file}")
     if result.record.output and not options.quiet:

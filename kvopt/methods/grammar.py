@@ -237,6 +237,8 @@ def read_method(
     MethodError
         If there is no such method.
     """
+    if not isinstance(text, str):  # of a caller from Python
+        raise MethodError(f"expected the text of a method, found {text!r}")
     text = text.strip()
     if text.startswith(FILE) and among == "method":
         return _read_file(text.removeprefix(FILE), path)

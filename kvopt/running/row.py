@@ -71,6 +71,7 @@ def finished(task: Task, run: Supervised, started: float) -> Finished:
         standing=state.standing(),
         refused=tuple(state.refused),
         contradictions=tuple(state.contradictions),
+        failure=state.failure,
         about_the_file=state.about_the_file,
         formulation=state.chosen,
         expected_starts=None if state.expected_starts is None else state.expected_starts.tolist(),

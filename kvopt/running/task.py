@@ -142,6 +142,8 @@ class Finished:
         One line for every schedule that the checker refused.
     contradictions
         One line for every bound that cannot be true.
+    failure
+        One line if the method has come to no end of its own, whatever it had found before.
     about_the_file
         One line if the optimum that the instance's file states is contradicted, else empty.
     formulation
@@ -158,6 +160,7 @@ class Finished:
     notes: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
+    failure: str = ""
     about_the_file: str = ""
     formulation: str = ""
     expected_starts: list[float] | None = None

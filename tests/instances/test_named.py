@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,27 @@ def test_a_folder_of_ones_own_comes_first(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     Path("am1").mkdir()
     assert find_instances("am1") == []
+
+
+def test_a_folder_of_the_user_hides_no_instance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a folder called like an instance nor an empty one called like a folder of ours."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("uniform_100", "am1"):
+        (tmp_path / name).mkdir()
+    assert find_instance("uniform_100").name == "uniform_100.json"
+    assert [file.name for file in find_instances("uniform_100")] == ["uniform_100.json"]
+    assert len(find_instances("am1")) == 10
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(InstanceFileError, match="expected an instance file, found a folder"):
+        find_instance("mine")
+    os.mkfifo(tmp_path / "mine" / "pipe.json")
+    assert find_instances("mine") == []
+
+
+@pytest.mark.parametrize("nothing", [None, 3])
+def test_what_is_no_name(nothing: object) -> None:
+    """A caller from Python is told what was expected."""
+    with pytest.raises(InstanceFileError, match="expected a name or a path, found"):
+        find_instance(nothing)  # type: ignore[arg-type]

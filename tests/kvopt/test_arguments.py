@@ -66,7 +66,7 @@ def test_every_number_is_known(main: Main, capfd: pytest.CaptureFixture[str]) ->
     """What the help shows with the letter of a number is in the table of the next test."""
     with pytest.raises(SystemExit):
         main(["--help"])
-    shown = re.findall(r"--([a-z-]+) (?:S|GB|N|K)\b", capfd.readouterr().out)
+    shown = re.findall(r"^ +--([a-z-]+) (?:S|GB|N|K)\b", capfd.readouterr().out, re.MULTILINE)
     assert sorted(set(shown)) == NUMBERS[main]
 
 
