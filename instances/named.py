@@ -68,9 +68,8 @@ def find_instances(name: str) -> list[Path]:
     path = Path(name)
     if path.is_dir():
         inside = sorted(path.rglob("*.json"))
-        if files := [each for each in inside if each.is_file() and may_be_instance(each)]:
-            return files
-    elif path.exists():
+        return [each for each in inside if each.is_file() and may_be_instance(each)]
+    if path.exists():
         return [path]
     found = sorted(Path(each) for each in glob.glob(name, recursive=True))
     if found:

@@ -137,7 +137,7 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         "--solver",
         metavar="NAME",
         help=f"{', '.join(named_engines())}, or any solver that Pyomo lists and finds on this "
-        "machine; --solver S --formulation F is --method S:F",
+        "machine; with --formulation F the same as --method NAME:F",
     )
     method.add_argument(
         "--policy",
