@@ -23,6 +23,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from formulations.registry import RELAXED
+from instances.checkout import require_checkout
 from instances.jsonfile import write_bytes, write_text
 from instances.usage import Parser, UsageError, complain
 from kvopt.store.export import ExportError
@@ -403,6 +404,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         check = parser.parse_args(arguments).check
+        if not check:
+            require_checkout("--check writes nothing")
         rows = read_rows(ROWS)
     except (UsageError, ExportError) as error:
         complain(_PROGRAM, str(error))
