@@ -183,7 +183,7 @@ def test_command_that_is_stopped_leaves_nothing(
     cluster: DaskCluster, tmp_path: Path, on_workers: bool, number: signal.Signals
 ) -> None:
     """Ctrl-C and even SIGKILL of ``evaluate.py`` end all runs, here and on the workers."""
-    (method,) = {task.method for task in gated_tasks(tmp_path, 1)}
+    (method,) = {f"file:{task.method_path}" for task in gated_tasks(tmp_path, 1)}
     for task in tasks("fcfs", count=4):
         assert task.instance is not None
         write_instance(task.instance, tmp_path / f"{task.name}.json")
