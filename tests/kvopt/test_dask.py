@@ -101,8 +101,8 @@ def hide_kvopt(folder: Path) -> None:
 
     An empty package would not do: an editable install finds its subpackages all the same.
     """
-    (folder / "runs").mkdir()
-    (folder / "runs" / "__init__.py").write_text("raise ModuleNotFoundError('no kvopt here')")
+    (folder / "kvopt").mkdir()
+    (folder / "kvopt" / "__init__.py").write_text("raise ModuleNotFoundError('no kvopt here')")
 
 
 def worker_of(finished: Finished) -> int:
@@ -225,10 +225,14 @@ def test_worker_without_kvopt_is_passed_over(
     hide_kvopt(tmp_path)
     stranger = cluster.add_worker(python_path=tmp_path)
     planned = tasks("fcfs", count=2)
+    results: list[Finished] = []
+
+    def passed_over() -> bool:
+        results[:] = engine.run(planned)
+        return "takes no part" in caplog.text
+
     try:
-        results = []
-        while "takes no part" not in caplog.text:
-            results = list(engine.run(planned))
+        wait_until(passed_over)
     finally:
         stranger.kill()
     assert by_key(results).keys() == {task.key for task in planned}
