@@ -48,7 +48,8 @@ def write_model(
     )
     finished = execute(task)
     record = finished.record
-    if record.model_columns is None or record.ending != "finished":
+    # The size is told before the file is written, which a full disk may end.
+    if record.model_columns is None or record.ending != "finished" or finished.failure:
         reason = "; ".join(finished.notes) or record.detail or record.ending
         raise NotWrittenError(f"{options.write_model}: not written: {reason}")
     shown = format_formulation(formulation, switches)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -435,6 +436,22 @@ def test_write_model(suffix: str, small: Path, solve: Command, tmp_path: Path) -
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
     )
     assert round(float(result.stdout)) == 12
+
+
+def test_a_model_that_cannot_be_written(small: Path, tmp_path: Path) -> None:
+    """A disk that is full in the middle of the model is one line and exit 2, not "wrote"."""
+    path = tmp_path / "model.mps"
+    result = subprocess.run(
+        [sys.executable, ROOT / "solve.py", small, "--formulation", "ilp", "--write-model", path],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (256, 256)),
+    )
+    _assert_one_line(result, 2)
+    assert f"{path}: not written: " in result.stderr
+    assert "wrote" not in result.stdout
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("formulation", ["ilp-strong", "ilp-xy"])
