@@ -136,6 +136,8 @@ def _print_table(
 ) -> int:
     from kvopt.commands.policies_table import policies_table  # what no other method needs
 
+    # Every policy has limits of its own; what has been found is told, however long that takes.
+    watchdog.rest()
     table = policies_table(
         instance,
         prediction=options.predict,
@@ -144,7 +146,6 @@ def _print_table(
         memory_limit=options.memory_limit,
         jobs=options.threads or usable_cores(),
     )
-    watchdog.rest()
     print(table.text)
     if table.misstated:
         complain(options.program, f"{instance.name}: {table.misstated}")
