@@ -34,7 +34,7 @@ def compile_first(engines: Iterable[str]) -> None:
         if mark.exists():
             continue
         done = subprocess.run(
-            [sys.executable, "-m", "kvopt.running.compiled", name],
+            [sys.executable, "-P", "-m", "kvopt.running.compiled", name],
             env=os.environ | {"PYTHONPATH": python_path()},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
