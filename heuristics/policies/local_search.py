@@ -76,6 +76,7 @@ POLICY = PlanPolicy(
     "local-search",
     offline=True,
     randomised=True,
+    compiled=True,
     parameters=(
         Parameter("moves", 1000, 0, 1e7, "insertions and swaps that are tried", integer=True),
     ),

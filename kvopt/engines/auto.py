@@ -28,8 +28,6 @@ from schedules import make_schedule
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
-#: The engines that it sets to work and that have kernels to compile.
-KERNELS_OF = ("improve", "search", "bound")
 #: Requests up to which the exact search has a chance to finish.
 EXACT_UP_TO = 30
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
@@ -145,6 +143,11 @@ class _Team:
         if news:
             self._report.forward(event)
         return improved
+
+
+def kernels_of(instance: Instance) -> list[str]:
+    """Return the engines that are set to work at this size and have kernels to compile."""
+    return ["improve", "search" if len(instance) <= EXACT_UP_TO else "bound"]
 
 
 def chosen_methods(instance: Instance, windows: Windows) -> list[str]:

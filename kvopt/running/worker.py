@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from formulations.bounds.volume import volume_bound
-from heuristics.compiled import warm_up
+from heuristics.compiled import COMPILE_FROM, warm_up
 from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
@@ -87,14 +87,17 @@ def _prepare(task: Task) -> Run:
             return partial(_run_own, own)
         method = replace(method, call=as_policy_call(own, method.text))
     assert task.instance is not None
-    warm_up(len(task.instance))
+    compiled = method.call is not None and method.call.policy.compiled
+    warm_up(COMPILE_FROM if compiled else len(task.instance))
     if method.call is not None:
         if isinstance(method.call.policy, AdvisedPolicy) and task.expected_starts is None:
             importlib.import_module("kvopt.engines.highs")
         return partial(_run_policy, method)
     engine = importlib.import_module(engine_of(method.solver).module)
-    own_kernels = [method.solver] if hasattr(engine, "compile_kernels") else []
-    compile_first(getattr(engine, "KERNELS_OF", own_kernels))
+    if hasattr(engine, "compile_kernels"):
+        compile_first([method.solver])
+    elif hasattr(engine, "kernels_of"):
+        compile_first(engine.kernels_of(task.instance))
     return partial(run_engine, engine, method)
 
 
