@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
@@ -249,6 +249,24 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
     return -(-total // certificate.denominator)
 
 
+def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
+    """Return why :func:`evaluate` refuses prices on states for their size; None where it does not.
+
+    Whoever found the prices had compiled kernels, and may use more steps than a reader is asked to.
+    """
+    certificate = read_certificate(document)
+    if certificate.states is None:
+        return None
+    latest = None
+    if certificate.upper_bound is not None:
+        latest = start_windows(instance, certificate.upper_bound).latest
+    try:
+        _measured(instance, certificate, certificate.states, latest)
+    except CertificateError as error:
+        return str(error)
+    return None
+
+
 def shrink(instance: Instance, certificate: Certificate) -> Certificate:
     """Return a certificate of the same bound with a smaller denominator, so with shorter numbers.
 
@@ -419,17 +437,7 @@ def _evaluate_states(
     shape = (len(knots), len(states.tokens), len(states.left))
     if len(states.table) != math.prod(shape) or knots[0] < 1:
         raise CertificateError("states: expected a price for each point, and times from 1 on")
-    outputs = [request.output for request in instance.requests]
-    lasts = _last_starts(instance, knots[-1], latest)
-    most = instance.memory // (1 + min(request.prompt for request in instance.requests))
-    # No number is larger: of patterns, of interpolations between knots, of a start's cost.
-    highest = max(states.table) + 1
-    far = max(knots[-1], *lasts) + max(outputs)
-    payers = max(4 * (most + 1), max(b - a for a, b in pairwise(knots)) + max(outputs))
-    largest = highest * payers + certificate.denominator * far
-    kind: type = np.int64 if max(largest, knots[-1]) < SAFE else object
-    weight = 1 if kind is np.int64 else largest.bit_length()
-    _refuse_long_states(instance, states, lasts, weight)
+    lasts, kind = _measured(instance, certificate, states, latest)
     seen = {
         (request.prompt + j, (request.output - j) * states.lookahead)
         for request in instance.requests
@@ -455,6 +463,28 @@ def _evaluate_states(
     for (low, high), (here, there) in zip(pairwise(knots), pairwise(worths), strict=True):
         total -= _interpolated_sum(high - low, here, there)
     return -(-(total - worths[-1]) // certificate.denominator)
+
+
+def _measured(
+    instance: Instance, certificate: Certificate, states: PricedStates, latest: Sequence[int] | None
+) -> tuple[list[int], type]:
+    """Return the last start of each request to be looked at, and the kind of number that does.
+
+    Refuses what would take too long.
+    """
+    knots = states.knots
+    outputs = [request.output for request in instance.requests]
+    lasts = _last_starts(instance, knots[-1], latest)
+    most = instance.memory // (1 + min(request.prompt for request in instance.requests))
+    # No number is larger: of patterns, of interpolations between knots, of a start's cost.
+    highest = max(states.table) + 1
+    far = max(knots[-1], *lasts) + max(outputs)
+    payers = max(4 * (most + 1), max(b - a for a, b in pairwise(knots)) + max(outputs))
+    largest = highest * payers + certificate.denominator * far
+    kind: type = np.int64 if max(largest, knots[-1]) < SAFE else object
+    weight = 1 if kind is np.int64 else largest.bit_length()
+    _refuse_long_states(instance, states, lasts, weight)
+    return lasts, kind
 
 
 def _last_starts(instance: Instance, end: int, latest: Sequence[int] | None) -> list[int]:

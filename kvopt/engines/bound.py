@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from formulations.bounds.certificate import pattern_certificate, price_certificate
+from formulations.bounds.certificate import pattern_certificate, price_certificate, too_long
 from formulations.bounds.outcome import Bound
 from formulations.windows import start_windows
 from instances import Instance, Request
@@ -61,13 +61,17 @@ def solve(job: Job, report: Report) -> None:
         )
         report.bound(value=prices.value, source="prices", certificate=certificate)
     if bound.table is not None:
-        certificate = pattern_certificate(
+        of_states = pattern_certificate(
             bound.value,
             bound.table,
             lookahead=options["options"].lookahead,
             upper_bound=job.upper_bound,
         )
-        report.bound(value=bound.value, source="prices of patterns", certificate=certificate)
+        refused = too_long(job.instance, of_states)
+        if refused:
+            report.note(f"no certificate of this bound is kept: {refused}")
+        kept = None if refused else of_states
+        report.bound(value=bound.value, source="prices of patterns", certificate=kept)
     if bound.expected_starts is not None:
         expected = bound.expected_starts.tolist()
         if bound.objective is not None:

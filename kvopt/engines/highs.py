@@ -17,7 +17,12 @@ from formulations.groups import WindowGroup
 from formulations.windows import Windows
 from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
-from kvopt.engines.parts.tolerances import Words, largest_activity
+from kvopt.engines.parts.tolerances import (
+    Words,
+    largest_activity,
+    largest_number,
+    send_relaxation,
+)
 from kvopt.running.events import Report
 
 #: Read by ``kvopt.methods.engines``.
@@ -38,7 +43,8 @@ class Compiled:
 
     ``priced`` lists the position of each memory row and the times whose price its dual is, for
     ``price_unit`` tokens; ``opened`` the position, group and round of each row of a window group;
-    ``activity`` is R of ``tolerances``, 0 for a relaxation.
+    ``largest`` is the largest number of a row; ``activity`` is R of ``tolerances``, 0 for a
+    relaxation.
     """
 
     lp: Any
@@ -48,6 +54,7 @@ class Compiled:
     price_unit: int
     groups: list[WindowGroup]
     opened: list[tuple[int, int, int]]
+    largest: float
     activity: float
 
     def values(self) -> NDArray[np.float64]:
@@ -111,7 +118,17 @@ def compile_model(model: Any) -> Compiled:
     integer = np.array([not variable.is_continuous() for variable in form.columns])
     unit = getattr(model, "price_unit", 1)
     activity = largest_activity(form) if integer.any() else 0.0
-    return Compiled(lp, integer, list(form.columns), priced, unit, groups, opened, activity)
+    return Compiled(
+        lp=lp,
+        integer=integer,
+        columns=list(form.columns),
+        priced=priced,
+        price_unit=unit,
+        groups=groups,
+        opened=opened,
+        largest=largest_number(form),
+        activity=activity,
+    )
 
 
 def _engine(job: Job) -> Any:
@@ -138,9 +155,12 @@ def _solve_relaxation(
     solution = engine.getSolution()
     if engine.getModelStatus() == highspy.HighsModelStatus.kOptimal:
         values = np.asarray(solution.col_value)
-        report.relaxation(
+        send_relaxation(
+            report,
             engine.getInfo().objective_function_value,
-            expected_starts=_expected_starts(compiled, values, len(job.instance)),
+            _expected_starts(compiled, values, len(job.instance)),
+            largest=compiled.largest,
+            tolerance=TOLERANCE,
         )
     if solution.dual_valid:
         duals = np.asarray(solution.row_dual)

@@ -13,7 +13,12 @@ from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN
-from kvopt.engines.parts.tolerances import Words, largest_activity
+from kvopt.engines.parts.tolerances import (
+    Words,
+    largest_activity,
+    largest_number,
+    send_relaxation,
+)
 from kvopt.running.events import Report
 
 #: Read by ``kvopt.methods.engines``.
@@ -58,7 +63,12 @@ def solve(job: Job, report: Report) -> None:
     condition = str(results.solver.termination_condition)
     if len(results.solution) > 0:
         model.solutions.load_from(results)
-        _take_solution(job, report, model, words)
+        if job.relaxation:
+            largest = largest_number(form)
+            value = float(pyo.value(model.tel))
+            send_relaxation(report, value, [], largest=largest, tolerance=known.tolerance)
+        else:
+            _take_solution(job, model, words)
     # A bound is what the solver says of all solutions, never the value of one.
     if condition == "optimal" or known.states_bound:
         words.bound(_number(results.problem.lower_bound))
@@ -83,11 +93,8 @@ def _number(stated: Any) -> float:
         return -math.inf
 
 
-def _take_solution(job: Job, report: Report, model: Any, words: Words) -> None:
+def _take_solution(job: Job, model: Any, words: Words) -> None:
     """Pass on the values that the model carries now."""
-    if job.relaxation:
-        report.relaxation(float(pyo.value(model.tel)))
-        return
     starts = [-1] * len(job.instance)
     for (request, start), variable in model.x.items():
         if variable.value is not None and variable.value > 0.5:

@@ -108,6 +108,19 @@ def test_prices_that_prove_nothing_do_no_harm() -> None:
         assert 0 <= answer.bound <= 9 <= answer.tel
 
 
+def test_no_objective_of_a_relaxation_where_a_tolerance_is_a_token() -> None:
+    """M = 10^9: HiGHS states 36.6 for an LP below 21; at a millionth of it 20.5 or less."""
+    rows = ((0, 106721546, 3), (0, 609869466, 3), (0, 609869466, 3), (0, 609869466, 3))
+    large = _instance(10**9, *rows)
+    small = _instance(1000, *((arrival, s // 10**6, o) for arrival, s, o in rows))
+    name = "ilp-cliques(groups=no,lookahead=9,relaxed=yes)"
+    unsure, sure = solve_batch([(large, name), (small, name)], poor_start=True)
+    assert unsure.relaxation is None
+    assert unsure.bound <= brute_force_optimum(large) == 21
+    assert sure.relaxation is not None
+    assert sure.bound - 1 < sure.relaxation <= brute_force_optimum(small) == 21
+
+
 def test_rows_by_hand() -> None:
     """Prompts 3 and 4, outputs 2 and 1, M = 9: R is 5 + 5 for ``ilp``.
 

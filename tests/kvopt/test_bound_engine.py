@@ -1,0 +1,60 @@
+"""What the engine of bounds sends: no certificate that its own evaluation would refuse."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from formulations.bounds import certificate, patterns
+from formulations.bounds.certificate import CertificateError, evaluate, read_certificate
+from formulations.bounds.outcome import Bound
+from formulations.patterns import PriceTable
+from instances import Instance, Request
+from kvopt.engines import bound
+from kvopt.engines.job import Job
+from kvopt.running.events import BoundProved, Event, Note, Report
+
+#: Price 1 on every state at times 1 to 3.  The later start is at 1, since TEL ≤ 5, so the two pay
+#: 2·2 rounds and 2·2 prices; two states fit at a time: 8 − 3·2 = 2.
+TWO = Instance("two", 3, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
+GRIDS = [np.array(grid, dtype=np.int64) for grid in ((1, 3), (1, 2), (0, 1))]
+TABLE = PriceTable(*GRIDS, np.array([[[1, 1], [1, 1]], [[1, 1], [1, 1]]], dtype=np.int64), 1)
+
+
+def _sent(monkeypatch: pytest.MonkeyPatch) -> tuple[BoundProved, list[str]]:
+    def compute_bound(instance: Instance, **_: Any) -> Bound:
+        assert instance is TWO
+        return Bound(2, None, None, None, TABLE)
+
+    monkeypatch.setattr(patterns, "compute_bound", compute_bound)
+    job = Job(TWO, "bound", patterns.__name__, True, time.monotonic() + 60, 1, 0, [0, 1], 5)
+    events: list[Event] = []
+    bound.solve(job, Report(events.append))
+    (proved,) = (event for event in events if isinstance(event, BoundProved))
+    return proved, [event.text for event in events if isinstance(event, Note)]
+
+
+def test_prices_on_states_come_with_their_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is sent proves the value that is sent."""
+    proved, notes = _sent(monkeypatch)
+    assert proved.certificate is not None
+    assert evaluate(TWO, read_certificate(proved.certificate)) == proved.value == 2
+    assert notes == []
+
+
+@pytest.mark.parametrize(("limit", "reason"), [("MOST_STEPS", "steps"), ("MOST_HELD", "numbers")])
+def test_a_certificate_too_long_to_evaluate_is_not_sent(
+    limit: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its reader would refuse it; the bound stays, with a line that says so."""
+    proved, _ = _sent(monkeypatch)
+    assert proved.certificate is not None
+    monkeypatch.setattr(certificate, limit, 5)
+    with pytest.raises(CertificateError, match=reason) as refused:
+        evaluate(TWO, read_certificate(proved.certificate))
+    proved, notes = _sent(monkeypatch)
+    assert (proved.value, proved.certificate) == (2, None)
+    assert notes == [f"no certificate of this bound is kept: {refused.value}"]
