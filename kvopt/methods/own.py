@@ -9,9 +9,11 @@ The smallest one returns a start round for each request, in the instance's order
 
 ``solve`` is given whichever of these it asks for by name: ``instance``; ``report``, to send what is
 found on the way, as in ``report("schedule", starts=[...])``, with ``attempts`` and ``kept`` where a
-run was cancelled, and ``report("bound", value=..., source="...")``; ``seconds`` (how long it may
-take, counted from the call), ``seed`` and ``threads``.  A file that defines ``POLICY``, as those of
-``heuristics/policies`` do, is run by the simulator with default parameters.
+run was cancelled, and ``report("bound", value=..., source="...")``, with ``certificate`` where
+there is one (``formulations.bounds.certificate``): a bound without it is the method's word, which
+proves no optimum; ``seconds`` (how long it may take, counted from the call), ``seed`` and
+``threads``.  A file that defines ``POLICY``, as those of ``heuristics/policies`` do, is run by the
+simulator with default parameters.
 
 It may import files of its own folder.  It runs in a process of its own and is killed at the limits;
 what it sent before is kept, and every schedule is checked.
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -186,8 +189,16 @@ class _Strict:
             raise TypeError(f"{_EXPECTED}, found {repr(starts)[:80]} ({error})") from None
         self._report.schedule(rounds, found_by="own method", **more)
 
-    def _bound(self, value: int, source: str = "own method") -> None:
-        self._report.bound(operator.index(value), str(source)[:200])
+    def _bound(
+        self, value: int, source: str = "own method", certificate: dict[str, Any] | None = None
+    ) -> None:
+        # What it says is read by whoever relies on it; here it is JSON or an error of the method.
+        proof = (
+            None
+            if certificate is None
+            else json.loads(json.dumps(dict(certificate), allow_nan=False))
+        )
+        self._report.bound(operator.index(value), str(source)[:200], proof)
 
 
 def _integers(values: Iterable[int]) -> list[int]:

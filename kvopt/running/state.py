@@ -31,7 +31,7 @@ from kvopt.running.events import (
     ScheduleFound,
 )
 from kvopt.running.process import Outcome
-from kvopt.running.stated_optimum import dispute
+from kvopt.running.stated_optimum import dispute, evaluated
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import CONTRADICTED, VOLUMES, own_contradiction
 from schedules.model import KEEPS_TOKENS_NOTE, better
@@ -63,6 +63,8 @@ class RunState:
 
     Attributes
     ----------
+    own
+        Whether the method is one of one's own, whose bound counts as far as integers prove it.
     schedule
         The best schedule that the checker let pass (``schedules.model.better``).
     lower_bound
@@ -94,10 +96,13 @@ class RunState:
         is no incumbent.
     done
         Whether the process has said its last word.
+    on_its_word
+        Whether nothing but the word of a method of one's own says that the schedule is optimal.
     """
 
     instance: Instance
     method: str
+    own: bool = False
     schedule: Schedule | None = None
     found_by: str = ""
     lower_bound: int | None = None
@@ -124,6 +129,7 @@ class RunState:
     incumbents: list[tuple[float, int]] = field(default_factory=list)
     bounds: list[tuple[float, int]] = field(default_factory=list)
     done: bool = False
+    on_its_word: bool = False
 
     def take(self, event: Event) -> bool:
         """Take one event of the run; tell whether schedule or bound improved."""
@@ -188,7 +194,12 @@ class RunState:
             self.root_bound = None
         if self.disputed and not self.contradictions:
             # Integers prove this one, whoever is right.
-            self.lower_bound, self.bound_source = volume_bound(self.instance), "volumes"
+            self.lower_bound, self.bound_source = volume_bound(self.instance), VOLUMES
+        if self.own and self.closed and self.bound_source != VOLUMES:
+            proved = evaluated(self.instance, self.upper_bound, self.certificate)
+            self.on_its_word = proved < (self.lower_bound or 0)
+        if self.on_its_word:
+            self.tell(f"its bound of {self.lower_bound} is its own word, which proves no optimum")
 
     @property
     def upper_bound(self) -> int | None:
@@ -231,7 +242,7 @@ class RunState:
             return "error"
         if self.schedule is not None:
             closed = self.upper_bound is not None and self.lower_bound == self.upper_bound
-            return "optimal" if closed else "feasible"
+            return "optimal" if closed and not self.on_its_word else "feasible"
         return _STATUS_OF_ENDING.get(self.ending, self.failure_status)
 
     def detail(self) -> list[str]:

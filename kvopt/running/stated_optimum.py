@@ -35,12 +35,12 @@ def dispute(
     certified = 0
     # Certificates take time; nobody asks of a bound that the statement allows.
     if lower_bound is not None and lower_bound > stated:
-        certified = max(volume_bound(instance), _evaluated(instance, tel, certificate))
+        certified = max(volume_bound(instance), evaluated(instance, tel, certificate))
     return evidence.dispute(stated, tel, lower_bound, bound_source, certified)
 
 
-def _evaluated(instance: Instance, tel: int | None, document: dict[str, Any] | None) -> int:
-    """Return what a certificate proves in integers, 0 if nothing."""
+def evaluated(instance: Instance, tel: int | None, document: dict[str, Any] | None) -> int:
+    """Return what a certificate proves in integers (rounds) beside a schedule, 0 if nothing."""
     if document is None:
         return 0
     try:

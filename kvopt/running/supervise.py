@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kvopt.methods.witness import is_own
 from kvopt.running.events import Event, Ready
 from kvopt.running.limits import late_start
 from kvopt.running.process import Ending, Outcome, Process
@@ -96,7 +97,7 @@ class _Watch:
         listen: Listener,
     ) -> None:
         assert task.instance is not None
-        self.state = RunState(task.instance, task.method)
+        self.state = RunState(task.instance, task.method, own=is_own(task.method))
         self.ready: float | None = None
         self.end = 0.0
         self._process, self._limit, self._kill_at = process, limit, kill_at

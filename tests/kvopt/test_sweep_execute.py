@@ -21,6 +21,7 @@ from kvopt.running.state import RunState
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store
 from tests.kvopt.sweep_tools import Evaluate
+from tests.oracles.brute_force import brute_force_optimum
 
 #: Optimum 2 + 4: request 1 starts at its arrival, when request 0 has left.
 INSTANCE = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
@@ -140,6 +141,31 @@ def test_what_a_method_may_send(tmp_path: Path, body: str, status: str, detail: 
     record = execute(_task(_own(tmp_path, body))).record
     assert record.status == status
     assert detail in record.detail
+
+
+@pytest.mark.parametrize(
+    ("certificate", "status"),
+    [
+        (None, "feasible"),
+        # Price 1/4 a token at time 1: 1 3/4 + 3 1/2, less 4 tokens' price, is more than 4.
+        ({"kind": "prices", "value": 5, "denominator": 4, "memory": [0, 1]}, "optimal"),
+        ({"kind": "prices", "value": 5, "denominator": 4, "memory": [0, 0]}, "feasible"),
+        ({"kind": "nonsense", "value": 5}, "feasible"),
+    ],
+)
+def test_the_word_of_a_method_of_one_s_own_proves_no_optimum(
+    tmp_path: Path, certificate: object, status: str
+) -> None:
+    """Here OPT is 5 and the volumes say 4: a bound of 5 needs its proof, as it does in tables."""
+    instance = Instance("word", 4, (Request(0, 0, 2, 1), Request(1, 0, 1, 3)))
+    assert (brute_force_optimum(instance), volume_bound(instance)) == (5, 4)
+    body = f"report('bound', value=5, source='mine', certificate={certificate})\nreturn [0, 1]"
+    finished = execute(_task(_own(tmp_path, body), instance))
+    record = finished.record
+    assert (record.status, record.tel, record.lower_bound) == (status, 5, 5)
+    assert ("5 is its own word" in record.detail) == (status == "feasible")
+    assert finished.schedule is not None
+    assert finished.schedule["status"] == status
 
 
 def test_integers_of_numpy_are_integers(tmp_path: Path) -> None:
