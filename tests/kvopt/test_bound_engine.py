@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,22 +25,23 @@ GRIDS = [np.array(grid, dtype=np.int64) for grid in ((1, 3), (1, 2), (0, 1))]
 TABLE = PriceTable(*GRIDS, np.array([[[1, 1], [1, 1]], [[1, 1], [1, 1]]], dtype=np.int64), 1)
 
 
-def _sent(monkeypatch: pytest.MonkeyPatch) -> tuple[BoundProved, list[str]]:
+def _sent() -> tuple[BoundProved, list[str]]:
     def compute_bound(instance: Instance, **_: Any) -> Bound:
         assert instance is TWO
         return Bound(2, None, None, None, TABLE)
 
-    monkeypatch.setattr(patterns, "compute_bound", compute_bound)
-    job = Job(TWO, "bound", patterns.__name__, True, time.monotonic() + 60, 1, 0, [0, 1], 5)
+    declared = replace(patterns.FORMULATION, compute=compute_bound)
+    deadline, options = time.monotonic() + 60, {"options": patterns.Options()}
+    job = Job(TWO, "bound", declared, True, deadline, 1, 0, [0, 1], 5, options=options)
     events: list[Event] = []
     bound.solve(job, Report(events.append))
     (proved,) = (event for event in events if isinstance(event, BoundProved))
     return proved, [event.text for event in events if isinstance(event, Note)]
 
 
-def test_prices_on_states_come_with_their_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prices_on_states_come_with_their_certificate() -> None:
     """What is sent proves the value that is sent."""
-    proved, notes = _sent(monkeypatch)
+    proved, notes = _sent()
     assert proved.certificate is not None
     assert evaluate(TWO, read_certificate(proved.certificate)) == proved.value == 2
     assert notes == []
@@ -50,11 +52,11 @@ def test_a_certificate_too_long_to_evaluate_is_not_sent(
     limit: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its reader would refuse it; the bound stays, with a line that says so."""
-    proved, _ = _sent(monkeypatch)
+    proved, _ = _sent()
     assert proved.certificate is not None
     monkeypatch.setattr(certificate, limit, 5)
     with pytest.raises(CertificateError, match=reason) as refused:
         evaluate(TWO, read_certificate(proved.certificate))
-    proved, notes = _sent(monkeypatch)
+    proved, notes = _sent()
     assert (proved.value, proved.certificate) == (2, None)
     assert notes == [f"no certificate of this bound is kept: {refused.value}"]
