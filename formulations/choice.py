@@ -7,7 +7,7 @@ from formulations.windows import Windows
 from instances import Instance
 
 #: Up to this many entries the dense rows pay: HiGHS finds knapsack cuts in them, and the window
-#: cliques tighten the relaxation.  Beyond, only the sparse balances can be solved in useful time.
+#: groups tighten the relaxation.  Beyond, only the sparse balances can be solved in useful time.
 DENSE_UP_TO = 1_500_000
 
 

@@ -1,4 +1,4 @@
-"""Start-time integer program with dense memory rows and window cliques of exclusive requests."""
+"""Start-time integer program with dense memory rows and window groups of exclusive requests."""
 
 from __future__ import annotations
 
