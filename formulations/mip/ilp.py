@@ -11,42 +11,8 @@ from formulations.windows import Windows
 from instances import Instance
 
 
-def build_model(instance: Instance, windows: Windows) -> Model:
-    """Return the integer program of jaillet2025_v2, whose numbers are (1)-(4) here.
-
-    With prompts s, outputs o, memory M (tokens), arrivals a (rounds), and x[i, t] = 1 where
-    request i starts at round t:
-
-        min  Σ_i (Σ_t t·x[i, t] + o_i − a_i)                                      (1)
-        Σ_t x[i, t] = 1                                        for all i in I     (2)
-        Σ_i Σ_{k = max(a_i, t − o_i)}^{t − 1} (s_i + t − k)·x[i, k] ≤ M
-                                                               for all t in T     (3)
-        x[i, t] ∈ {0, 1}                                                          (4)
-
-    These are (7)-(10) of wang2025.  Starts are those of the windows, so k ends with the last one
-    of i; a time at which nothing can be held has no row.
-    """
-    import pyomo.environ as pyo
-
-    model = start_model("ilp", instance, windows)
-    s = [request.prompt for request in instance.requests]
-    o = [request.output for request in instance.requests]
-    first, last, M = windows.earliest, windows.latest, instance.memory
-
-    def memory(m: Model, t: int) -> Any:  # (3)
-        tokens = {
-            (i, k): s[i] + t - k
-            for i in m.I
-            for k in range(max(first[i], t - o[i]), min(last[i], t - 1) + 1)
-        }
-        return weighted(tokens, m.x) <= M if tokens else pyo.Constraint.Skip
-
-    model.memory = pyo.Constraint(model.T, rule=memory)
-    return model
-
-
 def start_model(name: str, instance: Instance, windows: Windows) -> Model:
-    """Return the part that all integer programs here have in common: (1), (2) and (4)."""
+    """Return (1), (2) and (4) of :func:`build_model`, which all integer programs here share."""
     import pyomo.environ as pyo
 
     o = [request.output for request in instance.requests]
@@ -66,6 +32,40 @@ def start_model(name: str, instance: Instance, windows: Windows) -> Model:
 
     model.tel = pyo.Objective(rule=latency)
     model.start_once = pyo.Constraint(model.I, rule=start_once)
+    return model
+
+
+def build_model(instance: Instance, windows: Windows) -> Model:
+    """Return the integer program of jaillet2025_v2, whose numbers are (1)-(4) here.
+
+    With requests I, times T, prompts s, outputs o, memory M (tokens), arrivals a (rounds), and
+    x[i, t] = 1 where request i starts at round t:
+
+        min  Σ_i (Σ_t t·x[i, t] + o_i − a_i)                                      (1)
+        Σ_t x[i, t] = 1                                        for all i in I     (2)
+        Σ_i Σ_{k = max(a_i, t − o_i)}^{t − 1} (s_i + t − k)·x[i, k] ≤ M
+                                                               for all t in T     (3)
+        x[i, t] ∈ {0, 1}                                                          (4)
+
+    These are (7)-(10) of wang2025.  Starts are those of the windows: from the first of i, which is
+    a_i or later, to its last.  A time at which nothing can be held has no row.
+    """
+    import pyomo.environ as pyo
+
+    model = start_model("ilp", instance, windows)
+    s = [request.prompt for request in instance.requests]
+    o = [request.output for request in instance.requests]
+    first, last, M = windows.earliest, windows.latest, instance.memory
+
+    def memory(m: Model, t: int) -> Any:  # (3)
+        tokens = {
+            (i, k): s[i] + t - k
+            for i in m.I
+            for k in range(max(first[i], t - o[i]), min(last[i], t - 1) + 1)
+        }
+        return weighted(tokens, m.x) <= M if tokens else pyo.Constraint.Skip
+
+    model.memory = pyo.Constraint(model.T, rule=memory)
     return model
 
 
