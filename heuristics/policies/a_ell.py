@@ -22,6 +22,8 @@ which order they stand.
 chen2025 states its ratio (Theorem 7) for any s; the proof counts work as o², which is s = 0.  For
 s > 0 it does not hold: with s = 100, ℓ = 15, u = 50 and half of the outputs long the ratio is 1.41,
 against 1.214 of the theorem (see the tests).  So nothing is claimed for s > 0.
+
+Reference: ``heuristics/reference/a_ell.py``.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ unequal prompts or intervals a drawn set of largest size may not fit; the prefix
 order, defined in every case, is what is done here.
 
 Each request draws a number of its own (smallest first), so later requests change no earlier draw.
+
+Reference: ``heuristics/reference/a_max.py``.
 """
 
 from fractions import Fraction

@@ -37,6 +37,8 @@ It always ends: the active request with the largest bound (and number) is cancel
 others, and alone it fits, so it runs until it completes or one with a larger bound starts; bounds
 never exceed the outputs, so after finitely many changes somebody completes.  With ``fresh`` the
 same holds with probability 1, since any of equal bounds may be spared often enough.
+
+Reference: ``heuristics/reference/a_min.py``.
 """
 
 from __future__ import annotations

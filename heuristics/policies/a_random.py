@@ -10,6 +10,8 @@ two memories whose schedules must keep the same order of starts (Definition EC.1
 over a misfit would break.
 
 Each request draws a number of its own (smallest first), so later requests change no earlier draw.
+
+Reference: ``heuristics/reference/a_max.py``.
 """
 
 from fractions import Fraction

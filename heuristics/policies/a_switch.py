@@ -12,6 +12,8 @@ With intervals that differ, α is the least ℓ/u of a request.  The paper has a
 the requests that arrive with it, and it holds for the rest of the run.
 
 Its guarantee is that of the one it chooses, so nothing is claimed for s > 0 (see both).
+
+Reference: ``heuristics/reference/a_switch.py``.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ no batch could ever take; here the head of the queue always starts when the work
 
 Guarantee: none, not even that it ends.  With a small α the same requests are admitted and
 cleared for ever (J1 sec. 7); the simulator proves that by a repeated state and reports it.
+
+Reference: ``heuristics/reference/alpha_greedy.py``.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ makes the schedule of ``mc-sf``; it need not be a largest feasible set.
 chen2025 compares with it in its competitive ratios; its TEL is no lower bound on OPT, since it is
 not always optimal (M = 5, s = 1, o = 1, 1, 3, 3: 13, OPT 12).  The guarantee is that of ``mc-sf``,
 whose schedule it makes.
+
+Reference: ``heuristics/reference/h_sf.py``.
 """
 
 import numpy as np

@@ -6,6 +6,8 @@ list to compare others with.  It starts from the order of least TEL among ``fcfs
 place or exchanges two, with equal chance, and keeps the new list if its schedule under the common
 admission is no worse.  So the result is never worse than the best of those orders; beyond that no
 worst-case guarantee is claimed.
+
+Reference: none, no paper states it as pseudocode.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ For equal prompts that all arrive at 0, jaillet2025_v2 Theorem 4.3 states a cons
 ratio where M is at least twice the largest peak, and 4 where the outputs are equal too.  It names
 no constant; its Lemma 4.4 and (12) give 1536 · 6 = 9,216.  wang2025 Theorem 2.1 shows that there is
 none for unequal prompts.
+
+Reference: ``heuristics/reference/mc_sf.py``.
 """
 
 import numpy as np

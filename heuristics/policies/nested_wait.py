@@ -25,6 +25,8 @@ It is not clairvoyant and uses no prediction: only that a request makes at most 
 
 Guarantee: the source states one under a safety buffer; none is claimed for this reading.  It
 always ends, since an empty worker starts a request and no token is made twice.
+
+Reference: ``heuristics/reference/wait.py``.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Clairvoyant.  The product is the volume with every token charged as at the last round, so it
 differs from ``svf`` by at most a factor of two.  No worst-case guarantee is claimed.
+
+Reference: ``heuristics/reference/svf.py``.
 """
 
 import numpy as np

@@ -27,6 +27,8 @@ hold at the next time.
 
 Guarantee: none is claimed.  It always ends: the head starts when the worker is empty, one
 request is never retracted, and no token is made twice.
+
+Reference: ``heuristics/reference/sglang_ratio.py``.
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ by order: another active request must have a larger estimate, so it has outgrown
 with, so it can never be evicted and completes.
 
 No worst-case guarantee is claimed, by W neither.
+
+Reference: ``heuristics/reference/sorted_f_amin.py``.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ W calls Alg. 2 the exact Phase 1, but a batch whose peaks sum to ≤ M is more r
 that Alg. 1 allows; ``sorted-f-exact`` solves the latter.  The factor 48 of W Theorem 4.1 is stated
 for Alg. 1, so no guarantee is claimed here.  Time O(n²M) a batch; an instance whose table needs
 more than 1 GiB is refused.
+
+Reference: ``heuristics/reference/sorted_f.py``.
 """
 
 import numpy as np

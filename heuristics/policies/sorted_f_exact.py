@@ -13,6 +13,8 @@ instance whose table needs more than 1 GiB is refused.
 W Theorem 4.1 states a ratio below 48 when all requests arrive at 0.  It is asymptotic: W (sec. 2)
 has the largest peak grow slower than M, and n·(largest peak)/M without end, so of one instance it
 says nothing.
+
+Reference: ``heuristics/reference/sorted_f.py``.
 """
 
 import numpy as np

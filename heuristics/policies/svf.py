@@ -2,6 +2,8 @@
 
 Its source states a ratio of at most 1 + 2/(1 − α) when all requests arrive at 0, where α is the
 largest peak divided by M.
+
+Reference: ``heuristics/reference/svf.py``.
 """
 
 from fractions import Fraction

@@ -9,6 +9,8 @@ information; we know its abstract only, not its definition, so rule, unit and de
 threshold are ours, and no guarantee of the source is claimed.  The look-ahead of the common
 admission still uses the true outputs, so this policy counts as clairvoyant and differs from
 ``svf`` in nothing but the order.
+
+Reference: ``heuristics/reference/svf.py``.
 """
 
 import numpy as np

@@ -28,6 +28,8 @@ whole as long as one token of the budget is left, and nothing after it in that r
 Guarantee: none is claimed.  It always ends: the first running request is never preempted and no
 token is made twice.  With ``block`` > 1 a request may fit into M tokens and not into the blocks;
 then the policy says that it cannot serve the instance.
+
+Reference: ``heuristics/reference/vllm_v1.py``.
 """
 
 from __future__ import annotations
