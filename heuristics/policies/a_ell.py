@@ -31,8 +31,6 @@ from __future__ import annotations
 from collections import deque
 from fractions import Fraction
 
-import numpy as np
-
 from heuristics.believed import BelievedEnds
 from heuristics.guarantee import (
     AT_ZERO,
@@ -42,7 +40,7 @@ from heuristics.guarantee import (
     Guarantee,
     uncertainty,
 )
-from heuristics.policy import Known, RoundPolicy, Rules, State, Values
+from heuristics.policy import Known, RoundPolicy, Rules, State
 from instances import Instance
 
 
@@ -104,9 +102,8 @@ class PromoteRules:
         return None  # it always ends: a request is cancelled at most once
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    del rng, values
     return PromoteRules(known.lower.tolist(), known.upper.tolist())
 
 

@@ -16,17 +16,14 @@ Reference: ``heuristics/reference/a_max.py``.
 
 from fractions import Fraction
 
-import numpy as np
-
 from heuristics.guarantee import AT_ZERO, EQUAL_PROMPTS, Guarantee
-from heuristics.policy import Keys, Known, ListPolicy, Values
+from heuristics.policy import Keys, Known, ListPolicy
 from instances import Instance
 
 
-def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+def rank(known: Known) -> Keys:
     """A random order."""
-    del values
-    return (rng.random(len(known)),)
+    return (known.rng.random(len(known)),)
 
 
 def ratio(instance: Instance) -> Fraction:

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from heuristics.policies.alpha_greedy import ALPHA, ProtectionRules
-from heuristics.policy import Known, Parameter, RoundPolicy, Rules, Values
+from heuristics.policy import Known, Parameter, RoundPolicy, Rules
 
 
 class ClearingRules(ProtectionRules):
@@ -41,9 +41,9 @@ class ClearingRules(ProtectionRules):
         return super().fingerprint() if self._beta >= 1 else None
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    return ClearingRules(known, values["alpha"], values["beta"], rng)
+    return ClearingRules(known, known.values["alpha"], known.values["beta"], known.rng)
 
 
 POLICY = RoundPolicy(

@@ -20,9 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State, Values
+from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State
 from heuristics.queues import ArrivalQueue, exact
 
 #: Also used by ``alpha-beta``; 1 would leave no memory to admit into.
@@ -80,10 +78,9 @@ class ProtectionRules:
         return ()
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    del rng
-    return ProtectionRules(known, values["alpha"])
+    return ProtectionRules(known, known.values["alpha"])
 
 
 POLICY = RoundPolicy(

@@ -21,15 +21,12 @@ whose schedule it makes.
 Reference: ``heuristics/reference/h_sf.py``.
 """
 
-import numpy as np
-
 from heuristics.policies import mc_sf
-from heuristics.policy import Keys, Known, ListPolicy, Values
+from heuristics.policy import Keys, Known, ListPolicy
 
 
-def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+def rank(known: Known) -> Keys:
     """Smaller o first."""
-    del rng, values
     return (known.outputs,)
 
 

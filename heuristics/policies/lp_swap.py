@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from heuristics.batching import Pool
 from heuristics.batching.swap import order_by_swaps_from
-from heuristics.policy import AdvisedPolicy, Ints, Known, Values
+from heuristics.policy import AdvisedPolicy, Ints, Known
 
 
-def order(known: Known, advice: NDArray[np.float64], values: Values) -> Ints:
+def order(known: Known, advice: NDArray[np.float64]) -> Ints:
     """Batch by batch, shortest output first inside."""
-    del values
     pool = Pool.of(known)
     return order_by_swaps_from(pool, pool.sorted_by(advice))
 

@@ -8,8 +8,6 @@ none for unequal prompts.
 Reference: ``heuristics/reference/mc_sf.py``.
 """
 
-import numpy as np
-
 from heuristics.guarantee import (
     AT_ZERO,
     EQUAL_OUTPUTS,
@@ -18,12 +16,11 @@ from heuristics.guarantee import (
     Guarantee,
     constant,
 )
-from heuristics.policy import Keys, Known, ListPolicy, Values
+from heuristics.policy import Keys, Known, ListPolicy
 
 
-def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+def rank(known: Known) -> Keys:
     """Smaller o first."""
-    del rng, values
     return (known.outputs,)
 
 

@@ -6,14 +6,11 @@ tends to 3, one with fewer requests of the second kind shows it (``instances.fam
 Reference: ``heuristics/reference/mc_sf.py``.
 """
 
-import numpy as np
-
-from heuristics.policy import Keys, Known, ListPolicy, Values
+from heuristics.policy import Keys, Known, ListPolicy
 
 
-def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+def rank(known: Known) -> Keys:
     """Smaller s + o first."""
-    del rng, values
     return (known.prompts + known.outputs,)
 
 

@@ -33,10 +33,8 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-import numpy as np
-
 from heuristics.policies.wait import SCALE, ThresholdRules
-from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State, Values
+from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State
 
 
 class _Segments(ThresholdRules):
@@ -80,10 +78,9 @@ class _Segments(ThresholdRules):
         return evicted
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    del rng
-    return _Segments(known, values["scale"], values["segment"])
+    return _Segments(known, known.values["scale"], known.values["segment"])
 
 
 POLICY = RoundPolicy(

@@ -37,9 +37,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import floor
 
-import numpy as np
-
-from heuristics.policy import Choice, Known, Parameter, RoundPolicy, Rules, State, Values
+from heuristics.policy import Choice, Known, Parameter, RoundPolicy, Rules, State
 from heuristics.queues import KeyedQueue, exact
 
 #: The engine's defaults: first ratio, its last value as a share of the first, rounds between
@@ -175,9 +173,10 @@ class _ReservingRules:
         return admitted
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    return _ReservingRules(known, values["order"], values["conservativeness"], rng.random)
+    values = known.values
+    return _ReservingRules(known, values["order"], values["conservativeness"], known.rng.random)
 
 
 POLICY = RoundPolicy(

@@ -17,16 +17,13 @@ more than 1 GiB is refused.
 Reference: ``heuristics/reference/sorted_f.py``.
 """
 
-import numpy as np
-
 from heuristics.batching import Pool
 from heuristics.batching.table import order_by_peaks
-from heuristics.policy import Ints, Known, PlanPolicy, Values
+from heuristics.policy import Ints, Known, PlanPolicy
 
 
-def plan(known: Known, rng: np.random.Generator, values: Values) -> Ints:
+def plan(known: Known) -> Ints:
     """Batch by batch, shortest output first inside."""
-    del rng, values
     return order_by_peaks(Pool.of(known))
 
 

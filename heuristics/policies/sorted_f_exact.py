@@ -17,17 +17,14 @@ says nothing.
 Reference: ``heuristics/reference/sorted_f.py``.
 """
 
-import numpy as np
-
 from heuristics.batching import Pool
 from heuristics.batching.table import order_exactly
 from heuristics.guarantee import AT_ZERO, Guarantee, constant
-from heuristics.policy import Ints, Known, PlanPolicy, Values
+from heuristics.policy import Ints, Known, PlanPolicy
 
 
-def plan(known: Known, rng: np.random.Generator, values: Values) -> Ints:
+def plan(known: Known) -> Ints:
     """Batch by batch, shortest output first inside."""
-    del rng, values
     return order_exactly(Pool.of(known))
 
 

@@ -9,17 +9,14 @@ first; admission is the common one.  No worst-case guarantee is claimed, by W ne
 Reference: ``heuristics/reference/sorted_f.py``.
 """
 
-import numpy as np
-
 from heuristics.batching import Pool
 from heuristics.batching.quantile import order_by_quantiles
-from heuristics.policy import Ints, Known, PlanPolicy, Values
+from heuristics.policy import Ints, Known, PlanPolicy
 
 
-def plan(known: Known, rng: np.random.Generator, values: Values) -> Ints:
+def plan(known: Known) -> Ints:
     """Batch by batch, shortest output first inside."""
-    del values
-    return order_by_quantiles(Pool.of(known), rng)
+    return order_by_quantiles(Pool.of(known), known.rng)
 
 
 POLICY = PlanPolicy("sorted-f-quantile", randomised=True, plan=plan)

@@ -9,16 +9,13 @@ comes first; admission is the common one.  No worst-case guarantee is claimed, b
 Reference: ``heuristics/reference/sorted_f.py``.
 """
 
-import numpy as np
-
 from heuristics.batching import Pool
 from heuristics.batching.swap import order_by_swaps
-from heuristics.policy import Ints, Known, PlanPolicy, Values
+from heuristics.policy import Ints, Known, PlanPolicy
 
 
-def plan(known: Known, rng: np.random.Generator, values: Values) -> Ints:
+def plan(known: Known) -> Ints:
     """Batch by batch, shortest output first inside."""
-    del rng, values
     return order_by_swaps(Pool.of(known))
 
 

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics.batching import Pool
-from heuristics.policy import AdvisedPolicy, Ints, Known, Values
+from heuristics.policy import AdvisedPolicy, Ints, Known
 
 
-def order(known: Known, advice: NDArray[np.float64], values: Values) -> Ints:
+def order(known: Known, advice: NDArray[np.float64]) -> Ints:
     """Smaller y first."""
-    del values
     return Pool.of(known).sorted_by(advice)
 
 

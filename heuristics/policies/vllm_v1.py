@@ -36,8 +36,6 @@ from __future__ import annotations
 
 from collections import deque
 
-import numpy as np
-
 from heuristics.policy import (
     Known,
     NotApplicableError,
@@ -45,7 +43,6 @@ from heuristics.policy import (
     RoundPolicy,
     Rules,
     State,
-    Values,
 )
 from heuristics.queues import exact
 
@@ -147,12 +144,9 @@ class _BlockRules:
         )
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    del rng
-    return _BlockRules(
-        known, values["block"], values["budget"], values["running"], values["watermark"]
-    )
+    return _BlockRules(known, **known.values)
 
 
 POLICY = RoundPolicy(

@@ -126,12 +126,9 @@ def least_f(items: list[Item], memory: int) -> set[Item]:
     tokens, then the one whose last request comes first in descending order of output.
     """
     line = sorted(items, key=lambda r: (-r.output, r))
-    batches = [
-        batch
-        for size in range(1, len(line) + 1)
-        for batch in combinations(line, size)
-        if fits_together(batch, memory)
-    ]
+    batches: list[Sequence[Item]] = []
+    for size in range(1, len(line) + 1):
+        batches += [batch for batch in combinations(line, size) if fits_together(batch, memory)]
 
     def key(X: Sequence[Item]) -> tuple[Fraction, int, int, list[int]]:
         return (
@@ -141,7 +138,8 @@ def least_f(items: list[Item], memory: int) -> set[Item]:
             [line.index(r) for r in reversed(X)],
         )
 
-    return set(min(batches, key=key))
+    best = min(batches, key=key)
+    return set(best)
 
 
 def fits_together(batch: Collection[Item], memory: int) -> bool:

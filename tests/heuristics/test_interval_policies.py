@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from heuristics.policies.a_min import LowerBoundRules
 from heuristics.policies.a_switch import far_apart
-from heuristics.policy import Known, RoundPolicy, Values
+from heuristics.policy import Known, RoundPolicy
 from heuristics.reference.a_min import a_min
 from heuristics.reference.h_sf import largest_batches
 from heuristics.registry import policies
@@ -59,8 +59,7 @@ def test_a_min_with_fresh_ties_equals_the_literal_transcription(
         # In the place of a draw: depends on who is there, not on the order in which they stand.
         return min(equals, key=lambda i: ((i + 1) * (salt + 17 * len(equals)) % 31, i))
 
-    def make_rules(known: Known, rng: np.random.Generator, values: Values) -> LowerBoundRules:
-        del rng, values
+    def make_rules(known: Known) -> LowerBoundRules:
         return LowerBoundRules(known.lower.tolist(), FreshTies(pick), FreshTies(pick))
 
     policy = RoundPolicy("fresh", clairvoyant=False, rules=make_rules)
