@@ -182,8 +182,8 @@ class Policy:
         Whether it knows all requests from the start, those that have not arrived too.
     randomised
         Whether the seed changes its schedule.
-    compiled
-        Whether it runs compiled kernels also where the instance is small.
+    warm_up
+        Compiles the kernels that it runs besides those of the simulator, before its clock starts.
     parameters
         What it takes on the command line.
     guarantees
@@ -196,7 +196,7 @@ class Policy:
     clairvoyant: bool = field(default=True, kw_only=True)
     offline: bool = field(default=False, kw_only=True)
     randomised: bool = field(default=False, kw_only=True)
-    compiled: bool = field(default=False, kw_only=True)
+    warm_up: Callable[[], None] | None = field(default=None, kw_only=True)
     parameters: tuple[Parameter | Choice, ...] = field(default=(), kw_only=True)
     guarantees: tuple[Guarantee, ...] = field(default=(), kw_only=True)
     summary: str = field(default="", kw_only=True)

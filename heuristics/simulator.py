@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.admission import first_feasible_start, insert_active, remove_active
+from heuristics.admission import Requests, starts_in_order
+from heuristics.believed import BelievedEnds
 from heuristics.clock import UNIT, Clock
-from heuristics.compiled import kernels
 from heuristics.policy import (
     AdvisedPolicy,
     Ints,
@@ -175,21 +175,8 @@ def _whole_order(
 
 
 def _fast_starts(instance: Instance, by_rank: Ints, beliefs: Ints, first_fit: bool) -> list[int]:
-    n = len(instance)
-    ranks = np.empty(n, dtype=np.int64)
-    ranks[by_rank] = np.arange(n)
-    by_arrival = np.lexsort((np.arange(n), instance.arrivals))
-    return kernels(n).run_in_order(
-        instance.arrivals,
-        instance.prompts,
-        beliefs,
-        instance.outputs,
-        by_rank,
-        ranks,
-        by_arrival,
-        instance.memory,
-        first_fit,
-    )
+    requests = Requests(instance.arrivals, instance.prompts, beliefs, instance.outputs)
+    return starts_in_order(requests, by_rank, instance.memory, first_fit=first_fit)
 
 
 def _schedule_of(trace: Trace, instance: Instance, method: str) -> Schedule:
@@ -209,14 +196,12 @@ class _OrderRules:
     """Look-ahead admission in a fixed order, one round at a time (the slow twin of the kernel)."""
 
     def __init__(self, known: Known, by_rank: Ints, first_fit: bool) -> None:
-        n = len(known)
         self._known = known
         self._beliefs = known.upper.tolist()
         self._rank = {int(request): rank for rank, request in enumerate(by_rank)}
         self._first_fit = first_fit
         self._queue: list[int] = []
-        self._ends, self._bases, self._ids = [0] * n, [0] * n, [0] * n
-        self._active = 0
+        self._ends = BelievedEnds()
 
     def arrive(self, request: int) -> None:
         self._queue.append(request)
@@ -224,8 +209,7 @@ class _OrderRules:
 
     def finish(self, request: int, output: int) -> None:
         del output
-        remove_active(self._ends, self._bases, self._ids, self._active, request)
-        self._active -= 1
+        self._ends.remove(request)
 
     def evict(self, state: State) -> list[int]:
         del state
@@ -233,17 +217,12 @@ class _OrderRules:
 
     def admit(self, state: State) -> list[int]:
         admitted = []
+        tokens_next = state.tokens_next
         for request in list(self._queue):
             prompt, belief = state.prompts[request], self._beliefs[request]
-            lists = (self._ends, self._bases)
-            begin = first_feasible_start(
-                *lists, self._active, prompt, belief, state.memory, state.now, state.now + 1
-            )
-            if begin == state.now:
-                insert_active(
-                    *lists, self._ids, self._active, begin + belief, prompt - begin, request
-                )
-                self._active += 1
+            if self._ends.allows(state, tokens_next, prompt, belief):
+                self._ends.add(request, prompt, belief, state.now)
+                tokens_next += prompt + 1
                 self._queue.remove(request)
                 admitted.append(request)
             elif not self._first_fit:

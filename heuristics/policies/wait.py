@@ -30,7 +30,7 @@ from bisect import insort
 from heapq import merge
 from math import ceil
 
-from heuristics.admission import first_feasible_start, insert_active, remove_active
+from heuristics.believed import BelievedEnds
 from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State
 from heuristics.queues import exact
 
@@ -47,7 +47,6 @@ class ThresholdRules:
     """
 
     def __init__(self, known: Known, scale: float) -> None:
-        n = len(known)
         self.prompts: list[int] = known.prompts.tolist()
         self._flow = exact(scale) * known.memory
         self._arrived: list[int] = []
@@ -55,8 +54,7 @@ class ThresholdRules:
         self._waiting: dict[int, list[int]] = {}
         self._entered: dict[int, int] = {}
         self._volume = 0
-        self._ends, self._bases, self._ids = [0] * n, [0] * n, [0] * n
-        self._active = 0
+        self._ends = BelievedEnds()
         self._quiet = True
 
     def length(self, request: int, kept: int) -> int:
@@ -83,8 +81,7 @@ class ThresholdRules:
 
     def leave(self, request: int) -> None:
         """Take note that a request is no longer active."""
-        remove_active(self._ends, self._bases, self._ids, self._active, request)
-        self._active -= 1
+        self._ends.remove(request)
 
     def finish(self, request: int, output: int) -> None:
         del output
@@ -97,18 +94,23 @@ class ThresholdRules:
         ]
         if not ready and not state.starts:
             offers = list(merge(*self._waiting.values()))
-        admitted = []
+        admitted: list[int] = []
+        tokens_next = state.tokens_next
         for place in offers:
             request = self._arrived[place]
-            if self._begin(request, state) > state.now:
+            kept = state.kept(request)
+            tokens, length = self.prompts[request] + kept, self.length(request, kept)
+            if not self._ends.allows(state, tokens_next, tokens, length):
                 break
-            self._start(request, state)
+            self._ends.add(request, tokens, length, state.now)
+            self.started(request, state.now + length, state)
+            tokens_next += tokens + 1
             admitted.append(request)
         started = set(map(self.place, admitted))
         for waiting in self._waiting.values():
             # What starts of a class is a prefix of it.
             del waiting[: sum(place in started for place in waiting[: len(started)])]
-        self._quiet = self._nothing_next(state)
+        self._quiet = self._nothing_next(state, tokens_next)
         return admitted
 
     def quiet(self) -> bool:
@@ -129,33 +131,15 @@ class ThresholdRules:
         ]
         return sorted(ready, key=lambda group: self._waiting[group][0])
 
-    def _begin(self, request: int, state: State) -> int:
-        """Return the first round in which a request fits; the next end if not before it."""
-        if self._active == 0:
-            return state.now
-        kept = state.kept(request)
-        prompt, length = self.prompts[request] + kept, self.length(request, kept)
-        lists = (self._ends, self._bases)
-        begin: int = first_feasible_start(
-            *lists, self._active, prompt, length, state.memory, state.now, self._ends[0]
-        )
-        return begin
-
-    def _start(self, request: int, state: State) -> None:
-        kept = state.kept(request)
-        end = state.now + self.length(request, kept)
-        base = self.prompts[request] + kept - state.now
-        insert_active(self._ends, self._bases, self._ids, self._active, end, base, request)
-        self._active += 1
-        self.started(request, end, state)
-
-    def _nothing_next(self, state: State) -> bool:
+    def _nothing_next(self, state: State, tokens_next: int) -> bool:
         # The classes that are ready stay so until something arrives or leaves, and the first of
-        # them decides whether a round admits anything.
+        # them decides whether a round admits anything.  The tokens held only grow until then.
         ready = self._ready()
-        if not ready or self._active == 0:
+        if not ready:
             return True
-        return self._begin(self._arrived[self._waiting[ready[0]][0]], state) >= self._ends[0]
+        request = self._arrived[self._waiting[ready[0]][0]]
+        tokens = self.prompts[request] + state.kept(request)
+        return tokens_next + tokens + 1 > state.memory
 
 
 class _OutputClasses(ThresholdRules):
