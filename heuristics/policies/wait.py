@@ -54,6 +54,8 @@ class ThresholdRules:
         self._waiting: dict[int, list[int]] = {}
         self._entered: dict[int, int] = {}
         self._volume = 0
+        #: By class, until another request enters.
+        self._thresholds: dict[int, int] = {}
         self._ends = BelievedEnds()
         self._quiet = True
 
@@ -66,6 +68,7 @@ class ThresholdRules:
         length = self.length(request, kept)
         insort(self._waiting.setdefault(group, []), self.place(request))
         self._entered[group] = self._entered.get(group, 0) + 1
+        self._thresholds.clear()
         self._volume += (self.prompts[request] + kept) * length + length * (length + 1) // 2
 
     def place(self, request: int) -> int:
@@ -77,7 +80,9 @@ class ThresholdRules:
 
     def threshold(self, group: int) -> int:
         """Return how many must wait in a class before any of them starts."""
-        return ceil(self._flow * self._entered[group] / self._volume)
+        if group not in self._thresholds:
+            self._thresholds[group] = ceil(self._flow * self._entered[group] / self._volume)
+        return self._thresholds[group]
 
     def leave(self, request: int) -> None:
         """Take note that a request is no longer active."""
