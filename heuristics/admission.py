@@ -146,20 +146,34 @@ def insert(active, low, high, end, base, request):
 
 
 @kernel
-def remove(active, low, request):
-    """Remove a request from the active ones at low and after; return its base."""
+def complete(completions, now, active, low, total):
+    """Remove what has completed by now; return the new low, and the sum of the bases left."""
     ends, bases, ids = active
-    position = low
-    while ids[position] != request:
-        position += 1
-    base = bases[position]
-    # Most often the first to end is the first in line: then nothing moves.
-    while position > low:
-        ends[position] = ends[position - 1]
-        bases[position] = bases[position - 1]
-        ids[position] = ids[position - 1]
-        position -= 1
-    return base
+    while len(completions) > 0 and completions[0][0] <= now:
+        request = heappop(completions)[1]
+        position = low
+        while ids[position] != request:
+            position += 1
+        total -= bases[position]
+        # Most often the first to end is the first in line: then nothing moves.
+        while position > low:
+            ends[position] = ends[position - 1]
+            bases[position] = bases[position - 1]
+            ids[position] = ids[position - 1]
+            position -= 1
+        low += 1
+    return low, total
+
+
+@kernel
+def event_after(arrivals, by_arrival, arrived, completions):
+    """Return the round of the next arrival or completion."""
+    event = NEVER
+    if arrived < len(by_arrival):
+        event = arrivals[by_arrival[arrived]]
+    if len(completions) > 0:
+        event = min(event, completions[0][0])
+    return event
 
 
 @kernel
@@ -184,33 +198,17 @@ def run_in_order(requests, line, memory, first_fit, active, starts):
     arrivals, prompts, beliefs, outputs = requests
     by_rank, ranks, by_arrival = line
     n = len(starts)
-    waiting = [0]  # a heap of ranks; the first entry only tells a compiler the type
-    waiting.pop()
-    completions = [(0, 0)]  # a heap of (round, request)
-    completions.pop()
-    passed = [0]
-    passed.pop()
-    low = 0
-    high = 0
-    total = 0  # the sum of their bases
-    arrived = 0
-    started = 0
-    now = 0
+    # Heaps of ranks and of (round, request); what leaves at once tells a compiler the type.
+    waiting, completions, passed = [0], [(0, 0)], [0]
+    waiting.pop(), completions.pop(), passed.pop()
+    low = high = total = arrived = started = 0  # total is the sum of the active requests' bases
+    now = arrivals[by_arrival[0]]
     while started < n:
-        if low == high and len(waiting) == 0:
-            now = max(now, arrivals[by_arrival[arrived]])
         while arrived < n and arrivals[by_arrival[arrived]] <= now:
             heappush(waiting, ranks[by_arrival[arrived]])
             arrived += 1
-        while len(completions) > 0 and completions[0][0] <= now:
-            request = heappop(completions)[1]
-            total -= remove(active, low, request)
-            low += 1
-        next_event = NEVER
-        if arrived < n:
-            next_event = arrivals[by_arrival[arrived]]
-        if len(completions) > 0:
-            next_event = min(next_event, completions[0][0])
+        low, total = complete(completions, now, active, low, total)
+        next_event = event_after(arrivals, by_arrival, arrived, completions)
         held_next = total + (high - low) * (now + 1)
         next_try = next_event
         while len(waiting) > 0:
@@ -219,9 +217,8 @@ def run_in_order(requests, line, memory, first_fit, active, starts):
             begin = next_event
             # Until the next event the tokens held only grow: what does not fit now will not then.
             if held_next + prompt + 1 <= memory:
-                length = beliefs[request]
                 begin = first_feasible(
-                    active, low, high, total, prompt, length, memory, now, next_event
+                    active, low, high, total, prompt, beliefs[request], memory, now, next_event
                 )
             if begin > now:
                 next_try = min(next_try, begin)
