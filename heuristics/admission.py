@@ -1,28 +1,66 @@
 """Look-ahead admission: when may a request start so that memory is never exceeded later.
 
-The active requests are kept in three parallel sequences sorted by the completion that the policy
-expects: ``ends`` (round of completion), ``bases`` (prompt − start, so that the tokens held at
-round t are base + t) and ``ids``.  Only plain loops over indexable sequences are used, so that the
-same source runs interpreted on lists and compiled on arrays.
+The kernels use plain loops over indexable sequences only, so that the same source runs interpreted
+on lists and compiled on arrays.  (``heuristics.believed`` is the look-ahead of those who decide
+round by round.)
 """
 
 from __future__ import annotations
 
-import os
 from heapq import heappop, heappush
+from typing import Any, NamedTuple
 
-#: Set while ``heuristics.compiled`` loads this file a second time, to be compiled.
-COMPILE_FLAG = "KVOPT_COMPILE_ADMISSION"
+import numpy as np
 
-if COMPILE_FLAG in os.environ:
-    from numba import njit
+from heuristics import compiled
+from heuristics.compiled import kernel
+from heuristics.policy import Ints
 
-    kernel = njit(cache=True, nogil=True)
-else:
+#: A sequence of integers of shape (n,): a list, or an array of 64-bit integers.
+Column = Any
 
-    def kernel(function):
-        """Leave a function as it is."""
-        return function
+
+class Requests(NamedTuple):
+    """What there is to start.
+
+    Attributes
+    ----------
+    arrivals
+        Rounds.
+    prompts, beliefs, outputs
+        Tokens; an output is believed to be no less than it is.
+    """
+
+    arrivals: Column
+    prompts: Column
+    beliefs: Column
+    outputs: Column
+
+
+class Line(NamedTuple):
+    """Requests by rank, the rank of each, and requests by arrival."""
+
+    by_rank: Column
+    ranks: Column
+    by_arrival: Column
+
+
+class Active(NamedTuple):
+    """The active requests, at places low..high−1, sorted by ``ends``.
+
+    Attributes
+    ----------
+    ends
+        Round in which each is believed to complete.
+    bases
+        Prompt − start, so that the tokens held at round t are base + t.
+    ids
+        Position in the instance.
+    """
+
+    ends: Column
+    bases: Column
+    ids: Column
 
 
 #: Later than every round that can occur: arrivals and outputs are bounded in ``instances.model``.
@@ -30,7 +68,7 @@ NEVER = 1 << 61
 
 
 @kernel
-def first_feasible(ends, bases, low, high, total, prompt, length, memory, now, limit):
+def first_feasible(active, low, high, total, prompt, length, memory, now, limit):
     """Return the first round in [now, limit) at which a request fits, or ``limit``.
 
     The active requests are those at low..high−1; they are taken to run until ``ends``, and none
@@ -47,8 +85,8 @@ def first_feasible(ends, bases, low, high, total, prompt, length, memory, now, l
 
     Parameters
     ----------
-    ends, bases : sequences of int
-        Completion round and prompt − start (tokens − rounds) of each active request, by ``ends``.
+    active, low, high : Active, int, int
+        The active requests.
     total : int
         Sum of the bases.
     prompt, length : int
@@ -58,6 +96,7 @@ def first_feasible(ends, bases, low, high, total, prompt, length, memory, now, l
     now, limit : int
         Rounds.
     """
+    ends, bases, _ = active
     start = now
     while start < limit:
         end = start + length
@@ -84,19 +123,18 @@ def first_feasible(ends, bases, low, high, total, prompt, length, memory, now, l
 
 
 @kernel
-def first_feasible_start(ends, bases, active, prompt, length, memory, now, limit):
-    """As ``first_feasible`` for active requests at 0..active−1 whose bases are not summed yet."""
-    total = 0
-    for position in range(active):
-        total += bases[position]
-    return first_feasible(ends, bases, 0, active, total, prompt, length, memory, now, limit)
-
-
-@kernel
-def insert_active(ends, bases, ids, active, end, base, request):
-    """Insert a request into the sequences of active requests, which stay sorted by ``ends``."""
-    position = active
-    while position > 0 and ends[position - 1] > end:
+def insert(active, low, high, end, base, request):
+    """Insert a request into the active ones, which stay sorted; return the new low and high."""
+    ends, bases, ids = active
+    if high == len(ends):
+        for position in range(low, high):
+            ends[position - low] = ends[position]
+            bases[position - low] = bases[position]
+            ids[position - low] = ids[position]
+        high -= low
+        low = 0
+    position = high
+    while position > low and ends[position - 1] > end:
         ends[position] = ends[position - 1]
         bases[position] = bases[position - 1]
         ids[position] = ids[position - 1]
@@ -104,37 +142,42 @@ def insert_active(ends, bases, ids, active, end, base, request):
     ends[position] = end
     bases[position] = base
     ids[position] = request
+    return low, high + 1
 
 
 @kernel
-def remove_active(ends, bases, ids, active, request):
-    """Remove a request from the sequences of active requests, which stay sorted by ``ends``."""
-    position = 0
-    while ids[position] != request:
-        position += 1
-    while position < active - 1:
-        ends[position] = ends[position + 1]
-        bases[position] = bases[position + 1]
-        ids[position] = ids[position + 1]
-        position += 1
+def complete(completions, now, active, low, total):
+    """Remove what has completed by now; return the new low, and the sum of the bases left."""
+    ends, bases, ids = active
+    while len(completions) > 0 and completions[0][0] <= now:
+        request = heappop(completions)[1]
+        position = low
+        while ids[position] != request:
+            position += 1
+        total -= bases[position]
+        # Most often the first to end is the first in line: then nothing moves.
+        while position > low:
+            ends[position] = ends[position - 1]
+            bases[position] = bases[position - 1]
+            ids[position] = ids[position - 1]
+            position -= 1
+        low += 1
+    return low, total
 
 
 @kernel
-def run_in_order(
-    arrivals,
-    prompts,
-    beliefs,
-    outputs,
-    by_rank,
-    ranks,
-    by_arrival,
-    memory,
-    first_fit,
-    ends,
-    bases,
-    ids,
-    starts,
-):
+def event_after(arrivals, by_arrival, arrived, completions):
+    """Return the round of the next arrival or completion."""
+    event = NEVER
+    if arrived < len(by_arrival):
+        event = arrivals[by_arrival[arrived]]
+    if len(completions) > 0:
+        event = min(event, completions[0][0])
+    return event
+
+
+@kernel
+def run_in_order(requests, line, memory, first_fit, active, starts):
     """Start arrived requests in rank order where the look-ahead allows it; fill ``starts``.
 
     At every round the waiting requests that have arrived are taken in rank order; each starts if
@@ -145,52 +188,27 @@ def run_in_order(
 
     Parameters
     ----------
-    arrivals, prompts, beliefs, outputs : sequences of int, shape (n,)
-        Arrival round, prompt, believed output (≥ true output) and true output (tokens).
-    by_rank, ranks, by_arrival : sequences of int, shape (n,)
-        Requests by rank, its inverse, and requests by arrival.
+    requests, line : Requests, Line
+        Columns of shape (n,).
     memory : int
         M, tokens.
-    ends, bases, ids, starts : sequences of int, shape (n,)
+    active, starts : Active, sequence of int, shape (n,)
         Scratch space for the active requests, and the start rounds to be filled.
     """
+    arrivals, prompts, beliefs, outputs = requests
+    by_rank, ranks, by_arrival = line
     n = len(starts)
-    waiting = [0]  # a heap of ranks; the first entry only tells a compiler the type
-    waiting.pop()
-    completions = [(0, 0)]  # a heap of (round, request)
-    completions.pop()
-    passed = [0]
-    passed.pop()
-    low = 0  # the active requests are at low..high−1 of ends, bases and ids
-    high = 0
-    total = 0  # the sum of their bases
-    arrived = 0
-    started = 0
-    now = 0
+    # Heaps of ranks and of (round, request); what leaves at once tells a compiler the type.
+    waiting, completions, passed = [0], [(0, 0)], [0]
+    waiting.pop(), completions.pop(), passed.pop()
+    low = high = total = arrived = started = 0  # total is the sum of the active requests' bases
+    now = arrivals[by_arrival[0]]
     while started < n:
-        if low == high and len(waiting) == 0:
-            now = max(now, arrivals[by_arrival[arrived]])
         while arrived < n and arrivals[by_arrival[arrived]] <= now:
             heappush(waiting, ranks[by_arrival[arrived]])
             arrived += 1
-        while len(completions) > 0 and completions[0][0] <= now:
-            request = heappop(completions)[1]
-            position = low
-            while ids[position] != request:
-                position += 1
-            total -= bases[position]
-            # Most often the first to end is the first in line: then nothing moves.
-            while position > low:
-                ends[position] = ends[position - 1]
-                bases[position] = bases[position - 1]
-                ids[position] = ids[position - 1]
-                position -= 1
-            low += 1
-        next_event = NEVER
-        if arrived < n:
-            next_event = arrivals[by_arrival[arrived]]
-        if len(completions) > 0:
-            next_event = min(next_event, completions[0][0])
+        low, total = complete(completions, now, active, low, total)
+        next_event = event_after(arrivals, by_arrival, arrived, completions)
         held_next = total + (high - low) * (now + 1)
         next_try = next_event
         while len(waiting) > 0:
@@ -200,16 +218,7 @@ def run_in_order(
             # Until the next event the tokens held only grow: what does not fit now will not then.
             if held_next + prompt + 1 <= memory:
                 begin = first_feasible(
-                    ends,
-                    bases,
-                    low,
-                    high,
-                    total,
-                    prompt,
-                    beliefs[request],
-                    memory,
-                    now,
-                    next_event,
+                    active, low, high, total, prompt, beliefs[request], memory, now, next_event
                 )
             if begin > now:
                 next_try = min(next_try, begin)
@@ -222,26 +231,65 @@ def run_in_order(
             started += 1
             held_next += prompt + 1
             total += prompt - now
-            if high == n:
-                for position in range(low, high):
-                    ends[position - low] = ends[position]
-                    bases[position - low] = bases[position]
-                    ids[position - low] = ids[position]
-                high -= low
-                low = 0
-            end = now + beliefs[request]
-            position = high
-            while position > low and ends[position - 1] > end:
-                ends[position] = ends[position - 1]
-                bases[position] = bases[position - 1]
-                ids[position] = ids[position - 1]
-                position -= 1
-            ends[position] = end
-            bases[position] = prompt - now
-            ids[position] = request
-            high += 1
+            low, high = insert(active, low, high, now + beliefs[request], prompt - now, request)
             heappush(completions, (now + outputs[request], request))
             next_event = min(next_event, completions[0][0])
         while len(passed) > 0:
             heappush(waiting, passed.pop())
         now = min(next_try, next_event)
+
+
+def starts_in_order(
+    requests: Requests, by_rank: Ints, memory: int, *, first_fit: bool = False
+) -> list[int]:
+    """Return the start rounds of ``run_in_order``, compiled where the instance is large.
+
+    Parameters
+    ----------
+    requests
+        Arrays of shape (n,).
+    by_rank
+        Positions in the order in which they are taken, shape (n,).
+    """
+    n = len(by_rank)
+    columns, line = as_integers(requests), line_of(requests.arrivals, by_rank)
+    if n >= compiled.COMPILE_FROM:
+        active = Active(*(np.zeros(n, np.int64) for _ in range(3)))
+        starts = np.zeros(n, np.int64)
+        run = compiled.compiled(run_in_order)
+        run(columns, line, np.int64(memory), first_fit, active, starts)
+        return starts.tolist()
+    plain = [0] * n
+    run_in_order(
+        Requests(*(column.tolist() for column in columns)),
+        Line(*(column.tolist() for column in line)),
+        memory,
+        first_fit,
+        Active([0] * n, [0] * n, [0] * n),
+        plain,
+    )
+    return plain
+
+
+def as_integers(requests: Requests) -> Requests:
+    """Return the columns as contiguous arrays of 64-bit integers."""
+    return Requests(*(np.ascontiguousarray(column, dtype=np.int64) for column in requests))
+
+
+def line_of(arrivals: Ints, by_rank: Ints) -> Line:
+    """Return an order of requests with its inverse, and the requests by arrival."""
+    n = len(by_rank)
+    ranks = np.empty(n, dtype=np.int64)
+    ranks[by_rank] = np.arange(n)
+    by_arrival = np.lexsort((np.arange(n), arrivals)).astype(np.int64)
+    return Line(np.ascontiguousarray(by_rank, dtype=np.int64), ranks, by_arrival)
+
+
+def warm_up(n: int) -> None:
+    """Load the kernel for n requests, which compiles it where no other process has before."""
+    if n >= compiled.COMPILE_FROM:
+        one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
+        requests = Requests(zero, zero, one, one)
+        scratch = Active(zero.copy(), zero.copy(), zero.copy())
+        run = compiled.compiled(run_in_order)
+        run(requests, line_of(zero, zero), np.int64(1), False, scratch, zero.copy())

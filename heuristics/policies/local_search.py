@@ -6,77 +6,53 @@ list to compare others with.  It starts from the order of least TEL among ``fcfs
 place or exchanges two, with equal chance, and keeps the new list if its schedule under the common
 admission is no worse.  So the result is never worse than the best of those orders; beyond that no
 worst-case guarantee is claimed.
+
+Reference: none, no paper states it as pseudocode.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from heuristics.compiled import kernels
+from heuristics import compiled
+from heuristics.admission import Requests
+from heuristics.local_search import Search, compile_kernels
 from heuristics.policies import fcfs, mc_sf, mc_sf_total, output_peak, svf
-from heuristics.policy import Ints, Known, Parameter, PlanPolicy, Values
+from heuristics.policy import Ints, Known, Parameter, PlanPolicy
 
 SIMPLE = (fcfs.rank, mc_sf.rank, mc_sf_total.rank, svf.rank, output_peak.rank)
+#: Moves that are drawn at a time.
+CHUNK = 10_000
 
 
-class _Evaluation:
-    """The sum of start rounds under the common admission, which differs from TEL by a constant."""
-
-    def __init__(self, known: Known, runs: int) -> None:
-        n = len(known)
-        self._known = known
-        # Arrivals in seconds are searched as if they were rounds.
-        self._arrivals = np.ceil(known.arrivals).astype(np.int64)
-        self._by_arrival = np.lexsort((np.arange(n), self._arrivals))
-        self._kernels = kernels(n * runs)
-
-    def __call__(self, order: Ints) -> int:
-        known = self._known
-        ranks = np.empty(len(order), dtype=np.int64)
-        ranks[order] = np.arange(len(order))
-        starts = self._kernels.run_in_order(
-            self._arrivals,
-            known.prompts,
-            known.outputs,
-            known.outputs,
-            order,
-            ranks,
-            self._by_arrival,
-            known.memory,
-            False,
-        )
-        return sum(starts)
-
-
-def plan(known: Known, rng: np.random.Generator, values: Values) -> Ints:
+def plan(known: Known) -> Ints:
     """Return the best list that was found."""
-    n, moves = len(known), int(values["moves"])
-    evaluate = _Evaluation(known, moves + len(SIMPLE))
+    n, moves = len(known), int(known.values["moves"])
+    # Arrivals in seconds are searched as if they were rounds.
+    arrivals = np.ceil(known.arrivals).astype(np.int64)
+    requests = Requests(arrivals, known.prompts, known.outputs, known.outputs)
+    compile_it = n * (moves + len(SIMPLE)) >= compiled.COMPILE_FROM
     orders = []
     for rank in SIMPLE:
-        (key,) = rank(known, rng, values)
+        (key,) = rank(known)
         orders.append(np.lexsort((np.arange(n), known.arrivals, key)).astype(np.int64))
-    totals = [evaluate(order) for order in orders]
-    total = min(totals)
-    best = orders[totals.index(total)]
-    for _ in range(moves if n > 1 else 0):
-        a, b = rng.choice(n, 2, replace=False)
-        if rng.integers(2):
-            trial = np.insert(np.delete(best, a), b, best[a])
-        else:
-            trial = best.copy()
-            trial[a], trial[b] = best[b], best[a]
-        trial_total = evaluate(trial)
-        if trial_total <= total:
-            best, total = trial, trial_total
-    return best
+    search = Search(requests, known.memory, orders[0], compile_it=compile_it)
+    totals = [search.restart(order) for order in orders]
+    search.restart(orders[totals.index(min(totals))])
+    for first in range(0, moves if n > 1 else 0, CHUNK):
+        drawn = [
+            (*known.rng.choice(n, 2, replace=False), not known.rng.integers(2))
+            for _ in range(min(CHUNK, moves - first))
+        ]
+        search.try_moves(np.array(drawn, dtype=np.int64))
+    return search.order
 
 
 POLICY = PlanPolicy(
     "local-search",
     offline=True,
     randomised=True,
-    compiled=True,
+    warm_up=compile_kernels,
     parameters=(
         Parameter("moves", 1000, 0, 1e7, "insertions and swaps that are tried", integer=True),
     ),

@@ -20,6 +20,8 @@ It is clairvoyant, and uses nothing that has not arrived.
 
 Guarantee: the source states near-optimal throughput in heavy traffic; none is claimed for this
 reading.
+
+Reference: ``heuristics/reference/wait.py``.
 """
 
 from __future__ import annotations
@@ -28,10 +30,8 @@ from bisect import insort
 from heapq import merge
 from math import ceil
 
-import numpy as np
-
-from heuristics.admission import first_feasible_start, insert_active, remove_active
-from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State, Values
+from heuristics.believed import BelievedEnds
+from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State
 from heuristics.queues import exact
 
 SCALE = Parameter("scale", 1.0, 0.001, 1e6, "factor on the thresholds of the fluid balance")
@@ -47,7 +47,6 @@ class ThresholdRules:
     """
 
     def __init__(self, known: Known, scale: float) -> None:
-        n = len(known)
         self.prompts: list[int] = known.prompts.tolist()
         self._flow = exact(scale) * known.memory
         self._arrived: list[int] = []
@@ -55,8 +54,9 @@ class ThresholdRules:
         self._waiting: dict[int, list[int]] = {}
         self._entered: dict[int, int] = {}
         self._volume = 0
-        self._ends, self._bases, self._ids = [0] * n, [0] * n, [0] * n
-        self._active = 0
+        #: By class, until another request enters.
+        self._thresholds: dict[int, int] = {}
+        self._ends = BelievedEnds()
         self._quiet = True
 
     def length(self, request: int, kept: int) -> int:
@@ -68,6 +68,7 @@ class ThresholdRules:
         length = self.length(request, kept)
         insort(self._waiting.setdefault(group, []), self.place(request))
         self._entered[group] = self._entered.get(group, 0) + 1
+        self._thresholds.clear()
         self._volume += (self.prompts[request] + kept) * length + length * (length + 1) // 2
 
     def place(self, request: int) -> int:
@@ -79,12 +80,13 @@ class ThresholdRules:
 
     def threshold(self, group: int) -> int:
         """Return how many must wait in a class before any of them starts."""
-        return ceil(self._flow * self._entered[group] / self._volume)
+        if group not in self._thresholds:
+            self._thresholds[group] = ceil(self._flow * self._entered[group] / self._volume)
+        return self._thresholds[group]
 
     def leave(self, request: int) -> None:
         """Take note that a request is no longer active."""
-        remove_active(self._ends, self._bases, self._ids, self._active, request)
-        self._active -= 1
+        self._ends.remove(request)
 
     def finish(self, request: int, output: int) -> None:
         del output
@@ -97,18 +99,23 @@ class ThresholdRules:
         ]
         if not ready and not state.starts:
             offers = list(merge(*self._waiting.values()))
-        admitted = []
+        admitted: list[int] = []
+        tokens_next = state.tokens_next
         for place in offers:
             request = self._arrived[place]
-            if self._begin(request, state) > state.now:
+            kept = state.kept(request)
+            tokens, length = self.prompts[request] + kept, self.length(request, kept)
+            if not self._ends.allows(state, tokens_next, tokens, length):
                 break
-            self._start(request, state)
+            self._ends.add(request, tokens, length, state.now)
+            self.started(request, state.now + length, state)
+            tokens_next += tokens + 1
             admitted.append(request)
         started = set(map(self.place, admitted))
         for waiting in self._waiting.values():
             # What starts of a class is a prefix of it.
             del waiting[: sum(place in started for place in waiting[: len(started)])]
-        self._quiet = self._nothing_next(state)
+        self._quiet = self._nothing_next(state, tokens_next)
         return admitted
 
     def quiet(self) -> bool:
@@ -129,33 +136,15 @@ class ThresholdRules:
         ]
         return sorted(ready, key=lambda group: self._waiting[group][0])
 
-    def _begin(self, request: int, state: State) -> int:
-        """Return the first round in which a request fits; the next end if not before it."""
-        if self._active == 0:
-            return state.now
-        kept = state.kept(request)
-        prompt, length = self.prompts[request] + kept, self.length(request, kept)
-        lists = (self._ends, self._bases)
-        begin: int = first_feasible_start(
-            *lists, self._active, prompt, length, state.memory, state.now, self._ends[0]
-        )
-        return begin
-
-    def _start(self, request: int, state: State) -> None:
-        kept = state.kept(request)
-        end = state.now + self.length(request, kept)
-        base = self.prompts[request] + kept - state.now
-        insert_active(self._ends, self._bases, self._ids, self._active, end, base, request)
-        self._active += 1
-        self.started(request, end, state)
-
-    def _nothing_next(self, state: State) -> bool:
+    def _nothing_next(self, state: State, tokens_next: int) -> bool:
         # The classes that are ready stay so until something arrives or leaves, and the first of
-        # them decides whether a round admits anything.
+        # them decides whether a round admits anything.  The tokens held only grow until then.
         ready = self._ready()
-        if not ready or self._active == 0:
+        if not ready:
             return True
-        return self._begin(self._arrived[self._waiting[ready[0]][0]], state) >= self._ends[0]
+        request = self._arrived[self._waiting[ready[0]][0]]
+        tokens = self.prompts[request] + state.kept(request)
+        return tokens_next + tokens + 1 > state.memory
 
 
 class _OutputClasses(ThresholdRules):
@@ -175,10 +164,9 @@ class _OutputClasses(ThresholdRules):
         raise AssertionError("look-ahead admission never exceeds the memory")
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    del rng
-    return _OutputClasses(known, values["scale"])
+    return _OutputClasses(known, known.values["scale"])
 
 
 POLICY = RoundPolicy("wait", parameters=(SCALE,), rules=rules)

@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from heuristics.improve import improve_list
+from heuristics.local_search import compile_kernels, improve_list
 from heuristics.policy import Ints
 from heuristics.simulator import run_in_order
-from instances import Instance, Request
 from kvopt.engines.job import Job
 from kvopt.running.events import Report
 
+__all__ = ["ENGINE", "compile_kernels", "solve"]
+
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
-
-
-def compile_kernels() -> None:
-    """Compile what the search runs, once for requests that come together and once for others."""
-    order = np.arange(3, dtype=np.int64)
-    for arrival in (0, 1):
-        requests = tuple(Request(i, arrival * i, 1, 1 + i) for i in range(3))
-        # What comes first takes all of the first time; only then is there time for the moves.
-        for seconds in (1e-9, 0.05):
-            improve_list(
-                Instance("three", 6, requests),
-                order,
-                seed=0,
-                seconds=seconds,
-                on_better=lambda _: None,
-            )
 
 
 def solve(job: Job, report: Report) -> None:

@@ -23,8 +23,8 @@ from kvopt.methods.engines import engine_of
 from kvopt.methods.sources import reachable, read_source
 from kvopt.places import python_path
 
-#: What the sources of kernels import.
-_COMPILER = "numba"
+#: What the sources of kernels import: the compiler, or what marks them for it.
+_COMPILERS = {"numba", "heuristics.compiled"}
 
 
 def compile_first(engines: Iterable[str]) -> None:
@@ -51,10 +51,10 @@ def _mark(name: str) -> Path:
     kernels = {
         each: path
         for each, path in reachable([module]).items()
-        if _COMPILER in read_source(path).imports
+        if _COMPILERS & read_source(path).imports
     }
     told = [f"{each} {read_source(path).digest}" for each, path in sorted(kernels.items())]
-    told += [version(_COMPILER), version("numpy"), platform.python_version(), platform.machine()]
+    told += [version("numba"), version("numpy"), platform.python_version(), platform.machine()]
     digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
     return _folder() / f"kvopt-{name}-{digest}.compiled"
 

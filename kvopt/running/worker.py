@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from formulations.bounds.volume import volume_bound
-from heuristics.compiled import COMPILE_FROM, warm_up
+from heuristics.admission import warm_up
 from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
@@ -87,9 +87,10 @@ def _prepare(task: Task) -> Run:
             return partial(_run_own, own)
         method = replace(method, call=as_policy_call(own, method.text))
     assert task.instance is not None
-    compiled = method.call is not None and method.call.policy.compiled
-    warm_up(COMPILE_FROM if compiled else len(task.instance))
+    warm_up(len(task.instance))
     if method.call is not None:
+        if method.call.policy.warm_up is not None:
+            method.call.policy.warm_up()
         if isinstance(method.call.policy, AdvisedPolicy) and task.expected_starts is None:
             importlib.import_module("kvopt.engines.highs")
         return partial(_run_policy, method)

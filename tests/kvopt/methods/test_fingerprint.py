@@ -43,7 +43,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("heuristics/policies/svf.py", set(METHODS) - {"fcfs", "a-min"}),
         ("heuristics/policies/a_min.py", {"a-min"}),
         ("heuristics/simulator.py", set(METHODS)),
-        ("heuristics/listsearch.py", {"auto"}),
+        ("heuristics/local_search.py", {"auto"}),
         # On whose start variables every integer program is built.
         ("formulations/mip/ilp.py", {"auto", "highs", "highs:ilp", "sorted-lp"}),
         ("formulations/mip/ilp_strong.py", {"highs"}),
@@ -65,7 +65,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("kvopt/commands/evaluate.py", set()),
         ("kvopt/store/store.py", set()),
         ("kvopt/executors/local.py", set()),
-        ("heuristics/improve.py", {"auto"}),
+        ("heuristics/reference/mc_sf.py", set()),
     ],
 )
 def test_an_edit_changes_what_can_reach_it(project: Path, file: str, changed: set[str]) -> None:

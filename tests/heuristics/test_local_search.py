@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics.improve import _empty_snapshots, improve_list
+from heuristics.admission import Requests
+from heuristics.compiled import compiled
+from heuristics.local_search import empty_snapshots, evaluate, improve_list
 from heuristics.policy import Ints
 from heuristics.simulator import run_in_order
 from instances import Instance
 from instances.families import am1, am2
 from schedules import check_schedule
 from tests.oracles.draws import instances
-
-listsearch = pytest.importorskip("heuristics.listsearch")
 
 
 @given(instance=instances(max_requests=40, max_arrival=0), data=st.data())
@@ -26,17 +26,18 @@ def test_evaluation_from_a_snapshot_equals_the_simulator(
     """After a change at two places, redoing only what follows gives the simulator's total."""
     n = len(instance)
     order = np.array(data.draw(st.permutations(range(n))), dtype=np.int64)
-    snapshots = _empty_snapshots(instance)
+    requests = Requests(instance.arrivals, instance.prompts, instance.outputs, instance.outputs)
+    snapshots = empty_snapshots(requests, instance.memory)
     arguments = (instance.prompts, instance.outputs, instance.memory)
     limit = 1 << 60
-    total = listsearch.evaluate(order, *arguments, 0, limit, snapshots, True)
+    total = compiled(evaluate)(order, *arguments, 0, limit, snapshots, True)
     assert total == sum(run_in_order(instance, order, "list").starts)
     a, b = data.draw(st.integers(0, n - 1)), data.draw(st.integers(0, n - 1))
     order[a], order[b] = order[b], order[a]
     expected = sum(run_in_order(instance, order, "list").starts)
-    assert listsearch.evaluate(order, *arguments, min(a, b), limit, snapshots, False) == expected
+    assert compiled(evaluate)(order, *arguments, min(a, b), limit, snapshots, False) == expected
     # Above the threshold the value only tells that it is above.
-    cut = listsearch.evaluate(order, *arguments, min(a, b), expected - 1, snapshots, False)
+    cut = compiled(evaluate)(order, *arguments, min(a, b), expected - 1, snapshots, False)
     assert cut > expected - 1
 
 
