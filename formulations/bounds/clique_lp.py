@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_matrix
 
-from formulations.groups import WindowGroup
-from formulations.windows import Windows
+from formulations.valid.groups import WindowGroup
+from formulations.valid.windows import Windows
 from instances import Instance
 
 #: From this many columns on interior point beats simplex.

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from formulations.patterns import Ints, States, hats
+from formulations.valid.states import Ints, States, hats
 from instances import Instance
 
 Floats = NDArray[np.float64]

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from formulations.bounds import dual
-from formulations.bounds.columns import group_requests
-from formulations.bounds.exact import SAFE, largest_denominator
+from formulations.bounds.memory_master import group_requests
+from formulations.bounds.memory_search import fitted_knots, fluid_prices, likely_horizon, model_size
 from formulations.bounds.outcome import Bound, Reporter, Silence
 from formulations.bounds.pattern_master import Floats, Grids, PatternMaster, Solution
-from formulations.bounds.search import fitted_knots, fluid_prices, likely_horizon, model_size
-from formulations.patterns import Ints, PriceTable, States, hats, searchable_states
-from formulations.windows import Windows
+from formulations.lagrangian.exact import SAFE, largest_denominator
+from formulations.valid.states import Ints, PriceTable, States, hats, searchable_states
+from formulations.valid.windows import Windows
 from instances import Instance
 
 __all__ = ["Options", "Priced", "compute_bound", "evaluate", "last_starts", "model_size"]
@@ -71,7 +71,7 @@ def compute_bound(
     two may pay more than memory's worth: this prices what memory loses to growth and to sizes
     that do not add up to M.
 
-    Proof.  Let h_t be the most that a pattern (``formulations.patterns``) pays at time t.  In a
+    Proof.  Let h_t be the most that a pattern (``formulations.valid.states``) pays at time t.  In a
     feasible schedule the requests that run at t form a pattern, so they pay at most h_t, and
 
         TEL ≥ TEL + Σ_t (Σ_{i runs at t} π_t(w_i, r_i) − h_t)
@@ -82,7 +82,8 @@ def compute_bound(
     the prices come from an LP over start columns and patterns at ``knots`` times, in which both
     are generated; its rows are those of all (w, r) added up by hat functions
     (``formulations.bounds.pattern_master``).  π = λ·w gives the memory rows, π = f(w) every
-    dual-feasible function, and the pairs of ``formulations.separation`` are patterns that are not.
+    dual-feasible function, and the pairs of ``formulations.valid.separation`` are patterns that are
+    not.
 
     Where the search for patterns would take too long (large M), the bound is ``bound-dual``.
     """
@@ -174,7 +175,7 @@ def evaluate(
     needed.  Before the first and past the last knot prices are 0; there a later start only costs
     more, so ``last_starts`` suffice, and no horizon is assumed.
     """
-    from formulations.bounds.pattern_kernels import best_patterns, priced_starts  # compiler
+    from formulations.lagrangian.state_kernels import best_patterns, priced_starts  # compiler
 
     values = table.at_knots(states)
     arrivals, outputs = instance.arrivals, instance.outputs

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.clique_prices import StartCosts
-from formulations.bounds.exact import exact_sum, run_cost
 from formulations.bounds.patterns import Priced
-from formulations.groups import WindowGroup
-from formulations.patterns import States
-from formulations.windows import Windows
+from formulations.lagrangian.exact import exact_sum, run_cost
+from formulations.lagrangian.starts import StartCosts
+from formulations.valid.groups import WindowGroup
+from formulations.valid.states import States
+from formulations.valid.windows import Windows
 from instances import Instance
 
 RELAXATION = False
@@ -115,9 +115,9 @@ def search(
     tokens and windows of S, less M Σ λ + Σ most μ, bounds every completion.  A state whose bound
     exceeds U − 1 has no completion better than U.
 
-    *Windows.*  ``windows`` keep every optimal schedule (``formulations.windows``), so starts past
-    the last one of a request need not be priced, and a state in which such a start is all that is
-    left has no optimal completion.  The bounds are then bounds on the completions that keep to
+    *Windows.*  ``windows`` keep every optimal schedule (``formulations.valid.windows``), so starts
+    past the last one of a request need not be priced, and a state in which such a start is all that
+    is left has no optimal completion.  The bounds are then bounds on the completions that keep to
     the windows, and every optimal one does; the rules below compare optimal completions only.
 
     *Patterns.*  The same with prices π on states of running requests and the worths h
@@ -260,10 +260,10 @@ def scaled_prices(
 
     ``last`` is the last start of any request, ``tel`` the TEL of the schedule to be beaten.
 
-    Proof.  By ``formulations.bounds.exact`` one request pays at most X = ``run_cost`` and nothing
-    less than 0.  What no start is left for costs F = D·U + C, with C = M Σ λ + Σ most μ the worth
-    of all, so a state in which that happens exceeds (U − 1)·D and is dropped; F is also what U
-    itself is compared as.  A bound adds n such numbers and takes away at most C, so nothing
+    Proof.  By ``formulations.lagrangian.exact`` one request pays at most X = ``run_cost`` and
+    nothing less than 0.  What no start is left for costs F = D·U + C, with C = M Σ λ + Σ most μ the
+    worth of all, so a state in which that happens exceeds (U − 1)·D and is dropped; F is also what
+    U itself is compared as.  A bound adds n such numbers and takes away at most C, so nothing
     exceeds n·max(X, F) + C, which has to be below 2⁶².  Where it is not, denominator and
     numerators are halved, these rounded down: any prices ≥ 0 bound.  In the end all of them are 0
     and D = 1.  Then X is the last completion and F = U, and n ≤ 63 of them are below 2⁶² as long

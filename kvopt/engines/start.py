@@ -11,7 +11,7 @@ import numpy as np
 from formulations.bounds.volume import volume_bound
 from formulations.choice import default_formulation
 from formulations.registry import Formulation, formulations
-from formulations.windows import start_windows
+from formulations.valid.windows import start_windows
 from heuristics.policy import ListPolicy
 from heuristics.registry import policies
 from heuristics.simulator import run_in_order, run_policy

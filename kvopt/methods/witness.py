@@ -18,9 +18,9 @@ CERTIFICATE = "certificate: "
 #: What evaluates each kind.
 _CERTIFIERS = {
     "volumes": "formulations.bounds.volume",
-    "prices": "formulations.bounds.certificate",
-    "patterns": "formulations.bounds.certificate",
-    "tree": "formulations.bounds.tree",
+    "prices": "formulations.lagrangian.certificate",
+    "patterns": "formulations.lagrangian.certificate",
+    "tree": "formulations.lagrangian.tree",
 }
 
 

@@ -14,18 +14,18 @@ from pathlib import Path
 import pyomo.environ as pyo
 import pytest
 
-import formulations.windows as from_volumes
-from formulations.bounds.clique_prices import start_costs
+import formulations.valid.windows as from_volumes
 from formulations.bounds.volume import completion_bounds
-from formulations.conflicts import window_cliques
 from formulations.cp import _windows as plain
-from formulations.differences import forbidden_differences
-from formulations.fixing import fixed_windows
-from formulations.groups import window_groups
+from formulations.lagrangian.starts import start_costs
 from formulations.registry import RELAXED, formulations
 from formulations.search.layers import Options, Pass, search
-from formulations.separation import separation
-from formulations.windows import start_windows
+from formulations.valid.conflicts import window_cliques
+from formulations.valid.differences import forbidden_differences
+from formulations.valid.fixing import fixed_windows
+from formulations.valid.groups import window_groups
+from formulations.valid.separation import separation
+from formulations.valid.windows import start_windows
 from instances import Instance, Request, read_instance
 from kvopt.methods.grammar import read_formulation
 from kvopt.methods.options import format_formulation

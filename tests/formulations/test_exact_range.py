@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.certificate import evaluate, price_certificate, read_certificate
-from formulations.bounds.clique_prices import certified_costs, start_costs
-from formulations.bounds.columns import Pricing, group_requests
-from formulations.bounds.exact import SAFE, exact_sum, largest_denominator
-from formulations.bounds.prices import certify_prices, evaluate_prices
-from formulations.bounds.search import fluid_prices, likely_horizon
+from formulations.bounds.memory_master import Pricing, group_requests
+from formulations.bounds.memory_search import fluid_prices, likely_horizon
 from formulations.bounds.volume import volume_bound
-from formulations.groups import WindowGroup, window_groups
-from formulations.patterns import running_states, searchable_states
+from formulations.lagrangian.certificate import evaluate, price_certificate, read_certificate
+from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator
+from formulations.lagrangian.prices import certify_prices, evaluate_prices
+from formulations.lagrangian.starts import certified_costs, start_costs
 from formulations.search import _kernels
 from formulations.search.layers import _tables, _window_arrays, scaled_prices
+from formulations.valid.groups import WindowGroup, window_groups
+from formulations.valid.states import running_states, searchable_states
 from instances import Instance, Request
 from instances.model import MAX_ARRIVAL, MAX_TOKENS
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.bounds.clique_lp import by_highs
-from formulations.bounds.clique_prices import start_costs
-from formulations.differences import forbidden_differences
-from formulations.fixing import fixed_windows, priced_windows
-from formulations.groups import window_groups
+from formulations.lagrangian.starts import start_costs
 from formulations.mip import ilp_cliques
-from formulations.windows import Windows, start_windows
+from formulations.valid.differences import forbidden_differences
+from formulations.valid.fixing import fixed_windows, priced_windows
+from formulations.valid.groups import window_groups
+from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
 from instances.families import am1, am2
 from schedules import check_schedule, make_schedule

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.bounds.clique_lp import Solve, lp_prices
-from formulations.bounds.clique_prices import StartCosts, certified_costs
-from formulations.groups import window_groups
-from formulations.windows import Windows
+from formulations.lagrangian.starts import StartCosts, certified_costs
+from formulations.valid.groups import window_groups
+from formulations.valid.windows import Windows
 from instances import Instance
 
 #: Up to this many starts the LP takes seconds.

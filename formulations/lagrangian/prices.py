@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.exact import SAFE, largest_denominator, run_cost
+from formulations.lagrangian.exact import SAFE, largest_denominator, run_cost
 from instances import Instance
 
 #: Requests times rounds from which on loading the compiled evaluation pays.
@@ -46,8 +46,8 @@ def certify_prices(
     large for 64 bits, so no bound is below that.
 
     With ``latest`` the minimum of request i is over starts up to latest_i only.  That is valid if
-    some optimal schedule keeps to these starts (``formulations.windows``), by the same steps for
-    that schedule.
+    some optimal schedule keeps to these starts (``formulations.valid.windows``), by the same steps
+    for that schedule.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _compiled_costs(
     denominator: int,
 ) -> list[int]:
     """Return :func:`_least_cost` of every row (first, end, prompt, output), shape (rows, 4)."""
-    from formulations.bounds.pricing import cheapest_starts  # loads the compiler
+    from formulations.lagrangian.kernels import cheapest_starts  # loads the compiler
 
     count = len(distinct)
     costs, starts = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)

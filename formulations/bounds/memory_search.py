@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from formulations.bounds.columns import (
+from formulations.bounds.memory_master import (
     Floats,
     Grid,
     Groups,
@@ -19,10 +19,10 @@ from formulations.bounds.columns import (
     Pricing,
     group_requests,
 )
-from formulations.bounds.exact import exact_sum
 from formulations.bounds.outcome import Bound, Reporter
-from formulations.bounds.prices import PriceBound, certify_prices
-from formulations.windows import Windows
+from formulations.lagrangian.exact import exact_sum
+from formulations.lagrangian.prices import PriceBound, certify_prices
+from formulations.valid.windows import Windows
 from instances import Instance
 
 #: Share of the best prices in those that are priced next (Wentges' smoothing).
@@ -41,11 +41,11 @@ class Search:
     """Prices that improve over iterations and grids, and the bounds they certify.
 
     Nothing here has to be right for the bound to be: any λ ≥ 0 certifies one
-    (``formulations.bounds.prices``).  What is searched for is the maximum of
+    (``formulations.lagrangian.prices``).  What is searched for is the maximum of
     Σ_i min_p [p + o_i − a_i + Σ_j (s_i + j) λ(p + j)] − M Σ λ over prices that are linear between
     the knots of a grid.  By LP duality that is the LP relaxation with its memory rows added up
-    by hat functions (``formulations.bounds.columns.Master``); with a knot at every time it is the
-    LP relaxation itself.
+    by hat functions (``formulations.bounds.memory_master.Master``); with a knot at every time it is
+    the LP relaxation itself.
 
     *Start.*  In the fluid limit, where a request is a job of volume V_i on a machine that works
     off M token-rounds a round, smallest volume first is optimal and the price falls by 1/M

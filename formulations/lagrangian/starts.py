@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.exact import SAFE, largest_denominator, run_cost
-from formulations.groups import WindowGroup
+from formulations.lagrangian.exact import SAFE, largest_denominator, run_cost
+from formulations.valid.groups import WindowGroup
 from instances import Instance
 
 
@@ -56,7 +56,7 @@ def start_costs(
 
     Proof.  Take a feasible schedule with starts p_i, prices λ_t ≥ 0 on the tokens held at time t
     and μ_gt ≥ 0 on group g at round t.  Held tokens are at most M at every time and at most
-    most_g windows of g hold round t (``formulations.groups``), so
+    most_g windows of g hold round t (``formulations.valid.groups``), so
 
         TEL ≥ TEL + Σ_t λ_t (held_t − M) + Σ_g Σ_t μ_gt (windows_gt − most_g)
             = Σ_i c_i(p_i) − M Σ λ − Σ_g most_g Σ_t μ_gt,
@@ -68,7 +68,7 @@ def start_costs(
     plus the largest ``before``, or 0 where that is below 0, suffice and no horizon is assumed:
     windows that begin after the start say nothing of the run.  The prices given are
     rounded to multiples of 1 / denominator (negative ones to 0) and the rest is integer arithmetic,
-    in ranges that ``formulations.bounds.exact`` proves safe.
+    in ranges that ``formulations.lagrangian.exact`` proves safe.
 
     With ``latest`` the starts of request i end there; valid for the schedules that keep to them.
 

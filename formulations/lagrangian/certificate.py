@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from formulations.bounds.exact import SAFE, run_cost
-from formulations.bounds.tree import TreeError, TreeNode, evaluate_tree
 from formulations.bounds.volume import volume_bound
-from formulations.groups import WindowGroup
-from formulations.patterns import PriceTable, searchable_states
-from formulations.windows import start_windows
+from formulations.lagrangian.exact import SAFE, run_cost
+from formulations.lagrangian.tree import TreeError, TreeNode, evaluate_tree
+from formulations.valid.groups import WindowGroup
+from formulations.valid.states import PriceTable, searchable_states
+from formulations.valid.windows import start_windows
 from instances import Instance, Request
 
 #: Steps of an evaluation beyond which a certificate is refused before any is taken.  A step adds
@@ -52,7 +52,8 @@ class CertificateError(ValueError):
 
 @dataclass(frozen=True, config=_CONFIG)
 class PricedGroup:
-    """A window group (``formulations.groups``): at most ``most`` of its windows hold one round.
+    """A window group (``formulations.valid.groups``): at most ``most`` of its windows hold one
+    round.
 
     ``prices`` are numerators of μ_t for t = 0, 1, ...
     """
@@ -67,7 +68,7 @@ Grid = tuple[Count, ...]
 
 @dataclass(frozen=True, config=_CONFIG)
 class PricedStates:
-    """Prices on states of running requests: a ``formulations.patterns.PriceTable``.
+    """Prices on states of running requests: a ``formulations.valid.states.PriceTable``.
 
     ``table`` lists the numerators by knot, then by tokens held, then by rounds left.
     """
@@ -90,14 +91,14 @@ class Certificate:
     value
         The bound, rounds.
     upper_bound
-        TEL of a feasible schedule that the starts were limited with (``formulations.windows``);
-        None where every start from the arrival on is allowed.
+        TEL of a feasible schedule that the starts were limited with
+        (``formulations.valid.windows``); None where every start from the arrival on is allowed.
     denominator, memory, groups
         Prices as fractions: ``memory[t]`` / denominator on a token at time t, and those of groups.
     states
         Of the kind ``patterns``: prices on states, in units of 1 / denominator.
     tree
-        Of the kind ``tree``: branches and leaves in preorder (``formulations.bounds.tree``).
+        Of the kind ``tree``: branches and leaves in preorder (``formulations.lagrangian.tree``).
     """
 
     kind: Literal["volumes", "prices", "patterns", "tree"]
@@ -203,9 +204,9 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
     Proof.  For ``volumes`` see :func:`formulations.bounds.volume.volume_bound`.  For ``prices``
     take a feasible schedule with starts p_i.  At every time t the tokens held are at most M, and
     of the windows of a group at most ``most`` hold a round, which is checked here for every group
-    by the conditions that ``formulations.groups`` proves sufficient.  For ``patterns`` see
+    by the conditions that ``formulations.valid.groups`` proves sufficient.  For ``patterns`` see
     :func:`formulations.bounds.patterns.compute_bound`, for ``tree``
-    :func:`formulations.bounds.tree.evaluate_tree`.  With λ, μ ≥ 0,
+    :func:`formulations.lagrangian.tree.evaluate_tree`.  With λ, μ ≥ 0,
 
         TEL ≥ Σ_i c_i(p_i) − M Σ_t λ_t − Σ_g most_g Σ_t μ_gt,
 
@@ -224,7 +225,7 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
     CertificateError
         If a group is not one, a grid does not hold all states, a tree is none of this instance,
         the arrivals are not rounds, or it takes more than :data:`MOST_STEPS` steps or numbers
-        (of a tree, :data:`formulations.bounds.tree.MOST_STEPS`).
+        (of a tree, :data:`formulations.lagrangian.tree.MOST_STEPS`).
     """
     if instance.time_unit != "round":
         raise CertificateError("expected an instance with arrivals in rounds")
@@ -321,7 +322,7 @@ def _evaluate_tree(instance: Instance, certificate: Certificate) -> int:
 
 
 def _check_group(instance: Instance, number: int, group: PricedGroup) -> None:
-    """Refuse members for which the proof in ``formulations.groups`` does not hold."""
+    """Refuse members for which the proof in ``formulations.valid.groups`` does not hold."""
     positions = [position for position, _, _ in group.members]
     if len(set(positions)) < len(positions) or max(positions, default=0) >= len(instance):
         raise CertificateError(f"group {number}: expected different requests of the instance")

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from formulations.bounds.exact import exact_sum
-from formulations.windows import Windows
+from formulations.lagrangian.exact import exact_sum
+from formulations.valid.windows import Windows
 from instances import Instance
 
 Ints = NDArray[np.int64]
@@ -87,7 +87,7 @@ class Pricing:
 
     def __call__(self, prices: Floats) -> tuple[float, Ints, Floats]:
         """Return the Lagrangian value (rounds), the cheapest starts and their costs by group."""
-        from formulations.bounds.pricing import cheapest_starts  # loads the compiler
+        from formulations.lagrangian.kernels import cheapest_starts  # loads the compiler
 
         groups = self._groups
         costs = np.zeros(len(groups))
@@ -364,7 +364,7 @@ class Master:
 
     def _token_use(self, starts: Ints) -> Any:
         """Return the rows' share of use by cluster, sparse, shape (clusters, knots)."""
-        from formulations.bounds.pricing import token_use  # loads the compiler
+        from formulations.lagrangian.kernels import token_use  # loads the compiler
 
         groups, grid = self._groups, self.grid
         use = np.zeros((len(self._offsets) - 1, len(grid) + 1))
