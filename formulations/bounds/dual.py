@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from formulations.bounds.fluid import model_size
 from formulations.bounds.memory_master import Ints
-from formulations.bounds.memory_search import Search, model_size
+from formulations.bounds.memory_search import Search
 from formulations.bounds.outcome import Bound, Reporter
 from formulations.valid.windows import Windows
 from instances import Instance

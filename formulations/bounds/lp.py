@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.bounds.fluid import likely_horizon, model_size
 from formulations.bounds.memory_master import Ints
-from formulations.bounds.memory_search import Search, likely_horizon, model_size
+from formulations.bounds.memory_search import Search
 from formulations.bounds.outcome import Bound, Reporter
 from formulations.valid.windows import Windows
 from instances import Instance

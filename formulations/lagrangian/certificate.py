@@ -19,9 +19,10 @@ from pydantic.dataclasses import dataclass
 
 from formulations.bounds.volume import volume_bound
 from formulations.lagrangian.exact import SAFE, run_cost
+from formulations.lagrangian.states import PriceTable
 from formulations.lagrangian.tree import TreeError, TreeNode, evaluate_tree
 from formulations.valid.groups import WindowGroup
-from formulations.valid.states import PriceTable, searchable_states
+from formulations.valid.states import searchable_states
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 

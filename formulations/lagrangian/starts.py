@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.lagrangian.costs import price_sums, windows_of
 from formulations.lagrangian.exact import SAFE, largest_denominator, run_cost
 from formulations.valid.groups import WindowGroup
 from instances import Instance
@@ -43,6 +44,13 @@ class StartCosts:
     def bound(self) -> int:
         """The certified lower bound on the TEL (rounds)."""
         return -(-(sum(self.least) - self.constant) // self.denominator)
+
+    def slack(self, upper_bound: int) -> int:
+        """Return what a schedule with a TEL below ``upper_bound`` may pay beyond the least costs.
+
+        In units of 1 / denominator, for ``formulations.valid.fixing.fixed_windows``.
+        """
+        return (upper_bound - 1) * self.denominator - (sum(self.least) - self.constant)
 
 
 def start_costs(
@@ -88,32 +96,20 @@ def start_costs(
         raise ValueError("expected finite prices")
     denominator = _denominator(instance, floats, groups, latest)
     rounded = np.rint(np.maximum(floats, 0.0) * denominator).astype(np.int64)
-    times = np.arange(length, dtype=np.int64)
-    # sums[k] adds the prices of the times before k.
-    sums = np.zeros((len(rounded), length + 1), dtype=np.int64)
-    np.cumsum(rounded, axis=1, out=sums[:, 1:])
-    moments = np.concatenate(([0], np.cumsum(times * rounded[0])))
-    windows: list[list[tuple[int, int, int]]] = [[] for _ in instance.requests]
-    for g, group in enumerate(groups, start=1):
-        for member in group.members:
-            windows[member.request].append((g, member.before, member.after))
+    sums = price_sums(rounded[0], denominator, rounded[1:])
     costs = []
-    for i, request in enumerate(instance.requests):
+    for i, (request, windows) in enumerate(
+        zip(instance.requests, windows_of(len(instance), groups), strict=True)
+    ):
         arrival = int(request.arrival)
-        widest = max((before for _, before, _ in windows[i] if before > 0), default=0)
-        end = max(arrival, length + widest)
+        end = max(arrival, length + max((0, *(before for _, before, _ in windows))))
         if latest is not None:
             end = min(end, max(latest[i], arrival))
         starts = np.arange(arrival, end + 1, dtype=np.int64)
-        low = np.minimum(starts + 1, length)
-        high = np.minimum(starts + request.output + 1, length)
-        cost = (starts + request.output - arrival) * denominator
-        cost += (request.prompt - starts) * (sums[0, high] - sums[0, low])
-        cost += moments[high] - moments[low]
-        for g, before, after in windows[i]:
-            opens = np.clip(starts - before, 0, length)
-            closes = np.clip(starts + after, 0, length)
-            cost += sums[g, np.maximum(closes, opens)] - sums[g, opens]
+        cost = sums.of_runs(request.prompt, request.output, starts)
+        cost += (request.output - arrival) * denominator
+        for g, before, after in windows:
+            cost += sums.of_windows(g, before, after, starts)
         costs.append(cost)
     constant = instance.memory * int(rounded[0].sum()) + sum(
         group.most * int(row.sum()) for group, row in zip(groups, rounded[1:], strict=True)

@@ -8,9 +8,8 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from formulations.bounds.clique_lp import by_highs
+from formulations.bounds.clique_lp import by_highs, priced_windows
 from formulations.mip import _parts, ilp_sparse
-from formulations.valid.fixing import priced_windows
 from formulations.valid.groups import window_groups
 from formulations.valid.windows import Windows
 from formulations.valid.windows import start_windows as windows_from_volumes

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.patterns import evaluate as evaluate_table
-from formulations.bounds.patterns import last_starts
 from formulations.lagrangian.certificate import (
     CertificateError,
     evaluate,
@@ -18,8 +16,10 @@ from formulations.lagrangian.certificate import (
     read_certificate,
     shrink,
 )
-from formulations.lagrangian.state_kernels import best_patterns
-from formulations.valid.states import PriceTable, is_pattern, running_states
+from formulations.lagrangian.kernels import best_patterns
+from formulations.lagrangian.states import PriceTable, last_starts
+from formulations.lagrangian.states import evaluate as evaluate_table
+from formulations.valid.states import is_pattern, running_states
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import am1, am2

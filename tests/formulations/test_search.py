@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.bounds.patterns import Options as BoundOptions
-from formulations.bounds.patterns import evaluate, last_starts, price_patterns
+from formulations.bounds.patterns import price_patterns
 from formulations.lagrangian.starts import start_costs
+from formulations.lagrangian.states import PriceTable, evaluate, last_starts
 from formulations.search.layers import Options, Pass, PatternPrices, search
 from formulations.valid.groups import window_groups
-from formulations.valid.states import PriceTable, running_states
+from formulations.valid.states import running_states
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy

@@ -12,7 +12,7 @@ from formulations.bounds import patterns
 from formulations.bounds.outcome import Bound
 from formulations.lagrangian import certificate
 from formulations.lagrangian.certificate import CertificateError, evaluate, read_certificate
-from formulations.valid.states import PriceTable
+from formulations.lagrangian.states import PriceTable
 from instances import Instance, Request
 from kvopt.engines import bound
 from kvopt.engines.job import Job

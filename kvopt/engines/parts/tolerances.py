@@ -29,10 +29,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.clique_lp import by_highs, lp_prices
+from formulations.bounds.clique_lp import STARTS_UP_TO, by_highs, lp_prices
 from formulations.lagrangian.certificate import price_certificate
 from formulations.lagrangian.starts import certified_costs
-from formulations.valid.fixing import STARTS_UP_TO
 from formulations.valid.groups import window_groups
 from formulations.valid.windows import Windows
 from kvopt.engines.job import Job
