@@ -5,46 +5,42 @@ from __future__ import annotations
 import itertools
 import time
 from abc import ABC, abstractmethod
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass
 
+from formulations.bounds.highs import Floats
 from formulations.bounds.outcome import Reporter
 from instances import Instance
 
 
-class Solved(Protocol):
-    """Optimum of a master LP."""
+@dataclass(frozen=True)
+class Solution:
+    """Optimum of a master LP: objective (rounds), prices on its grid, weight of each column.
 
-    @property
-    def objective(self) -> float:
-        """What its prices promise at the most, rounds."""
+    Columns are starts; the last ``patterns`` ones are patterns.
+    """
+
+    objective: float
+    prices: Floats
+    weights: Floats
+    patterns: int = 0
+
+    def split(self) -> tuple[Floats, Floats]:
+        """Return the weights of starts, and of patterns."""
+        starts = len(self.weights) - self.patterns
+        return self.weights[:starts], self.weights[starts:]
 
 
-class Columns(Protocol):
-    """A master LP."""
-
-    @property
-    def size(self) -> tuple[int, int, int]:
-        """Columns, rows and matrix entries."""
-
-
-S = TypeVar("S", bound=Solved)
-
-
-class ColumnGeneration(ABC, Generic[S]):
+class ColumnGeneration(ABC):
     """Prices that improve over iterations and grids.
 
-    Nothing here has to be right for a bound to be: any prices ≥ 0 certify one.
-
-    Attributes
-    ----------
-    solution
-        Of the master when it was last solved, where its columns are now.
+    Nothing here has to be right for a bound to be: any prices ≥ 0 certify one.  ``solution`` is
+    that of the last master, where its columns are now.
     """
 
     def __init__(self, instance: Instance, report: Reporter, deadline: float, threads: int) -> None:
         self.instance, self.report = instance, report
         self.deadline, self.threads = deadline, threads
-        self.solution: S | None = None
+        self.solution: Solution | None = None
 
     @property
     @abstractmethod
@@ -52,7 +48,7 @@ class ColumnGeneration(ABC, Generic[S]):
         """The Lagrangian value of the best prices so far (rounds)."""
 
     @abstractmethod
-    def _solve_master(self, seconds: float) -> S | None:
+    def _solve_master(self, seconds: float) -> Solution | None:
         """Solve the LP over the columns so far; None if that takes too long."""
 
     @abstractmethod
@@ -60,7 +56,7 @@ class ColumnGeneration(ABC, Generic[S]):
         """Return what tolerances are shares of (rounds)."""
 
     @abstractmethod
-    def _improve(self, solution: S, tolerance: float, iteration: int) -> bool:
+    def _improve(self, solution: Solution, tolerance: float, iteration: int) -> bool:
         """Price out columns; tell whether to go on."""
 
     def _farthest(self) -> bool:
@@ -93,7 +89,3 @@ class ColumnGeneration(ABC, Generic[S]):
     def _closed(self, tolerance: float) -> bool:
         assert self.solution is not None
         return self.solution.objective - self.value <= tolerance * self._scale()
-
-    def _report_size(self, master: Columns) -> None:
-        columns, rows, entries = master.size
-        self.report.built(columns=columns, rows=rows, entries=entries)

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from formulations.bounds.generation import Solution
 from formulations.bounds.highs import LP, Floats, run_highs, status
 from formulations.lagrangian.costs import price_sums
 from formulations.lagrangian.exact import exact_sum
@@ -99,20 +100,11 @@ class Pricing:
         starts = np.zeros(len(groups), dtype=np.int64)
         sums = price_sums(prices, 1.0)
 
+        rows = (groups.arrivals, groups.latest, groups.prompts, groups.outputs)
+        prefix = (sums.tokens, sums.moments, sums.unit)
+
         def price(first: int, stop: int) -> None:
-            cheapest_starts(
-                groups.arrivals,
-                groups.latest,
-                groups.prompts,
-                groups.outputs,
-                sums.tokens,
-                sums.moments,
-                sums.unit,
-                first,
-                stop,
-                costs,
-                starts,
-            )
+            cheapest_starts(*rows, *prefix, first, stop, costs, starts)
 
         if self._pool is None:
             price(0, len(groups))
@@ -167,15 +159,6 @@ class Grid:
         prices = np.interp(self.times, self.knots, at_knots)
         prices[0] = 0.0
         return prices
-
-
-@dataclass(frozen=True)
-class MasterSolution:
-    """Optimum of the master: objective (rounds), λ at the knots, weight of each column."""
-
-    objective: float
-    prices: Floats
-    weights: Floats
 
 
 class Master:
@@ -271,7 +254,7 @@ class Master:
         left: Floats = weights[keep[: len(weights)]]
         return left
 
-    def solve(self, seconds: float, threads: int) -> MasterSolution | None:
+    def solve(self, seconds: float, threads: int) -> Solution | None:
         """Solve the LP by interior point, or else by simplex; None if HiGHS does not finish."""
         columns, rows, _ = self.size
         knots = len(self.grid)
@@ -291,10 +274,10 @@ class Master:
                 return None
         return None
 
-    def _solution(self, engine: Any, scale: float) -> MasterSolution:
+    def _solution(self, engine: Any, scale: float) -> Solution:
         solution = engine.getSolution()
         duals = np.asarray(solution.row_dual)[: len(self.grid)]
-        return MasterSolution(
+        return Solution(
             engine.getInfo().objective_function_value * scale + self._constant,
             np.maximum(-duals, 0.0) * scale / (self._memory * self.grid.weights),
             np.asarray(solution.col_value),
@@ -350,15 +333,6 @@ class Master:
 
         groups, grid = self._groups, self.grid
         use = np.zeros((len(self._offsets) - 1, len(grid) + 1))
-        token_use(
-            self._members,
-            self._offsets,
-            starts,
-            groups.prompts,
-            groups.outputs,
-            groups.sizes,
-            grid.knot,
-            grid.share,
-            use,
-        )
+        of_groups = (starts, groups.prompts, groups.outputs, groups.sizes)
+        token_use(self._members, self._offsets, *of_groups, grid.knot, grid.share, use)
         return sp.csr_matrix(use[:, :-1] / (self._memory * grid.weights))

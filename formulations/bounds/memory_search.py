@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon
-from formulations.bounds.generation import ColumnGeneration
+from formulations.bounds.generation import ColumnGeneration, Solution
 from formulations.bounds.highs import Floats
 from formulations.bounds.memory_master import (
     MOST_CLUSTERS,
     Grid,
     Ints,
     Master,
-    MasterSolution,
     Pricing,
     group_requests,
 )
@@ -36,7 +35,7 @@ KEEP_FACTOR = 10.0
 SPLIT_SHARE = 0.95
 
 
-class Search(ColumnGeneration[MasterSolution]):
+class Search(ColumnGeneration):
     """Prices that improve over iterations and grids, and the bounds they certify.
 
     Nothing here has to be right for the bound to be: any λ ≥ 0 certifies one
@@ -140,14 +139,14 @@ class Search(ColumnGeneration[MasterSolution]):
                 self.master.add(starts)
         return super().iterate(tolerance)
 
-    def _solve_master(self, seconds: float) -> MasterSolution | None:
+    def _solve_master(self, seconds: float) -> Solution | None:
         return self.master.solve(seconds, self.threads)
 
     def _scale(self) -> float:
         assert self.solution is not None
         return max(abs(self.solution.objective), 1.0)
 
-    def _improve(self, solution: MasterSolution, tolerance: float, iteration: int) -> bool:
+    def _improve(self, solution: Solution, tolerance: float, iteration: int) -> bool:
         pure = self.master.grid.prices(solution.prices)
         mixed = SMOOTHING * self._prices + (1 - SMOOTHING) * pure
         new = self.master.add(self.try_prices(mixed))
@@ -162,7 +161,7 @@ class Search(ColumnGeneration[MasterSolution]):
             self._drop(solution)
         return new > 0
 
-    def _drop(self, solution: MasterSolution) -> None:
+    def _drop(self, solution: Solution) -> None:
         allowance = max(solution.objective - self.value, 0.001 * abs(solution.objective))
         weights = self.master.drop(
             self._prices[self.master.grid.knots],
@@ -205,7 +204,8 @@ class Search(ColumnGeneration[MasterSolution]):
             expected = self.master.expected_starts(self.solution.weights)[self.groups.group]
             if solved:
                 objective = self.solution.objective
-            self._report_size(self.master)
+            columns, rows, entries = self.master.size
+            self.report.built(columns=columns, rows=rows, entries=entries)
         return Bound(self.certified.value, self.certified, expected, objective)
 
     def _escape(self) -> Ints:

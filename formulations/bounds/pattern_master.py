@@ -6,27 +6,17 @@ Only an engine's process may use it: it loads HiGHS.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from formulations.bounds.generation import Solution
 from formulations.bounds.highs import LP, Floats, run_highs, status
 from formulations.lagrangian.states import Grids, hats
 from formulations.valid.states import Ints, States
 from instances import Instance
-
-
-@dataclass(frozen=True)
-class Solution:
-    """Optimum of the LP: objective (rounds), prices in the grids' shape, use of the columns."""
-
-    objective: float
-    prices: Floats
-    starts: Floats
-    patterns: Floats
 
 
 class PatternMaster:
@@ -151,13 +141,11 @@ class PatternMaster:
             return None
         solution = engine.getSolution()
         duals = np.maximum(-np.asarray(solution.row_dual)[:points], 0.0) * mean
-        use = np.asarray(solution.col_value)
-        starts, patterns = self.columns
         return Solution(
             engine.getInfo().objective_function_value * mean + self._constant,
             (scale @ duals).reshape(self.grids.shape),
-            use[:starts],
-            use[starts : starts + patterns],
+            np.asarray(solution.col_value)[: sum(self.columns)],
+            len(self._patterns),
         )
 
     def _lp(self, low: Floats, high: Floats, mean: float) -> tuple[LP, Any]:

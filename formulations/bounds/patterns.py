@@ -9,11 +9,11 @@ import numpy as np
 
 from formulations.bounds import dual
 from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon, model_size
-from formulations.bounds.generation import ColumnGeneration
+from formulations.bounds.generation import ColumnGeneration, Solution
 from formulations.bounds.highs import Floats
 from formulations.bounds.memory_master import group_requests
 from formulations.bounds.outcome import Bound, Reporter, Silence
-from formulations.bounds.pattern_master import PatternMaster, Solution
+from formulations.bounds.pattern_master import PatternMaster
 from formulations.lagrangian.states import (
     Grids,
     Priced,
@@ -132,7 +132,7 @@ def price_patterns(
     return search.priced
 
 
-class _Search(ColumnGeneration[Solution]):
+class _Search(ColumnGeneration):
     """Prices that improve over iterations and grids; see :func:`compute_bound`."""
 
     def __init__(
@@ -252,8 +252,9 @@ class _Search(ColumnGeneration[Solution]):
         """Return the outcome."""
         expected = None
         if self.solution is not None:
-            expected = self._master.expected_starts(self.solution.starts)
-            self._report_size(self._master)
+            expected = self._master.expected_starts(self.solution.split()[0])
+            columns, rows, entries = self._master.size
+            self.report.built(columns=columns, rows=rows, entries=entries)
         return Bound(self._priced.bound, None, expected, None, self._table)
 
     def _evaluate(self, prices: Floats) -> tuple[PriceTable, Priced]:
@@ -306,19 +307,16 @@ class _Search(ColumnGeneration[Solution]):
         )
         least = np.array([cost.min() for cost in priced.costs])
         starts = (paid - least[master.owners]) / unit <= gap / len(least)
-        starts[: len(solution.starts)] |= solution.starts > 1e-7
-        starts[len(solution.starts) :] = True
         short = priced.worths[master.knots] / unit - master.pattern_values(self._prices)
         patterns = short * master.weights[master.knots] <= gap / len(master.weights)
-        patterns[: len(solution.patterns)] |= solution.patterns > 1e-7
-        patterns[len(solution.patterns) :] = True
+        weights = []
+        for kept, used in zip((starts, patterns), solution.split(), strict=True):
+            kept[: len(used)] |= used > 1e-7
+            kept[len(used) :] = True
+            weights.append(used[kept[: len(used)]])
         master.keep(starts, patterns)
-        # What comes after a deadline must find the use where the columns are now.
-        self.solution = replace(
-            solution,
-            starts=solution.starts[starts[: len(solution.starts)]],
-            patterns=solution.patterns[patterns[: len(solution.patterns)]],
-        )
+        # What comes after a deadline must find the weights where the columns are now.
+        self.solution = replace(solution, weights=np.concatenate(weights), patterns=len(weights[1]))
 
 
 def _grids(states: States, knots: Ints, level: int) -> Grids:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from formulations.valid.volumes import completion_bounds
+from formulations.valid.volumes import volume_bound
 from instances import Instance
 
 if TYPE_CHECKING:
@@ -21,17 +21,3 @@ def compute_bound(
     value = volume_bound(instance)
     report.bound(value=value, source="volumes")
     return Bound(value, prices=None, expected_starts=None, objective=None)
-
-
-def volume_bound(instance: Instance) -> int:
-    """Return a lower bound on the TEL (rounds) from volumes and outputs per rank.
-
-    Source: Kong, Qi, Ye and Zhou, arXiv 2606.22327, Prop. 3.1, combined with the j-th smallest
-    output (PAPERS section A); arrivals added here.
-
-    Proof.  The sum of :func:`formulations.valid.volumes.completion_bounds` over j bounds
-    Σ completions, and the TEL is that less Σ a_i.
-    """
-    return sum(completion_bounds(instance.requests, instance.memory)) - sum(
-        int(request.arrival) for request in instance.requests
-    )

@@ -11,12 +11,12 @@ from ortools.sat.python import cp_model
 
 from formulations.bounds.clique_lp import priced_starts, priced_windows
 from formulations.bounds.glop import by_glop
-from formulations.bounds.volume import volume_bound
 from formulations.cp import cpsat
 from formulations.cp._windows import StartRounds
 from formulations.cp.cpsat import model_size
 from formulations.valid.differences import forbidden_differences
 from formulations.valid.groups import window_groups
+from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import Windows
 from formulations.valid.windows import start_windows as windows_from_volumes
 from instances import Instance

@@ -1,14 +1,17 @@
 """Certificates of lower bounds: what a file keeps of a bound, and its evaluation in integers.
 
 Whoever found the numbers, evaluating a certificate proves the bound anew.  The evaluation shares
-no code with the search for prices and runs in exact arithmetic.
+no code with the search for prices and runs in exact arithmetic.  For that independence it writes
+anew, with ``tree``, what starts cost (``costs``, ``kernels``) and patterns are worth (``states``):
+the one second writing that is meant, and what it shares with that search is what is valid
+whatever the prices are, and where 64 bits are exact (``exact``).
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
@@ -17,12 +20,12 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from formulations.bounds.volume import volume_bound
 from formulations.lagrangian.exact import SAFE, run_cost
 from formulations.lagrangian.states import PriceTable
-from formulations.lagrangian.tree import TreeError, TreeNode, evaluate_tree
+from formulations.lagrangian.tree import TreeError, TreeNode, evaluate_tree, tokens_paid
 from formulations.valid.groups import WindowGroup
 from formulations.valid.states import searchable_states
+from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 
@@ -202,7 +205,7 @@ def certificate_schema() -> dict[str, Any]:
 def evaluate(instance: Instance, certificate: Certificate) -> int:
     """Return the lower bound on the TEL (rounds) that a certificate proves, exactly.
 
-    Proof.  For ``volumes`` see :func:`formulations.bounds.volume.volume_bound`.  For ``prices``
+    Proof.  For ``volumes`` see :func:`formulations.valid.volumes.volume_bound`.  For ``prices``
     take a feasible schedule with starts p_i.  At every time t the tokens held are at most M, and
     of the windows of a group at most ``most`` hold a round, which is checked here for every group
     by the conditions that ``formulations.valid.groups`` proves sufficient.  For ``patterns`` see
@@ -359,30 +362,11 @@ def _least_costs(instance: Instance, certificate: Certificate, latest: Sequence[
     )
     # Python's own integers where 64 bits might not do.
     kind: type = np.int64 if most < SAFE else object
-    sums = _running(certificate.memory, length, kind)
-    moments = _running((t * price for t, price in enumerate(certificate.memory)), length, kind)
-    # As long as its own prices, so that many short ones take little memory.
-    opened = [_running(group.prices, len(group.prices), kind) for group in certificate.groups]
     windows: list[list[tuple[int, int, int]]] = [[] for _ in instance.requests]
     for number, group in enumerate(certificate.groups):
         for position, before, after in group.members:
             windows[position].append((number, before, after))
-
-    def cost_of(position: int, starts: NDArray[np.int64]) -> NDArray[Any]:
-        request = instance.requests[position]
-        low = np.minimum(starts + 1, length)
-        high = np.minimum(starts + request.output + 1, length)
-        wide: NDArray[Any] = starts.astype(kind)
-        cost = (wide + (request.output - int(request.arrival))) * certificate.denominator
-        # The request holds prompt + t − start tokens at time t.
-        cost += (request.prompt - wide) * (sums[high] - sums[low])
-        cost += moments[high] - moments[low]
-        for number, before, after in windows[position]:
-            paid = opened[number]
-            cost += paid[np.clip(starts + after, 0, len(paid) - 1)]
-            cost -= paid[np.clip(starts - before, 0, len(paid) - 1)]
-        return cost
-
+    cost_of = _pricing(instance, certificate, windows, length, kind)
     likes = [
         (
             (int(r.arrival), r.prompt, r.output),
@@ -410,6 +394,35 @@ def _least_costs(instance: Instance, certificate: Certificate, latest: Sequence[
         for like, last in lasts.items()
     }
     return sum(least[like] for like in likes)
+
+
+def _pricing(
+    instance: Instance,
+    certificate: Certificate,
+    windows: Sequence[Sequence[tuple[int, int, int]]],
+    length: int,
+    kind: type,
+) -> Callable[[int, NDArray[np.int64]], NDArray[Any]]:
+    """Return what prices the starts of the request at a position, in units of 1 / denominator."""
+    sums = _running(certificate.memory, length, kind)
+    moments = _running((t * price for t, price in enumerate(certificate.memory)), length, kind)
+    # As long as its own prices, so that many short ones take little memory.
+    opened = [_running(group.prices, len(group.prices), kind) for group in certificate.groups]
+
+    def cost_of(position: int, starts: NDArray[np.int64]) -> NDArray[Any]:
+        request = instance.requests[position]
+        low = np.minimum(starts + 1, length)
+        high = np.minimum(starts + request.output + 1, length)
+        wide: NDArray[Any] = starts.astype(kind)
+        cost = (wide + (request.output - int(request.arrival))) * certificate.denominator
+        cost += tokens_paid(request.prompt, wide, low, high, sums, moments)
+        for number, before, after in windows[position]:
+            paid = opened[number]
+            cost += paid[np.clip(starts + after, 0, len(paid) - 1)]
+            cost -= paid[np.clip(starts - before, 0, len(paid) - 1)]
+        return cost
+
+    return cost_of
 
 
 def _refuse_long(steps: int, held: int = 0) -> None:

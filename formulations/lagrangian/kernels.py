@@ -6,16 +6,12 @@ cached on disk, so that a second process only loads it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
-def start_cost(
-    unit: Any, start: int, prompt: int, low: int, high: int, sums: Any, moments: Any
-) -> Any:
+@njit(inline="always")
+def start_cost(unit, start, prompt, low, high, sums, moments):
     """Return ``unit``·start plus what the tokens held at the times low..high − 1 pay.
 
     The formula of ``costs.PriceSums``, with its sums.  It becomes part of the kernels that use it,
@@ -26,20 +22,10 @@ def start_cost(
     )
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def cheapest_starts(
-    arrivals: Any,
-    latest: Any,
-    prompts: Any,
-    outputs: Any,
-    sums: Any,
-    moments: Any,
-    unit: Any,
-    first: int,
-    stop: int,
-    costs: Any,
-    starts: Any,
-) -> None:
+    arrivals, latest, prompts, outputs, sums, moments, unit, first, stop, costs, starts
+):
     """Fill the least cost of a start, and the first start that has it, for groups first..stop-1.
 
     On 64-bit integers the result is exact; the same source serves floating point.
@@ -82,18 +68,8 @@ def cheapest_starts(
         costs[group], starts[group] = best, chosen
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def token_use(
-    members: Any,
-    offsets: Any,
-    starts: Any,
-    prompts: Any,
-    outputs: Any,
-    sizes: Any,
-    knot: Any,
-    share: Any,
-    use: Any,
-) -> None:
+@njit(cache=True, nogil=True)
+def token_use(members, offsets, starts, prompts, outputs, sizes, knot, share, use):
     """Add up the tokens that each cluster holds, spread over the knots, for given starts.
 
     The tokens held at time t count with 1 − ``share[t]`` for knot ``knot[t]`` and with
@@ -122,8 +98,8 @@ def token_use(
                 use[cluster, knot[t] + 1] += share[t] * tokens
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def best_patterns(tokens: Any, left: Any, values: Any, memory: int, most: int) -> Any:
+@njit(cache=True, nogil=True)
+def best_patterns(tokens, left, values, memory, most):
     """Return the most valuable pattern of each size and how it is made up.
 
     States come in order of falling ``left``.  The search adds them one after the other, a state
@@ -180,19 +156,8 @@ def best_patterns(tokens: Any, left: Any, values: Any, memory: int, most: int) -
     return found, last, before[:steps], state[:steps]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def priced_starts(
-    arrivals: Any,
-    latest: Any,
-    outputs: Any,
-    offsets: Any,
-    of: Any,
-    values: Any,
-    knots: Any,
-    unit: int,
-    places: Any,
-    costs: Any,
-) -> None:
+@njit(cache=True, nogil=True)
+def priced_starts(arrivals, latest, outputs, offsets, of, values, knots, unit, places, costs):
     """Fill ``unit``·start + priced states of every start arrivals_i..latest_i.
 
     The price of state q at time t between knots a ≤ t < b is

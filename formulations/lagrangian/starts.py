@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.costs import price_sums, windows_of
+from formulations.lagrangian.costs import PriceSums, price_sums, windows_of
 from formulations.lagrangian.exact import SAFE, largest_denominator, run_cost
 from formulations.valid.groups import WindowGroup
 from instances import Instance
@@ -97,24 +97,32 @@ def start_costs(
     denominator = _denominator(instance, floats, groups, latest)
     rounded = np.rint(np.maximum(floats, 0.0) * denominator).astype(np.int64)
     sums = price_sums(rounded[0], denominator, rounded[1:])
-    costs = []
-    for i, (request, windows) in enumerate(
-        zip(instance.requests, windows_of(len(instance), groups), strict=True)
-    ):
+    constant = instance.memory * int(rounded[0].sum()) + sum(
+        group.most * int(row.sum()) for group, row in zip(groups, rounded[1:], strict=True)
+    )
+    costs = list(_costs(instance, groups, sums, latest))
+    return StartCosts(costs, constant, rounded[0], rounded[1:], denominator)
+
+
+def _costs(
+    instance: Instance,
+    groups: Sequence[WindowGroup],
+    sums: PriceSums,
+    latest: Sequence[int] | None,
+) -> Iterator[NDArray[np.int64]]:
+    """Yield what the starts of each request cost, times the denominator."""
+    for i, windows in enumerate(windows_of(len(instance), groups)):
+        request = instance.requests[i]
         arrival = int(request.arrival)
-        end = max(arrival, length + max((0, *(before for _, before, _ in windows))))
+        end = max(arrival, sums.length + max((0, *(before for _, before, _ in windows))))
         if latest is not None:
             end = min(end, max(latest[i], arrival))
         starts = np.arange(arrival, end + 1, dtype=np.int64)
         cost = sums.of_runs(request.prompt, request.output, starts)
-        cost += (request.output - arrival) * denominator
+        cost += (request.output - arrival) * sums.unit
         for g, before, after in windows:
             cost += sums.of_windows(g, before, after, starts)
-        costs.append(cost)
-    constant = instance.memory * int(rounded[0].sum()) + sum(
-        group.most * int(row.sum()) for group, row in zip(groups, rounded[1:], strict=True)
-    )
-    return StartCosts(costs, constant, rounded[0], rounded[1:], denominator)
+        yield cost
 
 
 def certified_costs(

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from instances import Request
+from instances import Instance, Request
+
+
+def volume_bound(instance: Instance) -> int:
+    """Return a lower bound on the TEL (rounds) from volumes and outputs per rank.
+
+    Source: Kong, Qi, Ye and Zhou, arXiv 2606.22327, Prop. 3.1, combined with the j-th smallest
+    output (PAPERS section A); arrivals added here.
+
+    Proof.  The sum of :func:`completion_bounds` over j bounds
+    Σ completions, and the TEL is that less Σ a_i.
+    """
+    return sum(completion_bounds(instance.requests, instance.memory)) - sum(
+        int(request.arrival) for request in instance.requests
+    )
 
 
 def completion_bounds(requests: tuple[Request, ...], memory: int) -> list[int]:

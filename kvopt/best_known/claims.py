@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from formulations.bounds.volume import volume_bound
 from formulations.lagrangian.certificate import (
     Certificate,
     CertificateError,
@@ -17,6 +16,7 @@ from formulations.lagrangian.certificate import (
     read_certificate,
     shrink,
 )
+from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.best_known.entry import Value
 from kvopt.best_known.files import certificate_path, schedule_path

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
-from formulations.bounds.volume import volume_bound
 from formulations.valid.states import searchable_states
+from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance
 from kvopt.engines.job import Job

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from formulations.bounds.volume import volume_bound
 from formulations.choice import default_formulation
 from formulations.registry import Formulation, formulations
+from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows
 from heuristics.policy import ListPolicy
 from heuristics.registry import policies

@@ -17,7 +17,7 @@ TRUSTED = ("instances", "schedules")
 CERTIFICATE = "certificate: "
 #: What evaluates each kind.
 _CERTIFIERS = {
-    "volumes": "formulations.bounds.volume",
+    "volumes": "formulations.valid.volumes",
     "prices": "formulations.lagrangian.certificate",
     "patterns": "formulations.lagrangian.certificate",
     "tree": "formulations.lagrangian.tree",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.volume import volume_bound
+from formulations.valid.volumes import volume_bound
 from instances import Instance
 from instances.telling import one_line
 from kvopt.methods.engines import proofs

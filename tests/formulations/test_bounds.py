@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.volume import volume_bound
 from formulations.lagrangian.prices import certify_prices, evaluate_prices
 from formulations.valid.conflicts import window_cliques
 from formulations.valid.separation import overflows, separation
+from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows
 from heuristics.simulator import run_policy
 from instances import Instance, Request

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices, likely_horizon
 from formulations.bounds.memory_master import Pricing, group_requests
-from formulations.bounds.volume import volume_bound
 from formulations.lagrangian.certificate import evaluate, price_certificate, read_certificate
 from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator
 from formulations.lagrangian.prices import certify_prices, evaluate_prices
@@ -18,6 +17,7 @@ from formulations.search import _kernels
 from formulations.search._tables import price_tables, scaled_prices, window_arrays
 from formulations.valid.groups import WindowGroup, window_groups
 from formulations.valid.states import running_states, searchable_states
+from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.model import MAX_ARRIVAL, MAX_TOKENS
 

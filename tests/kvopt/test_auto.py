@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from formulations.bounds.volume import volume_bound
+from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy

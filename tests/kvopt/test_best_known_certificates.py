@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.volume import volume_bound
 from formulations.lagrangian.certificate import (
     Certificate,
     CertificateError,
@@ -24,6 +23,7 @@ from formulations.lagrangian.certificate import (
 from formulations.lagrangian.prices import certify_prices
 from formulations.lagrangian.starts import start_costs
 from formulations.valid.groups import window_groups
+from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import families
