@@ -2,7 +2,7 @@
 
 Whoever found the numbers, evaluating a certificate proves the bound anew.  The evaluation shares
 no code with the search for prices and runs in exact arithmetic.  For that independence it writes
-anew, with ``tree``, what starts cost (``costs``, ``kernels``) and patterns are worth (``states``):
+anew, with ``tree``, what starts cost (``starts``, ``kernels``) and patterns are worth (``states``):
 the one second writing that is meant, and what it shares with that search is what is valid
 whatever the prices are, and where 64 bits are exact (``exact``).
 """
@@ -243,15 +243,20 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
         raise CertificateError("states: expected with the kind patterns, and only there")
     for number, group in enumerate(certificate.groups):
         _check_group(instance, number, group)
-    latest = None
-    if certificate.upper_bound is not None:
-        latest = start_windows(instance, certificate.upper_bound).latest
+    latest = _latest(instance, certificate)
     if certificate.states is not None:
         return _evaluate_states(instance, certificate, certificate.states, latest)
     total = _least_costs(instance, certificate, latest)
     total -= instance.memory * sum(certificate.memory)
     total -= sum(group.most * sum(group.prices) for group in certificate.groups)
     return -(-total // certificate.denominator)
+
+
+def _latest(instance: Instance, certificate: Certificate) -> Sequence[int] | None:
+    """Return the last start of each request; None where every start is allowed."""
+    if certificate.upper_bound is None:
+        return None
+    return start_windows(instance, certificate.upper_bound).latest
 
 
 def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
@@ -262,11 +267,8 @@ def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
     certificate = read_certificate(document)
     if certificate.states is None:
         return None
-    latest = None
-    if certificate.upper_bound is not None:
-        latest = start_windows(instance, certificate.upper_bound).latest
     try:
-        _measured(instance, certificate, certificate.states, latest)
+        _measured(instance, certificate, certificate.states, _latest(instance, certificate))
     except CertificateError as error:
         return str(error)
     return None

@@ -2,7 +2,7 @@
 
 The evaluation imports nothing of the models and runs in Python's own integers.  So it writes anew,
 for all certificates, what tokens pay (:func:`tokens_paid`): the search for prices has
-``formulations.lagrangian.costs``.
+``formulations.lagrangian.starts``.
 """
 
 from __future__ import annotations
@@ -200,15 +200,11 @@ def leaf_bound(instance: Instance, node: Node, leaf: Leaf) -> int:
             fees[member].append((row.by, sign * price))
     for i, request in enumerate(instance.requests):
         near = _near_starts(node, leaf, i)
+        prompt, output, last = request.prompt, request.output, len(leaf.memory)
         total += min(
-            (start + request.output - int(request.arrival)) * leaf.denominator
+            (start + output - int(request.arrival)) * leaf.denominator
             + tokens_paid(
-                request.prompt,
-                start,
-                min(start + 1, len(leaf.memory)),
-                min(start + request.output + 1, len(leaf.memory)),
-                sums,
-                moments,
+                prompt, start, min(start + 1, last), min(start + output + 1, last), sums, moments
             )
             + sum(fee for by, fee in fees[i] if start <= by)
             for start in (

@@ -203,15 +203,16 @@ def _after_shift(t, need, starts, output, full):
 
 
 @njit(cache=True)
-def _keep(t, following, made, table, state, starts, held, later, tables, rules, limit):
+def _keep(t, following, made, table, state, later, tables, rules, limit):
     """Add a state to the following layer unless a rule drops it.
 
     Parameters
     ----------
     state : tuple
-        Set of started requests, those that the shift rule still asks of, cost, a bound.
-    held, later : arrays, shape (reach,)
-        Tokens at t, t + 1, ..., and where those at t + 1, t + 2, ... are written.
+        Set of started requests, those that the shift rule still asks of, cost, a bound, starts, and
+        the tokens at t, t + 1, ..., shape (reach,).
+    later : array, shape (reach,)
+        Where those at t + 1, t + 2, ... are written.
     limit : int
         Bound (scaled) up to which a state may lead to a better schedule.
 
@@ -221,7 +222,7 @@ def _keep(t, following, made, table, state, starts, held, later, tables, rules, 
         The number of states of the following layer, and the least bound lost here.
     """
     requests, of_prices, of_patterns = tables
-    mask, need, cost, bound = state
+    mask, need, cost, bound, starts, held = state
     lost = NONE
     bound = max(bound, _bound(t + 1, mask, starts, requests, of_prices))
     if bound <= limit and rules.patterns:
@@ -263,19 +264,9 @@ def _decide(t, now, state, following, made, table, scratch, tables, rules, best,
     while True:
         if fresh and mask != full:
             # The choice made so far is one branch by itself.
-            made, least = _keep(
-                t,
-                following,
-                made,
-                table,
-                (mask, need, cost, bounds[state]),
-                starts,
-                profile[depth],
-                later,
-                tables,
-                rules,
-                (best[0] - 1) * unit,
-            )
+            one = (mask, need, cost, bounds[state], starts, profile[depth])
+            limit = (best[0] - 1) * unit
+            made, least = _keep(t, following, made, table, one, later, tables, rules, limit)
             lost = min(lost, least)
         elif fresh and cost < best[0]:
             best[0] = cost
