@@ -16,14 +16,6 @@ def fixed_windows(
 ) -> Windows:
     """Return windows that keep every schedule with TEL ≤ U − 1 (rounds).
 
-    Parameters
-    ----------
-    costs
-        What each start from the arrival on costs request i under some prices, at least.
-    slack
-        What a schedule with TEL ≤ U − 1 may pay beyond the least cost of every request
-        (``formulations.lagrangian.starts.StartCosts.slack``).
-
     If they are narrowed to nothing for a request, there is no such schedule and the original
     windows are returned, so a caller always has a model with the known schedule's optimum.
 
@@ -31,13 +23,21 @@ def fixed_windows(
     request i starts at t has, by the derivation there, TEL ≥ Σ_{j≠i} min c_j + c_i(t) − K.  If
     that exceeds U − 1, that is if c_i(t) − min c_i exceeds the slack U − 1 − (Σ_j min c_j − K), no
     schedule with TEL ≤ U − 1 starts i at t.  Everything is an integer times 1/denominator, so the
-    comparison is exact.  Windows are intervals, so only starts before
-    the first and after the last surviving one are dropped.  Starts past the end of ``costs`` are
-    kept if the last listed cost survives; past the priced times costs only grow, so if the last
-    one does not survive none after it does.
+    comparison is exact.  Windows are intervals, so only starts before the first and after the last
+    surviving one are dropped.  Starts past the end of ``costs`` are kept if the last listed cost
+    survives; past the priced times costs only grow, so if the last one does not survive none after
+    it does.
 
     Unlike ``start_windows`` this removes schedules with TEL = U: a proof that nothing is left
     says that U is optimal, and the schedule that gave U must be kept by the caller.
+
+    Parameters
+    ----------
+    costs
+        What each start from the arrival on costs request i under some prices, at least.
+    slack
+        What a schedule with TEL ≤ U − 1 may pay beyond the least cost of every request
+        (``formulations.lagrangian.starts.StartCosts.slack``).
     """
     first, last = list(windows.earliest), list(windows.latest)
     for i, cost in enumerate(costs):

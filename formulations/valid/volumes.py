@@ -13,8 +13,8 @@ def volume_bound(instance: Instance) -> int:
     Source: Kong, Qi, Ye and Zhou, arXiv 2606.22327, Prop. 3.1, combined with the j-th smallest
     output (PAPERS section A); arrivals added here.
 
-    Proof.  The sum of :func:`completion_bounds` over j bounds
-    Σ completions, and the TEL is that less Σ a_i.
+    Proof.  The sum of :func:`completion_bounds` over j bounds Σ completions, and the TEL is that
+    less Σ a_i.
     """
     return sum(completion_bounds(instance.requests, instance.memory)) - sum(
         int(request.arrival) for request in instance.requests
