@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from formulations.bounds.generation import Solution
 from formulations.bounds.highs import LP, Floats, run_highs, status
+from formulations.lagrangian.costs import price_sums
 from formulations.lagrangian.exact import exact_sum
-from formulations.lagrangian.starts import price_sums
 from formulations.valid.windows import Windows
 from instances import Instance
 

@@ -2,7 +2,7 @@
 
 Whoever found the numbers, evaluating a certificate proves the bound anew.  The evaluation shares
 no code with the search for prices and runs in exact arithmetic.  For that independence it writes
-anew, with ``tree``, what starts cost (``starts``, ``kernels``) and patterns are worth (``states``):
+anew, with ``tree``, what starts cost (``costs``, ``kernels``) and patterns are worth (``states``):
 the one second writing that is meant, and what it shares with that search is what is valid
 whatever the prices are, and where 64 bits are exact (``exact``).
 """

@@ -14,7 +14,7 @@ from numba import njit
 def start_cost(unit, start, prompt, low, high, sums, moments):
     """Return ``unit``·start plus what the tokens held at the times low..high − 1 pay.
 
-    The formula of ``starts.PriceSums``, with its sums.  It becomes part of the kernels that use it,
+    The formula of ``costs.PriceSums``, with its sums.  It becomes part of the kernels that use it,
     those of ``formulations.search._kernels`` too: numba finds them stale by their own file only.
     """
     return (
@@ -35,7 +35,7 @@ def cheapest_starts(
     arrivals, latest, prompts, outputs : int64 arrays, shape (groups,)
         First and last start round to be tried, prompt and output (tokens).
     sums, moments, unit
-        Of ``starts.PriceSums``, of one type.
+        Of ``costs.PriceSums``, of one type.
     costs, starts : arrays, shape (groups,)
         Filled.
     """

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.lagrangian.costs import PriceSums, price_sums
 from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator, run_cost
-from formulations.lagrangian.starts import PriceSums, price_sums
 from instances import Instance
 
 #: Requests times rounds from which on loading the compiled evaluation pays.

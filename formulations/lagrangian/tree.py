@@ -2,7 +2,7 @@
 
 The evaluation imports nothing of the models and runs in Python's own integers.  So it writes anew,
 for all certificates, what tokens pay (:func:`tokens_paid`): the search for prices has
-``formulations.lagrangian.starts``.
+``formulations.lagrangian.costs``.
 """
 
 from __future__ import annotations

@@ -11,8 +11,7 @@ import pyomo.environ as pyo
 from formulations.bounds.clique_lp import by_highs, priced_windows
 from formulations.mip import _parts, ilp
 from formulations.mip.ilp import model_size, set_starts
-from formulations.valid.conflicts import window_cliques
-from formulations.valid.groups import Windowed
+from formulations.valid.conflicts import Windowed, window_cliques
 from formulations.valid.windows import Windows
 from formulations.valid.windows import start_windows as windows_from_volumes
 from instances import Instance

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.lagrangian.costs import PriceSums, price_sums
 from formulations.lagrangian.exact import exact_sum, run_cost
-from formulations.lagrangian.starts import PriceSums, StartCosts, price_sums
+from formulations.lagrangian.starts import StartCosts
 from formulations.lagrangian.states import Priced, over_time
 from formulations.valid.groups import WindowGroup
 from formulations.valid.states import States

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from formulations.valid.conflicts import Windowed
 from instances import Instance
 
 #: Group sizes that are looked for; on am1 draws larger ones raised no LP bound.
 SIZES = (2, 3)
-
-
-@dataclass(frozen=True)
-class Windowed:
-    """A member of a group: when it starts at p its window is [p − before, p + after), in rounds."""
-
-    request: int
-    before: int
-    after: int
 
 
 @dataclass(frozen=True)

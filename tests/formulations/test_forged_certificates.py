@@ -13,7 +13,8 @@ from formulations.lagrangian import certificate as evaluation
 from formulations.lagrangian.certificate import CertificateError, evaluate, read_certificate
 from formulations.lagrangian.exact import SAFE
 from formulations.lagrangian.starts import start_costs
-from formulations.valid.groups import Windowed, WindowGroup
+from formulations.valid.conflicts import Windowed
+from formulations.valid.groups import WindowGroup
 from instances import Instance, Request
 from tests.oracles.brute_force import brute_force_optimum
 
