@@ -38,9 +38,11 @@ def _bound(t, mask, starts, data, tables):
             continue
         start = starts[i]
         low = min(max(t, start) + 1, length)
-        high = max(low, min(start + output[i] + 1, length))
-        total += unit * (output[i] - arrival[i])
-        total += start_cost(unit, start, prompt[i], low, high, sums, moments)
+        high = min(start + output[i] + 1, length)
+        total += unit * (start + output[i] - arrival[i])
+        if high > low:
+            # The latency is counted, so a round costs nothing more.
+            total += start_cost(0, start, prompt[i], low, high, sums, moments)
         for g in range(len(opened)):
             if after[g, i] + before[g, i] > 0:
                 left = min(max(start - before[g, i], t), length)
@@ -158,7 +160,7 @@ def _undominated(layer, count, compare):
     return alive
 
 
-@njit(cache=True)
+@njit(inline="always")
 def _next_fitting(i, t, mask, held, requests, rules):
     """Return the first request from position i on that may start at round t; n without one.
 
@@ -187,7 +189,7 @@ def _next_fitting(i, t, mask, held, requests, rules):
     return i
 
 
-@njit(cache=True)
+@njit(inline="always")
 def _after_shift(t, need, starts, output, full):
     """Return who must still show that it could not start earlier, and whether nobody failed to.
 
@@ -202,7 +204,7 @@ def _after_shift(t, need, starts, output, full):
     return need, True
 
 
-@njit(cache=True)
+@njit(inline="always")
 def _keep(t, following, made, table, state, later, tables, rules, limit):
     """Add a state to the following layer unless a rule drops it.
 
@@ -243,20 +245,19 @@ def _keep(t, following, made, table, state, later, tables, rules, limit):
     return made, lost
 
 
-@njit(cache=True)
+@njit(inline="always")
 def _decide(t, now, state, following, made, table, scratch, tables, rules, best, best_starts):
     """Add what becomes of one state by every choice of starts at round t; returns as ``_keep``.
 
-    In ``scratch``, ``profile[d, e]`` are the tokens at time t + e with the first d of a choice; the
-    row d = 0 is that of the state, and e = 0 is decided.
+    In ``scratch``, ``profile[d, e]`` are the tokens at time t + e with the first d of a choice,
+    ``chosen[1..d]``; the row d = 0 is that of the state, and e = 0 is decided.
     """
-    profile, later = scratch
+    profile, later, chosen = scratch
     masks, needs, costs, bounds, all_starts, profiles = now
     arrival, prompt, output, _, _ = tables[0]
     unit = tables[1][5]
     n, lost = len(arrival), NONE
     full = (_ONE << np.uint64(n)) - _ONE
-    chosen = np.zeros(n + 1, np.int64)
     starts = all_starts[state].copy()
     mask, need, cost = masks[state], needs[state], costs[state]
     profile[0] = profiles[state]
@@ -322,8 +323,9 @@ def advance(t, now, count, following, table, tables, rules, best, best_starts):
     made, lost = 0, NONE
     alive = _undominated(now, count, rules.compare)
     reach = profiles.shape[1]
-    profile = np.zeros((len(tables[0][0]) + 1, reach), np.int64)
-    scratch = (profile, np.zeros(reach, profiles.dtype))
+    depths = len(tables[0][0]) + 1
+    profile, chosen = np.zeros((depths, reach), np.int64), np.zeros(depths, np.int64)
+    scratch = (profile, np.zeros(reach, profiles.dtype), chosen)
     for state in range(count):
         if alive[state] and bounds[state] <= (best[0] - 1) * unit:
             made, least = _decide(
