@@ -161,10 +161,10 @@ def _undominated(layer, count, compare):
 
 
 @njit(inline="always")
-def _next_fitting(i, t, mask, held, requests, rules):
+def _next_fitting(i, t, mask, profile, depth, requests, rules):
     """Return the first request from position i on that may start at round t; n without one.
 
-    ``held`` are the tokens at t, t + 1, ..., shape (reach,).
+    ``profile[depth]`` are the tokens at t, t + 1, ...
     """
     arrival, prompt, output, _, _ = requests
     while i < len(arrival):
@@ -180,11 +180,12 @@ def _next_fitting(i, t, mask, held, requests, rules):
                 ):
                     fits = False
                     break
-            e = output[i] if fits else 0
-            while e > 0 and held[e] + prompt[i] + e <= rules.memory:
-                e -= 1
-            if fits and e == 0:
-                return i
+            for e in range(output[i] if fits else 0, 0, -1):
+                if profile[depth, e] + prompt[i] + e > rules.memory:
+                    fits = False
+                    break
+            if fits:
+                break
         i += 1
     return i
 
@@ -205,16 +206,14 @@ def _after_shift(t, need, starts, output, full):
 
 
 @njit(inline="always")
-def _keep(t, following, made, table, state, later, tables, rules, limit):
+def _keep(t, following, made, table, state, scratch, depth, tables, rules, limit):
     """Add a state to the following layer unless a rule drops it.
 
     Parameters
     ----------
     state : tuple
-        Set of started requests, those that the shift rule still asks of, cost, a bound, starts, and
-        the tokens at t, t + 1, ..., shape (reach,).
-    later : array, shape (reach,)
-        Where those at t + 1, t + 2, ... are written.
+        Set of started requests, those that the shift rule still asks of, cost, a bound, starts; the
+        tokens at t, t + 1, ... are the row ``depth`` of the profile in ``scratch``.
     limit : int
         Bound (scaled) up to which a state may lead to a better schedule.
 
@@ -224,7 +223,8 @@ def _keep(t, following, made, table, state, later, tables, rules, limit):
         The number of states of the following layer, and the least bound lost here.
     """
     requests, of_prices, of_patterns = tables
-    mask, need, cost, bound, starts, held = state
+    mask, need, cost, bound, starts = state
+    profile, later, _ = scratch
     lost = NONE
     bound = max(bound, _bound(t + 1, mask, starts, requests, of_prices))
     if bound <= limit and rules.patterns:
@@ -232,13 +232,13 @@ def _keep(t, following, made, table, state, later, tables, rules, limit):
     if bound > limit:
         return made, lost
     if rules.shift:
-        full = len(held) > 1 and held[1] == rules.memory
+        full = len(later) > 1 and profile[depth, 1] == rules.memory
         need, fine = _after_shift(t, need, starts, requests[2], full)
         if not fine:
             return made, lost
     if made == len(following[0]):
         made, lost = _shrink(following, made, table, rules.width)
-    later[:-1] = held[1:]
+    later[:-1] = profile[depth, 1:]
     later[-1] = 0
     merge = rules.merge
     made = _insert(following, made, table, mask, need, cost, bound, starts, later, merge)
@@ -252,7 +252,7 @@ def _decide(t, now, state, following, made, table, scratch, tables, rules, best,
     In ``scratch``, ``profile[d, e]`` are the tokens at time t + e with the first d of a choice,
     ``chosen[1..d]``; the row d = 0 is that of the state, and e = 0 is decided.
     """
-    profile, later, chosen = scratch
+    profile, _, chosen = scratch
     masks, needs, costs, bounds, all_starts, profiles = now
     arrival, prompt, output, _, _ = tables[0]
     unit = tables[1][5]
@@ -265,14 +265,16 @@ def _decide(t, now, state, following, made, table, scratch, tables, rules, best,
     while True:
         if fresh and mask != full:
             # The choice made so far is one branch by itself.
-            one = (mask, need, cost, bounds[state], starts, profile[depth])
+            one = (mask, need, cost, bounds[state], starts)
             limit = (best[0] - 1) * unit
-            made, least = _keep(t, following, made, table, one, later, tables, rules, limit)
+            made, least = _keep(
+                t, following, made, table, one, scratch, depth, tables, rules, limit
+            )
             lost = min(lost, least)
         elif fresh and cost < best[0]:
             best[0] = cost
             best_starts[:] = starts
-        i = _next_fitting(i, t, mask, profile[depth], tables[0], rules)
+        i = _next_fitting(i, t, mask, profile, depth, tables[0], rules)
         fresh = i < n
         if fresh:
             bit = _ONE << np.uint64(i)
