@@ -197,33 +197,35 @@ def _pass(
     from formulations.search import _kernels  # loads the compiler
 
     memory, width, chosen, patterns = settings
-    rules = _kernels.Rules(
-        memory,
-        width,
-        chosen.compare if chosen.dominance else 0,
+    # The least bound lost is written at its place, 2.
+    switches = (
+        chosen.compare,
         chosen.shift,
+        chosen.dominance,
         chosen.merge,
         chosen.equal,
         patterns,
     )
+    rules = np.array([memory, width, NONE, *switches], dtype=np.int64)
     best, best_starts = incumbent
     n = len(best_starts)
     layers = [_layer(2 * width, n, reach, best_starts.dtype) for _ in range(2)]
     table = np.empty(1 << (4 * width).bit_length(), dtype=np.int64)
     for array in layers[0]:
         array[:1] = 0
-    count, total, lost = 1, 0, NONE
+    count, total = 1, 0
     for t in range(last + 1):
         if out_of_time():
             return None
-        count, least = _kernels.advance(
-            t, layers[0], count, layers[1], table, tables, rules, best, best_starts
+        count = _kernels.advance(
+            t, layers[0], count, layers[1], table, *tables, rules, best, best_starts
         )
         layers.reverse()
-        total, lost = total + count, min(lost, least)
+        total += count
         if count == 0:
             break
     tel = bound = int(best[0])
+    lost = int(rules[2])
     if lost < NONE:
         bound = min(bound, -(-lost // tables[1][-1]))
     return Pass(tel, best_starts.tolist(), bound, width, total, bound == tel)
