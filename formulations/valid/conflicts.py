@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from formulations.separation import separation
+from formulations.valid.separation import separation
 from instances import Instance
 
 
