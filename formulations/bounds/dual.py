@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from formulations.bounds.fluid import model_size
 from formulations.bounds.kind import ComputedBound
 from formulations.bounds.outcome import Bound, Reporter
-from formulations.patterns import Ints
-from formulations.windows import Windows
+from formulations.valid.states import Ints
+from formulations.valid.windows import Windows
 from instances import Instance
 
 FIRST_KNOTS = 80
@@ -28,20 +29,20 @@ def compute_bound(
     """Return the best certified bound by the deadline; report every improvement on the way.
 
     Source: the dual is the one of RESEARCH's leads 5 and 8, with prices that are linear between
-    knots instead of constant in buckets; see :class:`formulations.bounds.search.Search` for what
-    is maximised and :func:`formulations.bounds.prices.certify_prices` for why every reported
-    value is a bound.
+    knots instead of constant in buckets; see :class:`formulations.bounds.memory_search.Search` for
+    what is maximised and :func:`formulations.lagrangian.prices.certify_prices` for why every
+    reported value is a bound.
 
     Parameters
     ----------
     deadline
         On the clock of ``time.monotonic``, seconds.
     windows
-        Proved start windows (``formulations.windows``); None for starts from the arrival on.
+        Proved start windows (``formulations.valid.windows``); None for starts from the arrival on.
     known_starts
         Start rounds of a feasible schedule, shape (n,), in the instance's order.
     """
-    from formulations.bounds.search import Search  # loads SciPy
+    from formulations.bounds.memory_search import Search  # loads SciPy
 
     search = Search(
         instance,
@@ -64,15 +65,6 @@ def compute_bound(
         search.refine(knots)
         tolerance = max(tolerance / 2, LAST_TOLERANCE)
     return search.result()
-
-
-def model_size(instance: Instance, windows: Windows) -> int:
-    """Return the number of matrix entries that need as much memory as the prices of all rounds."""
-    from formulations.bounds.search import likely_horizon
-
-    del windows
-    # About 200 bytes a round, half of what an entry takes.
-    return likely_horizon(instance) // 2
 
 
 FORMULATION = ComputedBound(name="bound-dual", compute=compute_bound, size=model_size)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     from formulations.bounds.outcome import Bound
-    from formulations.windows import Windows
+    from formulations.valid.windows import Windows
     from instances import Instance
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.bounds.dual import model_size
+from formulations.bounds.fluid import likely_horizon, model_size
 from formulations.bounds.kind import ComputedBound
 from formulations.bounds.outcome import Bound, Reporter
-from formulations.patterns import Ints
-from formulations.windows import Windows
+from formulations.valid.states import Ints
+from formulations.valid.windows import Windows
 from instances import Instance
 
 FIRST_KNOTS = 60
@@ -36,7 +36,7 @@ def compute_bound(
     all requests by T it satisfies them too, so both LPs have one value; else T is raised.  With
     the windows of ``lp-sparse`` the objective is the same.
     """
-    from formulations.bounds.search import Search, likely_horizon  # loads SciPy
+    from formulations.bounds.memory_search import Search  # loads SciPy
 
     most = windows.horizon if windows else int(instance.arrivals.max() + instance.outputs.sum())
     horizon = min(likely_horizon(instance), most)

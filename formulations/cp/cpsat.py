@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from formulations.cp import _windows
 from formulations.cp.kind import ConstraintProgram
-from formulations.separation import separation
+from formulations.valid.separation import separation
 from instances import Instance
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def build_model(
     over all these intervals is the memory row at every time.
 
     Two requests that may not start together must start at least ``separation`` apart one way or
-    the other (proof in ``formulations.separation``): one boolean and two implications a pair.
+    the other (proof in ``formulations.valid.separation``): one boolean and two implications a pair.
     """
     from ortools.sat.python import cp_model
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
-from formulations.bounds.volume import volume_bound
 from formulations.cp import cpsat
 from formulations.cp._windows import StartRounds
 from formulations.cp.kind import ConstraintProgram
-from formulations.differences import forbidden_differences
-from formulations.groups import window_groups
-from formulations.windows import Windows
-from formulations.windows import start_windows as windows_from_volumes
+from formulations.valid.differences import forbidden_differences
+from formulations.valid.groups import window_groups
+from formulations.valid.volumes import volume_bound
+from formulations.valid.windows import Windows
+from formulations.valid.windows import start_windows as windows_from_volumes
 from instances import Instance
 
 if TYPE_CHECKING:
@@ -36,13 +36,14 @@ class Options:
     bound: Annotated[bool, "the TEL is at least the volume bound"] = True
     windows: Annotated[
         bool,
-        "start windows from volumes and horizon (formulations.windows) instead of those of cpsat",
+        "start windows from volumes and horizon (valid.windows) instead of those of cpsat",
     ] = True
-    fixing: Annotated[
-        bool, "start windows narrowed by the prices of lp-cliques (formulations.fixing)"
-    ] = False
+    fixing: Annotated[bool, "start windows narrowed by the prices of lp-cliques (valid.fixing)"] = (
+        False
+    )
     dual: Annotated[
-        bool, "the TEL is at least what the prices of lp-cliques certify (formulations.fixing)"
+        bool,
+        "the TEL is at least what the prices of lp-cliques certify (valid.fixing)",
     ] = False
 
 
@@ -56,8 +57,8 @@ def start_windows(
     windows = windows_from_volumes(instance, upper_bound)
     if not options.fixing:
         return windows
+    from formulations.bounds.clique_lp import priced_windows
     from formulations.bounds.glop import by_glop
-    from formulations.fixing import priced_windows
 
     return priced_windows(instance, windows, upper_bound, by_glop)
 
@@ -73,7 +74,7 @@ def build_model(
     *Separation.*  See ``cpsat``.
 
     *Groups.*  At most ``most`` windows of a group hold one round, rounds below 0 included (proof
-    in ``formulations.groups``): ``no_overlap`` for one, ``cumulative`` for more.
+    in ``formulations.valid.groups``): ``no_overlap`` for one, ``cumulative`` for more.
 
     *Differences.*  start_j − start_i lies in no interval of ``forbidden_differences``: one boolean
     and two implications for each interval that ``cpsat`` does not have.
@@ -82,7 +83,7 @@ def build_model(
     exchanging the starts of two of them changes neither feasibility nor TEL.
 
     *Bound*, *dual*.  The TEL is at least the volume bound, or what prices certify for schedules
-    that keep to the windows (``formulations.bounds.clique_prices``).
+    that keep to the windows (``formulations.lagrangian.starts``).
     """
     options = options or Options()
     if warm_start is not None and options.equal:
@@ -133,8 +134,8 @@ def _add_differences(model: cp_model.CpModel, instance: Instance, starts: list[A
 
 def _certified(instance: Instance, windows: StartRounds) -> int:
     """Return what prices certify for schedules that keep to the windows (rounds)."""
+    from formulations.bounds.clique_lp import priced_starts
     from formulations.bounds.glop import by_glop
-    from formulations.fixing import priced_starts
 
     known = Windows(windows.earliest, windows.latest, windows.horizon)
     costs = priced_starts(instance, known, by_glop)

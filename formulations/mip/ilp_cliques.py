@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from formulations.groups import Windowed, window_groups
 from formulations.mip import ilp_sparse
 from formulations.mip._narrowed import narrowed_windows
 from formulations.mip._parts import weighted
 from formulations.mip.kind import IntegerProgram, Model, Relaxation
-from formulations.windows import Windows
+from formulations.valid.groups import Windowed, window_groups
+from formulations.valid.windows import Windows
 from instances import Instance
 
 
@@ -21,15 +21,15 @@ class Options:
 
     groups: Annotated[bool, "window groups of two and three requests"] = True
     lookahead: Annotated[int, "rounds by which growth is looked ahead, 0 for no such rows"] = 0
-    fixing: Annotated[
-        bool, "start windows narrowed by the prices of lp-cliques (formulations.fixing)"
-    ] = False
+    fixing: Annotated[bool, "start windows narrowed by the prices of lp-cliques (valid.fixing)"] = (
+        False
+    )
 
 
 def start_windows(
     instance: Instance, upper_bound: int | None = None, options: Options | None = None
 ) -> Windows:
-    """Return the start windows of ``formulations.windows``, narrowed where ``fixing`` is on."""
+    """Return the start windows of volumes and horizon, narrowed where ``fixing`` is on."""
     return narrowed_windows(instance, upper_bound, fixing=options is not None and options.fixing)
 
 
@@ -39,8 +39,8 @@ def build_model(instance: Instance, windows: Windows, options: Options | None = 
     ``open[g, t]`` counts the windows of group g that hold round t: those of round t − 1, plus the
     ones that begin at t, less the ones that end there; two entries a column, where one row a round
     would have one entry for each round of the window.  Windows are cut at round 0.  That the
-    counts stay within ``most`` in every feasible schedule is proved in ``formulations.groups``.
-    With ``lookahead`` the rows of :func:`add_lookahead` come on top.
+    counts stay within ``most`` in every feasible schedule is proved in
+    ``formulations.valid.groups``.  With ``lookahead`` come the rows of :func:`add_lookahead`.
     """
     import pyomo.environ as pyo
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from formulations.groups import WindowGroup, exclusive_groups
 from formulations.mip import ilp
 from formulations.mip._narrowed import narrowed_windows
 from formulations.mip._parts import weighted
 from formulations.mip.kind import IntegerProgram, Model
-from formulations.windows import Windows
+from formulations.valid.groups import WindowGroup, exclusive_groups
+from formulations.valid.windows import Windows
 from instances import Instance
 
 
@@ -20,15 +20,15 @@ class Options:
     """Which strengthenings are added to ``ilp``, for ablation."""
 
     groups: Annotated[bool, "window groups of exclusive requests", "cliques"] = True
-    fixing: Annotated[
-        bool, "start windows narrowed by the prices of lp-cliques (formulations.fixing)"
-    ] = False
+    fixing: Annotated[bool, "start windows narrowed by the prices of lp-cliques (valid.fixing)"] = (
+        False
+    )
 
 
 def start_windows(
     instance: Instance, upper_bound: int | None = None, options: Options | None = None
 ) -> Windows:
-    """Return the start windows of ``formulations.windows``, narrowed where ``fixing`` is on."""
+    """Return the start windows of volumes and horizon, narrowed where ``fixing`` is on."""
     return narrowed_windows(instance, upper_bound, fixing=options is not None and options.fixing)
 
 
@@ -36,7 +36,7 @@ def build_model(instance: Instance, windows: Windows, options: Options | None = 
     """Return the model of ``ilp`` with rows of starts of which at most one is made.
 
     The starts are those whose windows hold one round; groups, windows and the proof that every
-    feasible schedule satisfies the rows are in ``formulations.groups``.
+    feasible schedule satisfies the rows are in ``formulations.valid.groups``.
     """
     import pyomo.environ as pyo
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from formulations.windows import Windows, start_windows
+from formulations.valid.windows import Windows, start_windows
 from instances import Instance
 
 #: A Pyomo model; Pyomo ships no types.

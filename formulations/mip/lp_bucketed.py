@@ -9,7 +9,7 @@ import numpy as np
 
 from formulations.mip._parts import weighted
 from formulations.mip.kind import IntegerProgram, Model
-from formulations.windows import Windows
+from formulations.valid.windows import Windows
 from instances import Instance, Request
 
 #: Columns, about: requests times buckets.

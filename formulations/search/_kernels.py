@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from formulations.lagrangian.kernels import start_cost
+
 _ONE = np.uint64(1)
 
 
@@ -12,7 +14,7 @@ _ONE = np.uint64(1)
 def _bound(t, mask, starts, data, tables):
     """Return the scaled lower bound of a state in which the starts before round t are decided."""
     arrival, prompt, output, before, after = data
-    later, sums, moments, opened, tail, denominator = tables
+    later, sums, moments, opened, tail, unit = tables
     length = len(sums) - 1
     total = -tail[min(t, length)]
     for i in range(len(arrival)):
@@ -20,12 +22,12 @@ def _bound(t, mask, starts, data, tables):
             total += later[i, t]
             continue
         start = starts[i]
-        total += denominator * (start + output[i] - arrival[i])
+        total += unit * (start + output[i] - arrival[i])
         low = min(max(t, start) + 1, length)
         high = min(start + output[i] + 1, length)
         if high > low:
-            total += (prompt[i] - start) * (sums[high] - sums[low])
-            total += moments[high] - moments[low]
+            # The latency is counted, so a round costs nothing more.
+            total += start_cost(0, start, prompt[i], low, high, sums, moments)
         for g in range(len(opened)):
             if after[g, i] + before[g, i] > 0:
                 left = min(max(start - before[g, i], t), length)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from formulations.windows import Windows
+from formulations.valid.windows import Windows
 from instances import Instance
 
 

@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 
-from formulations.bounds.certificate import pattern_certificate, price_certificate, too_long
 from formulations.bounds.outcome import Bound
+from formulations.lagrangian.certificate import pattern_certificate, price_certificate, too_long
 from formulations.registry import formulations
-from formulations.windows import start_windows
+from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import too_large

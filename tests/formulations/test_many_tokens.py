@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from formulations.groups import exclusive_groups, window_groups
 from formulations.mip import ilp_strong
-from formulations.windows import start_windows
+from formulations.valid.groups import exclusive_groups, window_groups
+from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from tests.oracles.draws import instances
 

@@ -17,7 +17,7 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from formulations.mip.kind import IntegerProgram
 from formulations.registry import formulations
-from formulations.windows import Windows
+from formulations.valid.windows import Windows
 from heuristics.simulator import run_policy
 from instances import Instance, Request
 from kvopt.engines import pyomo_solver

@@ -9,7 +9,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
-from formulations.windows import Windows, start_windows
+from formulations.valid.windows import Windows, start_windows
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import too_large
 from kvopt.engines.parts.tolerances import largest_activity, largest_number

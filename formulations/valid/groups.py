@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from formulations.separation import separation
+from formulations.valid.separation import separation
 from instances import Instance
 
 #: Group sizes that are looked for; on am1 draws larger ones raised no LP bound.

@@ -1,0 +1,75 @@
+"""What starts cost under prices on memory and on windows, for many starts at once.
+
+One formula, written here for NumPy and in ``kernels`` for compiled loops.  A certificate is
+evaluated by neither: ``tree`` and ``certificate`` have the second writing of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PriceSums:
+    """Prices of the times 0..L − 1 added up: entry k of a sum is over the times before k.
+
+    Attributes
+    ----------
+    unit
+        Cost of a round: the denominator of prices that are numerators, 1.0 for those in rounds.
+    tokens, moments
+        Sums of λ_t and of t·λ_t, shape (L + 1,).
+    windows
+        Sums of μ_gt, shape (groups, L + 1).
+    """
+
+    unit: float
+    tokens: NDArray[Any]
+    moments: NDArray[Any]
+    windows: NDArray[Any]
+
+    @property
+    def length(self) -> int:
+        """L, the number of priced times."""
+        return len(self.tokens) - 1
+
+    def of_runs(self, prompt: int, output: int, starts: Ints) -> NDArray[Any]:
+        """Return ``unit`` times the start round plus what the tokens of the run pay, (starts,)."""
+        low = np.minimum(starts + 1, self.length)
+        high = np.minimum(starts + output + 1, self.length)
+        # A token at time t costs λ_t, and the run holds prompt + t − start tokens then.
+        costs: NDArray[Any] = (
+            self.unit * starts
+            + (prompt - starts) * (self.tokens[high] - self.tokens[low])
+            + (self.moments[high] - self.moments[low])
+        )
+        return costs
+
+    def of_windows(
+        self, g: int, before: int, after: int, starts: Ints, since: Ints | int = 0
+    ) -> NDArray[Any]:
+        """Return what windows of group ``g`` pay at the rounds from ``since`` on, (starts,)."""
+        opens = np.clip(np.maximum(starts - before, since), 0, self.length)
+        closes = np.clip(starts + after, opens, self.length)
+        paid: NDArray[Any] = self.windows[g, closes] - self.windows[g, opens]
+        return paid
+
+
+def price_sums(memory: NDArray[Any], unit: float, groups: NDArray[Any] | None = None) -> PriceSums:
+    """Return the sums of λ, shape (L,), and of μ, shape (groups, L), in the prices' own type."""
+    groups = np.zeros((0, len(memory)), dtype=memory.dtype) if groups is None else groups
+    return PriceSums(
+        unit, _before(memory), _before(np.arange(len(memory)) * memory), _before(groups)
+    )
+
+
+def _before(values: NDArray[Any]) -> NDArray[Any]:
+    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1), dtype=values.dtype)
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums
