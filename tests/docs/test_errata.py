@@ -281,7 +281,7 @@ def test_e15_slopes_are_not_seconds_a_request() -> None:
 
 
 def test_n6_swaps_keep_the_size_of_a_batch() -> None:
-    """As many requests leave as come in, and on the trap of E6 none does: all in have the peak 4."""
+    """As many requests leave as come in; on the trap of E6 none does, since all in have peak 4."""
     draws = np.random.default_rng(0)
     for _ in range(50):
         peaks, outputs = draws.integers(2, 12, 20), draws.integers(1, 9, 20)
