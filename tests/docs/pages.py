@@ -6,6 +6,7 @@ import re
 import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from markdown_it import MarkdownIt
 
@@ -99,7 +100,7 @@ def read_blocks(page: Path, text: str) -> list[Block]:
     return found
 
 
-def _marker(marker: str, name: str) -> dict[str, object]:
+def _marker(marker: str, name: str) -> dict[str, Any]:
     if not marker:
         return {}
     kind, _, rest = marker.partition(": ")

@@ -20,8 +20,8 @@ from heuristics.predictions import PREDICTIONS
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request, read_instance
-from instances.families import chat, total_trap
-from instances.families.fitted import CHAT_OUTPUT, CHAT_PROMPT, Lognormal
+from instances.families import total_trap
+from instances.families.fitted import CHAT_OUTPUT, CHAT_PROMPT, LONGEST, Lognormal
 from instances.named import find_instance, find_instances
 from kvopt.best_known.entry import Entry
 from kvopt.best_known.files import read_registry
@@ -178,7 +178,7 @@ def test_e5_algorithm_1_to_the_letter() -> None:
 
 def trap_ratio(memory: int, growth: float) -> float:
     """Return TEL of both orders of W Theorem 8.2's two kinds, from the paper's sums done right."""
-    root, kinds = math.isqrt(memory), round(memory**growth)
+    root, kinds = math.isqrt(memory), round(math.pow(memory, growth))
     first = (root - 1) * root * _sum(memory // root)
     second = root * _sum(kinds // root)
     waits = memory // root * kinds
@@ -302,7 +302,7 @@ def test_n6_swaps_keep_the_size_of_a_batch() -> None:
 def test_n7_lognormal_variances(law: Lognormal, variance: int, uncut: float, cut: float) -> None:
     """Mean and median fix the law: σ² = 2 ln(mean / median); both factors stand on the page."""
     exact = lognorm(math.sqrt(2 * math.log(law.mean / law.median)), scale=law.median)
-    lengths = np.arange(1, chat.LONGEST + 1)
+    lengths = np.arange(1, LONGEST + 1)
     below = exact.cdf(lengths + 0.5)
     below[-1] = 1
     shares = np.diff(below, prepend=0)
