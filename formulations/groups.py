@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from formulations.conflicts import Windowed
+from formulations.separation import separation
 from instances import Instance
 
 #: Group sizes that are looked for; on am1 draws larger ones raised no LP bound.
 SIZES = (2, 3)
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """A member of a group: when it starts at p its window is [p − before, p + after), in rounds."""
+
+    request: int
+    before: int
+    after: int
 
 
 @dataclass(frozen=True)
@@ -22,8 +31,7 @@ class WindowGroup:
 def window_groups(instance: Instance, sizes: tuple[int, ...] = SIZES) -> list[WindowGroup]:
     """Return one group for each size m: at most m − 1 members are in their windows at a time.
 
-    Members are positions in the instance.  For m = 2 this is a group of
-    ``formulations.conflicts.window_cliques``; larger m are new here.
+    Members are positions in the instance.
 
     Proof.  Let s be the least prompt of the group, b_j = s_j − s, B_i the largest b of the other
     members, and let the window of i, when it starts at p_i, be [p_i − b_i, p_i + β_i) with
@@ -42,15 +50,50 @@ def window_groups(instance: Instance, sizes: tuple[int, ...] = SIZES) -> list[Wi
     """
     groups = []
     for m in sizes:
-        members = _standing(instance, m)
-        if len(members) >= m:
+        members = _standing(instance, m, list(range(len(instance))))
+        if members:
             groups.append(WindowGroup(m - 1, tuple(members)))
     return groups
 
 
-def _standing(instance: Instance, m: int) -> list[Windowed]:
+def exclusive_groups(instance: Instance) -> list[WindowGroup]:
+    """Return groups of two (m = 2 above) whose members may not start together, any two of them.
+
+    Each request seeds one greedy group, largest s + 2·o first; groups that repeat are left out.
+
+    The windows are those of ``window_groups``, and so is the proof.  With d_ij > 0 the separation
+    of i and j, the smaller of s_i + s_j + 2·o_i − M and o_i, they satisfy after_i + before_j ≤
+    d_ij: the first splits without loss into a part of i and a part of j, only the cap o_i costs
+    something.
+
+    A window is no longer than its own output and that of another member, however many tokens there
+    are: for the member i of the least prompt 0 < after_i ≤ o_i − before_j, so every before_j is
+    less than o_i.
+    """
     requests = instance.requests
-    chosen = list(range(len(requests)))
+    largest_first = sorted(
+        range(len(requests)), key=lambda i: (-(requests[i].prompt + 2 * requests[i].output), i)
+    )
+    exclusive = {
+        (i, j): separation(requests[i], requests[j], instance.memory) > 0
+        for i in largest_first
+        for j in largest_first
+    }
+    groups: dict[tuple[int, ...], WindowGroup] = {}
+    for seed in largest_first:
+        chosen = [seed]
+        for j in largest_first:
+            if j != seed and all(exclusive[i, j] for i in chosen):
+                chosen.append(j)
+        if members := _standing(instance, 2, chosen):
+            key = tuple(sorted(member.request for member in members))
+            groups[key] = WindowGroup(1, tuple(members))
+    return list(groups.values())
+
+
+def _standing(instance: Instance, m: int, chosen: list[int]) -> list[Windowed]:
+    """Return those of the chosen that have windows beside each other; none if there are not m."""
+    requests = instance.requests
     while len(chosen) >= m:
         least = min(requests[i].prompt for i in chosen)
         by_prompt = sorted((requests[i].prompt - least for i in chosen), reverse=True)

@@ -1,36 +1,47 @@
 """The formulations, found in ``mip``, ``cp``, ``search`` and ``bounds``: one file each.
 
-The files are read, not imported, so that listing them loads no solver and no modelling language.
-A file may define, or import from another formulation, a dataclass ``Options``: each of its fields
-is a bool or an int with a default, followed by one line in quotes that says what it switches.
+A file that declares a formulation says so in one object, ``FORMULATION``.  It imports modelling
+libraries and engines where a model is built, never at its top, so that listing loads none.
 """
 
 from __future__ import annotations
 
-import ast
+import importlib
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args, get_type_hints
+
+from formulations.bounds.kind import ComputedBound
+from formulations.cp.kind import ConstraintProgram
+from formulations.mip.kind import IntegerProgram
+from formulations.search.kind import ExactSearch
 
 _FOLDER = Path(__file__).parent
 
 Kind = Literal["mip", "cp", "bound", "search"]
-#: Folder of each kind.
-_FOLDERS: dict[Kind, str] = {"bound": "bounds", "cp": "cp", "mip": "mip", "search": "search"}
+#: What a file may declare.
+Declared = ComputedBound | ConstraintProgram | ExactSearch | IntegerProgram
+#: What tells a file that declares a formulation from the others, so that these are not imported.
+_DECLARES = re.compile(r"^FORMULATION\b", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Option:
-    """A strengthening that can be switched (bool) or set (int), its default and its meaning."""
+    """A strengthening that can be switched (bool) or set (int), its default and its meaning.
+
+    ``formerly`` is the name that it had before, by which it can still be given.
+    """
 
     name: str
     default: bool | int
     meaning: str
+    formerly: str = ""
 
 
-#: What every integer program can be told besides its own options; no file defines it.
+#: What every integer program can be told besides its own options; no file declares it.
 RELAXED = Option("relaxed", False, "solve its LP relaxation only: a bound")
 
 
@@ -41,19 +52,21 @@ class Formulation:
     Attributes
     ----------
     name
-        The file's name with hyphens, after ``bound-`` for those in ``bounds``.
+        As declared; the LP relaxation of an integer program may have one of its own.
     kind
         ``mip`` (a Pyomo model, for HiGHS and every other solver that Pyomo knows), ``cp``,
-        ``search`` (a search of our own) or ``bound`` (a file of ``bounds`` with a function
-        ``compute_bound``).
+        ``search`` (a search of our own) or ``bound`` (a bound without a model of the whole).
     relaxation
         Whether it yields a bound only.
     module
-        What to import inside an engine's process.
+        The file that declares it.
     summary
-        First line of the file's docstring.
+        First line of the file's docstring, with the source.
     options
-        What can be switched, in the file's order; of an integer program ``relaxed`` too.
+        What can be switched, in the order of the declaration; of an integer program ``relaxed``
+        too.
+    declared
+        What builds it.
     """
 
     name: str
@@ -61,7 +74,19 @@ class Formulation:
     relaxation: bool
     module: str
     summary: str
-    options: tuple[Option, ...] = ()
+    options: tuple[Option, ...]
+    declared: Declared
+
+    def arguments(self, values: dict[str, bool | int]) -> dict[str, Any]:
+        """Return the keyword argument ``options``, if what builds it takes any.
+
+        Parameters
+        ----------
+        values
+            Of its own options, those that differ from their defaults.
+        """
+        kind = self.declared.options
+        return {} if kind is None else {"options": kind(**values)}
 
 
 @cache
@@ -71,75 +96,55 @@ def formulations() -> dict[str, Formulation]:
     Raises
     ------
     TypeError
-        If a file has no docstring, or an option no default that is a bool or an int.
+        If a file declares something else, has no docstring, or an option has no meaning or no
+        default that is a bool or an int.
     """
-    found = {}
-    for kind, folder in _FOLDERS.items():
-        for path in sorted((_FOLDER / folder).glob("[!_]*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            if kind == "bound" and not _computes_bound(tree):
-                continue
-            docstring = ast.get_docstring(tree)
-            if not docstring:
-                raise TypeError(f"formulations/{folder}/{path.name}: expected a docstring")
-            name = path.stem.replace("_", "-")
-            if kind == "bound":
-                name = f"bound-{name}"
-            relaxation = kind == "bound" or _is_relaxation(tree)
-            relaxed = (RELAXED,) if kind == "mip" and not relaxation else ()
-            found[name] = Formulation(
-                name=name,
-                kind=kind,
-                relaxation=relaxation,
-                module=f"formulations.{folder}.{path.stem}",
-                summary=docstring.splitlines()[0],
-                options=(*_options(tree, path), *relaxed),
-            )
+    found = {each.name: each for path in _declaring() for each in _declared(path)}
     return dict(sorted(found.items()))
 
 
-def _computes_bound(tree: ast.Module) -> bool:
-    return any(
-        isinstance(node, ast.FunctionDef) and node.name == "compute_bound" for node in tree.body
-    )
+def _declaring() -> Iterator[Path]:
+    """Yield the files that declare a formulation."""
+    for folder in ("bounds", "cp", "mip", "search"):
+        for path in sorted((_FOLDER / folder).glob("*.py")):
+            if _DECLARES.search(path.read_text(encoding="utf-8")):
+                yield path
 
 
-def _is_relaxation(tree: ast.Module) -> bool:
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and any(
-            isinstance(target, ast.Name) and target.id == "RELAXATION" for target in node.targets
-        ):
-            return bool(ast.literal_eval(node.value))
-    return False
+def _declared(path: Path) -> Iterator[Formulation]:
+    """Yield the formulation of a file, and the relaxation that is declared with it."""
+    module = f"formulations.{path.parent.name}.{path.stem}"
+    imported = importlib.import_module(module)
+    declared = imported.FORMULATION
+    if not isinstance(declared, Declared):
+        raise TypeError(f"{module}: expected FORMULATION as one of {Declared}, found {declared!r}")
+    if not imported.__doc__:
+        raise TypeError(f"{module}: expected a docstring")
+    summary = _line(imported.__doc__.splitlines()[0], declared.source)
+    own = tuple(_options(declared.options, module)) if declared.options else ()
+    if not isinstance(declared, IntegerProgram):
+        bound = isinstance(declared, ComputedBound)
+        yield Formulation(declared.name, declared.kind, bound, module, summary, own, declared)
+        return
+    options = own if declared.bound_only else (*own, RELAXED)
+    bound = declared.bound_only
+    yield Formulation(declared.name, "mip", bound, module, summary, options, declared)
+    if lp := declared.relaxation:
+        summary = _line(lp.summary, lp.source)
+        yield Formulation(lp.name, "mip", True, module, summary, (), declared)
 
 
-def _options(tree: ast.Module, path: Path) -> tuple[Option, ...]:
-    """Return the fields of the file's ``Options``, its own or imported."""
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and node.name == "Options":
-            return tuple(_fields(node, path))
-        if isinstance(node, ast.ImportFrom) and any(
-            (each.asname or each.name) == "Options" for each in node.names
-        ):
-            origin = _FOLDER.parent / f"{str(node.module).replace('.', '/')}.py"
-            return _options(ast.parse(origin.read_text(encoding="utf-8")), origin)
-    return ()
+def _line(summary: str, source: str) -> str:
+    return f"{summary.removesuffix('.')} ({source})." if source else summary
 
 
-def _fields(definition: ast.ClassDef, path: Path) -> Iterator[Option]:
-    following = [*definition.body[1:], None]
-    for node, after in zip(definition.body, following, strict=True):
-        if not isinstance(node, ast.AnnAssign):
-            continue
-        name = ast.unparse(node.target)
-        default = ast.literal_eval(node.value) if node.value else None
-        if not isinstance(default, int):
-            raise TypeError(f"{path.name}: expected a bool or an int as default of {name}")
-        yield Option(name, default, _text(after))
-
-
-def _text(node: ast.stmt | None) -> str:
-    """Return the text if the statement is nothing but a text in quotes."""
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return str(node.value.value)
-    return ""
+def _options(kind: type[Any], module: str) -> Iterator[Option]:
+    """Yield the fields of a dataclass as options; annotations give meaning and former name."""
+    hints = get_type_hints(kind, include_extras=True)
+    for each in fields(kind):
+        told = get_args(hints[each.name])[1:]
+        if each.default is MISSING or not isinstance(each.default, int):
+            raise TypeError(f"{module}: expected a bool or an int as default of {each.name}")
+        if not told:
+            raise TypeError(f"{module}: expected {each.name} as Annotated with its meaning")
+        yield Option(each.name, each.default, *told)

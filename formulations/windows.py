@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from formulations.bounds.volume import completion_bounds
@@ -25,7 +26,18 @@ class Windows:
     @property
     def starts(self) -> int:
         """Number of (request, start round) pairs."""
-        return sum(last - first + 1 for first, last in zip(self.earliest, self.latest, strict=True))
+        return self.entries(1 for _ in self.earliest)
+
+    def rounds(self, request: int) -> range:
+        """Return the rounds at which a request may start."""
+        return range(self.earliest[request], self.latest[request] + 1)
+
+    def entries(self, each: Iterable[int]) -> int:
+        """Return the number of matrix entries if each start of request i has the i-th of these."""
+        return sum(
+            (last - first + 1) * entries
+            for first, last, entries in zip(self.earliest, self.latest, each, strict=True)
+        )
 
 
 def start_windows(instance: Instance, upper_bound: int | None = None) -> Windows:

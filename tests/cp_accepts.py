@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from formulations.cp.kind import ConstraintProgram
 from instances import Instance
 from instances.files import instance_document, parse_instance
 from kvopt.methods.grammar import read_formulation
@@ -50,15 +50,15 @@ def _answers(
     from ortools.sat.python import cp_model  # only here: it cannot be beside another engine
 
     formulation, values = read_formulation(name)
-    module = importlib.import_module(formulation.module)
-    options = {"options": module.Options(**values)} if hasattr(module, "Options") else {}
+    program, options = formulation.declared, formulation.arguments(values)
+    assert isinstance(program, ConstraintProgram)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.cp_model_presolve = False
-    windows = module.start_windows(instance, known, **options)
+    windows = program.windows(instance, known, **options)
     answers = []
     for starts in schedules:
-        model, variables = module.build_model(instance, windows, None, **options)
+        model, variables = program.build(instance, windows, None, **options)
         for variable, start in zip(variables, starts, strict=True):
             model.add(variable == start)
         answers.append(solver.solve(model) == cp_model.OPTIMAL)

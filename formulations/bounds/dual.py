@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from formulations.bounds.columns import Ints
+from formulations.bounds.kind import ComputedBound
 from formulations.bounds.outcome import Bound, Reporter
-from formulations.bounds.search import Search, model_size
+from formulations.patterns import Ints
 from formulations.windows import Windows
 from instances import Instance
-
-__all__ = ["compute_bound", "model_size"]
 
 FIRST_KNOTS = 80
 MOST_KNOTS = 2_000
@@ -43,6 +41,8 @@ def compute_bound(
     known_starts
         Start rounds of a feasible schedule, shape (n,), in the instance's order.
     """
+    from formulations.bounds.search import Search  # loads SciPy
+
     search = Search(
         instance,
         report,
@@ -64,3 +64,15 @@ def compute_bound(
         search.refine(knots)
         tolerance = max(tolerance / 2, LAST_TOLERANCE)
     return search.result()
+
+
+def model_size(instance: Instance, windows: Windows) -> int:
+    """Return the number of matrix entries that need as much memory as the prices of all rounds."""
+    from formulations.bounds.search import likely_horizon
+
+    del windows
+    # About 200 bytes a round, half of what an entry takes.
+    return likely_horizon(instance) // 2
+
+
+FORMULATION = ComputedBound(name="bound-dual", compute=compute_bound, size=model_size)

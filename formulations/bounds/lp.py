@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.bounds.columns import Ints
+from formulations.bounds.dual import model_size
+from formulations.bounds.kind import ComputedBound
 from formulations.bounds.outcome import Bound, Reporter
-from formulations.bounds.search import Search, likely_horizon, model_size
+from formulations.patterns import Ints
 from formulations.windows import Windows
 from instances import Instance
-
-__all__ = ["compute_bound", "model_size"]
 
 FIRST_KNOTS = 60
 #: Relative gap at which a coarse grid is left for a finer one.
@@ -37,6 +36,8 @@ def compute_bound(
     all requests by T it satisfies them too, so both LPs have one value; else T is raised.  With
     the windows of ``lp-sparse`` the objective is the same.
     """
+    from formulations.bounds.search import Search, likely_horizon  # loads SciPy
+
     most = windows.horizon if windows else int(instance.arrivals.max() + instance.outputs.sum())
     horizon = min(likely_horizon(instance), most)
     solved = False
@@ -61,3 +62,6 @@ def compute_bound(
             break
         horizon = min(2 * horizon, most)
     return search.result(solved=solved)
+
+
+FORMULATION = ComputedBound(name="bound-lp", compute=compute_bound, size=model_size)

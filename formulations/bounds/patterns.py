@@ -5,21 +5,24 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.bounds import dual
-from formulations.bounds.columns import group_requests
+from formulations.bounds.dual import model_size
 from formulations.bounds.exact import SAFE, largest_denominator
+from formulations.bounds.kind import ComputedBound
 from formulations.bounds.outcome import Bound, Reporter, Silence
-from formulations.bounds.pattern_master import Floats, Grids, PatternMaster, Solution
-from formulations.bounds.search import fitted_knots, fluid_prices, likely_horizon, model_size
 from formulations.patterns import Ints, PriceTable, States, hats, searchable_states
 from formulations.windows import Windows
 from instances import Instance
 
-__all__ = ["Options", "Priced", "compute_bound", "evaluate", "last_starts", "model_size"]
-__all__ += ["price_patterns", "rounded_table"]
+if TYPE_CHECKING:
+    from formulations.bounds.pattern_master import Grids, Solution
+
+Floats = NDArray[np.float64]
 
 #: Factors on the fluid prices whose cheapest starts and best patterns are the first columns.
 SPREAD = (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
@@ -46,12 +49,13 @@ MOST_WORK = 1_000_000_000
 class Options:
     """What is priced, and how finely."""
 
-    lookahead: bool = True
-    """patterns must fit until all have completed, not only at once"""
-    knots: int = 25
-    """times between which prices are linear"""
-    grids: int = 4
-    """how many grids of states, each with twice the points of the one before"""
+    lookahead: Annotated[bool, "patterns must fit until all have completed, not only at once"] = (
+        True
+    )
+    knots: Annotated[int, "times between which prices are linear"] = 25
+    grids: Annotated[
+        int, "how many grids of states, each with twice the points of the one before"
+    ] = 4
 
 
 def compute_bound(
@@ -229,6 +233,11 @@ class _Search:
         threads: int,
         options: Options,
     ) -> None:
+        # Here, not above: these load SciPy.
+        from formulations.bounds.columns import group_requests
+        from formulations.bounds.pattern_master import PatternMaster
+        from formulations.bounds.search import fitted_knots, fluid_prices, likely_horizon
+
         self._instance, self._states, self._report = instance, states, report
         self._deadline, self._threads = deadline, threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
@@ -415,6 +424,8 @@ def _grids(states: States, knots: Ints, level: int) -> Grids:
 
     From level to level the spans of rounds left and of tokens held are halved in turn.
     """
+    from formulations.bounds.pattern_master import Grids
+
     level = min(level, FINEST)
     tokens, left = FIRST_SPANS[0] << level // 2, FIRST_SPANS[1] << (level + 1) // 2
     most_tokens, most_left = int(states.tokens.max()), max(int(states.left.max()), 1)
@@ -453,3 +464,8 @@ def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floa
         raise OverflowError("prices are too large for exact 64-bit arithmetic")
     numerators = np.rint(floats * denominator).astype(np.int64)
     return PriceTable(grids.knots, grids.tokens, grids.left, numerators, denominator)
+
+
+FORMULATION = ComputedBound(
+    name="bound-patterns", compute=compute_bound, size=model_size, options=Options
+)

@@ -231,13 +231,6 @@ class Search:
             self.master.add(starts[order[position]], keep=True)
 
 
-def model_size(instance: Instance, windows: Windows) -> int:
-    """Return the number of matrix entries that need as much memory as the prices of all rounds."""
-    del windows
-    # About 200 bytes a round, half of what an entry takes.
-    return likely_horizon(instance) // 2
-
-
 def likely_horizon(instance: Instance) -> int:
     """Return a time past which memory hardly has a price; a bad guess costs quality only."""
     prompts, outputs = instance.prompts, instance.outputs

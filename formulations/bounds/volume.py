@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from formulations.bounds.kind import ComputedBound
 from instances import Instance, Request
 
 if TYPE_CHECKING:
@@ -50,3 +51,10 @@ def completion_bounds(requests: tuple[Request, ...], memory: int) -> list[int]:
         max(first - (-volume // memory), earliest)
         for volume, earliest in zip(volumes, alone, strict=True)
     ]
+
+
+FORMULATION = ComputedBound(
+    name="bound-volume",
+    compute=compute_bound,
+    source="Kong, Qi, Ye and Zhou, arXiv 2606.22327, Prop. 3.1",
+)

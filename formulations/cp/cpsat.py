@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from ortools.sat.python import cp_model
+from typing import TYPE_CHECKING, Annotated, Any
 
 from formulations.cp import _windows
+from formulations.cp.kind import ConstraintProgram
 from formulations.separation import separation
 from instances import Instance
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 #: Pairs beyond this number are left to the resource, most demanding requests first.
 PAIRS_UP_TO = 50_000
@@ -20,8 +22,9 @@ PAIRS_UP_TO = 50_000
 class Options:
     """What is added to the cumulative resource."""
 
-    separation: bool = True
-    "least start distance, one way or the other, of pairs that may not start together"
+    separation: Annotated[
+        bool, "least start distance, one way or the other, of pairs that may not start together"
+    ] = True
 
 
 def start_windows(
@@ -54,6 +57,8 @@ def build_model(
     Two requests that may not start together must start at least ``separation`` apart one way or
     the other (proof in ``formulations.separation``): one boolean and two implications a pair.
     """
+    from ortools.sat.python import cp_model
+
     options = options or Options()
     model = cp_model.CpModel()
     starts = [
@@ -94,3 +99,12 @@ def _add_separation(model: cp_model.CpModel, instance: Instance, starts: list[An
             pairs += 1
             if pairs == PAIRS_UP_TO:
                 return
+
+
+FORMULATION = ConstraintProgram(
+    name="cpsat",
+    build=build_model,
+    size=model_size,
+    windows=start_windows,
+    options=Options,
+)

@@ -4,46 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ortools.sat.python import cp_model
-
-from formulations.bounds.glop import by_glop
 from formulations.bounds.volume import volume_bound
 from formulations.cp import cpsat
 from formulations.cp._windows import StartRounds
-from formulations.cp.cpsat import model_size
+from formulations.cp.kind import ConstraintProgram
 from formulations.differences import forbidden_differences
-from formulations.fixing import priced_starts, priced_windows
 from formulations.groups import window_groups
 from formulations.windows import Windows
 from formulations.windows import start_windows as windows_from_volumes
 from instances import Instance
 
-__all__ = ["Options", "build_model", "model_size", "start_windows"]
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 
 @dataclass(frozen=True)
 class Options:
     """Which strengthenings are added to the cumulative resource, for ablation."""
 
-    separation: bool = True
-    "least start distance, one way or the other, of pairs that may not start together"
-    groups: bool = True
-    "window groups as no-overlap or cumulative"
-    differences: bool = True
-    "start differences that overflow although the pair may start together"
-    equal: bool = True
-    "equal requests start in the instance's order"
-    bound: bool = True
-    "the TEL is at least the volume bound"
-    windows: bool = True
-    "start windows from volumes and horizon (formulations.windows) instead of those of cpsat"
-    fixing: bool = False
-    "start windows narrowed by the prices of lp-cliques (formulations.fixing)"
-    dual: bool = False
-    "the TEL is at least what the prices of lp-cliques certify (formulations.fixing)"
+    separation: Annotated[
+        bool, "least start distance, one way or the other, of pairs that may not start together"
+    ] = True
+    groups: Annotated[bool, "window groups as no-overlap or cumulative"] = True
+    differences: Annotated[
+        bool, "start differences that overflow although the pair may start together"
+    ] = True
+    equal: Annotated[bool, "equal requests start in the instance's order"] = True
+    bound: Annotated[bool, "the TEL is at least the volume bound"] = True
+    windows: Annotated[
+        bool,
+        "start windows from volumes and horizon (formulations.windows) instead of those of cpsat",
+    ] = True
+    fixing: Annotated[
+        bool, "start windows narrowed by the prices of lp-cliques (formulations.fixing)"
+    ] = False
+    dual: Annotated[
+        bool, "the TEL is at least what the prices of lp-cliques certify (formulations.fixing)"
+    ] = False
 
 
 def start_windows(
@@ -54,7 +54,12 @@ def start_windows(
     if not options.windows and not options.fixing:
         return cpsat.start_windows(instance, upper_bound)
     windows = windows_from_volumes(instance, upper_bound)
-    return priced_windows(instance, windows, upper_bound, by_glop) if options.fixing else windows
+    if not options.fixing:
+        return windows
+    from formulations.bounds.glop import by_glop
+    from formulations.fixing import priced_windows
+
+    return priced_windows(instance, windows, upper_bound, by_glop)
 
 
 def build_model(
@@ -80,46 +85,60 @@ def build_model(
     that keep to the windows (``formulations.bounds.clique_prices``).
     """
     options = options or Options()
-    requests = instance.requests
     if warm_start is not None and options.equal:
         warm_start = _ordered(instance, warm_start)
     plain = cpsat.Options(separation=options.separation)
     model, starts = cpsat.build_model(instance, windows, warm_start, plain)
     if options.groups:
-        for group in window_groups(instance):
-            intervals = [
-                model.new_fixed_size_interval_var(
-                    starts[member.request] - member.before, member.before + member.after, ""
-                )
-                for member in group.members
-            ]
-            if group.most == 1:
-                model.add_no_overlap(intervals)
-            else:
-                model.add_cumulative(intervals, [1] * len(intervals), group.most)
+        _add_groups(model, instance, starts)
     if options.differences:
-        for i in range(len(requests)):
-            for j in range(i + 1, len(requests)):
-                for low, high in forbidden_differences(requests[i], requests[j], instance.memory):
-                    if low <= 0 <= high:
-                        continue
-                    difference = starts[j] - starts[i]
-                    below = model.new_bool_var("")
-                    model.add(difference <= low - 1).only_enforce_if(below)
-                    model.add(difference >= high + 1).only_enforce_if(~below)
+        _add_differences(model, instance, starts)
     if options.equal:
         for i, j in _neighbours(instance):
             model.add(starts[i] <= starts[j])
     least = volume_bound(instance) if options.bound else 0
     if options.dual:
-        costs = priced_starts(
-            instance, Windows(windows.earliest, windows.latest, windows.horizon), by_glop
-        )
-        least = max(least, costs.bound if costs else 0)
+        least = max(least, _certified(instance, windows))
     if least:
-        ends = sum(request.output - int(request.arrival) for request in requests)
-        model.add(cp_model.LinearExpr.sum(starts) + ends >= least)
+        ends = sum(request.output - int(request.arrival) for request in instance.requests)
+        model.add(sum(starts) + ends >= least)
     return model, starts
+
+
+def _add_groups(model: cp_model.CpModel, instance: Instance, starts: list[Any]) -> None:
+    for group in window_groups(instance):
+        intervals = [
+            model.new_fixed_size_interval_var(
+                starts[member.request] - member.before, member.before + member.after, ""
+            )
+            for member in group.members
+        ]
+        if group.most == 1:
+            model.add_no_overlap(intervals)
+        else:
+            model.add_cumulative(intervals, [1] * len(intervals), group.most)
+
+
+def _add_differences(model: cp_model.CpModel, instance: Instance, starts: list[Any]) -> None:
+    requests = instance.requests
+    for i, j in combinations(range(len(requests)), 2):
+        for low, high in forbidden_differences(requests[i], requests[j], instance.memory):
+            if low <= 0 <= high:
+                continue
+            difference = starts[j] - starts[i]
+            below = model.new_bool_var("")
+            model.add(difference <= low - 1).only_enforce_if(below)
+            model.add(difference >= high + 1).only_enforce_if(~below)
+
+
+def _certified(instance: Instance, windows: StartRounds) -> int:
+    """Return what prices certify for schedules that keep to the windows (rounds)."""
+    from formulations.bounds.glop import by_glop
+    from formulations.fixing import priced_starts
+
+    known = Windows(windows.earliest, windows.latest, windows.horizon)
+    costs = priced_starts(instance, known, by_glop)
+    return costs.bound if costs else 0
 
 
 def _classes(instance: Instance) -> list[list[int]]:
@@ -141,3 +160,12 @@ def _ordered(instance: Instance, starts: Sequence[int]) -> list[int]:
         for i, start in zip(each, sorted(starts[i] for i in each), strict=True):
             ordered[i] = start
     return ordered
+
+
+FORMULATION = ConstraintProgram(
+    name="cpsat-strong",
+    build=build_model,
+    size=cpsat.model_size,
+    windows=start_windows,
+    options=Options,
+)

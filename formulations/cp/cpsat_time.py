@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from ortools.sat.python import cp_model
+from typing import TYPE_CHECKING, Any
 
 from formulations.cp._windows import StartRounds, start_windows
+from formulations.cp.kind import ConstraintProgram
 from instances import Instance
 
-__all__ = ["build_model", "model_size", "start_windows"]
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 
 def model_size(instance: Instance, windows: StartRounds) -> int:
@@ -27,6 +27,8 @@ def build_model(
     instance: Instance, windows: StartRounds, warm_start: Sequence[int] | None = None
 ) -> tuple[cp_model.CpModel, list[Any]]:
     """Return the model of J2 (1)-(4) and the start round of each request as an expression."""
+    from ortools.sat.python import cp_model
+
     model = cp_model.CpModel()
     starts: list[Any] = []
     tokens: list[list[int]] = [[] for _ in range(windows.horizon + 1)]
@@ -48,3 +50,12 @@ def build_model(
     ends = sum(request.output - int(request.arrival) for request in instance.requests)
     model.minimize(cp_model.LinearExpr.sum(starts) + ends)
     return model, starts
+
+
+FORMULATION = ConstraintProgram(
+    name="cpsat-time",
+    source="J2 (1)-(4)",
+    build=build_model,
+    size=model_size,
+    windows=start_windows,
+)

@@ -1,50 +1,96 @@
-"""Start-time integer program with dense memory rows, as printed (J2 (1)-(4), W (7)-(10))."""
+"""Start-time integer program with dense memory rows, as printed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import pyomo.environ as pyo
-
-from formulations.mip import _parts
+from formulations.mip._parts import weighted
+from formulations.mip.kind import IntegerProgram, Model, Relaxation
 from formulations.windows import Windows
 from instances import Instance
 
-RELAXATION = False
 
+def build_model(instance: Instance, windows: Windows) -> Model:
+    """Return the integer program of jaillet2025_v2, whose numbers are (1)-(4) here.
 
-def model_size(instance: Instance, windows: Windows) -> int:
-    """Return the number of matrix entries, o_i + 1 for each start, and of rows."""
-    entries = _parts.entries_per_start(instance, windows, lambda request: request.output + 1)
-    return entries + windows.horizon
+    With prompts s, outputs o, memory M (tokens), arrivals a (rounds), and x[i, t] = 1 where
+    request i starts at round t:
 
+        min  Σ_i (Σ_t t·x[i, t] + o_i − a_i)                                      (1)
+        Σ_t x[i, t] = 1                                        for all i in I     (2)
+        Σ_i Σ_{k = max(a_i, t − o_i)}^{t − 1} (s_i + t − k)·x[i, k] ≤ M
+                                                               for all t in T     (3)
+        x[i, t] ∈ {0, 1}                                                          (4)
 
-def build_model(instance: Instance, windows: Windows) -> _parts.Model:
-    """Return min Σ (t + o_i − a_i) x[i,t] with one row of tokens held at every time (tokens).
-
-    Constraint (3) of jaillet2025_v2, (9) of wang2025: Σ_i Σ_k (s_i + t − k) x[i,k] ≤ M over the
-    starts k with k < t ≤ k + o_i, for every time t.
+    These are (7)-(10) of wang2025.  Starts are those of the windows, so k ends with the last one
+    of i; a time at which nothing can be held has no row.
     """
-    model = _parts.start_model("ilp", instance, windows)
-    tokens: list[list[int]] = [[] for _ in range(windows.horizon + 1)]
-    columns: list[list[Any]] = [[] for _ in range(windows.horizon + 1)]
-    for (i, start), variable in model.x.items():
-        request = instance.requests[i]
-        for j in range(1, request.output + 1):
-            tokens[start + j].append(request.prompt + j)
-            columns[start + j].append(variable)
+    import pyomo.environ as pyo
 
-    def memory(_: _parts.Model, t: int) -> Any:
-        if not columns[t]:
-            return pyo.Constraint.Skip
-        return (None, _parts.linear(tokens[t], columns[t]), instance.memory)
+    model = start_model("ilp", instance, windows)
+    s = [request.prompt for request in instance.requests]
+    o = [request.output for request in instance.requests]
+    first, last, M = windows.earliest, windows.latest, instance.memory
+
+    def memory(m: Model, t: int) -> Any:  # (3)
+        tokens = {
+            (i, k): s[i] + t - k
+            for i in m.I
+            for k in range(max(first[i], t - o[i]), min(last[i], t - 1) + 1)
+        }
+        return weighted(tokens, m.x) <= M if tokens else pyo.Constraint.Skip
 
     model.memory = pyo.Constraint(model.T, rule=memory)
     return model
 
 
-def set_starts(model: _parts.Model, instance: Instance, starts: Sequence[int]) -> None:
-    """Give every variable the value of a schedule, as a warm start."""
+def start_model(name: str, instance: Instance, windows: Windows) -> Model:
+    """Return the part that all integer programs here have in common: (1), (2) and (4)."""
+    import pyomo.environ as pyo
+
+    o = [request.output for request in instance.requests]
+    a = [int(request.arrival) for request in instance.requests]
+    model = pyo.ConcreteModel(name=name)
+    model.I = pyo.RangeSet(0, len(instance) - 1)
+    model.T = pyo.RangeSet(0, windows.horizon)
+    starts = [(i, t) for i in model.I for t in windows.rounds(i)]
+    model.x = pyo.Var(starts, domain=pyo.Binary)  # (4)
+
+    def latency(m: Model) -> Any:  # (1)
+        # By (2), a_i is Σ_t a_i·x[i, t]; so late arrivals leave no large numbers to subtract.
+        return weighted({(i, t): t - a[i] for i, t in starts}, m.x) + sum(o)
+
+    def start_once(m: Model, i: int) -> Any:  # (2)
+        return weighted({(i, t): 1 for t in windows.rounds(i)}, m.x) == 1
+
+    model.tel = pyo.Objective(rule=latency)
+    model.start_once = pyo.Constraint(model.I, rule=start_once)
+    return model
+
+
+def set_starts(model: Model, instance: Instance, starts: Sequence[int]) -> None:
+    """Give x the values of a schedule, as a warm start."""
     del instance
-    _parts.set_starts(model, starts)
+    for (i, t), variable in model.x.items():
+        variable.set_value(1 if starts[i] == t else 0, skip_validation=True)
+
+
+def model_size(instance: Instance, windows: Windows) -> int:
+    """Return the number of matrix entries, o_i + 1 for each start, and of rows."""
+    entries = windows.entries(request.output + 1 for request in instance.requests)
+    return entries + windows.horizon
+
+
+FORMULATION = IntegerProgram(
+    name="ilp",
+    source="J2 (1)-(4), W (7)-(10)",
+    build=build_model,
+    size=model_size,
+    set_starts=set_starts,
+    relaxation=Relaxation(
+        "lp",
+        "LP relaxation of the start-time integer program as printed",
+        source="W (11)-(14), J2 (18)-(21)",
+    ),
+)

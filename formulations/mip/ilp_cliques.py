@@ -4,56 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-import pyomo.environ as pyo
-
-from formulations.bounds.clique_lp import by_highs
-from formulations.fixing import priced_windows
-from formulations.groups import window_groups
-from formulations.mip import _parts, ilp_sparse
+from formulations.groups import Windowed, window_groups
+from formulations.mip import ilp_sparse
+from formulations.mip._narrowed import narrowed_windows
+from formulations.mip._parts import weighted
+from formulations.mip.kind import IntegerProgram, Model, Relaxation
 from formulations.windows import Windows
-from formulations.windows import start_windows as windows_from_volumes
 from instances import Instance
-
-RELAXATION = False
 
 
 @dataclass(frozen=True)
 class Options:
     """Which strengthenings are added to ``ilp-sparse``, for ablation."""
 
-    groups: bool = True
-    """window groups of two and three requests"""
-    lookahead: int = 0
-    """rounds by which growth is looked ahead, 0 for no such rows"""
-    fixing: bool = False
-    """start windows narrowed by the prices of lp-cliques (formulations.fixing)"""
+    groups: Annotated[bool, "window groups of two and three requests"] = True
+    lookahead: Annotated[int, "rounds by which growth is looked ahead, 0 for no such rows"] = 0
+    fixing: Annotated[
+        bool, "start windows narrowed by the prices of lp-cliques (formulations.fixing)"
+    ] = False
 
 
 def start_windows(
     instance: Instance, upper_bound: int | None = None, options: Options | None = None
 ) -> Windows:
     """Return the start windows of ``formulations.windows``, narrowed where ``fixing`` is on."""
-    windows = windows_from_volumes(instance, upper_bound)
-    if options is None or not options.fixing:
-        return windows
-    return priced_windows(instance, windows, upper_bound, by_highs)
+    return narrowed_windows(instance, upper_bound, fixing=options is not None and options.fixing)
 
 
-def model_size(instance: Instance, windows: Windows) -> int:
-    """Return the number of matrix entries: two more for each start and group."""
-    groups = window_groups(instance)
-    return (
-        ilp_sparse.model_size(instance, windows)
-        + _parts.entries_per_start(instance, windows, lambda _: 2 * len(groups))
-        + 3 * len(groups) * windows.horizon
-    )
-
-
-def build_model(
-    instance: Instance, windows: Windows, options: Options | None = None
-) -> _parts.Model:
+def build_model(instance: Instance, windows: Windows, options: Options | None = None) -> Model:
     """Return ``ilp-sparse`` with at most ``most`` windows of each group open at any round.
 
     ``open[g, t]`` counts the windows of group g that hold round t: those of round t − 1, plus the
@@ -62,47 +42,45 @@ def build_model(
     counts stay within ``most`` in every feasible schedule is proved in ``formulations.groups``.
     With ``lookahead`` the rows of :func:`add_lookahead` come on top.
     """
+    import pyomo.environ as pyo
+
     options = options or Options()
     model = ilp_sparse.build_model(instance, windows)
     model.name = "ilp-cliques"
     if options.lookahead:
-        add_lookahead(model, instance, options.lookahead)
+        add_lookahead(model, instance, windows, options.lookahead)
     groups = window_groups(instance) if options.groups else []
     model.window_groups = groups
     model.G = pyo.RangeSet(0, len(groups) - 1)
     model.open = pyo.Var(model.G, model.T, bounds=(0, None))
-    signs: dict[tuple[int, int], list[int]] = {}
-    columns: dict[tuple[int, int], list[Any]] = {}
-    for g, group in enumerate(groups):
-        for member in group.members:
+
+    def open_balance(m: Model, g: int, t: int) -> Any:
+        opened: dict[tuple[int, int], int] = {}
+        closed: dict[tuple[int, int], int] = {}
+        for member in groups[g].members:
             i = member.request
-            for start in range(windows.earliest[i], windows.latest[i] + 1):
-                opens, closes = max(start - member.before, 0), start + member.after
-                if closes <= opens:
-                    continue
-                for time, sign in ((opens, 1), (closes, -1)):
-                    signs.setdefault((g, time), []).append(sign)
-                    columns.setdefault((g, time), []).append(model.x[i, start])
+            opened |= {(i, k): 1 for k in _opening(member, t) if k in windows.rounds(i)}
+            if t and (k := t - member.after) in windows.rounds(i):
+                closed[i, k] = -1
+        before = m.open[g, t - 1] if t else 0
+        return weighted(opened | closed, m.x) + before - m.open[g, t] == 0
 
-    def balance(m: _parts.Model, g: int, t: int) -> Any:
-        earlier = [m.open[g, t - 1]] if t else []
-        return (
-            _parts.linear(
-                [*signs.get((g, t), []), *[1 for _ in earlier], -1],
-                [*columns.get((g, t), []), *earlier, m.open[g, t]],
-            ),
-            0,
-        )
+    def most_open(m: Model, g: int, t: int) -> Any:
+        return m.open[g, t] <= groups[g].most
 
-    def clique(m: _parts.Model, g: int, t: int) -> Any:
-        return (None, _parts.linear([1], [m.open[g, t]]), groups[g].most)
-
-    model.open_balance = pyo.Constraint(model.G, model.T, rule=balance)
-    model.clique = pyo.Constraint(model.G, model.T, rule=clique)
+    model.open_balance = pyo.Constraint(model.G, model.T, rule=open_balance)
+    model.group = pyo.Constraint(model.G, model.T, rule=most_open)
     return model
 
 
-def add_lookahead(model: _parts.Model, instance: Instance, rounds: int) -> None:
+def _opening(member: Windowed, t: int) -> range:
+    """Return the start rounds whose windows begin at round t; at 0 also those open before."""
+    if t:
+        return range(t + member.before, t + member.before + 1)
+    return range(max(1 - member.after, 0), member.before + 1)
+
+
+def add_lookahead(model: Model, instance: Instance, windows: Windows, rounds: int) -> None:
     """Add rows that price growth: what runs and does not complete soon still grows.
 
     With N(t) requests running at time t, W(t) tokens that they hold, and Z_e(t) completions at
@@ -118,36 +96,37 @@ def add_lookahead(model: _parts.Model, instance: Instance, rounds: int) -> None:
     side is at most M + (d − e)·n_e, and Z_e(t) ≥ 1.  Source: RESEARCH, lead 4, where the
     number running has one bound for all e.
     """
+    import pyomo.environ as pyo
+
     smallest = sorted(request.prompt + 1 for request in instance.requests)
-    most = []
-    for e in range(rounds):
-        held = count = 0
-        for tokens in smallest:
-            held += tokens + e
-            if held > instance.memory:
-                break
-            count += 1
-        most.append(count)
-    completing: dict[tuple[int, int], Any] = {}
-    for (i, start), variable in model.x.items():
-        output = instance.requests[i].output
-        # Completions at t + e of requests that start before t.
-        for e in range(min(rounds, output)):
-            completing.setdefault((start + output - e, e), []).append(variable)
+    most = [_most_running(smallest, e, instance.memory) for e in range(rounds)]
+    o = [request.output for request in instance.requests]
 
-    def grown(m: _parts.Model, t: int) -> Any:
-        factors: list[int] = [1, rounds]
-        variables = [m.tokens[t], m.running[t]]
-        for e in range(rounds):
-            found = completing.get((t, e), [])
-            factors += [-(rounds - e) * most[e]] * len(found)
-            variables += found
-        return (None, _parts.linear(factors, variables), instance.memory)
+    def lookahead(m: Model, t: int) -> Any:
+        # A request of output o that completes at t + e started at t + e − o, before t.
+        completing = {
+            (i, t + e - o[i]): -(rounds - e) * most[e]
+            for i in m.I
+            for e in range(min(rounds, o[i]))
+            if t + e - o[i] in windows.rounds(i)
+        }
+        grown = m.tokens[t] + rounds * m.running[t]
+        return grown + weighted(completing, m.x) <= instance.memory
 
-    model.lookahead = pyo.Constraint(pyo.RangeSet(1, model.T.last()), rule=grown)
+    model.lookahead = pyo.Constraint(pyo.RangeSet(1, windows.horizon), rule=lookahead)
 
 
-def set_starts(model: _parts.Model, instance: Instance, starts: Sequence[int]) -> None:
+def _most_running(smallest: list[int], e: int, memory: int) -> int:
+    """Return how many of the smallest requests fit when each holds e tokens more."""
+    held = 0
+    for count, tokens in enumerate(smallest):
+        held += tokens + e
+        if held > memory:
+            return count
+    return len(smallest)
+
+
+def set_starts(model: Model, instance: Instance, starts: Sequence[int]) -> None:
     """Give every variable the value of a schedule, as a warm start."""
     ilp_sparse.set_starts(model, instance, starts)
     for (g, t), variable in model.open.items():
@@ -157,3 +136,27 @@ def set_starts(model: _parts.Model, instance: Instance, starts: Sequence[int]) -
                 for member in model.window_groups[g].members
             )
         )
+
+
+def model_size(instance: Instance, windows: Windows) -> int:
+    """Return the number of matrix entries: two more for each start and group."""
+    groups = window_groups(instance)
+    return (
+        ilp_sparse.model_size(instance, windows)
+        + windows.entries(2 * len(groups) for _ in instance.requests)
+        + 3 * len(groups) * windows.horizon
+    )
+
+
+FORMULATION = IntegerProgram(
+    name="ilp-cliques",
+    build=build_model,
+    size=model_size,
+    set_starts=set_starts,
+    windows=start_windows,
+    options=Options,
+    relaxation=Relaxation(
+        "lp-cliques",
+        "LP relaxation of ``ilp-cliques``: memory and window groups, both priced and certified.",
+    ),
+)

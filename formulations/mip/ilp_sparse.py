@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pyomo.environ as pyo
-
-from formulations.mip import _parts
+from formulations.mip import ilp
+from formulations.mip._parts import weighted
+from formulations.mip.kind import IntegerProgram, Model, Relaxation
 from formulations.windows import Windows
 from instances import Instance
 
-RELAXATION = False
 
-
-def model_size(instance: Instance, windows: Windows) -> int:
-    """Return the number of matrix entries: five for each start, six for each time."""
-    return _parts.entries_per_start(instance, windows, lambda _: 5) + 6 * windows.horizon
-
-
-def build_model(instance: Instance, windows: Windows) -> _parts.Model:
+def build_model(instance: Instance, windows: Windows) -> Model:
     """Return the program of ``ilp`` with five entries a column instead of o_i + 1.
 
     ``running[t]`` is the number of requests that hold memory at time t, ``tokens[t]`` what they
@@ -33,56 +26,43 @@ def build_model(instance: Instance, windows: Windows) -> _parts.Model:
     balances determine ``running`` and ``tokens`` as linear functions of x, and ``tokens[t]`` is
     the left side of the memory row of ``ilp``.
     """
-    model = _parts.start_model("ilp-sparse", instance, windows)
-    horizon = windows.horizon
+    import pyomo.environ as pyo
+
+    model = ilp.start_model("ilp-sparse", instance, windows)
+    times = pyo.RangeSet(1, windows.horizon)
+    s = [request.prompt for request in instance.requests]
+    o = [request.output for request in instance.requests]
+    rounds = [windows.rounds(i) for i in model.I]
+
     model.running = pyo.Var(model.T, bounds=(0, len(instance)))
     model.tokens = pyo.Var(model.T, bounds=(0, None))
     model.running[0].fix(0)
     model.tokens[0].fix(0)
-    changes: list[list[Any]] = [[] for _ in range(horizon + 2)]
-    running_by: list[list[int]] = [[] for _ in range(horizon + 2)]
-    tokens_by: list[list[int]] = [[] for _ in range(horizon + 2)]
-    for (i, start), variable in model.x.items():
-        request = instance.requests[i]
-        for time, sign, tokens in (
-            (start + 1, 1, request.prompt + 1),
-            (start + request.output + 1, -1, request.peak + 1),
-        ):
-            changes[time].append(variable)
-            running_by[time].append(sign)
-            tokens_by[time].append(sign * tokens)
 
-    def running_balance(m: _parts.Model, t: int) -> Any:
-        if t == 0:
-            return pyo.Constraint.Skip
-        return (
-            _parts.linear([*running_by[t], 1, -1], [*changes[t], m.running[t - 1], m.running[t]]),
-            0,
-        )
+    def running_balance(m: Model, t: int) -> Any:
+        """Tell how many run: as many as at t − 1, those that start there, none that end there."""
+        starts = {(i, t - 1): 1 for i in m.I if t - 1 in rounds[i]}
+        ends = {(i, t - 1 - o[i]): -1 for i in m.I if t - 1 - o[i] in rounds[i]}
+        return weighted(starts | ends, m.x) + m.running[t - 1] - m.running[t] == 0
 
-    def token_balance(m: _parts.Model, t: int) -> Any:
-        if t == 0:
-            return pyo.Constraint.Skip
-        return (
-            _parts.linear(
-                [*tokens_by[t], 1, 1, -1],
-                [*changes[t], m.tokens[t - 1], m.running[t - 1], m.tokens[t]],
-            ),
-            0,
-        )
+    def token_balance(m: Model, t: int) -> Any:
+        starts = {(i, t - 1): s[i] + 1 for i in m.I if t - 1 in rounds[i]}
+        ends = {(i, t - 1 - o[i]): -(s[i] + o[i] + 1) for i in m.I if t - 1 - o[i] in rounds[i]}
+        grown = m.tokens[t - 1] + m.running[t - 1]
+        return weighted(starts | ends, m.x) + grown - m.tokens[t] == 0
 
-    def memory(m: _parts.Model, t: int) -> Any:
-        return (None, _parts.linear([1], [m.tokens[t]]), instance.memory)
+    def memory(m: Model, t: int) -> Any:
+        return m.tokens[t] <= instance.memory
 
-    model.running_balance = pyo.Constraint(model.T, rule=running_balance)
-    model.token_balance = pyo.Constraint(model.T, rule=token_balance)
-    model.memory = pyo.Constraint(pyo.RangeSet(1, horizon), rule=memory)
+    model.running_balance = pyo.Constraint(times, rule=running_balance)
+    model.token_balance = pyo.Constraint(times, rule=token_balance)
+    model.memory = pyo.Constraint(times, rule=memory)
     return model
 
 
-def set_starts(model: _parts.Model, instance: Instance, starts: Sequence[int]) -> None:
+def set_starts(model: Model, instance: Instance, starts: Sequence[int]) -> None:
     """Give every variable the value of a schedule, as a warm start."""
-    _parts.set_starts(model, starts)
+    ilp.set_starts(model, instance, starts)
     held = [0] * len(model.T)
     running = [0] * len(model.T)
     for request, start in zip(instance.requests, starts, strict=True):
@@ -92,3 +72,20 @@ def set_starts(model: _parts.Model, instance: Instance, starts: Sequence[int]) -
     for t in model.T:
         model.tokens[t].set_value(held[t])
         model.running[t].set_value(running[t])
+
+
+def model_size(instance: Instance, windows: Windows) -> int:
+    """Return the number of matrix entries: five for each start, six for each time."""
+    return windows.entries(5 for _ in instance.requests) + 6 * windows.horizon
+
+
+FORMULATION = IntegerProgram(
+    name="ilp-sparse",
+    build=build_model,
+    size=model_size,
+    set_starts=set_starts,
+    relaxation=Relaxation(
+        "lp-sparse",
+        "LP relaxation of ``ilp-sparse``: the bound of ``lp`` at a fraction of its entries.",
+    ),
+)

@@ -4,64 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-import pyomo.environ as pyo
-
-from formulations.bounds.clique_lp import by_highs
-from formulations.conflicts import Windowed, window_cliques
-from formulations.fixing import priced_windows
-from formulations.mip import _parts, ilp
-from formulations.mip.ilp import model_size, set_starts
+from formulations.groups import WindowGroup, exclusive_groups
+from formulations.mip import ilp
+from formulations.mip._narrowed import narrowed_windows
+from formulations.mip._parts import weighted
+from formulations.mip.kind import IntegerProgram, Model
 from formulations.windows import Windows
-from formulations.windows import start_windows as windows_from_volumes
 from instances import Instance
-
-RELAXATION = False
-
-__all__ = ["RELAXATION", "Options", "build_model", "model_size", "set_starts", "start_windows"]
 
 
 @dataclass(frozen=True)
 class Options:
     """Which strengthenings are added to ``ilp``, for ablation."""
 
-    cliques: bool = True
-    """window cliques of exclusive requests"""
-    fixing: bool = False
-    """start windows narrowed by the prices of lp-cliques (formulations.fixing)"""
+    groups: Annotated[bool, "window groups of exclusive requests", "cliques"] = True
+    fixing: Annotated[
+        bool, "start windows narrowed by the prices of lp-cliques (formulations.fixing)"
+    ] = False
 
 
 def start_windows(
     instance: Instance, upper_bound: int | None = None, options: Options | None = None
 ) -> Windows:
     """Return the start windows of ``formulations.windows``, narrowed where ``fixing`` is on."""
-    windows = windows_from_volumes(instance, upper_bound)
-    if options is None or not options.fixing:
-        return windows
-    return priced_windows(instance, windows, upper_bound, by_highs)
+    return narrowed_windows(instance, upper_bound, fixing=options is not None and options.fixing)
 
 
-def build_model(
-    instance: Instance, windows: Windows, options: Options | None = None
-) -> _parts.Model:
+def build_model(instance: Instance, windows: Windows, options: Options | None = None) -> Model:
     """Return the model of ``ilp`` with rows of starts of which at most one is made.
 
     The starts are those whose windows hold one round; groups, windows and the proof that every
-    feasible schedule satisfies the rows are in ``formulations.conflicts.window_cliques``.
+    feasible schedule satisfies the rows are in ``formulations.groups``.
     """
+    import pyomo.environ as pyo
+
+    options = options or Options()
     model = ilp.build_model(instance, windows)
-    model.clique = pyo.ConstraintList()
-    cliques = options is None or options.cliques
-    for group in window_cliques(instance) if cliques else []:
-        for columns in _largest_rows(model, windows, group):
-            model.clique.add((None, _parts.linear([1] * len(columns), columns), 1))
+    model.group = pyo.ConstraintList()
+    for group in exclusive_groups(instance) if options.groups else []:
+        for starts in _largest_rows(windows, group):
+            model.group.add(weighted(dict.fromkeys(starts, 1), model.x) <= group.most)
     return model
 
 
-def _largest_rows(
-    model: _parts.Model, windows: Windows, group: list[Windowed]
-) -> Iterator[list[Any]]:
+def _largest_rows(windows: Windows, group: WindowGroup) -> Iterator[list[tuple[int, int]]]:
     """Yield the starts whose windows hold one round, for each round whose row no other implies.
 
     Going through the rounds a row only grows until a window closes, so the last round before one
@@ -69,9 +57,9 @@ def _largest_rows(
     that of starts, and no round is looked at in which nothing opens or closes.
     """
     events = []
-    for member in group:
+    for member in group.members:
         i = member.request
-        for start in range(windows.earliest[i], windows.latest[i] + 1):
+        for start in windows.rounds(i):
             # A window does not hold the round in which it closes.
             events.append((start + member.after, False, (i, start)))
             events.append((start - member.before, True, (i, start)))
@@ -83,6 +71,16 @@ def _largest_rows(
             grown = True
             continue
         if grown and len({i for i, _ in inside}) > 1:
-            yield [model.x[key] for key in inside]
+            yield list(inside)
         del inside[key]
         grown = False
+
+
+FORMULATION = IntegerProgram(
+    name="ilp-strong",
+    build=build_model,
+    size=ilp.model_size,
+    set_starts=ilp.set_starts,
+    windows=start_windows,
+    options=Options,
+)

@@ -1,26 +1,18 @@
-"""Integer program with start and running variables, memory made linear (J1 App. B.1)."""
+"""Integer program with start and running variables, memory made linear."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import pyomo.environ as pyo
-
-from formulations.mip import _parts
+from formulations.mip import ilp
+from formulations.mip._parts import weighted
+from formulations.mip.kind import IntegerProgram, Model
 from formulations.windows import Windows
 from instances import Instance
 
-RELAXATION = False
 
-
-def model_size(instance: Instance, windows: Windows) -> int:
-    """Return the number of matrix entries, o_i + 9 for each start at most, and of rows."""
-    entries = _parts.entries_per_start(instance, windows, lambda request: request.output + 9)
-    return entries + windows.horizon
-
-
-def build_model(instance: Instance, windows: Windows) -> _parts.Model:
+def build_model(instance: Instance, windows: Windows) -> Model:
     """Return the model of jaillet2025_v1 with its memory row replaced by a linear equivalent.
 
     ``y[i, t]`` tells whether request i holds memory at time t, and ``p[i]`` is its start round.
@@ -35,61 +27,43 @@ def build_model(instance: Instance, windows: Windows) -> _parts.Model:
     than s + o.  Times are those of this suite: a request started at p holds memory at p + 1..p + o
     (printed: p..p+o−1).
     """
-    model = _parts.start_model("ilp-xy", instance, windows)
-    requests = instance.requests
-    live = [
-        (i, t)
-        for i, request in enumerate(requests)
-        for t in range(windows.earliest[i] + 1, windows.latest[i] + request.output + 1)
-    ]
+    import pyomo.environ as pyo
+
+    model = ilp.start_model("ilp-xy", instance, windows)
+    s = [request.prompt for request in instance.requests]
+    o = [request.output for request in instance.requests]
+    a, last = windows.earliest, windows.latest
+    live = [(i, t) for i in model.I for t in range(a[i] + 1, last[i] + o[i] + 1)]
+
     model.y = pyo.Var(live, domain=pyo.Binary)
-    model.held = pyo.Var(live, bounds=lambda _, i, __: (0, requests[i].peak))
-    model.p = pyo.Var(model.I, bounds=lambda _, i: (0, windows.latest[i]))
+    model.held = pyo.Var(live, bounds=lambda _, i, __: (0, s[i] + o[i]))
+    model.p = pyo.Var(model.I, bounds=lambda _, i: (0, last[i]))
 
-    def window(i: int) -> range:
-        return range(windows.earliest[i], windows.latest[i] + 1)
+    def start_round(m: Model, i: int) -> Any:
+        return weighted({(i, t): t for t in windows.rounds(i)}, m.x) - m.p[i] == 0
 
-    def start_round(m: _parts.Model, i: int) -> Any:
-        rounds = window(i)
-        return (
-            _parts.linear([*rounds, -1], [*(m.x[i, t] for t in rounds), m.p[i]]),
-            0,
-        )
+    def running(m: Model, i: int, t: int) -> Any:
+        since = range(max(a[i], t - o[i]), min(last[i], t - 1) + 1)
+        return weighted({(i, k): 1 for k in since}, m.x) - m.y[i, t] == 0
 
-    def running(m: _parts.Model, i: int, t: int) -> Any:
-        rounds = [k for k in window(i) if k < t <= k + requests[i].output]
-        return (
-            _parts.linear([1] * len(rounds) + [-1], [*(m.x[i, k] for k in rounds), m.y[i, t]]),
-            0,
-        )
+    def held_at(m: Model, i: int, t: int) -> Any:
+        most = s[i] + t - a[i]
+        return m.held[i, t] + m.p[i] - most * m.y[i, t] >= s[i] + t - most
 
-    def tokens(m: _parts.Model, i: int, t: int) -> Any:
-        most = requests[i].prompt + t - windows.earliest[i]
-        return (
-            requests[i].prompt + t - most,
-            _parts.linear([1, 1, -most], [m.held[i, t], m.p[i], m.y[i, t]]),
-            None,
-        )
-
-    holders: list[list[Any]] = [[] for _ in range(windows.horizon + 1)]
-    for (_, t), variable in model.held.items():
-        holders[t].append(variable)
-
-    def memory(_: _parts.Model, t: int) -> Any:
-        if not holders[t]:
-            return pyo.Constraint.Skip
-        return (None, _parts.linear([1] * len(holders[t]), holders[t]), instance.memory)
+    def memory(m: Model, t: int) -> Any:
+        held = {(i, t): 1 for i in m.I if a[i] < t <= last[i] + o[i]}
+        return weighted(held, m.held) <= instance.memory if held else pyo.Constraint.Skip
 
     model.start_round = pyo.Constraint(model.I, rule=start_round)
     model.running = pyo.Constraint(live, rule=running)
-    model.held_at = pyo.Constraint(live, rule=tokens)
+    model.held_at = pyo.Constraint(live, rule=held_at)
     model.memory = pyo.Constraint(model.T, rule=memory)
     return model
 
 
-def set_starts(model: _parts.Model, instance: Instance, starts: Sequence[int]) -> None:
+def set_starts(model: Model, instance: Instance, starts: Sequence[int]) -> None:
     """Give every variable the value of a schedule, as a warm start."""
-    _parts.set_starts(model, starts)
+    ilp.set_starts(model, instance, starts)
     for i, start in enumerate(starts):
         model.p[i].set_value(start)
     for (i, t), variable in model.y.items():
@@ -97,3 +71,18 @@ def set_starts(model: _parts.Model, instance: Instance, starts: Sequence[int]) -
         runs = starts[i] < t <= starts[i] + request.output
         variable.set_value(1 if runs else 0)
         model.held[i, t].set_value(request.prompt + t - starts[i] if runs else 0)
+
+
+def model_size(instance: Instance, windows: Windows) -> int:
+    """Return the number of matrix entries, o_i + 9 for each start at most, and of rows."""
+    entries = windows.entries(request.output + 9 for request in instance.requests)
+    return entries + windows.horizon
+
+
+FORMULATION = IntegerProgram(
+    name="ilp-xy",
+    source="J1 App. B.1",
+    build=build_model,
+    size=model_size,
+    set_starts=set_starts,
+)

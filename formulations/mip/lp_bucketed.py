@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
-from numpy.typing import NDArray
 
-from formulations.mip import _parts
+from formulations.mip._parts import weighted
+from formulations.mip.kind import IntegerProgram, Model
 from formulations.windows import Windows
 from instances import Instance, Request
-
-RELAXATION = True
 
 #: Columns, about: requests times buckets.
 COLUMNS = 200_000
@@ -44,7 +41,7 @@ def model_size(instance: Instance, windows: Windows) -> int:
     return entries + length * buckets // 10
 
 
-def build_model(instance: Instance, windows: Windows) -> _parts.Model:
+def build_model(instance: Instance, windows: Windows) -> Model:
     """Return a relaxation whose size does not grow with the horizon.
 
     Time is cut into buckets of L rounds, bucket b holding the starts bL..(b+1)L − 1 and the times
@@ -62,68 +59,57 @@ def build_model(instance: Instance, windows: Windows) -> _parts.Model:
     starts Σ t·x are known to within L rounds only, and the bound is lower than that of
     ``lp-sparse`` (which has L = 1).
     """
+    import pyomo.environ as pyo
+
     del windows
     length, buckets = grid(instance)
-    open_bucket = buckets - 1
+    last = buckets - 1
+    a = [int(request.arrival) for request in instance.requests]
+    first = [min(arrival // length, last) for arrival in a]
+    uses = {(r.prompt, r.output): _least_use(r, length) for r in instance.requests}
+    use = [uses[request.prompt, request.output] for request in instance.requests]
+
     model = pyo.ConcreteModel(name="lp-bucketed")
     model.I = pyo.RangeSet(0, len(instance) - 1)
-    first_bucket = [min(int(r.arrival) // length, open_bucket) for r in instance.requests]
-    pairs = [
-        (i, max(bucket * length, int(request.arrival)))
-        for i, request in enumerate(instance.requests)
-        for bucket in range(first_bucket[i], buckets)
-    ]
-    model.x = pyo.Var(pairs, domain=pyo.NonNegativeReals)
-    own: list[list[Any]] = [[] for _ in instance.requests]
-    rows: list[tuple[list[float], list[Any]]] = [([], []) for _ in range(open_bucket)]
-    profiles: dict[tuple[int, int], NDArray[np.int64]] = {}
-    for (i, start), variable in model.x.items():
-        own[i].append(variable)
-        request = instance.requests[i]
-        bucket = min(start // length, open_bucket)
-        if bucket == open_bucket:
-            continue
-        key = (request.prompt, request.output)
-        if key not in profiles:
-            profiles[key] = _least_use(request, length)
-        for offset, use in enumerate(profiles[key][: open_bucket - bucket].tolist()):
-            if use:
-                # In units of M, so that coefficients stay near 1.
-                rows[bucket + offset][0].append(use / instance.memory)
-                rows[bucket + offset][1].append(variable)
+    # A bucket is named by its first round at which the request may start.
+    starts = [[(i, max(b * length, a[i])) for b in range(first[i], buckets)] for i in model.I]
+    model.x = pyo.Var([each for own in starts for each in own], domain=pyo.NonNegativeReals)
 
-    def start_once(_: _parts.Model, i: int) -> Any:
-        return _parts.linear([1] * len(own[i]), own[i]) == 1
+    def latency(m: Model) -> Any:
+        ends = sum(request.output for request in instance.requests) - sum(a)
+        return weighted({(i, t): t for own in starts for i, t in own}, m.x) + ends
 
-    def memory(_: _parts.Model, r: int) -> Any:
-        uses, columns = rows[r]
-        if not columns:
-            return pyo.Constraint.Skip
-        return (None, _parts.linear(uses, columns), length)
+    def start_once(m: Model, i: int) -> Any:
+        return weighted(dict.fromkeys(starts[i], 1), m.x) == 1
 
+    def memory(m: Model, r: int) -> Any:
+        # In units of M, so that coefficients stay near 1.
+        held = {
+            starts[i][b - first[i]]: use[i][r - b] / instance.memory
+            for i in m.I
+            for b in range(max(first[i], r + 1 - len(use[i])), r + 1)
+            if use[i][r - b]
+        }
+        return weighted(held, m.x) <= length if held else pyo.Constraint.Skip
+
+    model.tel = pyo.Objective(rule=latency)
     model.start_once = pyo.Constraint(model.I, rule=start_once)
-    model.memory = pyo.Constraint(pyo.RangeSet(0, open_bucket - 1), rule=memory)
-    ends = sum(request.output - int(request.arrival) for request in instance.requests)
-    model.tel = pyo.Objective(
-        expr=_parts.linear([t for _, t in pairs], list(model.x.values()), constant=ends)
-    )
+    model.memory = pyo.Constraint(pyo.RangeSet(0, last - 1), rule=memory)
     # The dual of row r is the price of M tokens at each of these times.
-    model.priced_times = {
-        r: range(r * length + 1, (r + 1) * length + 1) for r in range(open_bucket)
-    }
+    model.priced_times = {r: range(r * length + 1, (r + 1) * length + 1) for r in range(last)}
     model.price_unit = instance.memory
     return model
 
 
-def set_starts(model: _parts.Model, instance: Instance, starts: Sequence[int]) -> None:
+def set_starts(model: Model, instance: Instance, starts: Sequence[int]) -> None:
     """Do nothing: a relaxation needs no warm start."""
     del model, instance, starts
 
 
-def _least_use(request: Request, length: int) -> NDArray[np.int64]:
+def _least_use(request: Request, length: int) -> list[int]:
     """Return the least token-rounds held in the bucket of the start and in each later one.
 
-    Shape (buckets that the request can reach,).  The least is over the ``length`` starts of the
+    One for each bucket that the request can reach.  The least is over the ``length`` starts of the
     bucket; starts before an arrival are among them, which only lowers it.
     """
     reach = (length - 1 + request.output) // length + 1
@@ -133,5 +119,14 @@ def _least_use(request: Request, length: int) -> NDArray[np.int64]:
     shifts = np.arange(length)
     edges = np.arange(reach + 1) * length
     made = np.clip(edges[None, :] - shifts[:, None], 0, request.output)
-    use: NDArray[np.int64] = np.diff(held[made], axis=1).min(axis=0)
+    use: list[int] = np.diff(held[made], axis=1).min(axis=0).tolist()
     return use
+
+
+FORMULATION = IntegerProgram(
+    name="lp-bucketed",
+    build=build_model,
+    size=model_size,
+    set_starts=set_starts,
+    bound_only=True,
+)

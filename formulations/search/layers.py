@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,9 @@ from formulations.bounds.exact import exact_sum, run_cost
 from formulations.bounds.patterns import Priced
 from formulations.groups import WindowGroup
 from formulations.patterns import States
+from formulations.search.kind import ExactSearch
 from formulations.windows import Windows
 from instances import Instance
-
-RELAXATION = False
 
 #: States kept per round in successive passes; the first passes look for good schedules.
 WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000, 12_000_000)
@@ -35,22 +34,21 @@ _NONE = 1 << 62
 class Options:
     """Which of the rules and prices are used."""
 
-    dominance: bool = True
-    "drop a state that another of the same requests beats in cost and in tokens at every time"
-    shift: bool = True
-    "drop a state in which a request could have started one round earlier"
-    merge: bool = True
-    "keep one of the states that are equal in requests and tokens"
-    equal: bool = True
-    "equal requests start in the instance's order"
-    prices: bool = True
-    "bound states by the LP's prices, else by latencies alone"
-    groups: bool = True
-    "prices on window groups beside those on memory"
-    patterns: bool = True
-    "prices on what a request holds and has left, once passes take long"
-    compare: int = 64
-    "states that one state is compared with for dominance"
+    dominance: Annotated[
+        bool,
+        "drop a state that another of the same requests beats in cost and in tokens at every time",
+    ] = True
+    shift: Annotated[
+        bool, "drop a state in which a request could have started one round earlier"
+    ] = True
+    merge: Annotated[bool, "keep one of the states that are equal in requests and tokens"] = True
+    equal: Annotated[bool, "equal requests start in the instance's order"] = True
+    prices: Annotated[bool, "bound states by the LP's prices, else by latencies alone"] = True
+    groups: Annotated[bool, "prices on window groups beside those on memory"] = True
+    patterns: Annotated[
+        bool, "prices on what a request holds and has left, once passes take long"
+    ] = True
+    compare: Annotated[int, "states that one state is compared with for dominance"] = 64
 
 
 @dataclass(frozen=True)
@@ -447,3 +445,13 @@ def _pattern_tables(
         return None
     shift = prices.denominator.bit_length() - unit.bit_length()
     return later, paid, tail, unit, shift
+
+
+FORMULATION = ExactSearch(
+    name="layers",
+    search=search,
+    size=model_size,
+    widths=WIDTHS,
+    requests_up_to=REQUESTS_UP_TO,
+    options=Options,
+)

@@ -8,18 +8,16 @@ import numpy as np
 
 from formulations.bounds.certificate import pattern_certificate, price_certificate, too_long
 from formulations.bounds.outcome import Bound
+from formulations.registry import formulations
 from formulations.windows import start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job
-from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import too_large
 from kvopt.running.events import Report
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "bound", "named": True, "default": True}
 
-#: What has kernels.
-_PATTERNS = "formulations.bounds.patterns"
 #: Share of the time kept back for the last exact evaluation of the prices.
 RESERVE_SHARE = 0.05
 
@@ -30,28 +28,32 @@ def compile_kernels() -> None:
     starts = [0, 2, 5]
     tel = sum(start + 2 + i for i, start in enumerate(starts))
     deadline = time.monotonic() + 60
-    job = Job(instance, "bound", _PATTERNS, True, deadline, 1, 0, starts, tel)
+    patterns = formulations()["bound-patterns"]
+    job = Job(
+        *(instance, "bound", patterns.declared, True, deadline, 1, 0, starts, tel),
+        options=patterns.arguments({}),
+    )
     solve(job, Report(lambda _: None))
 
 
 def solve(job: Job, report: Report) -> None:
     """Compute a bound within the job's limits; send every improvement as it is certified."""
-    formulation, options = load_formulation(job)
+    formulation = job.formulation
     windows = start_windows(job.instance, job.upper_bound)
-    if hasattr(formulation, "model_size"):
-        size = formulation.model_size(job.instance, windows)
+    if formulation.size is not None:
+        size = formulation.size(job.instance, windows)
         if reason := too_large(size, job.memory_limit):
             report.note(reason)
             return
     left = job.left()
-    bound = formulation.compute_bound(
+    bound = formulation.compute(
         job.instance,
         deadline=time.monotonic() + (1 - RESERVE_SHARE) * left,
         report=report,
         windows=windows,
         known_starts=np.array(job.warm_start, dtype=np.int64),
         threads=job.threads,
-        **options,
+        **job.options,
     )
     if bound.prices is not None:
         # Once more, with its proof: on the way it would be sent too often.
@@ -64,7 +66,7 @@ def solve(job: Job, report: Report) -> None:
         of_states = pattern_certificate(
             bound.value,
             bound.table,
-            lookahead=options["options"].lookahead,
+            lookahead=job.options["options"].lookahead,
             upper_bound=job.upper_bound,
         )
         refused = too_long(job.instance, of_states)

@@ -9,7 +9,6 @@ import ortools
 from ortools.sat.python import cp_model
 
 from kvopt.engines.job import Job
-from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import exact_as_floats, too_large
 from kvopt.running.events import Report
 
@@ -19,13 +18,13 @@ ENGINE = {"solves": "cp", "named": True, "default": True, "proof": "CP-SAT"}
 
 def solve(job: Job, report: Report) -> None:
     """Build the model of a CP formulation and solve it within the job's limits."""
-    formulation, options = load_formulation(job)
-    windows = formulation.start_windows(job.instance, job.upper_bound, **options)
-    size = formulation.model_size(job.instance, windows)
+    program, options = job.formulation, job.options
+    windows = program.windows(job.instance, job.upper_bound, **options)
+    size = program.size(job.instance, windows)
     if reason := too_large(size, job.memory_limit):
         report.note(reason)
         return
-    model, starts = formulation.build_model(job.instance, windows, job.warm_start, **options)
+    model, starts = program.build(job.instance, windows, job.warm_start, **options)
     proto = model.proto
     report.built(columns=len(proto.variables), rows=len(proto.constraints), entries=size)
     solver = cp_model.CpSolver()

@@ -8,7 +8,6 @@ from typing import Any
 import highspy
 import numpy as np
 from numpy.typing import NDArray
-from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from formulations.bounds.certificate import price_certificate
 from formulations.bounds.clique_prices import certified_costs
@@ -16,13 +15,8 @@ from formulations.bounds.prices import certify_prices
 from formulations.groups import WindowGroup
 from formulations.windows import Windows
 from kvopt.engines.job import Job
-from kvopt.engines.parts.prepared import prepare
-from kvopt.engines.parts.tolerances import (
-    Words,
-    largest_activity,
-    largest_number,
-    send_relaxation,
-)
+from kvopt.engines.parts.prepared import Prepared, prepare
+from kvopt.engines.parts.tolerances import Words, send_relaxation
 from kvopt.running.events import Report
 
 #: Read by ``kvopt.methods.engines``.
@@ -67,7 +61,7 @@ def solve(job: Job, report: Report) -> None:
     prepared = prepare(job, report)
     if prepared is None:
         return
-    compiled = compile_model(prepared.model)
+    compiled = compile_model(prepared)
     lp = compiled.lp
     report.built(
         columns=lp.num_col_,
@@ -84,9 +78,9 @@ def solve(job: Job, report: Report) -> None:
     report.done(solver=solver, nodes=nodes, outcome=outcome, solver_seconds=seconds)
 
 
-def compile_model(model: Any) -> Compiled:
+def compile_model(prepared: Prepared) -> Compiled:
     """Translate a linear Pyomo model into HiGHS' own form."""
-    form = LinearStandardFormCompiler().write(model, mixed_form=True)
+    model, form = prepared.model, prepared.form
     matrix = form.A.tocsc()
     infinity = highspy.kHighsInf
     lp = highspy.HighsLp()
@@ -113,11 +107,10 @@ def compile_model(model: Any) -> Compiled:
         if row.constraint.parent_component() is model.memory:
             index = row.constraint.index()
             priced.append((position, times[index] if times else range(index, index + 1)))
-        elif groups and row.constraint.parent_component() is model.clique:
+        elif groups and row.constraint.parent_component() is model.group:
             opened.append((position, *row.constraint.index()))
     integer = np.array([not variable.is_continuous() for variable in form.columns])
     unit = getattr(model, "price_unit", 1)
-    activity = largest_activity(form) if integer.any() else 0.0
     return Compiled(
         lp=lp,
         integer=integer,
@@ -126,8 +119,8 @@ def compile_model(model: Any) -> Compiled:
         price_unit=unit,
         groups=groups,
         opened=opened,
-        largest=largest_number(form),
-        activity=activity,
+        largest=prepared.largest,
+        activity=prepared.activity,
     )
 
 

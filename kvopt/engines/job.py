@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 from instances import Instance
 
@@ -16,8 +17,9 @@ class Job:
     ----------
     solver
         The engine's name, which one file may serve for several (Pyomo's solvers).
-    module
-        The formulation's module; empty for an engine that takes none.
+    formulation
+        What the formulation's file declares, of the kind that the engine solves; None for an
+        engine that takes none.
     relaxation
         Whether a bound only is asked for.
     deadline
@@ -29,14 +31,14 @@ class Job:
     memory_limit
         Gigabytes of resident memory.
     options
-        Options of the formulation that differ from their defaults.
+        The keyword argument ``options`` of what the formulation declares, where it takes any.
     model_file
         Where the model is written to, instead of being solved.
     """
 
     instance: Instance
     solver: str
-    module: str
+    formulation: Any
     relaxation: bool
     deadline: float
     threads: int
@@ -44,7 +46,7 @@ class Job:
     warm_start: list[int]
     upper_bound: int
     memory_limit: float | None = None
-    options: dict[str, bool | int] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
     model_file: str = ""
 
     def left(self) -> float:

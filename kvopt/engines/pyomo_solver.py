@@ -7,18 +7,12 @@ from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.common.errors import ApplicationError
-from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
 from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN
-from kvopt.engines.parts.tolerances import (
-    Words,
-    largest_activity,
-    largest_number,
-    send_relaxation,
-)
+from kvopt.engines.parts.tolerances import Words, send_relaxation
 from kvopt.running.events import Report
 
 #: Read by ``kvopt.methods.engines``.
@@ -47,8 +41,7 @@ def solve(job: Job, report: Report) -> None:
     model = prepared.model
     report.built(columns=model.nvariables(), rows=model.nconstraints(), entries=0)
     known = KNOWN.get(job.solver, UNKNOWN)
-    form = LinearStandardFormCompiler().write(model, mixed_form=True)
-    words = Words(job, report, job.solver, largest_activity(form), known.tolerance)
+    words = Words(job, report, job.solver, prepared.activity, known.tolerance)
     words.prices(prepared.windows)
     left = TIME_SHARE * job.left()
     settings: dict[str, Any] = {"timelimit": max(math.floor(left), 1)}
@@ -64,8 +57,7 @@ def solve(job: Job, report: Report) -> None:
     if len(results.solution) > 0:
         model.solutions.load_from(results)
         if job.relaxation:
-            largest = largest_number(form)
-            value = float(pyo.value(model.tel))
+            value, largest = float(pyo.value(model.tel)), prepared.largest
             send_relaxation(report, value, [], largest=largest, tolerance=known.tolerance)
         else:
             _take_solution(job, model, words)

@@ -19,7 +19,6 @@ from formulations.search.layers import Pass, PatternPrices
 from formulations.windows import Windows, start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job
-from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import too_large
 from kvopt.running.events import Report
 
@@ -47,7 +46,8 @@ def compile_kernels() -> None:
     tel = sum(start + 2 + i for i, start in enumerate(starts))
     windows = start_windows(instance, tel)
     costs = certified_costs(instance, [], None, windows.latest)
-    job = Job(instance, "search", layers.__name__, False, time.monotonic() + 60, 1, 0, starts, tel)
+    declared, deadline = layers.FORMULATION, time.monotonic() + 60
+    job = Job(instance, "search", declared, False, deadline, 1, 0, starts, tel)
     best = Pass(tel, starts, 0, 0, 0, False)
     for patterns in (None, _pattern_prices(job, costs, windows, best, job.left())):
         incumbent = (tel, starts)
@@ -68,17 +68,16 @@ def solve(job: Job, report: Report) -> None:
     as the search's own pruning, what is proved is that none is better, and the bound that
     ``layers.search`` states is the known TEL itself.
     """
-    formulation, options = load_formulation(job)
-    instance = job.instance
-    if len(instance) > formulation.REQUESTS_UP_TO:
-        report.note(f"search takes up to {formulation.REQUESTS_UP_TO} requests")
+    formulation, instance = job.formulation, job.instance
+    if len(instance) > formulation.requests_up_to:
+        report.note(f"search takes up to {formulation.requests_up_to} requests")
         return
     windows = start_windows(instance, job.upper_bound)
-    size = formulation.model_size(instance, windows)
+    size = formulation.size(instance, windows)
     if reason := too_large(size, job.memory_limit):
         report.note(reason)
         return
-    chosen = options["options"]
+    chosen = job.options["options"]
     groups = window_groups(instance) if chosen.groups and chosen.prices else []
     prices = None
     if chosen.prices:
@@ -127,7 +126,7 @@ def solve(job: Job, report: Report) -> None:
 
     patterns: PatternPrices | None = None
     narrower, took = 0, 0.0
-    for width in formulation.WIDTHS:
+    for width in formulation.widths:
         left = job.left()
         if outcome == "optimal" or left <= 0:
             break

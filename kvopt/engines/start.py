@@ -60,7 +60,7 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
     job = Job(
         instance=instance,
         solver=method.solver,
-        module=formulation.module if formulation else "",
+        formulation=formulation.declared if formulation else None,
         relaxation=relaxation,
         deadline=deadline,
         threads=task.threads,
@@ -68,7 +68,7 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
         warm_start=starts,
         upper_bound=_tel(instance, starts),
         memory_limit=task.memory_limit,
-        options=own,
+        options=formulation.arguments(own) if formulation else {},
         model_file=task.model_file,
     )
     found_by = _FOUND_BY.get(method.solver) or f"{method.solver} {shown}".strip()

@@ -48,12 +48,15 @@ def read_values(name: str, inside: str, declared: Sequence[Declared]) -> dict[st
         If a name is unknown, stands twice, or its value is out of range.
     """
     known = {each.name: each for each in declared}
+    former = {
+        each.formerly: each.name for each in declared if isinstance(each, Option) and each.formerly
+    }
     given: dict[str, Any] = {}
     for position, entry in enumerate(inside.split(",") if inside.strip() else []):
         key, equals, value = (part.strip() for part in entry.partition("="))
         if not equals and key and position < len(declared):
             key, value = declared[position].name, key
-        meant = find_name(key, known)
+        meant = find_name(key, known) or former.get(find_name(key, former) or "")
         if meant is None:
             takes = ", ".join(known) or "no options"
             raise MethodError(f"{name} takes {takes}, found {key!r}{did_you_mean(key, known)}")

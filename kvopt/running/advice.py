@@ -68,7 +68,7 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     job = Job(
         instance=instance,
         solver="highs",
-        module=formulations()[name].module,
+        formulation=formulations()[name].declared,
         relaxation=True,
         deadline=deadline,
         threads=task.threads,

@@ -26,6 +26,7 @@ from formulations.registry import RELAXED
 from instances.checkout import require_checkout
 from instances.jsonfile import write_bytes, write_text
 from instances.usage import Parser, UsageError, complain
+from kvopt.methods.grammar import MethodError, read_method
 from kvopt.store.export import ExportError
 from kvopt.store.export import read_rows as stored_rows
 from kvopt.suites import read_suite
@@ -115,6 +116,8 @@ def read_rows(location: Path) -> pd.DataFrame:
     }
     if not rows["section"].isin([section.name for section in sections]).any():
         raise ExportError(f"{location}: expected rows of the suite ablation, found none")
+    # Of options that have another name now, too.
+    rows = rows.assign(method=rows["method"].map(_canonical))
     told = pd.Series(list(zip(rows["section"], rows["method"], strict=True)), index=rows.index)
     rows = rows.assign(place=told.map(places))[told.isin(list(places))]
     rows = rows.sort_values(["place", "instance", "finished_utc"], kind="stable")
@@ -131,6 +134,14 @@ def read_rows(location: Path) -> pd.DataFrame:
     rows["lp_share"] = 100 * rows["lp_bound"] / best.loc[rows.index]
     rows["group"] = rows["section"].map(_titles(rows))
     return rows.reset_index(drop=True)
+
+
+def _canonical(method: str) -> str:
+    """Return a method's text as it is written now; as it stands if nothing reads it any more."""
+    try:
+        return read_method(method, planned=True).text
+    except MethodError:
+        return method
 
 
 def _with_relaxations(rows: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from formulations.bounds.prices import certify_prices, evaluate_prices
 from formulations.bounds.volume import volume_bound
-from formulations.conflicts import window_cliques
+from formulations.groups import exclusive_groups
 from formulations.separation import overflows, separation
 from formulations.windows import start_windows
 from heuristics.simulator import run_policy
@@ -124,10 +124,10 @@ def test_no_feasible_schedule_violates_a_window_clique(
     starts = [data.draw(st.integers(int(r.arrival), 25)) for r in instance.requests]
     if not check_schedule(instance, make_schedule(instance, starts, "drawn")).valid:
         return
-    for group in window_cliques(instance):
+    for group in exclusive_groups(instance):
         rounds = [
             time
-            for member in group
+            for member in group.members
             for time in range(
                 starts[member.request] - member.before, starts[member.request] + member.after
             )

@@ -7,7 +7,6 @@ and options of formulations are found by themselves.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -17,11 +16,11 @@ import pytest
 import formulations.windows as from_volumes
 from formulations.bounds.clique_prices import start_costs
 from formulations.bounds.volume import completion_bounds
-from formulations.conflicts import window_cliques
 from formulations.cp import _windows as plain
 from formulations.differences import forbidden_differences
 from formulations.fixing import fixed_windows
-from formulations.groups import window_groups
+from formulations.groups import exclusive_groups, window_groups
+from formulations.mip.kind import IntegerProgram
 from formulations.registry import RELAXED, formulations
 from formulations.search.layers import Options, Pass, search
 from formulations.separation import separation
@@ -118,20 +117,17 @@ def _groups(sizes: tuple[int, ...] | None, longer: int = 0) -> Family:
     """At most ``most`` windows of a group hold a round, windows being ``longer`` at their end."""
 
     def family(instance: Instance, _: int) -> Keeps:
-        if sizes is None:
-            groups = [(1, group) for group in window_cliques(instance)]
-        else:
-            groups = [(g.most, list(g.members)) for g in window_groups(instance, sizes)]
+        groups = exclusive_groups(instance) if sizes is None else window_groups(instance, sizes)
 
         def keeps(starts: Sequence[int]) -> bool:
-            for most, members in groups:
+            for group in groups:
                 windows = [
                     (starts[m.request] - m.before, starts[m.request] + m.after + longer)
-                    for m in members
+                    for m in group.members
                 ]
                 # If more than most windows hold one round, they hold the one where one begins.
                 for begin, _ in windows:
-                    if sum(low <= begin < high for low, high in windows) > most:
+                    if sum(low <= begin < high for low, high in windows) > group.most:
                         return False
             return True
 
@@ -273,13 +269,13 @@ def _alone(kind: str) -> Iterator[str]:
 def test_no_row_of_an_integer_program_cuts_off_an_optimum(name: str, few: list[Case]) -> None:
     """With known TEL OPT + 1, every optimal schedule satisfies every row and bound of the model."""
     formulation, values = read_formulation(name)
-    module = importlib.import_module(formulation.module)
-    options = {"options": module.Options(**values)} if hasattr(module, "Options") else {}
+    program, options = formulation.declared, formulation.arguments(values)
+    assert isinstance(program, IntegerProgram)
     for instance, optimum, schedules in few:
         windows = start_windows(instance, optimum + 1)
-        model = module.build_model(instance, windows, **options)
+        model = program.build(instance, windows, **options)
         for starts in schedules:
-            module.set_starts(model, instance, starts)
+            program.set_starts(model, instance, starts)
             assert pyo.value(model.tel) == optimum
             assert _violated(model) == [], (instance, starts)
 
@@ -303,10 +299,11 @@ def _violated(model: object) -> list[str]:
 def test_violated_rows_are_found() -> None:
     """The check above names a row that a schedule violates: two requests of peak M at once."""
     instance = Instance("two", 4, (Request(0, 0, 2, 2), Request(1, 0, 2, 2)))
-    for name, row in (("ilp", "memory"), ("ilp-sparse", "memory"), ("ilp-cliques", "clique")):
-        module = importlib.import_module(formulations()[name].module)
-        model = module.build_model(instance, start_windows(instance))
-        module.set_starts(model, instance, [0, 0])
+    for name, row in (("ilp", "memory"), ("ilp-sparse", "memory"), ("ilp-cliques", "group")):
+        program = formulations()[name].declared
+        assert isinstance(program, IntegerProgram)
+        model = program.build(instance, start_windows(instance))
+        program.set_starts(model, instance, [0, 0])
         assert any(each.startswith(row) for each in _violated(model)), (name, _violated(model))
 
 

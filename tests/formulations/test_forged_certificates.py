@@ -13,8 +13,7 @@ from formulations.bounds import certificate as evaluation
 from formulations.bounds.certificate import CertificateError, evaluate, read_certificate
 from formulations.bounds.clique_prices import start_costs
 from formulations.bounds.exact import SAFE
-from formulations.conflicts import Windowed
-from formulations.groups import WindowGroup
+from formulations.groups import Windowed, WindowGroup
 from instances import Instance, Request
 from tests.oracles.brute_force import brute_force_optimum
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from formulations.conflicts import window_cliques
-from formulations.groups import window_groups
+from formulations.groups import exclusive_groups, window_groups
 from formulations.mip import ilp_strong
 from formulations.windows import start_windows
 from instances import Instance, Request
@@ -14,7 +13,7 @@ from tests.oracles.draws import instances
 CROWDED = instances(max_requests=6, max_memory=12, max_arrival=3, max_output=5)
 
 
-def test_clique_rows_do_not_grow_with_the_tokens() -> None:
+def test_group_rows_do_not_grow_with_the_tokens() -> None:
     """Five requests, M = 10^6: rows for at most each start, where there was one for each token.
 
     Prompts 900,000 and 250,000 differ by 650,000; that was the number of rounds enumerated.
@@ -23,7 +22,7 @@ def test_clique_rows_do_not_grow_with_the_tokens() -> None:
     instance = Instance("clq", 10**6, tuple(Request(i, *row) for i, row in enumerate(rows)))
     windows = start_windows(instance, 16)
     model = ilp_strong.build_model(instance, windows)
-    assert len(model.clique) <= windows.starts * len(instance)
+    assert len(model.group) <= windows.starts * len(instance)
 
 
 @given(instance=CROWDED)
@@ -31,28 +30,26 @@ def test_clique_rows_do_not_grow_with_the_tokens() -> None:
 def test_windows_are_no_longer_than_two_outputs(instance: Instance) -> None:
     """Each window opens less than an output before its start and has a round, for both kinds."""
     most = max(request.output for request in instance.requests)
-    for members in [*window_cliques(instance), *(g.members for g in window_groups(instance))]:
-        assert len(members) > 1
-        for member in members:
+    for group in [*exclusive_groups(instance), *window_groups(instance)]:
+        assert len(group.members) > 1
+        for member in group.members:
             assert 0 <= member.before < most
             assert 0 < member.before + member.after <= 2 * most
 
 
 @given(instance=CROWDED)
 @settings(max_examples=100, deadline=None)
-def test_every_round_has_a_clique_row_that_implies_its_own(instance: Instance) -> None:
+def test_every_round_has_a_group_row_that_implies_its_own(instance: Instance) -> None:
     """The starts whose windows hold a round are among those of a row, or of one request."""
     windows = start_windows(instance)
     model = ilp_strong.build_model(instance, windows)
-    rows = [{column.index() for column in row.body.linear_vars} for row in model.clique.values()]
-    for group in window_cliques(instance):
+    rows = [{column.index() for column in row.body.linear_vars} for row in model.group.values()]
+    for group in exclusive_groups(instance):
         for time in range(-12, windows.horizon + 12):
             own = {
                 (member.request, start)
-                for member in group
-                for start in range(
-                    windows.earliest[member.request], windows.latest[member.request] + 1
-                )
+                for member in group.members
+                for start in windows.rounds(member.request)
                 if start - member.before <= time < start + member.after
             }
             assert len({request for request, _ in own}) < 2 or any(own <= row for row in rows)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from formulations.bounds.certificate import evaluate, read_certificate
 from formulations.bounds.clique_prices import certified_costs, start_costs
 from formulations.groups import window_groups
+from formulations.search import layers
 from formulations.windows import start_windows
 from instances import Instance, Request
 from kvopt.engines import search
@@ -45,7 +46,8 @@ def _events(
     job = Job(
         instance=instance,
         solver="search",
-        module="formulations.search.layers",
+        formulation=layers.FORMULATION,
+        options={"options": layers.Options()},
         relaxation=False,
         deadline=time.monotonic() + 30.0,
         threads=1,

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from pyomo.opt import SolverResults, TerminationCondition
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
+from formulations.mip.kind import IntegerProgram
+from formulations.registry import formulations
 from formulations.windows import Windows
 from heuristics.simulator import run_policy
 from instances import Instance, Request
@@ -40,7 +42,7 @@ from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
 
-MIPS = ("ilp", "ilp_sparse", "ilp_strong", "ilp_cliques", "ilp_xy")
+MIPS = ("ilp", "ilp-sparse", "ilp-strong", "ilp-cliques", "ilp-xy")
 
 
 def _instance(memory: int, *rows: tuple[int, int, int]) -> Instance:
@@ -90,8 +92,7 @@ def test_no_bound_above_the_optimum_after_a_restart() -> None:
 
 def test_no_bound_above_the_optimum_with_many_tokens() -> None:
     """Whatever the formulation, the bound stays at or below brute force, and schedules hold."""
-    names = [name.replace("_", "-") for name in MIPS]
-    pairs = [(instance, name) for instance in LARGE.values() for name in names]
+    pairs = [(instance, name) for instance in LARGE.values() for name in MIPS]
     for (instance, name), answer in zip(pairs, solve_batch(pairs), strict=True):
         optimum = brute_force_optimum(instance)
         assert answer.bound <= optimum <= answer.tel, (name, instance)
@@ -130,9 +131,9 @@ def test_rows_by_hand() -> None:
     """
     instance = _instance(9, (0, 3, 2), (0, 4, 1))
     windows = Windows((0, 0), (2, 2), 4)
-    expected = {"ilp": 10, "ilp_sparse": 32}
+    expected = {"ilp": 10, "ilp-sparse": 32}
     for name, activity in expected.items():
-        model = importlib.import_module(f"formulations.mip.{name}").build_model(instance, windows)
+        model = _program(name).build(instance, windows)
         form = LinearStandardFormCompiler().write(model, mixed_form=True)
         assert largest_activity(form) == activity, name
 
@@ -148,14 +149,20 @@ def test_no_schedule_has_a_larger_activity(instance: Instance, data: st.DataObje
     latest = tuple(max(starts) for _ in starts)
     horizon = max(starts) + max(request.output for request in instance.requests)
     for name in MIPS:
-        module = importlib.import_module(f"formulations.mip.{name}")
-        model = module.build_model(instance, Windows(arrivals, latest, horizon))
-        module.set_starts(model, instance, starts)
+        program = _program(name)
+        model = program.build(instance, Windows(arrivals, latest, horizon))
+        program.set_starts(model, instance, starts)
         form = LinearStandardFormCompiler().write(model, mixed_form=True)
         values = [variable.value for variable in form.columns]
         activity = largest_activity(form)
         assert math.isfinite(activity), name
         assert max(abs(form.A) @ values) <= activity, name
+
+
+def _program(name: str) -> IntegerProgram:
+    declared = formulations()[name].declared
+    assert isinstance(declared, IntegerProgram)
+    return declared
 
 
 def _told(instance: Instance, activity: float, tolerance: float, starts: list[int]) -> list[Event]:
@@ -177,14 +184,14 @@ def _job(instance: Instance, formulation: str, solver: str = "pyomo", path: str 
     return Job(
         instance=instance,
         solver=solver,
-        module=known.module,
+        formulation=known.declared,
         relaxation=known.relaxation,
         deadline=time.monotonic() + 20.0,
         threads=1,
         seed=0,
         warm_start=list(best.starts),
         upper_bound=best.tel,
-        options=options,
+        options=known.arguments(options),
         model_file=path,
     )
 

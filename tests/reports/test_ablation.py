@@ -102,6 +102,7 @@ def test_numbers_by_hand(write: Callable[..., Path]) -> None:
 
 
 _OF = "switches-of-ilp-strong"
+#: The second by the name that its option had when the stored rows were made.
 _BASE, _CUT, _MORE = (f"highs:ilp-strong{more}" for more in ("", "(cliques=no)", "(fixing=yes)"))
 _LIMIT = {"time_limit": 60.0}
 SWITCHED = (
@@ -137,13 +138,13 @@ def test_factors_by_hand(write: Callable[..., Path]) -> None:
     # Seconds: 60/4 and 15/1, so 15, and at least that, since one run ended at its limit.  Nodes
     # only on e: 200/100.  Memory: sqrt(4 · 1).  Mean seconds: sqrt(61 · 16) − 1.
     cut = ["2", "1", "30.24", "≥ 15.00", "2.00", "2.00", "80.0", "97.5"]
-    assert lines["`ilp-strong(cliques=no)`"] == cut
+    assert lines["`ilp-strong(groups=no)`"] == cut
     # Seconds: sqrt(2/4 · 2/1); nodes: sqrt(1 · 4).
     more = ["2", "2", "2.00", "1.00", "2.00", "1.00", "–", "100.0"]
     assert lines["`ilp-strong(fixing=yes)`"] == more
     assert list(lines) == [
         "`ilp-strong`",
-        "`ilp-strong(cliques=no)`",
+        "`ilp-strong(groups=no)`",
         "`ilp-strong(fixing=yes)`",
     ]
     assert b"<svg" in (folder / "switches.svg").read_bytes()

@@ -1,16 +1,18 @@
-"""The Pyomo model of a job, made the same way for every solver and for export."""
+"""A job's MIP, made the same way for HiGHS, every solver that Pyomo knows, and export."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyomo.environ as pyo
+from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from formulations.windows import Windows, start_windows
 from kvopt.engines.job import Job
-from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import too_large
+from kvopt.engines.parts.tolerances import largest_activity, largest_number
 from kvopt.running.events import Report
 
 
@@ -24,19 +26,33 @@ class Prepared:
     model: Any
     windows: Windows
 
+    @cached_property
+    def form(self) -> Any:
+        """The model in Pyomo's standard form, mixed: columns, rows, matrix, sides and costs."""
+        return LinearStandardFormCompiler().write(self.model, mixed_form=True)
+
+    @cached_property
+    def activity(self) -> float:
+        """R of ``tolerances``, 0 for a relaxation."""
+        integer = any(not variable.is_continuous() for variable in self.form.columns)
+        return largest_activity(self.form) if integer else 0.0
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest number of a row (tokens)."""
+        return largest_number(self.form)
+
 
 def prepare(job: Job, report: Report) -> Prepared | None:
     """Build the model of a MIP formulation; None, and said why, where it is too large."""
-    formulation, options = load_formulation(job)
+    program = job.formulation
     known = start_windows(job.instance, job.upper_bound)
-    windows = known
-    if hasattr(formulation, "start_windows"):
-        windows = formulation.start_windows(job.instance, job.upper_bound, **options)
-    if reason := too_large(formulation.model_size(job.instance, windows), job.memory_limit):
+    windows = program.windows(job.instance, job.upper_bound, **job.options)
+    if reason := too_large(program.size(job.instance, windows), job.memory_limit):
         report.note(reason)
         return None
-    model = formulation.build_model(job.instance, windows, **options)
-    if job.relaxation and not getattr(formulation, "RELAXATION", False):
+    model = program.build(job.instance, windows, **job.options)
+    if job.relaxation:
         pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
-    formulation.set_starts(model, job.instance, job.warm_start)
+    program.set_starts(model, job.instance, job.warm_start)
     return Prepared(model, known)

@@ -31,7 +31,7 @@ ENGINE = {declared}
 
 def solve(job: Job, report: Report) -> None:
     """Send the warm start."""
-    report.note(f"echo of {{job.module}}")
+    report.note(f"echo of {{job.formulation.name}}")
     report.schedule(job.warm_start)
     report.done(solver="echo 1")
 '''
@@ -133,7 +133,7 @@ def test_adding_a_solver_is_adding_a_file(house: Path, small: Path) -> None:
         result = _run(house, "solve.py", small, *arguments, "--time-limit", 20)
         assert result.returncode == 0, result.stderr
         assert re.search(r"method +new-echo:ilp\n", result.stdout)
-        assert "echo of formulations.mip.ilp\n" in result.stdout
+        assert "echo of ilp\n" in result.stdout
     wrong = _run(house, "solve.py", small, "--method", "new-ehco")
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
     assert "did you mean new-echo" in wrong.stderr

@@ -35,8 +35,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("heuristics/policies/a_min.py", {"a-min"}),
         ("heuristics/simulator.py", set(METHODS)),
         ("heuristics/listsearch.py", {"auto"}),
-        # Which ilp-strong is built on.
-        ("formulations/mip/ilp.py", {"highs", "highs:ilp"}),
+        # On whose start variables every integer program is built.
+        ("formulations/mip/ilp.py", {"auto", "highs", "highs:ilp", "sorted-lp"}),
         ("formulations/mip/ilp_strong.py", {"highs"}),
         # Where there are too many patterns for bound-patterns, whose prices the search uses.
         ("formulations/bounds/dual.py", {"auto", "bound:bound-dual", "search"}),

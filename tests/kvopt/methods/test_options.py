@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from formulations.registry import RELAXED, formulations
 from instances import Instance, Request
 from instances.files import instance_document
-from kvopt.methods.grammar import MethodError, read_formulation
+from kvopt.methods.grammar import MethodError, read_formulation, read_method
 from kvopt.methods.options import changed_values, describe, format_formulation
 from schedules import read_schedule
 from tests.kvopt.conftest import ROOT
@@ -90,22 +91,30 @@ def test_every_option_is_described() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, each in formulations().items() if each.options])
-def test_the_listing_is_what_the_module_takes(name: str) -> None:
-    """The options read from the text of a file are the fields of its ``Options``, in order."""
-    code = (
-        "import dataclasses, importlib, json, sys; "
-        "module = importlib.import_module(sys.argv[1]); "
-        "own = getattr(module, 'Options', None); "
-        "print(json.dumps([[f.name, f.default] for f in dataclasses.fields(own)] if own else []))"
-    )
-    module = formulations()[name].module
-    # In a process of its own: the files import engines.
-    printed = subprocess.run(
-        [sys.executable, "-c", code, module], capture_output=True, text=True, check=True, cwd=ROOT
-    ).stdout
-    options = formulations()[name].options
-    listed = [[option.name, option.default] for option in options if option != RELAXED]
-    assert json.loads(printed) == listed
+def test_the_listing_is_what_the_formulation_takes(name: str) -> None:
+    """The options listed are the fields of the declared dataclass, in order, at their defaults."""
+    formulation = formulations()[name]
+    options = [option for option in formulation.options if option != RELAXED]
+    taken = formulation.arguments({}).get("options")
+    own = dataclasses.asdict(taken) if taken else {}
+    assert list(own.items()) == [(option.name, option.default) for option in options]
+    # Each is taken by its name.
+    for option in options:
+        turned = not option.default if isinstance(option.default, bool) else option.default + 1
+        chosen = formulation.arguments({option.name: turned})["options"]
+        assert dataclasses.asdict(chosen) == own | {option.name: turned}
+
+
+def test_a_former_name_is_still_read() -> None:
+    """``cliques`` of ``ilp-strong`` is now ``groups``, as elsewhere; both at once are refused."""
+    former, now = (read_method(f"highs:ilp-strong({name}=no)") for name in ("cliques", "groups"))
+    assert former == now
+    assert former.text == "highs:ilp-strong(groups=no)"
+    with pytest.raises(MethodError, match="groups stands twice"):
+        read_method("highs:ilp-strong(cliques=no,groups=yes)")
+    # Only there: no other formulation ever had it.
+    with pytest.raises(MethodError, match="'cliques'"):
+        read_method("highs:ilp-cliques(cliques=no)")
 
 
 def test_an_option_reaches_the_model() -> None:
@@ -119,13 +128,13 @@ def test_an_option_reaches_the_model() -> None:
 def _rows(instance: Instance, text: str) -> int:
     """Return the number of constraints of a CP model."""
     code = (
-        "import sys, json; from kvopt.methods.grammar import read_formulation; import importlib; "
+        "import sys, json; from kvopt.methods.grammar import read_formulation; "
         "from instances.files import parse_instance; "
         "formulation, options = read_formulation(sys.argv[1]); "
-        "module = importlib.import_module(formulation.module); "
+        "program, chosen = formulation.declared, formulation.arguments(options); "
         "instance = parse_instance(json.loads(sys.argv[2])); "
-        "model, _ = module.build_model(instance, module.start_windows(instance), None, "
-        "module.Options(**options)); print(len(model.proto.constraints))"
+        "model, _ = program.build(instance, program.windows(instance), None, **chosen); "
+        "print(len(model.proto.constraints))"
     )
     document = json.dumps(instance_document(instance))
     printed = subprocess.run(

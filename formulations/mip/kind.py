@@ -1,0 +1,64 @@
+"""What an integer program declares of itself, once for every engine that takes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from formulations.windows import Windows, start_windows
+from instances import Instance
+
+#: A Pyomo model; Pyomo ships no types.
+Model = Any
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """The name under which the LP relaxation of an integer program can be asked for."""
+
+    name: str
+    summary: str
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class IntegerProgram:
+    """A Pyomo model, for HiGHS, for every other solver that Pyomo knows, and for export.
+
+    Attributes
+    ----------
+    name
+        By which users ask for it.
+    build
+        Returns the unsolved model of an instance on start windows.  It has the start variables
+        ``x[i, t]`` (request i of the instance starts at round t), the memory rows ``memory[t]``,
+        whose duals are the prices of memory, and the objective ``tel``.
+    size
+        Number of matrix entries that the model will have.
+    set_starts
+        Gives every variable the value of a schedule, as a warm start.
+    windows
+        Returns the start windows, given the TEL of a known schedule.
+    options
+        A dataclass of what can be switched or set, each field with its meaning as an annotation;
+        ``build`` and ``windows`` take an object of it as ``options``.  None if there is nothing.
+    source
+        Paper and equations; empty for one of our own.
+    relaxation
+        Its LP relaxation, where that has a name of its own.
+    bound_only
+        Whether it is a relaxation itself, without integer variables.
+    """
+
+    kind: ClassVar[Literal["mip"]] = "mip"
+
+    name: str
+    build: Callable[..., Model]
+    size: Callable[[Instance, Windows], int]
+    set_starts: Callable[[Model, Instance, Sequence[int]], None]
+    windows: Callable[..., Windows] = start_windows
+    options: type[Any] | None = None
+    source: str = ""
+    relaxation: Relaxation | None = None
+    bound_only: bool = False

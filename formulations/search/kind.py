@@ -1,0 +1,43 @@
+"""What an exact search of our own declares of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from formulations.windows import Windows
+from instances import Instance
+
+
+@dataclass(frozen=True)
+class ExactSearch:
+    """An exact search in passes of growing width.
+
+    Attributes
+    ----------
+    name
+        By which users ask for it.
+    search
+        Runs passes and reports each.
+    size
+        Number of table entries.
+    widths
+        States kept in successive passes.
+    requests_up_to
+        Requests that an instance may have.
+    options
+        A dataclass of what can be switched or set, each field with its meaning as an annotation.
+    source
+        Paper and equations; empty for one of our own.
+    """
+
+    kind: ClassVar[Literal["search"]] = "search"
+
+    name: str
+    search: Callable[..., None]
+    size: Callable[[Instance, Windows], int]
+    widths: tuple[int, ...]
+    requests_up_to: int
+    options: type[Any] | None = None
+    source: str = ""
