@@ -8,7 +8,7 @@ best-known values and every table call.  In short:
 - A bound above a schedule is a contradiction.  Nothing tells which of the two is wrong, and nothing
   that needs a bound of that instance is concluded.
 - A TEL is the optimum if two witnesses proved it whose solvers differ and whose models share no
-  code, or one witness and the construction of the instance (DESIGN section 5).
+  code, or one witness and the construction of the instance (docs/best_known.md).
 - The ``known_optimum`` of a file is a statement: it proves nothing and refuses nothing.  It is the
   construction only where the registry of best-known values has that instance.
 """

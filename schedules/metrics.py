@@ -144,7 +144,7 @@ def memory_profile(instance: Instance, schedule: Schedule) -> MemoryProfile:
 
     Their number depends on the requests and attempts, at most 4 for each, and not on the
     horizon.  Between two times at which a run begins or ends every running request gains one
-    token a round, so the two ends of each such piece describe it (DESIGN section 1).
+    token a round, so the two ends of each such piece describe it (docs/problem.md).
     """
     changes: dict[int, tuple[int, int]] = {}
     for run in runs(instance, schedule):
@@ -172,7 +172,7 @@ def memory_profile(instance: Instance, schedule: Schedule) -> MemoryProfile:
 def mean_memory(instance: Instance, schedule: Schedule) -> float:
     """Return the tokens held at times 1 to makespan, averaged; attempts included.
 
-    A run of g tokens holds s·g + g(g+1)/2 token-rounds, which is its volume (DESIGN section 6).
+    A run of g tokens holds s·g + g(g+1)/2 token-rounds, which is its volume (docs/glossary.md).
     """
     volume = sum(
         run.prompt * run.tokens + run.tokens * (run.tokens + 1) // 2

@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 from instances.jsonfile import describe
 from instances.model import Instance, Line
 
-#: The closed list of outcomes of a run (DESIGN section 6).
+#: The closed list of outcomes of a run (docs/glossary.md).
 Status = Literal[
     "optimal",
     "feasible",

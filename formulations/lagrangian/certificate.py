@@ -156,6 +156,8 @@ def price_certificate(
 ) -> dict[str, Any]:
     """Return the JSON object of the certificate of a bound from prices.
 
+    A value of 0 or less needs no prices, since no TEL is below 0.
+
     Parameters
     ----------
     memory
@@ -164,8 +166,6 @@ def price_certificate(
         TEL that limited the starts; None where nothing did.
     group_prices
         Numerators of μ, shape (groups, T + 1); without ``groups`` None.
-
-    A value of 0 or less needs no prices, since no TEL is below 0.
     """
     if value <= 0:
         return certificate_document(Certificate("prices", 0))

@@ -43,13 +43,6 @@ class Windows:
 def start_windows(instance: Instance, upper_bound: int | None = None) -> Windows:
     """Return start windows that keep at least one optimal schedule.
 
-    Parameters
-    ----------
-    upper_bound
-        TEL (rounds) of a schedule known to be feasible; a smaller one gives narrower windows.
-        The windows keep every optimal schedule that completes by the horizon, also when the
-        known schedule is itself optimal.
-
     Proof.  *Horizon.*  Let A be the last arrival and take an optimal schedule.  If at some round
     t ≥ A no request is active while one has not started yet, all starts after t can move one
     round earlier: every request has arrived and the tokens held are the same one round earlier.
@@ -62,7 +55,14 @@ def start_windows(instance: Instance, upper_bound: int | None = None) -> Windows
     leaving i out keeps the schedule feasible.  So p_i + o_i − a_i ≤ U − L_i.
 
     Cutting the horizon at the makespan of a good schedule is *not* valid: an optimal schedule may
-    end later (RESEARCH, traps).
+    end later (docs/leads.md, traps).
+
+    Parameters
+    ----------
+    upper_bound
+        TEL (rounds) of a schedule known to be feasible; a smaller one gives narrower windows.
+        The windows keep every optimal schedule that completes by the horizon, also when the
+        known schedule is itself optimal.
     """
     requests = instance.requests
     arrivals = [int(request.arrival) for request in requests]

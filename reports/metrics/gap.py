@@ -1,4 +1,4 @@
-"""Gap of a value above a reference: (value - reference) / value, DESIGN's gap."""
+"""Gap of a value above a reference: (value - reference) / value, the gap of docs/glossary.md."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from schedules import read_schedule
 from tests.kvopt.conftest import ROOT
 
 FUNCTIONS = ("bound", "check", "compare", "read", "run", "solve")
-#: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 with starts 0, 1, 0, 3 (PAPERS section E).
+#: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 with starts 0, 1, 0, 3 (docs/errata.md, E1).
 FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
 SECONDS = Instance("seconds", 5, (Request(0, 0.5, 1, 1),), time_unit="second")
 _LIMIT = re.compile(r"time_limit=\d+")
@@ -96,7 +96,7 @@ def test_a_result() -> None:
 
 
 def test_the_summary() -> None:
-    """Labels in the order of DESIGN section 4, and the formulation that the size has chosen."""
+    """Labels in their order, and the formulation that the size has chosen."""
     result = kvopt.solve(FOUR, "highs", time_limit=30)
     labels = [label for label, _ in result.summary()]
     expected = ["instance", "n", "M", "method", "status", "TEL", "AEL", "lower bound", "gap %"]

@@ -31,7 +31,7 @@ from schedules.evidence import independent_pair
 from schedules.files import schedule_document
 
 #: M = 5, s = 1, o = (1, 1, 3, 3): shortest first has TEL 13, the optimum is 12 with starts
-#: 0, 1, 0, 3 (PAPERS section E).
+#: 0, 1, 0, 3 (docs/errata.md, E1).
 FOUR = Instance(
     "four",
     5,

@@ -34,7 +34,7 @@ from schedules.evidence import CONTRADICTED, MISSTATED, VOLUMES
 from schedules.files import schedule_document
 from schedules.model import KEEPS_TOKENS_NOTE
 
-#: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 (PAPERS section E), volumes 10.
+#: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 (docs/errata.md, E1), volumes 10.
 FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
 #: One fits at a time: OPT 1 + 2 = 3, which the volumes reach.
 PAIR = Instance("pair", 3, (Request(0, 0, 2, 1), Request(1, 0, 2, 1)))

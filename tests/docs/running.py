@@ -1,0 +1,88 @@
+"""Runs a block of a page as a reader would, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.docs.pages import ROOT, Block, blocks, shown
+
+_SCRIPTS = ("solve.py", "evaluate.py")
+_COPIED = ("instances", "schedules", "formulations", "heuristics", "kvopt", "reports")
+
+
+def called(block: Block) -> str:
+    return f"{shown(block.page)}:{block.line}"
+
+
+def _workspace(folder: Path, page: Path) -> Path:
+    """Return the checkout that a page's commands use, with the page's own files written.
+
+    The folder is the one in which the commands run: empty but for the two scripts, or a copy of the
+    project where the page adds files to it.
+    """
+    written = [block for block in blocks(page) if block.file or block.edit]
+    added = [block for block in written if block.edit or "/" in block.file]
+    checkout = ROOT
+    if added:
+        checkout = folder
+        nothing = shutil.ignore_patterns("__pycache__", "nightly")
+        for name in _COPIED:
+            shutil.copytree(ROOT / name, folder / name, ignore=nothing)
+        (folder / "reports" / "nightly").mkdir()
+        for name in (*_SCRIPTS, "pyproject.toml"):
+            shutil.copy(ROOT / name, folder)
+    else:
+        for name in _SCRIPTS:
+            (folder / name).symlink_to(ROOT / name)
+    for block in written:
+        if block.edit:
+            _insert(block, folder / block.edit[0], block.edit[1])
+        else:
+            (folder / block.file).write_text(block.text, encoding="utf-8")
+    return checkout
+
+
+def _insert(block: Block, path: Path, line: str) -> None:
+    """Insert a block after a line, with the indentation of that line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    (at,) = [number for number, each in enumerate(lines) if each.strip() == line]
+    indent = lines[at][: -len(line)]
+    lines[at + 1 : at + 1] = [indent + each.strip() for each in block.text.splitlines()]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _script(block: Block) -> str:
+    """Return a block of shell as a script that ends at the first code that is not expected."""
+    lines = ["set -eu -o pipefail"]
+    for line in block.changed().splitlines():
+        command, _, code = line.partition("  # exits ")
+        if code:
+            lines.append(f"{{ {command}; }} && found=0 || found=$?; [ $found -eq {int(code)} ]")
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def run(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
+    programs = folder / ".programs"
+    programs.mkdir()
+    for name, words in (("python", ""), ("kvopt", "-m kvopt ")):
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
+        (programs / name).chmod(0o755)
+    checkout = _workspace(folder, block.page)
+    environment = os.environ | {
+        "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]),
+        "PYTHONPATH": str(checkout),
+        "CHECKOUT": str(ROOT),
+    }
+    if block.language == "sh":
+        command = ["bash", "-c", _script(block)]
+    else:
+        command = [sys.executable, "-c", block.changed()]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=500
+    )
