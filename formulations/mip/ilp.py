@@ -53,6 +53,7 @@ def build_model(instance: Instance, windows: Windows) -> Model:
     import pyomo.environ as pyo
 
     model = start_model("ilp", instance, windows)
+    I = range(len(instance))
     s = [request.prompt for request in instance.requests]
     o = [request.output for request in instance.requests]
     first, last, M = windows.earliest, windows.latest, instance.memory
@@ -60,7 +61,7 @@ def build_model(instance: Instance, windows: Windows) -> Model:
     def memory(m: Model, t: int) -> Any:  # (3)
         tokens = {
             (i, k): s[i] + t - k
-            for i in m.I
+            for i in I
             for k in range(max(first[i], t - o[i]), min(last[i], t - 1) + 1)
         }
         return weighted(tokens, m.x) <= M if tokens else pyo.Constraint.Skip

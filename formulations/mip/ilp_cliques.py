@@ -62,8 +62,8 @@ def build_model(instance: Instance, windows: Windows, options: Options | None = 
             opened |= {(i, k): 1 for k in _opening(member, t) if k in windows.rounds(i)}
             if t and (k := t - member.after) in windows.rounds(i):
                 closed[i, k] = -1
-        before = m.open[g, t - 1] if t else 0
-        return weighted(opened | closed, m.x) + before - m.open[g, t] == 0
+        counted = [(-1, m.open[g, t]), *([(1, m.open[g, t - 1])] if t else [])]
+        return weighted(opened | closed, m.x, *counted) == 0
 
     def most_open(m: Model, g: int, t: int) -> Any:
         return m.open[g, t] <= groups[g].most
@@ -93,12 +93,13 @@ def add_lookahead(model: Model, instance: Instance, windows: Windows, rounds: in
     Proof.  If none of those that run at t completes before t + d, all hold memory at t + d, and
     there W(t) + d·N(t) ≤ M.  Else let t + e be the first of their completions.  All hold memory
     then: W(t) + e·N(t) ≤ M, and each holds at least s_i + 1 + e, so N(t) ≤ n_e.  Hence the left
-    side is at most M + (d − e)·n_e, and Z_e(t) ≥ 1.  Source: RESEARCH, lead 4, where the
-    number running has one bound for all e.
+    side is at most M + (d − e)·n_e, and Z_e(t) ≥ 1.  The form from which
+    these rows come has one bound on the number running for all e.
     """
     import pyomo.environ as pyo
 
     smallest = sorted(request.prompt + 1 for request in instance.requests)
+    I = range(len(instance))
     most = [_most_running(smallest, e, instance.memory) for e in range(rounds)]
     o = [request.output for request in instance.requests]
 
@@ -106,12 +107,12 @@ def add_lookahead(model: Model, instance: Instance, windows: Windows, rounds: in
         # A request of output o that completes at t + e started at t + e − o, before t.
         completing = {
             (i, t + e - o[i]): -(rounds - e) * most[e]
-            for i in m.I
+            for i in I
             for e in range(min(rounds, o[i]))
             if t + e - o[i] in windows.rounds(i)
         }
-        grown = m.tokens[t] + rounds * m.running[t]
-        return grown + weighted(completing, m.x) <= instance.memory
+        grown = (1, m.tokens[t]), (rounds, m.running[t])
+        return weighted(completing, m.x, *grown) <= instance.memory
 
     model.lookahead = pyo.Constraint(pyo.RangeSet(1, windows.horizon), rule=lookahead)
 

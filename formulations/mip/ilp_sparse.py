@@ -30,6 +30,7 @@ def build_model(instance: Instance, windows: Windows) -> Model:
 
     model = ilp.start_model("ilp-sparse", instance, windows)
     times = pyo.RangeSet(1, windows.horizon)
+    I = range(len(instance))
     s = [request.prompt for request in instance.requests]
     o = [request.output for request in instance.requests]
     rounds = [windows.rounds(i) for i in model.I]
@@ -41,15 +42,16 @@ def build_model(instance: Instance, windows: Windows) -> Model:
 
     def running_balance(m: Model, t: int) -> Any:
         """Tell how many run: as many as at t − 1, those that start there, none that end there."""
-        starts = {(i, t - 1): 1 for i in m.I if t - 1 in rounds[i]}
-        ends = {(i, t - 1 - o[i]): -1 for i in m.I if t - 1 - o[i] in rounds[i]}
-        return weighted(starts | ends, m.x) + m.running[t - 1] - m.running[t] == 0
+        starts = {(i, t - 1): 1 for i in I if t - 1 in rounds[i]}
+        ends = {(i, t - 1 - o[i]): -1 for i in I if t - 1 - o[i] in rounds[i]}
+        running = (1, m.running[t - 1]), (-1, m.running[t])
+        return weighted(starts | ends, m.x, *running) == 0
 
     def token_balance(m: Model, t: int) -> Any:
-        starts = {(i, t - 1): s[i] + 1 for i in m.I if t - 1 in rounds[i]}
-        ends = {(i, t - 1 - o[i]): -(s[i] + o[i] + 1) for i in m.I if t - 1 - o[i] in rounds[i]}
-        grown = m.tokens[t - 1] + m.running[t - 1]
-        return weighted(starts | ends, m.x) + grown - m.tokens[t] == 0
+        starts = {(i, t - 1): s[i] + 1 for i in I if t - 1 in rounds[i]}
+        ends = {(i, t - 1 - o[i]): -(s[i] + o[i] + 1) for i in I if t - 1 - o[i] in rounds[i]}
+        held = (1, m.tokens[t - 1]), (1, m.running[t - 1]), (-1, m.tokens[t])
+        return weighted(starts | ends, m.x, *held) == 0
 
     def memory(m: Model, t: int) -> Any:
         return m.tokens[t] <= instance.memory

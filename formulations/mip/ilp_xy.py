@@ -30,28 +30,29 @@ def build_model(instance: Instance, windows: Windows) -> Model:
     import pyomo.environ as pyo
 
     model = ilp.start_model("ilp-xy", instance, windows)
+    I = range(len(instance))
     s = [request.prompt for request in instance.requests]
     o = [request.output for request in instance.requests]
     a, last = windows.earliest, windows.latest
-    live = [(i, t) for i in model.I for t in range(a[i] + 1, last[i] + o[i] + 1)]
+    live = [(i, t) for i in I for t in range(a[i] + 1, last[i] + o[i] + 1)]
 
     model.y = pyo.Var(live, domain=pyo.Binary)
     model.held = pyo.Var(live, bounds=lambda _, i, __: (0, s[i] + o[i]))
     model.p = pyo.Var(model.I, bounds=lambda _, i: (0, last[i]))
 
     def start_round(m: Model, i: int) -> Any:
-        return weighted({(i, t): t for t in windows.rounds(i)}, m.x) - m.p[i] == 0
+        return weighted({(i, t): t for t in windows.rounds(i)}, m.x, (-1, m.p[i])) == 0
 
     def running(m: Model, i: int, t: int) -> Any:
         since = range(max(a[i], t - o[i]), min(last[i], t - 1) + 1)
-        return weighted({(i, k): 1 for k in since}, m.x) - m.y[i, t] == 0
+        return weighted({(i, k): 1 for k in since}, m.x, (-1, m.y[i, t])) == 0
 
     def held_at(m: Model, i: int, t: int) -> Any:
         most = s[i] + t - a[i]
         return m.held[i, t] + m.p[i] - most * m.y[i, t] >= s[i] + t - most
 
     def memory(m: Model, t: int) -> Any:
-        held = {(i, t): 1 for i in m.I if a[i] < t <= last[i] + o[i]}
+        held = {(i, t): 1 for i in I if a[i] < t <= last[i] + o[i]}
         return weighted(held, m.held) <= instance.memory if held else pyo.Constraint.Skip
 
     model.start_round = pyo.Constraint(model.I, rule=start_round)

@@ -63,6 +63,7 @@ def build_model(instance: Instance, windows: Windows) -> Model:
 
     del windows
     length, buckets = grid(instance)
+    I = range(len(instance))
     last = buckets - 1
     a = [int(request.arrival) for request in instance.requests]
     first = [min(arrival // length, last) for arrival in a]
@@ -72,7 +73,7 @@ def build_model(instance: Instance, windows: Windows) -> Model:
     model = pyo.ConcreteModel(name="lp-bucketed")
     model.I = pyo.RangeSet(0, len(instance) - 1)
     # A bucket is named by its first round at which the request may start.
-    starts = [[(i, max(b * length, a[i])) for b in range(first[i], buckets)] for i in model.I]
+    starts = [[(i, max(b * length, a[i])) for b in range(first[i], buckets)] for i in I]
     model.x = pyo.Var([each for own in starts for each in own], domain=pyo.NonNegativeReals)
 
     def latency(m: Model) -> Any:
@@ -86,7 +87,7 @@ def build_model(instance: Instance, windows: Windows) -> Model:
         # In units of M, so that coefficients stay near 1.
         held = {
             starts[i][b - first[i]]: use[i][r - b] / instance.memory
-            for i in m.I
+            for i in I
             for b in range(max(first[i], r + 1 - len(use[i])), r + 1)
             if use[i][r - b]
         }
