@@ -342,10 +342,7 @@ def test_a_cp_model_refuses_what_is_no_schedule() -> None:
 
 
 RULES = ("dominance", "shift", "merge", "equal")
-ALONE = [
-    Options(**{rule: rule == alone for rule in RULES})  # type: ignore[arg-type]
-    for alone in RULES
-]
+ALONE = [Options(**{rule: rule == alone for rule in RULES}) for alone in RULES]
 
 
 @pytest.mark.parametrize("options", [*ALONE, Options()], ids=str)

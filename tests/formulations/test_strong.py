@@ -172,7 +172,7 @@ def test_forbidden_differences_equal_the_checker(instance: Instance) -> None:
         instance.memory,
         tuple(Request(i, 0, r.prompt, r.output) for i, r in enumerate(pair)),
     )
-    found = forbidden_differences(*both.requests, both.memory)
+    found = forbidden_differences(both.requests[0], both.requests[1], both.memory)
     assert len(found) <= 2
     for difference in range(-16, 17):
         starts = [max(0, -difference), max(0, difference)]

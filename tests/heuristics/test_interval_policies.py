@@ -27,7 +27,8 @@ INTERVAL_POLICIES = ("a-max", "a-min", "a-ell", "a-switch")
 
 def draws(seed: int, n: int) -> list[float]:
     """What a randomised policy draws for its requests."""
-    return policy_generator(seed).random(n).tolist()
+    drawn: list[float] = policy_generator(seed).random(n).tolist()
+    return drawn
 
 
 def outcome(schedule: Schedule) -> tuple[object, object]:

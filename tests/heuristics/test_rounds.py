@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -232,7 +233,12 @@ def test_a_changing_fingerprint_is_no_loop() -> None:
     """What the rules remember is part of the state: the same run twice is no proof alone."""
     rules = clear_everything()
     memory_of_rules: list[int] = []
-    rules._evict = lambda state: memory_of_rules.append(state.now) or list(state.starts)
+
+    def evict(state: Any) -> list[int]:
+        memory_of_rules.append(state.now)
+        return list(state.starts)
+
+    rules._evict = evict
     rules._admit = lambda waiting, state: (
         [] if state.starts else sorted(waiting) if len(memory_of_rules) < 4 else waiting[:1]
     )
@@ -290,7 +296,7 @@ def test_prompts_are_prefilled_again_with_kept_tokens() -> None:
     batches = []
 
     class Recording:
-        def seconds(self, batch: object) -> float:
+        def seconds(self, batch: Any) -> float:
             batches.append(batch)
             return 1.0
 
@@ -349,7 +355,12 @@ def test_a_request_is_one_of_the_instance() -> None:
 
     def make_rules(*arguments: object) -> Fake:
         del arguments
-        return Fake(lambda waiting, _: seen.extend(waiting) or list(waiting))
+
+        def admit(waiting: Any, _: object) -> list[int]:
+            seen.extend(waiting)
+            return list(waiting)
+
+        return Fake(admit)
 
     run_policy(RoundPolicy("positions", rules=make_rules), instance)
     assert seen == [0, 1]
