@@ -56,8 +56,7 @@ class CertificateError(ValueError):
 
 @dataclass(frozen=True, config=_CONFIG)
 class PricedGroup:
-    """A window group (``formulations.valid.groups``): at most ``most`` of its windows hold one
-    round.
+    """A window group (``formulations.valid.groups``): at most ``most`` windows hold one round.
 
     ``prices`` are numerators of μ_t for t = 0, 1, ...
     """

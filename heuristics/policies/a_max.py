@@ -22,7 +22,7 @@ from instances import Instance
 
 
 def rank(known: Known) -> Keys:
-    """A random order."""
+    """Return a random order."""
     return (known.rng.random(len(known)),)
 
 

@@ -15,5 +15,5 @@ def mc_benchmark(instance: Instance) -> Schedule:
 
 
 def fcfs(instance: Instance) -> Schedule:
-    """The benchmark of W sec. 7, which has no pseudocode there: in the order of arrival."""
+    """Run the benchmark of W sec. 7, which has no pseudocode there: in the order of arrival."""
     return make_schedule(instance, in_order(instance, lambda request: request.arrival), "fcfs")

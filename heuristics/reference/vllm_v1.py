@@ -17,7 +17,7 @@ from schedules import Schedule
 def vllm_v1(
     instance: Instance, block: int, budget: int, running: int, watermark: float
 ) -> Schedule:
-    """Running requests first, the last is preempted; then admission by prompt blocks only."""
+    """Serve running requests first, preempting the last; then admit by prompt blocks only."""
     return _Blocks(instance, block, budget, running, watermark).serve("vllm-v1")
 
 
