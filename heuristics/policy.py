@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from heuristics.guarantee import Guarantee
 
 Ints = NDArray[np.int64]
+#: Values of the parameters by name.
+Values = dict[str, Any]
 
 
 class NotApplicableError(ValueError):
@@ -33,6 +35,10 @@ class Known:
         Rounds (or seconds, where the clock counts seconds).
     prompts, lower, upper
         Tokens.
+    values
+        The policy's parameters by name.
+    rng
+        The policy's draws; they depend on the seed only.
     """
 
     memory: int
@@ -40,6 +46,8 @@ class Known:
     prompts: Ints
     lower: Ints
     upper: Ints
+    values: Values
+    rng: np.random.Generator
 
     @property
     def outputs(self) -> Ints:
@@ -60,12 +68,12 @@ class Known:
     def take(self, positions: Sequence[int] | Ints) -> Known:
         """Return what is known of some of the requests."""
         chosen = np.asarray(positions, dtype=np.int64)
-        return Known(
-            self.memory,
-            self.arrivals[chosen],
-            self.prompts[chosen],
-            self.lower[chosen],
-            self.upper[chosen],
+        return replace(
+            self,
+            arrivals=self.arrivals[chosen],
+            prompts=self.prompts[chosen],
+            lower=self.lower[chosen],
+            upper=self.upper[chosen],
         )
 
 
@@ -95,8 +103,6 @@ class Choice:
         return self.options[0]
 
 
-#: Values of the parameters by name.
-Values = dict[str, Any]
 #: Sort keys of the requests, smallest first; each array has shape (n,), the first counts most.
 Keys = tuple[NDArray[Any], ...]
 
@@ -218,7 +224,7 @@ class ListPolicy(Policy):
         Whether admission goes on after a request that does not fit (True) or stops there.
     """
 
-    rank: Callable[[Known, np.random.Generator, Values], Keys] = field(kw_only=True)
+    rank: Callable[[Known], Keys] = field(kw_only=True)
     first_fit: bool = field(default=False, kw_only=True)
 
 
@@ -235,7 +241,7 @@ class PlanPolicy(Policy):
         Returns the positions of the requests in the order in which they are to be admitted.
     """
 
-    plan: Callable[[Known, np.random.Generator, Values], Ints] = field(kw_only=True)
+    plan: Callable[[Known], Ints] = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -251,7 +257,7 @@ class RoundPolicy(Policy):
         in the first round of its next run (recomputation in one prefill).
     """
 
-    rules: Callable[[Known, np.random.Generator, Values], Rules] = field(kw_only=True)
+    rules: Callable[[Known], Rules] = field(kw_only=True)
     keeps_tokens: bool = field(default=False, kw_only=True)
 
 
@@ -269,4 +275,4 @@ class AdvisedPolicy(Policy):
     """
 
     advice: Literal["lp"] = field(default="lp", kw_only=True)
-    order: Callable[[Known, NDArray[np.float64], Values], Ints] = field(kw_only=True)
+    order: Callable[[Known, NDArray[np.float64]], Ints] = field(kw_only=True)

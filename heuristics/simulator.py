@@ -78,8 +78,8 @@ def run_policy(
     """
     arrivals = instance.arrivals
     if isinstance(policy, ListPolicy):
-        known, values, rng = _prepare(policy, instance, arrivals, setting)
-        by_rank = _by_rank(known, policy.rank(known, rng, values))
+        known = _known(policy, instance, arrivals, setting)
+        by_rank = _by_rank(known, policy.rank(known))
         beliefs = known.upper
         starts = _fast_starts(instance, by_rank, beliefs, policy.first_fit)
         return make_schedule(instance, starts, method or policy.name)
@@ -106,17 +106,17 @@ def run_on_clock(
     The policy is the same object as under the unit clock and never sees the clock.
     """
     arrivals = np.array([request.arrival for request in instance.requests])
-    known, values, rng = _prepare(policy, instance, arrivals, setting)
+    known = _known(policy, instance, arrivals, setting)
     rules: Rules
     keeps_tokens = False
     if isinstance(policy, RoundPolicy):
-        rules = policy.rules(known, rng, values)
+        rules = policy.rules(known)
         keeps_tokens = policy.keeps_tokens
     elif isinstance(policy, ListPolicy):
-        by_rank = _by_rank(known, policy.rank(known, rng, values))
+        by_rank = _by_rank(known, policy.rank(known))
         rules = _OrderRules(known, by_rank, policy.first_fit)
     elif isinstance(policy, PlanPolicy) and not policy.offline:
-        rules = _PlanRules(known, policy, rng, values)
+        rules = _PlanRules(known, policy)
     else:
         order = _whole_order(policy, instance, arrivals, setting)
         rules = _OrderRules(known, order, first_fit=False)
@@ -141,19 +141,19 @@ def policy_generator(seed: int) -> np.random.Generator:
     return np.random.default_rng([_STREAM, seed])
 
 
-def _prepare(
+def _known(
     policy: Policy, instance: Instance, arrivals: NDArray[np.generic], setting: Setting
-) -> tuple[Known, Values, np.random.Generator]:
+) -> Known:
     if policy.clairvoyant:
         lower = upper = instance.outputs
     else:
         lower, upper = predict(
             instance, setting.prediction, setting.prediction_values or {}, setting.seed
         )
-    known = Known(instance.memory, arrivals, instance.prompts, lower, upper)
     values = {parameter.name: parameter.default for parameter in policy.parameters}
     values |= setting.values or {}
-    return known, values, policy_generator(setting.seed)
+    rng = policy_generator(setting.seed)
+    return Known(instance.memory, arrivals, instance.prompts, lower, upper, values, rng)
 
 
 def _by_rank(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
@@ -165,13 +165,13 @@ def _by_rank(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
 def _whole_order(
     policy: Policy, instance: Instance, arrivals: NDArray[np.generic], setting: Setting
 ) -> Ints:
-    known, values, rng = _prepare(policy, instance, arrivals, setting)
+    known = _known(policy, instance, arrivals, setting)
     if isinstance(policy, PlanPolicy):
-        return policy.plan(known, rng, values)
+        return policy.plan(known)
     assert isinstance(policy, AdvisedPolicy)
     if setting.advice is None:
         raise AdviceError(f"policy {policy.name} needs the solution of a relaxation")
-    return policy.order(known, setting.advice, values)
+    return policy.order(known, setting.advice)
 
 
 def _fast_starts(instance: Instance, by_rank: Ints, beliefs: Ints, first_fit: bool) -> list[int]:
@@ -260,11 +260,9 @@ class _OrderRules:
 class _PlanRules(_OrderRules):
     """Look-ahead admission in an order that is planned anew when requests arrive."""
 
-    def __init__(
-        self, known: Known, policy: PlanPolicy, rng: np.random.Generator, values: Values
-    ) -> None:
+    def __init__(self, known: Known, policy: PlanPolicy) -> None:
         super().__init__(known, np.arange(len(known)), first_fit=False)
-        self._policy, self._rng, self._values = policy, rng, values
+        self._policy = policy
         self._stale = False
 
     def arrive(self, request: int) -> None:
@@ -274,7 +272,7 @@ class _PlanRules(_OrderRules):
     def admit(self, state: State) -> list[int]:
         if self._stale:
             waiting = np.array(sorted(self._queue), dtype=np.int64)
-            order = self._policy.plan(self._known.take(waiting), self._rng, self._values)
+            order = self._policy.plan(self._known.take(waiting))
             self._queue = waiting[order].tolist()
             self._stale = False
         return super().admit(state)

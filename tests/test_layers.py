@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kvopt.methods.sources import read_source
 from kvopt.places import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -91,6 +92,21 @@ def test_an_arrow_the_wrong_way_is_seen(copy: Path, file: str, line: str, contra
     assert linted.returncode == 1, linted.stdout + linted.stderr
     broken = linted.stdout.partition("Broken contracts")[2]
     assert contract in broken
+
+
+def test_the_pseudocode_shares_no_code_with_the_policies() -> None:
+    """It imports instances and schedules only, and neither simulator nor policies import it."""
+    for path in sorted((ROOT / "heuristics").rglob("*.py")):
+        inside = path.parent.name == "reference"
+        own = {each for each in read_source(path).imports if each.partition(".")[0] in PACKAGES}
+        pseudocode = {each for each in own if each.startswith("heuristics.reference")}
+        if inside:
+            assert {each.partition(".")[0] for each in own - pseudocode} <= {
+                "instances",
+                "schedules",
+            }, path
+        else:
+            assert not pseudocode, path
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from instances.named import find_instances
 from kvopt.commands.main import main
+from kvopt.commands.show import show
 from kvopt.places import PACKAGES
 from kvopt.suites import suites
 
@@ -55,7 +56,9 @@ def test_every_instance_of_the_readme_is_found_from_any_folder(
     skipped = len(program.split()) + (program == "kvopt")
     for words in lines:
         named = words[skipped] if len(words) > skipped else "--"
-        if not named.startswith("--") and words[1] != "generate":
+        if words[1] == "show":
+            assert show(named)
+        elif not named.startswith("--") and words[1] != "generate":
             assert named in suites() or find_instances(named), words
 
 

@@ -22,14 +22,14 @@ which order they stand.
 chen2025 states its ratio (Theorem 7) for any s; the proof counts work as o², which is s = 0.  For
 s > 0 it does not hold: with s = 100, ℓ = 15, u = 50 and half of the outputs long the ratio is 1.41,
 against 1.214 of the theorem (see the tests).  So nothing is claimed for s > 0.
+
+Reference: ``heuristics/reference/a_ell.py``.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from fractions import Fraction
-
-import numpy as np
 
 from heuristics.believed import BelievedEnds
 from heuristics.guarantee import (
@@ -40,7 +40,7 @@ from heuristics.guarantee import (
     Guarantee,
     uncertainty,
 )
-from heuristics.policy import Known, RoundPolicy, Rules, State, Values
+from heuristics.policy import Known, RoundPolicy, Rules, State
 from instances import Instance
 
 
@@ -102,9 +102,8 @@ class PromoteRules:
         return None  # it always ends: a request is cancelled at most once
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    del rng, values
     return PromoteRules(known.lower.tolist(), known.upper.tolist())
 
 

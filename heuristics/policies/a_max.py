@@ -10,21 +10,20 @@ unequal prompts or intervals a drawn set of largest size may not fit; the prefix
 order, defined in every case, is what is done here.
 
 Each request draws a number of its own (smallest first), so later requests change no earlier draw.
+
+Reference: ``heuristics/reference/a_max.py``.
 """
 
 from fractions import Fraction
 
-import numpy as np
-
 from heuristics.guarantee import AT_ZERO, EQUAL_PROMPTS, ONE_INTERVAL, Guarantee, uncertainty
-from heuristics.policy import Keys, Known, ListPolicy, Values
+from heuristics.policy import Keys, Known, ListPolicy
 from instances import Instance
 
 
-def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+def rank(known: Known) -> Keys:
     """A random order."""
-    del values
-    return (rng.random(len(known)),)
+    return (known.rng.random(len(known)),)
 
 
 def ratio(instance: Instance) -> Fraction:

@@ -37,13 +37,13 @@ It always ends: the active request with the largest bound (and number) is cancel
 others, and alone it fits, so it runs until it completes or one with a larger bound starts; bounds
 never exceed the outputs, so after finitely many changes somebody completes.  With ``fresh`` the
 same holds with probability 1, since any of equal bounds may be spared often enough.
+
+Reference: ``heuristics/reference/a_min.py``.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-
-import numpy as np
 
 from heuristics.believed import BelievedEnds
 from heuristics.guarantee import (
@@ -55,7 +55,7 @@ from heuristics.guarantee import (
     Guarantee,
     uncertainty,
 )
-from heuristics.policy import Choice, Known, RoundPolicy, Rules, State, Values
+from heuristics.policy import Choice, Known, RoundPolicy, Rules, State
 from heuristics.smallest import FixedTies, FreshTies, Smallest
 from instances import Instance
 
@@ -123,15 +123,15 @@ class LowerBoundRules:
         return None  # it always ends
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
     bounds = known.lower.tolist()
-    if values["ties"] == "permutation":
-        numbers = rng.random(len(known)).tolist()
+    if known.values["ties"] == "permutation":
+        numbers = known.rng.random(len(known)).tolist()
         return LowerBoundRules(bounds, FixedTies(numbers), FixedTies(numbers))
 
     def pick(equals: list[int]) -> int:
-        return equals[int(rng.random() * len(equals))]
+        return equals[int(known.rng.random() * len(equals))]
 
     return LowerBoundRules(bounds, FreshTies(pick), FreshTies(pick))
 

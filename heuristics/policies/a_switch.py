@@ -12,13 +12,13 @@ With intervals that differ, α is the least ℓ/u of a request.  The paper has a
 the requests that arrive with it, and it holds for the rest of the run.
 
 Its guarantee is that of the one it chooses, so nothing is claimed for s > 0 (see both).
+
+Reference: ``heuristics/reference/a_switch.py``.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-
-import numpy as np
 
 from heuristics.guarantee import (
     AT_ZERO,
@@ -29,7 +29,7 @@ from heuristics.guarantee import (
     interval,
 )
 from heuristics.policies import a_ell, a_min
-from heuristics.policy import Known, RoundPolicy, Rules, State, Values
+from heuristics.policy import Known, RoundPolicy, Rules, State
 from instances import Instance
 
 
@@ -83,9 +83,9 @@ class SwitchRules:
         return self._chosen
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    return SwitchRules(known, a_ell.rules(known, rng, values), a_min.rules(known, rng, values))
+    return SwitchRules(known, a_ell.rules(known), a_min.rules(known))
 
 
 def ratio(instance: Instance) -> Fraction:

@@ -12,6 +12,8 @@ is ``alpha-greedy``, endless loops included.
 Guarantee: none; for β < 1 it ends with probability 1, since sooner or later one request is left
 alone and completes.  But that may take very many rounds: with a small α new requests fill the
 memory again at once, and one with a peak near M must survive each overflow with chance 1 − β.
+
+Reference: ``heuristics/reference/alpha_greedy.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from heuristics.policies.alpha_greedy import ALPHA, ProtectionRules
-from heuristics.policy import Known, Parameter, RoundPolicy, Rules, Values
+from heuristics.policy import Known, Parameter, RoundPolicy, Rules
 
 
 class ClearingRules(ProtectionRules):
@@ -39,9 +41,9 @@ class ClearingRules(ProtectionRules):
         return super().fingerprint() if self._beta >= 1 else None
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    return ClearingRules(known, values["alpha"], values["beta"], rng)
+    return ClearingRules(known, known.values["alpha"], known.values["beta"], known.rng)
 
 
 POLICY = RoundPolicy(

@@ -12,15 +12,15 @@ no batch could ever take; here the head of the queue always starts when the work
 
 Guarantee: none, not even that it ends.  With a small α the same requests are admitted and
 cleared for ever (J1 sec. 7); the simulator proves that by a repeated state and reports it.
+
+Reference: ``heuristics/reference/alpha_greedy.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State, Values
+from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State
 from heuristics.queues import ArrivalQueue, exact
 
 #: Also used by ``alpha-beta``; 1 would leave no memory to admit into.
@@ -78,10 +78,9 @@ class ProtectionRules:
         return ()
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    del rng
-    return ProtectionRules(known, values["alpha"])
+    return ProtectionRules(known, known.values["alpha"])
 
 
 POLICY = RoundPolicy(

@@ -2,16 +2,15 @@
 
 wang2025 shuffles its requests and serves them in that order; here the order of equal arrivals is
 the order of the instance file.  No worst-case guarantee is claimed.
+
+Reference: ``heuristics/reference/mc_benchmark.py``.
 """
 
-import numpy as np
-
-from heuristics.policy import Keys, Known, ListPolicy, Values
+from heuristics.policy import Keys, Known, ListPolicy
 
 
-def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+def rank(known: Known) -> Keys:
     """Earlier arrivals first."""
-    del rng, values
     return (known.arrivals,)
 
 

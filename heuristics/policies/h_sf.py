@@ -17,17 +17,16 @@ makes the schedule of ``mc-sf``; it need not be a largest feasible set.
 chen2025 compares with it in its competitive ratios; its TEL is no lower bound on OPT, since it is
 not always optimal (M = 5, s = 1, o = 1, 1, 3, 3: 13, OPT 12).  The guarantee is that of ``mc-sf``,
 whose schedule it makes.
+
+Reference: ``heuristics/reference/h_sf.py``.
 """
 
-import numpy as np
-
 from heuristics.policies import mc_sf
-from heuristics.policy import Keys, Known, ListPolicy, Values
+from heuristics.policy import Keys, Known, ListPolicy
 
 
-def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+def rank(known: Known) -> Keys:
     """Smaller o first."""
-    del rng, values
     return (known.outputs,)
 
 

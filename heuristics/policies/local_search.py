@@ -6,6 +6,8 @@ list to compare others with.  It starts from the order of least TEL among ``fcfs
 place or exchanges two, with equal chance, and keeps the new list if its schedule under the common
 admission is no worse.  So the result is never worse than the best of those orders; beyond that no
 worst-case guarantee is claimed.
+
+Reference: none, no paper states it as pseudocode.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from heuristics.compiled import kernels
 from heuristics.policies import fcfs, mc_sf, mc_sf_total, output_peak, svf
-from heuristics.policy import Ints, Known, Parameter, PlanPolicy, Values
+from heuristics.policy import Ints, Known, Parameter, PlanPolicy
 
 SIMPLE = (fcfs.rank, mc_sf.rank, mc_sf_total.rank, svf.rank, output_peak.rank)
 
@@ -48,20 +50,20 @@ class _Evaluation:
         return sum(starts)
 
 
-def plan(known: Known, rng: np.random.Generator, values: Values) -> Ints:
+def plan(known: Known) -> Ints:
     """Return the best list that was found."""
-    n, moves = len(known), int(values["moves"])
+    n, moves = len(known), int(known.values["moves"])
     evaluate = _Evaluation(known, moves + len(SIMPLE))
     orders = []
     for rank in SIMPLE:
-        (key,) = rank(known, rng, values)
+        (key,) = rank(known)
         orders.append(np.lexsort((np.arange(n), known.arrivals, key)).astype(np.int64))
     totals = [evaluate(order) for order in orders]
     total = min(totals)
     best = orders[totals.index(total)]
     for _ in range(moves if n > 1 else 0):
-        a, b = rng.choice(n, 2, replace=False)
-        if rng.integers(2):
+        a, b = known.rng.choice(n, 2, replace=False)
+        if known.rng.integers(2):
             trial = np.insert(np.delete(best, a), b, best[a])
         else:
             trial = best.copy()

@@ -5,6 +5,8 @@ too.  A batch starts as the requests that fit into M together, taken by ascendin
 advice, rounds; ties by arrival, then by position) and passing over misfits; swaps improve it as in
 ``sorted-f-swap``, by ascending peak.  Inside a batch the shortest output comes first; admission is
 the common one.  No worst-case guarantee is claimed, by W neither.
+
+Reference: ``heuristics/reference/sorted_lp.py``.
 """
 
 import numpy as np
@@ -12,12 +14,11 @@ from numpy.typing import NDArray
 
 from heuristics.batching import Pool
 from heuristics.batching.swap import order_by_swaps_from
-from heuristics.policy import AdvisedPolicy, Ints, Known, Values
+from heuristics.policy import AdvisedPolicy, Ints, Known
 
 
-def order(known: Known, advice: NDArray[np.float64], values: Values) -> Ints:
+def order(known: Known, advice: NDArray[np.float64]) -> Ints:
     """Batch by batch, shortest output first inside."""
-    del values
     pool = Pool.of(known)
     return order_by_swaps_from(pool, pool.sorted_by(advice))
 

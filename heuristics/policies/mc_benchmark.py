@@ -2,16 +2,15 @@
 
 jaillet2025_v2 defines it for arrivals over time; with the tie rule of this suite it makes the same
 schedule as ``fcfs`` and stands here under the name of its experiments.  No guarantee is claimed.
+
+Reference: ``heuristics/reference/mc_benchmark.py``.
 """
 
-import numpy as np
-
-from heuristics.policy import Keys, Known, ListPolicy, Values
+from heuristics.policy import Keys, Known, ListPolicy
 
 
-def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+def rank(known: Known) -> Keys:
     """Earlier arrivals first."""
-    del rng, values
     return (known.arrivals,)
 
 

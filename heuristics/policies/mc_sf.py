@@ -4,9 +4,9 @@ For equal prompts that all arrive at 0, jaillet2025_v2 Theorem 4.3 states a cons
 ratio where M is at least twice the largest peak, and 4 where the outputs are equal too.  It names
 no constant; its Lemma 4.4 and (12) give 1536 · 6 = 9,216.  wang2025 Theorem 2.1 shows that there is
 none for unequal prompts.
-"""
 
-import numpy as np
+Reference: ``heuristics/reference/mc_sf.py``.
+"""
 
 from heuristics.guarantee import (
     AT_ZERO,
@@ -16,12 +16,11 @@ from heuristics.guarantee import (
     Guarantee,
     constant,
 )
-from heuristics.policy import Keys, Known, ListPolicy, Values
+from heuristics.policy import Keys, Known, ListPolicy
 
 
-def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+def rank(known: Known) -> Keys:
     """Smaller o first."""
-    del rng, values
     return (known.outputs,)
 
 

@@ -2,16 +2,15 @@
 
 wang2025 Theorem 8.2 states that its competitive ratio is unbounded; the instance printed there
 tends to 3, one with fewer requests of the second kind shows it (``instances.families.total_trap``).
+
+Reference: ``heuristics/reference/mc_sf.py``.
 """
 
-import numpy as np
-
-from heuristics.policy import Keys, Known, ListPolicy, Values
+from heuristics.policy import Keys, Known, ListPolicy
 
 
-def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+def rank(known: Known) -> Keys:
     """Smaller s + o first."""
-    del rng, values
     return (known.prompts + known.outputs,)
 
 

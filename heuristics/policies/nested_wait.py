@@ -25,16 +25,16 @@ It is not clairvoyant and uses no prediction: only that a request makes at most 
 
 Guarantee: the source states one under a safety buffer; none is claimed for this reading.  It
 always ends, since an empty worker starts a request and no token is made twice.
+
+Reference: ``heuristics/reference/wait.py``.
 """
 
 from __future__ import annotations
 
 from heapq import heappop, heappush
 
-import numpy as np
-
 from heuristics.policies.wait import SCALE, ThresholdRules
-from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State, Values
+from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State
 
 
 class _Segments(ThresholdRules):
@@ -78,10 +78,9 @@ class _Segments(ThresholdRules):
         return evicted
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    del rng
-    return _Segments(known, values["scale"], values["segment"])
+    return _Segments(known, known.values["scale"], known.values["segment"])
 
 
 POLICY = RoundPolicy(

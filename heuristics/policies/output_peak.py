@@ -2,16 +2,15 @@
 
 Clairvoyant.  The product is the volume with every token charged as at the last round, so it
 differs from ``svf`` by at most a factor of two.  No worst-case guarantee is claimed.
+
+Reference: ``heuristics/reference/svf.py``.
 """
 
-import numpy as np
-
-from heuristics.policy import Keys, Known, ListPolicy, Values
+from heuristics.policy import Keys, Known, ListPolicy
 
 
-def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+def rank(known: Known) -> Keys:
     """Smaller o·(s + o) first."""
-    del rng, values
     return (known.outputs * (known.prompts + known.outputs),)
 
 

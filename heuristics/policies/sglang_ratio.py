@@ -27,6 +27,8 @@ hold at the next time.
 
 Guarantee: none is claimed.  It always ends: the head starts when the worker is empty, one
 request is never retracted, and no token is made twice.
+
+Reference: ``heuristics/reference/sglang_ratio.py``.
 """
 
 from __future__ import annotations
@@ -35,9 +37,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import floor
 
-import numpy as np
-
-from heuristics.policy import Choice, Known, Parameter, RoundPolicy, Rules, State, Values
+from heuristics.policy import Choice, Known, Parameter, RoundPolicy, Rules, State
 from heuristics.queues import KeyedQueue, exact
 
 #: The engine's defaults: first ratio, its last value as a share of the first, rounds between
@@ -173,9 +173,10 @@ class _ReservingRules:
         return admitted
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    return _ReservingRules(known, values["order"], values["conservativeness"], rng.random)
+    values = known.values
+    return _ReservingRules(known, values["order"], values["conservativeness"], known.rng.random)
 
 
 POLICY = RoundPolicy(

@@ -23,6 +23,8 @@ by order: another active request must have a larger estimate, so it has outgrown
 with, so it can never be evicted and completes.
 
 No worst-case guarantee is claimed, by W neither.
+
+Reference: ``heuristics/reference/sorted_f_amin.py``.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from heuristics.batching import Pool
 from heuristics.batching.swap import order_by_swaps
 from heuristics.batching.table import order_by_peaks, order_exactly
 from heuristics.believed import BelievedEnds
-from heuristics.policy import Choice, Known, RoundPolicy, Rules, State, Values
+from heuristics.policy import Choice, Known, RoundPolicy, Rules, State
 
 PHASE_1 = {"swap": order_by_swaps, "dp": order_by_peaks, "exact": order_exactly}
 
@@ -115,10 +117,9 @@ class _AdaptiveRules:
         self._stale = False
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules for one run."""
-    del rng
-    return _AdaptiveRules(known, values["phase1"])
+    return _AdaptiveRules(known, known.values["phase1"])
 
 
 POLICY = RoundPolicy(

@@ -13,18 +13,17 @@ W calls Alg. 2 the exact Phase 1, but a batch whose peaks sum to ≤ M is more r
 that Alg. 1 allows; ``sorted-f-exact`` solves the latter.  The factor 48 of W Theorem 4.1 is stated
 for Alg. 1, so no guarantee is claimed here.  Time O(n²M) a batch; an instance whose table needs
 more than 1 GiB is refused.
-"""
 
-import numpy as np
+Reference: ``heuristics/reference/sorted_f.py``.
+"""
 
 from heuristics.batching import Pool
 from heuristics.batching.table import order_by_peaks
-from heuristics.policy import Ints, Known, PlanPolicy, Values
+from heuristics.policy import Ints, Known, PlanPolicy
 
 
-def plan(known: Known, rng: np.random.Generator, values: Values) -> Ints:
+def plan(known: Known) -> Ints:
     """Batch by batch, shortest output first inside."""
-    del rng, values
     return order_by_peaks(Pool.of(known))
 
 

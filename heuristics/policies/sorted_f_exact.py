@@ -13,19 +13,18 @@ instance whose table needs more than 1 GiB is refused.
 W Theorem 4.1 states a ratio below 48 when all requests arrive at 0.  It is asymptotic: W (sec. 2)
 has the largest peak grow slower than M, and n·(largest peak)/M without end, so of one instance it
 says nothing.
-"""
 
-import numpy as np
+Reference: ``heuristics/reference/sorted_f.py``.
+"""
 
 from heuristics.batching import Pool
 from heuristics.batching.table import order_exactly
 from heuristics.guarantee import AT_ZERO, Guarantee, constant
-from heuristics.policy import Ints, Known, PlanPolicy, Values
+from heuristics.policy import Ints, Known, PlanPolicy
 
 
-def plan(known: Known, rng: np.random.Generator, values: Values) -> Ints:
+def plan(known: Known) -> Ints:
     """Batch by batch, shortest output first inside."""
-    del rng, values
     return order_exactly(Pool.of(known))
 
 

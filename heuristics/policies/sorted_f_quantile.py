@@ -5,19 +5,18 @@ remains is drawn; requests whose peak and output do not exceed the 0.3-quantiles
 enter first (the smallest value that at least 30 % of the sample do not exceed), then the others by
 ascending o / (s + o), each while the peaks sum to ≤ M.  Inside a batch the shortest output comes
 first; admission is the common one.  No worst-case guarantee is claimed, by W neither.
-"""
 
-import numpy as np
+Reference: ``heuristics/reference/sorted_f.py``.
+"""
 
 from heuristics.batching import Pool
 from heuristics.batching.quantile import order_by_quantiles
-from heuristics.policy import Ints, Known, PlanPolicy, Values
+from heuristics.policy import Ints, Known, PlanPolicy
 
 
-def plan(known: Known, rng: np.random.Generator, values: Values) -> Ints:
+def plan(known: Known) -> Ints:
     """Batch by batch, shortest output first inside."""
-    del values
-    return order_by_quantiles(Pool.of(known), rng)
+    return order_by_quantiles(Pool.of(known), known.rng)
 
 
 POLICY = PlanPolicy("sorted-f-quantile", randomised=True, plan=plan)

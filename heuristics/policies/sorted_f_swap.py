@@ -5,18 +5,17 @@ that fit into M together; the first swap that fits and lowers Σo / |X|² is mad
 none.  Both loops go through requests by ascending peak, ties by arrival, then by position, and
 start anew after a swap (the paper leaves the order open).  Inside a batch the shortest output
 comes first; admission is the common one.  No worst-case guarantee is claimed, by W neither.
-"""
 
-import numpy as np
+Reference: ``heuristics/reference/sorted_f.py``.
+"""
 
 from heuristics.batching import Pool
 from heuristics.batching.swap import order_by_swaps
-from heuristics.policy import Ints, Known, PlanPolicy, Values
+from heuristics.policy import Ints, Known, PlanPolicy
 
 
-def plan(known: Known, rng: np.random.Generator, values: Values) -> Ints:
+def plan(known: Known) -> Ints:
     """Batch by batch, shortest output first inside."""
-    del rng, values
     return order_by_swaps(Pool.of(known))
 
 

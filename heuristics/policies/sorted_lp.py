@@ -4,18 +4,19 @@ Clairvoyant and offline: the relaxation is solved over all requests, those that 
 too.  Its advice is y = Σ t·x*, the expected start of each request (rounds).  Admission is the
 common one; ties go by arrival, then by position.  No worst-case guarantee is claimed, by W
 neither.
+
+Reference: ``heuristics/reference/sorted_lp.py``.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heuristics.batching import Pool
-from heuristics.policy import AdvisedPolicy, Ints, Known, Values
+from heuristics.policy import AdvisedPolicy, Ints, Known
 
 
-def order(known: Known, advice: NDArray[np.float64], values: Values) -> Ints:
+def order(known: Known, advice: NDArray[np.float64]) -> Ints:
     """Smaller y first."""
-    del values
     return Pool.of(known).sorted_by(advice)
 
 

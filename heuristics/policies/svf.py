@@ -2,20 +2,19 @@
 
 Its source states a ratio of at most 1 + 2/(1 − α) when all requests arrive at 0, where α is the
 largest peak divided by M.
+
+Reference: ``heuristics/reference/svf.py``.
 """
 
 from fractions import Fraction
 
-import numpy as np
-
 from heuristics.guarantee import AT_ZERO, BELOW_MEMORY, Guarantee, largest_share
-from heuristics.policy import Keys, Known, ListPolicy, Values
+from heuristics.policy import Keys, Known, ListPolicy
 from instances import Instance
 
 
-def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+def rank(known: Known) -> Keys:
     """Smaller s·o + o(o+1)/2 first."""
-    del rng, values
     s, o = known.prompts, known.outputs
     return (s * o + o * (o + 1) // 2,)
 

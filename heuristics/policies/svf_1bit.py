@@ -9,18 +9,17 @@ information; we know its abstract only, not its definition, so rule, unit and de
 threshold are ours, and no guarantee of the source is claimed.  The look-ahead of the common
 admission still uses the true outputs, so this policy counts as clairvoyant and differs from
 ``svf`` in nothing but the order.
+
+Reference: ``heuristics/reference/svf.py``.
 """
 
-import numpy as np
-
-from heuristics.policy import Keys, Known, ListPolicy, Parameter, Values
+from heuristics.policy import Keys, Known, ListPolicy, Parameter
 
 
-def rank(known: Known, rng: np.random.Generator, values: Values) -> Keys:
+def rank(known: Known) -> Keys:
     """Volumes of at most the threshold first."""
-    del rng
     s, o = known.prompts, known.outputs
-    return (s * o + o * (o + 1) // 2 > values["threshold"] * known.memory,)
+    return (s * o + o * (o + 1) // 2 > known.values["threshold"] * known.memory,)
 
 
 POLICY = ListPolicy(

@@ -28,13 +28,13 @@ whole as long as one token of the budget is left, and nothing after it in that r
 Guarantee: none is claimed.  It always ends: the first running request is never preempted and no
 token is made twice.  With ``block`` > 1 a request may fit into M tokens and not into the blocks;
 then the policy says that it cannot serve the instance.
+
+Reference: ``heuristics/reference/vllm_v1.py``.
 """
 
 from __future__ import annotations
 
 from collections import deque
-
-import numpy as np
 
 from heuristics.policy import (
     Known,
@@ -43,7 +43,6 @@ from heuristics.policy import (
     RoundPolicy,
     Rules,
     State,
-    Values,
 )
 from heuristics.queues import exact
 
@@ -145,12 +144,9 @@ class _BlockRules:
         )
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    del rng
-    return _BlockRules(
-        known, values["block"], values["budget"], values["running"], values["watermark"]
-    )
+    return _BlockRules(known, **known.values)
 
 
 POLICY = RoundPolicy(

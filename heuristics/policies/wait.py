@@ -20,6 +20,8 @@ It is clairvoyant, and uses nothing that has not arrived.
 
 Guarantee: the source states near-optimal throughput in heavy traffic; none is claimed for this
 reading.
+
+Reference: ``heuristics/reference/wait.py``.
 """
 
 from __future__ import annotations
@@ -28,10 +30,8 @@ from bisect import insort
 from heapq import merge
 from math import ceil
 
-import numpy as np
-
 from heuristics.admission import first_feasible_start, insert_active, remove_active
-from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State, Values
+from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State
 from heuristics.queues import exact
 
 SCALE = Parameter("scale", 1.0, 0.001, 1e6, "factor on the thresholds of the fluid balance")
@@ -175,10 +175,9 @@ class _OutputClasses(ThresholdRules):
         raise AssertionError("look-ahead admission never exceeds the memory")
 
 
-def rules(known: Known, rng: np.random.Generator, values: Values) -> Rules:
+def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    del rng
-    return _OutputClasses(known, values["scale"])
+    return _OutputClasses(known, known.values["scale"])
 
 
 POLICY = RoundPolicy("wait", parameters=(SCALE,), rules=rules)

@@ -48,6 +48,12 @@ def _generate(arguments: Sequence[str], program: str) -> int:
     return generate(arguments, program)
 
 
+def _show(arguments: Sequence[str], program: str) -> int:
+    from kvopt.commands.show import main as show
+
+    return show(arguments, program)
+
+
 def _best_known(arguments: Sequence[str], program: str) -> int:
     from kvopt.best_known.__main__ import main as best_known
 
@@ -61,6 +67,7 @@ _SUBCOMMANDS = {
     ),
     "check": _Subcommand("a schedule file against its instance, in integers", _check),
     "generate": _Subcommand("an instance of a family", _generate),
+    "show": _Subcommand("a policy beside its paper's pseudocode, or a formulation", _show),
     "best-known": _Subcommand("the best values known: merge runs into them, verify", _best_known),
 }
 

@@ -28,11 +28,13 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from heuristics.policy import NotApplicableError, Policy
+from heuristics.policy import Known, NotApplicableError, Policy
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
 from instances.telling import one_line
@@ -71,10 +73,25 @@ def load_own(path: Path) -> Policy | Callable[[Task, Report], None]:
     if policy is not None:
         if not isinstance(policy, Policy):
             raise OwnMethodError(f"{path.name}: expected POLICY as a Policy, found {policy!r}")
-        return policy
+        return _asked_with_known(policy)
     if not callable(solve):
         raise OwnMethodError(f"{path.name}: expected solve as a function, found {solve!r}")
     return _runner(path, solve)
+
+
+def _asked_with_known(policy: Policy) -> Policy:
+    """Return a policy whose functions take ``known``; some are written for rng and values too."""
+    for name in ("rank", "plan", "rules", "order"):
+        written = getattr(policy, name, None)
+        if written is not None and len(inspect.signature(written).parameters) == 3:
+            asked: dict[str, Any] = {name: partial(_as_written, name, written)}
+            policy = replace(policy, **asked)
+    return policy
+
+
+def _as_written(name: str, written: Callable[..., Any], known: Known, *advice: Any) -> Any:
+    apart = advice if name == "order" else (known.rng,)
+    return written(known, *apart, known.values)
 
 
 def as_policy_call(policy: Policy, text: str) -> PolicyCall:

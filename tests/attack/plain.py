@@ -19,11 +19,13 @@ from instances.files import parse_instance
 from kvopt.methods.grammar import read_method, with_prediction
 from schedules import check_schedule
 from tests.heuristics.contract import MAY_LOOP
+from tests.heuristics.twins import twin
 from tests.oracles.best_first import best_first_optimum
-from tests.oracles.literal_policies import RANKS, literal_starts
 
 #: The transcriptions go round by round, so only where arrivals are not far.
 LITERAL_UP_TO = 2_000
+#: Those that take prompts and outputs of any size.
+TRANSCRIBED = {"fcfs", "mc-benchmark", "mc-sf", "mc-sf-total", "svf"}
 
 
 def answer(instance: Instance, calls: list[list[Any]]) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def _run(
     if schedule.tel < optimum and not keeps:
         row["faults"].append(f"TEL {schedule.tel} is below the optimum {optimum}")
     near = max(int(request.arrival) for request in instance.requests) <= LITERAL_UP_TO
-    if method in RANKS and near and list(schedule.starts) != literal_starts(instance, method):
+    if method in TRANSCRIBED and near and schedule.starts != twin(method, instance).starts:
         row["faults"].append("differs from its transcription")
     return row
 

@@ -17,7 +17,7 @@ from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance
 from instances.families.chat import generate
-from tests.oracles.literal_policies import literal_starts
+from tests.heuristics.twins import twin
 
 POLICIES = ("mc-sf", "svf", "fcfs")
 
@@ -56,11 +56,11 @@ def test_against_the_literal_transcription(policy: str, benchmark: Any) -> None:
     """At the same n and in the same run, how many times faster than round by round."""
     instance = generate(n=10_000 if benchmark.enabled else 60)
     started = time.perf_counter()
-    literal = literal_starts(instance, policy)
+    literal = twin(policy, instance)
     literal_seconds = time.perf_counter() - started
     schedule = benchmark.pedantic(
         run_policy, (policies()[policy], instance), rounds=5, warmup_rounds=1
     )
-    assert list(schedule.starts) == literal
+    assert schedule == literal
     ratio = literal_seconds / _seconds(policy, instance, 5)
     benchmark.extra_info["literal / simulator"] = ratio

@@ -249,9 +249,9 @@ def spied_on(policy: Policy, handed: list[list[str]]) -> Policy:
     assert isinstance(policy, RoundPolicy)
     make = policy.rules
 
-    def make_spied(known: Known, rng: np.random.Generator, values: Values) -> Rules:
-        rules = make(known, rng, values)
-        handed.append(everything([known, rng, values]))
+    def make_spied(known: Known) -> Rules:
+        rules = make(known)
+        handed.append(everything([known]))
         admit = rules.admit
 
         def admit_and_look(state: State) -> list[int]:

@@ -26,7 +26,7 @@ def test_a_new_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (tmp_path / "longest.py").write_text(
             '"""Longest first."""\n'
             "from heuristics.policy import ListPolicy\n"
-            'POLICY = ListPolicy("longest", rank=lambda known, rng, values: (-known.outputs,))\n'
+            'POLICY = ListPolicy("longest", rank=lambda known: (-known.outputs,))\n'
         )
         assert policies()["longest"].summary == "Longest first."
         policies.cache_clear()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,40 +21,10 @@ from heuristics.simulator import Setting, run_on_clock, run_policy
 from instances import Instance, Request
 from kvopt.methods.grammar import MethodError, read_method
 from schedules import Schedule, check_schedule
+from tests.heuristics.twins import SHARES, values_of
 from tests.oracles.draws import instances
-from tests.oracles.literal_serving import (
-    LITERALS,
-    LoopError,
-    RefusedError,
-    TooLongError,
-    literal_schedule,
-)
 
-SHARES = st.sampled_from([0.0, 0.1, 0.2, 0.25, 0.5, 0.9])
-SCALES = st.sampled_from([0.001, 0.5, 1.0, 2.5, 20.0, 1000.0])
-SETTINGS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
-    "alpha-greedy": st.fixed_dictionaries({"alpha": SHARES}),
-    "alpha-beta": st.fixed_dictionaries(
-        {"alpha": SHARES, "beta": st.sampled_from([0.2, 0.5, 0.9, 1.0])}
-    ),
-    "vllm-v1": st.fixed_dictionaries(
-        {
-            "block": st.sampled_from([1, 1, 2, 3, 4]),
-            "budget": st.integers(1, 30),
-            "running": st.integers(1, 8),
-            "watermark": st.sampled_from([0.0, 0.1, 0.3]),
-        }
-    ),
-    "sglang-ratio": st.fixed_dictionaries(
-        {
-            "order": st.sampled_from(["fcfs", "lof", "spf", "random"]),
-            "conservativeness": st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.0]),
-        }
-    ),
-    "wait": st.fixed_dictionaries({"scale": SCALES}),
-    "nested-wait": st.fixed_dictionaries({"segment": st.integers(1, 6), "scale": SCALES}),
-}
-NAMES = sorted(LITERALS)
+NAMES = ("alpha-beta", "alpha-greedy", "nested-wait", "sglang-ratio", "vllm-v1", "wait")
 
 
 def make(memory: int, *requests: tuple[int, int, int]) -> Instance:
@@ -77,11 +46,6 @@ def run(call: str, instance: Instance, seed: int = 0, high: int = 0) -> Schedule
     return run_policy(read.policy, instance, setting, method=read.policy.name)
 
 
-def spell(name: str, values: dict[str, Any]) -> str:
-    """Return a policy call with all its parameters."""
-    return f"{name}({','.join(f'{key}={value}' for key, value in values.items())})"
-
-
 def begins(schedule: Schedule) -> list[tuple[int, int]]:
     """Return (round, position) of every begin of a run, sorted."""
     found = []
@@ -99,40 +63,13 @@ def preemptions(schedule: Schedule) -> set[int]:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data(), instance=instances(max_requests=10), seed=st.integers(0, 9))
-@settings(max_examples=400, deadline=None)
-def test_equals_the_literal_transcription(
-    name: str, data: st.DataObject, instance: Instance, seed: int
-) -> None:
-    """Starts, attempts and kept tokens are those of a transcription that skips no round."""
-    values = data.draw(SETTINGS[name])
-    high = data.draw(st.sampled_from([0, 0, 3, 30]))
-    try:
-        expected = literal_schedule(instance, name, values, seed, high)
-    except TooLongError:
-        # Clearing at random may need very many rounds until a request as large as M survives.
-        assert name == "alpha-beta"
-    except LoopError:
-        with pytest.raises(EndlessLoopError):
-            run(spell(name, values), instance, seed, high)
-    except RefusedError:
-        with pytest.raises(NotApplicableError):
-            run(spell(name, values), instance, seed, high)
-    else:
-        schedule = run(spell(name, values), instance, seed, high)
-        assert schedule == expected
-        verdict = check_schedule(instance, schedule)
-        assert verdict.valid, verdict.reason
-
-
-@pytest.mark.parametrize("name", NAMES)
-@given(data=st.data(), instance=instances(max_requests=10), seed=st.integers(0, 9))
 @settings(max_examples=60, deadline=None)
 def test_a_clock_of_one_second_changes_nothing(
     name: str, data: st.DataObject, instance: Instance, seed: int
 ) -> None:
     """The clock that skips no round completes everything when the unit clock does."""
     # Clearing at random may take very many rounds where α is small.
-    values = {"alpha": 0.5, "beta": 0.5} if name == "alpha-beta" else data.draw(SETTINGS[name])
+    values = {"alpha": 0.5, "beta": 0.5} if name == "alpha-beta" else data.draw(values_of(name))
     setting = Setting(values=values, seed=seed)
     completions = []
     for clock in (UNIT, AffineClock(1.0, 0.0)):

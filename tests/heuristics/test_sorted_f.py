@@ -18,54 +18,19 @@ from heuristics.batching.table import order_by_peaks, order_exactly
 from heuristics.clock import UNIT, AffineClock
 from heuristics.policies import local_search, sorted_f_exact
 from heuristics.policy import NotApplicableError
+from heuristics.reference.sorted_f import fits_together, items_of, least_f
 from heuristics.registry import policies
-from heuristics.simulator import Setting, policy_generator, run_on_clock, run_policy
+from heuristics.simulator import Setting, run_on_clock, run_policy
 from instances import Instance, Request
 from schedules import check_schedule
+from tests.heuristics.twins import twin
 from tests.oracles.draws import instances
-from tests.oracles.literal_sorted_f import (
-    Choose,
-    algorithm_2,
-    algorithm_3,
-    algorithm_4,
-    algorithm_5,
-    algorithm_7,
-    enumerate_best,
-    fits_together,
-    items_of,
-    metric,
-    phase_1,
-    phase_2,
-)
 
 EXAMPLE_3_1 = Instance(
     "example_3_1",
     64,
     (Request(0, 0, 63, 1), *(Request(i, 0, 1, 2) for i in range(1, 22))),
 )
-
-
-@st.composite
-def with_intervals(draw: st.DrawFn, max_requests: int = 8) -> Instance:
-    """Draw an instance whose requests carry prediction intervals."""
-    plain = draw(instances(max_requests=max_requests))
-    requests = tuple(
-        Request(
-            r.id,
-            r.arrival,
-            r.prompt,
-            r.output,
-            draw(st.integers(1, r.output)),
-            draw(st.integers(r.output, plain.memory)),
-        )
-        for r in plain.requests
-    )
-    return Instance("intervals", plain.memory, requests)
-
-
-def planned(choose: Choose, memory: int) -> Callable[..., list[int]]:
-    """Return Phase 1 with one way to choose a batch."""
-    return lambda items: phase_1(items, memory, choose)
 
 
 def batches_of(pool: Pool, order_of: Callable[[Pool], object]) -> list[np.ndarray]:
@@ -86,78 +51,19 @@ def batches_of(pool: Pool, order_of: Callable[[Pool], object]) -> list[np.ndarra
     return batches
 
 
-@pytest.mark.parametrize(
-    ("name", "choose"), [("sorted-f-dp", algorithm_2), ("sorted-f-swap", algorithm_3)]
-)
-@given(instance=instances(max_requests=9))
-@settings(max_examples=400, deadline=None)
-def test_equals_the_pseudocode(name: str, choose: Choose, instance: Instance) -> None:
-    """Compact tables and one-pass swap searches start every request as the pseudocode does."""
-    expected = phase_2(instance, planned(choose, instance.memory))
-    assert list(run_policy(policies()[name], instance).starts) == expected
-
-
 @given(instance=instances(max_requests=14, max_memory=40, max_arrival=0))
 @settings(max_examples=200, deadline=None)
 def test_swaps_of_longer_lists_equal_the_pseudocode(instance: Instance) -> None:
     """With more requests than fit several swaps follow each other, in the order of the loops."""
-    expected = phase_2(instance, planned(algorithm_3, instance.memory))
-    assert list(run_policy(policies()["sorted-f-swap"], instance).starts) == expected
-
-
-@given(instance=instances(max_requests=10), seed=st.integers(0, 9))
-@settings(max_examples=400, deadline=None)
-def test_quantile_equals_the_pseudocode(instance: Instance, seed: int) -> None:
-    """Given the same generator, the filters on arrays choose what the loops of Alg. 4 choose."""
-    choose = algorithm_4(policy_generator(seed))
-    expected = phase_2(instance, planned(choose, instance.memory))
-    schedule = run_policy(policies()["sorted-f-quantile"], instance, Setting(seed=seed))
-    assert list(schedule.starts) == expected
+    assert run_policy(policies()["sorted-f-swap"], instance) == twin("sorted-f-swap", instance)
 
 
 @given(instance=instances(max_requests=40, max_memory=60, max_arrival=0), seed=st.integers(0, 9))
 @settings(max_examples=150, deadline=None)
 def test_quantile_of_longer_lists_equals_the_pseudocode(instance: Instance, seed: int) -> None:
     """Samples of all sizes up to twenty have the quantile that the definition states."""
-    choose = algorithm_4(policy_generator(seed))
-    expected = phase_2(instance, planned(choose, instance.memory))
     schedule = run_policy(policies()["sorted-f-quantile"], instance, Setting(seed=seed))
-    assert list(schedule.starts) == expected
-
-
-@given(instance=instances(max_requests=9), data=st.data())
-@settings(max_examples=300, deadline=None)
-def test_lp_orders_equal_the_pseudocode(instance: Instance, data: st.DataObject) -> None:
-    """Alg. 6 and 7 with any advice, ties included, over requests known from the start."""
-    halves = st.integers(0, 8).map(lambda value: value / 2)
-    n = len(instance)
-    advice = data.draw(st.lists(halves, min_size=n, max_size=n))
-    setting = Setting(advice=np.array(advice))
-    by_advice = phase_2(
-        instance,
-        lambda items: [
-            item.position for item in sorted(items, key=lambda i: (advice[i.position], i))
-        ],
-        offline=True,
-    )
-    assert list(run_policy(policies()["sorted-lp"], instance, setting).starts) == by_advice
-    swapped = phase_2(instance, planned(algorithm_7(advice), instance.memory), offline=True)
-    assert list(run_policy(policies()["lp-swap"], instance, setting).starts) == swapped
-
-
-@pytest.mark.parametrize(("phase1", "choose"), [("swap", algorithm_3), ("dp", algorithm_2)])
-@given(instance=with_intervals())
-@settings(max_examples=300, deadline=None)
-def test_amin_equals_the_pseudocode(phase1: str, choose: Choose, instance: Instance) -> None:
-    """Starts and cancelled attempts are those of Alg. 5 with evictions after admissions."""
-    lower = [request.output_lower or 0 for request in instance.requests]
-    starts, attempts = algorithm_5(instance, lower, choose)
-    policy = policies()["sorted-f-amin"]
-    schedule = run_policy(policy, instance, Setting(values={"phase1": phase1}))
-    assert list(schedule.starts) == starts
-    found = schedule.attempts or ((),) * len(instance)
-    assert [list(each) for each in found] == attempts
-    assert check_schedule(instance, schedule).valid
+    assert schedule == twin("sorted-f-quantile", instance, seed=seed)
 
 
 @pytest.mark.parametrize("phase1", ["swap", "dp", "exact"])
@@ -186,19 +92,18 @@ def test_amin_evicts_the_smallest_estimate() -> None:
 @given(instance=instances(max_requests=9, max_arrival=0))
 @settings(max_examples=300, deadline=None)
 def test_exact_phase_1_is_optimal(instance: Instance) -> None:
-    """Each batch fits when started together and attains the least (F, −size) of all subsets."""
+    """Each batch is the one of least (F, −size), and fewest prompt tokens, of all subsets."""
     items = items_of(instance)
     pool = Pool(instance.memory, instance.arrivals, instance.prompts, instance.outputs)
     order = order_exactly(pool).tolist()
     assert sorted(order) == list(range(len(items)))
     while order:
-        best = enumerate_best([items[i] for i in sorted(order)], instance.memory)
-        size = -best[1]
-        batch = [items[i] for i in order[:size]]
+        best = least_f([items[i] for i in sorted(order)], instance.memory)
+        batch = [items[i] for i in order[: len(best)]]
         assert fits_together(batch, instance.memory)
-        assert (metric(batch), -size) == best
+        assert set(batch) == best
         assert all(a.output <= b.output for a, b in pairwise(batch))
-        order = order[size:]
+        order = order[len(best) :]
 
 
 @pytest.mark.parametrize("order_of", [order_exactly, order_by_peaks])
@@ -377,48 +282,3 @@ def test_local_search_takes_arrivals_in_seconds() -> None:
     )
     trace = run_on_clock(policies()["local-search"], instance, AffineClock(0.1, 0.01))
     assert all(len(segments) == 1 for segments in trace.segments)
-
-
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [
-        ("mc-sf-first-fit", lambda item: item.output),
-        (
-            "svf-first-fit",
-            lambda item: item.prompt * item.output + sum(range(1, item.output + 1)),
-        ),
-    ],
-)
-@given(instance=instances(max_requests=9))
-@settings(max_examples=200, deadline=None)
-def test_first_fit_passes_over_misfits(
-    name: str, key: Callable[..., int], instance: Instance
-) -> None:
-    """Round by round, every waiting request is tried in rank order."""
-    expected = phase_2(
-        instance,
-        lambda items: [item.position for item in sorted(items, key=lambda i: (key(i), i))],
-        first_fit=True,
-    )
-    assert list(run_policy(policies()[name], instance).starts) == expected
-
-
-@given(instance=instances(max_requests=9), threshold=st.sampled_from([0.0, 0.5, 1.0, 3.0]))
-@settings(max_examples=150, deadline=None)
-def test_one_bit_and_product_orders(instance: Instance, threshold: float) -> None:
-    """``svf-1bit`` sorts by one comparison, ``output-peak`` by o·(s + o), ties by arrival."""
-
-    def is_large(item: object) -> bool:
-        volume = item.prompt * item.output + sum(range(1, item.output + 1))  # type: ignore[attr-defined]
-        return volume > threshold * instance.memory
-
-    expected = phase_2(
-        instance, lambda items: [i.position for i in sorted(items, key=lambda i: (is_large(i), i))]
-    )
-    setting = Setting(values={"threshold": threshold})
-    assert list(run_policy(policies()["svf-1bit"], instance, setting).starts) == expected
-    expected = phase_2(
-        instance,
-        lambda items: [i.position for i in sorted(items, key=lambda i: (i.output * i.peak, i))],
-    )
-    assert list(run_policy(policies()["output-peak"], instance).starts) == expected

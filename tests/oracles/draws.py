@@ -24,3 +24,31 @@ def instances(
         arrival = draw(st.one_of(st.just(0), st.integers(0, max_arrival)))
         requests.append(Request(i, arrival, prompt, output))
     return Instance("drawn", memory, tuple(requests))
+
+
+@st.composite
+def predicted(draw: st.DrawFn, max_requests: int = 9, max_memory: int = 20) -> Instance:
+    """Draw an instance whose requests carry intervals, each its own or one for all, or none."""
+    instance = draw(instances(max_requests=max_requests, max_memory=max_memory, max_arrival=15))
+    outputs = [request.output for request in instance.requests]
+    kind = draw(st.sampled_from(["one", "own", "own", "none"]))
+    if kind == "none":
+        return instance
+    if kind == "one":
+        lower = draw(st.integers(1, min(outputs)))
+        upper = max(outputs) + draw(st.integers(0, 5))
+        return with_intervals(instance, [(lower, upper)] * len(outputs))
+    beyond = st.one_of(st.integers(0, 8), st.just(30))
+    return with_intervals(
+        instance,
+        [(draw(st.integers(1, output)), output + draw(beyond)) for output in outputs],
+    )
+
+
+def with_intervals(instance: Instance, intervals: list[tuple[int, int]]) -> Instance:
+    """Return an instance with other prediction intervals (tokens)."""
+    requests = tuple(
+        Request(r.id, r.arrival, r.prompt, r.output, lower, upper)
+        for r, (lower, upper) in zip(instance.requests, intervals, strict=True)
+    )
+    return Instance(instance.name, instance.memory, requests)

@@ -1,0 +1,62 @@
+"""The policies of C that cancel nothing: in every round a largest batch, as believed.
+
+C prints no line numbers; these count the lines from the loop on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from heuristics.reference.memory import outputs_of, within_always
+from instances import Instance
+from schedules import Schedule, make_schedule
+
+
+def h_sf(instance: Instance) -> Schedule:
+    """C Algorithm 3, H-SF: with the true outputs, shortest first.
+
+    Line 3 asks for a largest set; with equal prompts the shortest waiting requests are one.
+    """
+    o = outputs_of(instance)
+    a = [request.arrival for request in instance.requests]
+    order = sorted(range(len(instance)), key=lambda i: (o[i], a[i], i))
+    return make_schedule(instance, largest_batches(instance, order, o), "h-sf")
+
+
+def largest_batches(instance: Instance, order: Sequence[int], believed: Sequence[int]) -> list[int]:
+    """Return start rounds where every round starts the longest prefix that (3) allows.
+
+    Parameters
+    ----------
+    order
+        All positions in the order in which they are taken.
+    believed
+        Outputs that (3) believes in (tokens).
+    """
+    o = outputs_of(instance)
+    p: dict[int, int] = {}  # start rounds
+    R = list(order)
+    t = 0
+    while R:  # 1: while there exist waiting requests do
+        S = {j: start for j, start in p.items() if start + o[j] > t}  # 2: R_t waits, S_t runs
+        arrived = [i for i in R if instance.requests[i].arrival <= t]
+        I_t = largest_prefix(instance, S, arrived, believed, t)  # 3: largest I_t ⊂ R_t with (3)
+        p |= dict.fromkeys(I_t, t)  # 4: process I_t ∪ S_t
+        R = [i for i in R if i not in I_t]  # R_{t+1} = R_t \ I_t
+        t += 1
+    return [p[i] for i in range(len(instance))]
+
+
+def largest_prefix(
+    instance: Instance,
+    active: Mapping[int, int],
+    candidates: Sequence[int],
+    believed: Sequence[int],
+    now: int,
+) -> list[int]:
+    """Return the longest prefix of the candidates for which (3) holds at every t' > now."""
+    for size in range(len(candidates), 0, -1):
+        trial = dict(active) | dict.fromkeys(candidates[:size], now)
+        if within_always(instance, trial, believed, now):
+            return list(candidates[:size])
+    return []

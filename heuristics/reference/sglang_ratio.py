@@ -1,0 +1,99 @@
+"""SGLang's scheduler in unit rounds: the ratio is stepped in every round.
+
+The steps are those of the policy's docstring, which says what was read in the engine's source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from heuristics.reference.worker import Job, Worker
+from instances import Instance
+from schedules import Schedule
+
+
+def sglang_ratio(
+    instance: Instance,
+    upper: Sequence[int],
+    order: str,
+    conservativeness: float,
+    draw: Callable[[], float],
+) -> Schedule:
+    """Reserves a falling share of the tokens to come; ``upper`` is each request's max_new."""
+    return _Reserving(instance, upper, order, conservativeness, draw).serve("sglang-ratio")
+
+
+class _Reserving(Worker):
+    keeps_tokens = True
+
+    def __init__(
+        self,
+        instance: Instance,
+        upper: Sequence[int],
+        order: str,
+        conservativeness: float,
+        draw: Callable[[], float],
+    ) -> None:
+        super().__init__(instance)
+        self.max_new, self.order, self.draw = upper, order, draw
+        self.first = min(Fraction(7, 10) * Fraction(str(conservativeness)), Fraction(1))
+        self.last = Fraction(14, 100) * self.first
+        self.step = (self.first - self.last) / 600
+        self.ratio = self.first
+        self.full = False
+        self.draws: dict[int, float] = {}
+
+    def completed(self) -> None:
+        self.full = False
+
+    def arrive(self, job: Job) -> None:
+        self.draws[job.position] = self.draw() if self.order == "random" else 0.0
+        self.queue.append(job)
+
+    def in_order(self) -> list[Job]:
+        keys: dict[str, Callable[[Job], float]] = {
+            "fcfs": lambda job: self.draws[job.position],
+            "lof": lambda job: -self.max_new[job.position],
+            "spf": lambda job: job.prompt + job.made,
+            "random": lambda job: self.draws[job.position],
+        }
+        return sorted(self.queue, key=keys[self.order])
+
+    def to_come(self, job: Job) -> int:
+        return min(self.max_new[job.position] - job.made, 4096)
+
+    def evict(self) -> None:
+        # Retract the fewest output tokens (ties: longest prompt, then last admitted).
+        while self.held_next() > self.memory:
+            fewest = min(job.made for job in self.running)
+            candidates = [job for job in self.running if job.made == fewest]
+            longest = max(job.prompt for job in candidates)
+            victim = [job for job in candidates if job.prompt == longest][-1]
+            self.stop(victim)
+            self.arrive(victim)
+        if self.evicted_now:
+            # The share of max_new that the others will have made in 20 rounds.
+            made = sum(job.made for job in self.running) + 20 * len(self.running)
+            max_new = sum(self.max_new[job.position] for job in self.running)
+            self.ratio = min(Fraction(1), Fraction(made, max_new))
+            self.full = False
+
+    def admit(self) -> None:
+        if self.evicted_now:
+            return
+        decoding = bool(self.running)
+        if not self.full:
+            held = sum(job.prompt + job.made for job in self.running)
+            charged = held + self.ratio * sum(map(self.to_come, self.running))
+            for job in self.in_order():
+                charged += job.prompt + job.made + self.to_come(job)
+                if charged > self.memory or self.held_next() + job.next_tokens > self.memory:
+                    self.full = True
+                    break
+                self.start(job)
+        # Each decode round takes a step off the ratio, an idle one starts again at the top.
+        if decoding:
+            self.ratio = max(self.ratio - self.step, self.last)
+        elif not self.running:
+            self.ratio = self.first

@@ -1,0 +1,78 @@
+"""vLLM's V1 scheduler in unit rounds: blocks are handed out one request after the other.
+
+The steps are those of the policy's docstring, which says what was read in the engine's source.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+
+from heuristics.reference import UnservableError
+from heuristics.reference.worker import Worker
+from instances import Instance
+from schedules import Schedule
+
+
+def vllm_v1(
+    instance: Instance, block: int, budget: int, running: int, watermark: float
+) -> Schedule:
+    """Running requests first, the last is preempted; then admission by prompt blocks only."""
+    return _Blocks(instance, block, budget, running, watermark).serve("vllm-v1")
+
+
+class _Blocks(Worker):
+    keeps_tokens = True
+
+    def __init__(
+        self, instance: Instance, block: int, budget: int, running: int, watermark: float
+    ) -> None:
+        super().__init__(instance)
+        self.block, self.budget, self.most_running = block, budget, running
+        self.blocks = self.memory // block
+        self.reserve = floor(Fraction(str(watermark)) * self.blocks)
+
+    def blocks_of(self, tokens: int) -> int:
+        return ceil(Fraction(tokens, self.block))
+
+    def evict(self) -> None:
+        # Step 1: the running requests in order of admission take the blocks of their next token.
+        holds = {job.position: self.blocks_of(job.next_tokens - 1) for job in self.running}
+        served = 0
+        while served < len(self.running):
+            job = self.running[served]
+            needed = self.blocks_of(job.next_tokens) - holds[job.position]
+            while sum(holds.values()) + needed > self.blocks:
+                # No block is left: the last is preempted and goes to the head of the queue.
+                last = self.running[-1]
+                if len(self.running) == 1:
+                    raise UnservableError
+                self.stop(last)
+                self.queue.insert(0, last)
+                del holds[last.position]
+                if last is job:
+                    break
+            else:
+                holds[job.position] += needed
+                served += 1
+
+    def admit(self) -> None:
+        # Step 2: only in a round without a preemption, from the head of the queue.
+        if self.evicted_now:
+            return
+        budget = self.budget - len(self.running)
+        first = True
+        while self.queue and len(self.running) < self.most_running and budget >= 1:
+            job = self.queue[0]
+            prefill = max(1, job.prompt + job.made)
+            if prefill > budget and not first:
+                break
+            used = sum(self.blocks_of(other.next_tokens) for other in self.running)
+            free = self.blocks - used - (self.reserve if self.running else 0)
+            if self.blocks_of(job.next_tokens) > free:
+                if not self.running:
+                    raise UnservableError
+                break
+            self.start(job)
+            budget -= prefill
+            first = False

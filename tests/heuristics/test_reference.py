@@ -1,0 +1,86 @@
+"""Every policy against its transcription, found by name: a new policy without one is told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import heuristics.policies
+from heuristics.policy import ListPolicy, NotApplicableError
+from heuristics.reference import EndlessError, TooLongError, UnservableError, references
+from heuristics.registry import policies
+from heuristics.rounds import EndlessLoopError
+from heuristics.simulator import Setting, run_policy
+from schedules import check_schedule
+from tests.heuristics.twins import as_advice, halves, twin, values_of
+from tests.oracles.draws import predicted
+
+ROOT = Path(heuristics.policies.__path__[0]).parents[1]
+#: States no algorithm of a paper or of an engine, and says so.
+WITHOUT = {"local-search"}
+#: Requests of an instance where the transcription goes through all subsets.
+FEWER = {"sorted-f-exact": 7, "sorted-f-amin": 8}
+
+
+def test_every_policy_has_a_transcription() -> None:
+    """Those that have none are named here, and nothing is transcribed that is no policy."""
+    assert set(policies()) - set(references()) == WITHOUT
+    assert set(references()) <= set(policies())
+
+
+@pytest.mark.parametrize("name", sorted(policies()))
+def test_the_docstring_points_to_it(name: str) -> None:
+    """It names the file in which the function of the policy's name stands, or says none."""
+    source = ROOT / "heuristics/policies" / f"{name.replace('-', '_')}.py"
+    (told,) = re.findall(r"^Reference: (.+)$", source.read_text(encoding="utf-8"), re.MULTILINE)
+    if name in WITHOUT:
+        assert told.startswith("none")
+        return
+    path = told.strip("`.")
+    assert path == references()[name].__module__.replace(".", "/") + ".py"
+    assert (ROOT / path).is_file()
+
+
+def _equals_its_twin(name: str, data: st.DataObject, seed: int) -> None:
+    instance = data.draw(predicted(max_requests=FEWER.get(name, 10), max_memory=24))
+    values = data.draw(values_of(name))
+    advice = data.draw(halves(len(instance)))
+    setting = Setting(values=values, seed=seed, advice=as_advice(advice))
+    try:
+        expected = twin(name, instance, values, seed, advice)
+    except TooLongError:
+        # Clearing at random may need very many rounds until a request as large as M survives.
+        assert name == "alpha-beta"
+    except EndlessError:
+        with pytest.raises(EndlessLoopError):
+            run_policy(policies()[name], instance, setting)
+    except UnservableError:
+        with pytest.raises(NotApplicableError):
+            run_policy(policies()[name], instance, setting)
+    else:
+        assert run_policy(policies()[name], instance, setting) == expected
+        verdict = check_schedule(instance, expected)
+        assert verdict.valid, verdict.reason
+
+
+LISTS = [name for name in references() if isinstance(policies()[name], ListPolicy)]
+
+
+@pytest.mark.parametrize("name", LISTS)
+@given(data=st.data(), seed=st.integers(0, 20))
+@settings(max_examples=200, deadline=None)
+def test_an_order_equals_its_transcription(name: str, data: st.DataObject, seed: int) -> None:
+    """Skipping rounds in which nothing can change loses nothing against round by round."""
+    _equals_its_twin(name, data, seed)
+
+
+@pytest.mark.parametrize("name", sorted(set(references()) - set(LISTS)))
+@given(data=st.data(), seed=st.integers(0, 20))
+@settings(max_examples=400, deadline=None)
+def test_a_policy_equals_its_transcription(name: str, data: st.DataObject, seed: int) -> None:
+    """Heaps, tables and skipped rounds change neither starts nor attempts nor kept tokens."""
+    _equals_its_twin(name, data, seed)
