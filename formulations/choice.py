@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formulations.registry import Kind
-from formulations.windows import Windows
+from formulations.valid.windows import Windows
 from instances import Instance
 
 #: Up to this many entries the dense rows pay: HiGHS finds knapsack cuts in them, and the window

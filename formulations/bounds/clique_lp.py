@@ -1,4 +1,4 @@
-"""The LP of ``lp-cliques`` as arrays, without Pyomo, and its prices by the engine at hand.
+"""The LP of ``lp-cliques`` as arrays, its prices by the engine at hand, and what these fix.
 
 An engine is loaded only by the function that uses it: no process may load two of them.
 """
@@ -13,12 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_matrix
 
-from formulations.groups import WindowGroup
-from formulations.windows import Windows
+from formulations.bounds.highs import LP, run_highs
+from formulations.lagrangian.starts import StartCosts, certified_costs
+from formulations.valid.fixing import fixed_windows
+from formulations.valid.groups import WindowGroup, window_groups
+from formulations.valid.windows import Windows
 from instances import Instance
 
 #: From this many columns on interior point beats simplex.
 INTERIOR_FROM = 4_000
+#: Up to this many starts the LP takes seconds.
+STARTS_UP_TO = 20_000
+#: Rounds up to which its rows do.
+ROUNDS_UP_TO = 200_000
+#: Seconds after which the LP is given up.
+LP_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -123,27 +132,41 @@ def lp_prices(
 
 def by_highs(made: CliqueLP, seconds: float) -> NDArray[np.float64] | None:
     """Return the reduced costs that HiGHS finds: simplex, or interior point if it is large."""
-    import highspy
-
-    lp = highspy.HighsLp()
-    lp.num_row_, lp.num_col_ = made.matrix.shape
-    lp.col_cost_ = made.cost
-    lp.col_lower_ = np.zeros(len(made.upper))
-    lp.col_upper_ = np.where(np.isinf(made.upper), highspy.kHighsInf, made.upper)
-    lp.row_lower_, lp.row_upper_ = made.sides, made.sides
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_ = made.matrix.indptr, made.matrix.indices
-    lp.a_matrix_.value_ = made.matrix.data
-    engine = highspy.Highs()
-    engine.setOptionValue("output_flag", False)
-    engine.setOptionValue("threads", 1)
-    engine.setOptionValue("time_limit", max(seconds, 0.01))
-    if made.starts >= INTERIOR_FROM:
-        engine.setOptionValue("solver", "ipm")
-        engine.setOptionValue("run_crossover", "off")
-    engine.passModel(lp)
-    engine.run()
+    solver = "ipm" if made.starts >= INTERIOR_FROM else "choose"
+    lp = LP(made.cost, made.matrix, made.sides, made.sides, made.upper)
+    engine = run_highs(lp, seconds, solver)
     solution = engine.getSolution()
     # HiGHS refuses another number of threads as long as this run's threads are there.
-    highspy.Highs.resetGlobalScheduler(True)
+    engine.resetGlobalScheduler(True)
     return np.asarray(solution.col_dual) if solution.dual_valid else None
+
+
+def priced_windows(
+    instance: Instance, windows: Windows, upper_bound: int | None, solve: Solve
+) -> Windows:
+    """Return windows narrowed by the prices of ``lp-cliques``, for any exact model.
+
+    They keep every schedule with TEL ≤ ``upper_bound`` that keeps to ``windows``: fixing is done
+    for ``upper_bound`` + 1, so that the known schedule stays and no model becomes infeasible.
+    ``solve`` is the engine of the process that asks (:func:`by_highs`, or ``glop.by_glop``).
+    Without an upper bound, or for more than ``STARTS_UP_TO`` starts, windows stay as they are.
+    """
+    costs = None if upper_bound is None else priced_starts(instance, windows, solve)
+    if upper_bound is None or costs is None:
+        return windows
+    return fixed_windows(instance, windows, costs.costs, costs.slack(upper_bound + 1))
+
+
+def priced_starts(instance: Instance, windows: Windows, solve: Solve) -> StartCosts | None:
+    """Return what starts cost at the prices of ``lp-cliques``; None if there are none in time.
+
+    Their bound holds for every schedule that keeps to ``windows``.  None too for more than
+    ``STARTS_UP_TO`` starts or ``ROUNDS_UP_TO`` rounds.
+    """
+    if windows.starts > STARTS_UP_TO or windows.horizon > ROUNDS_UP_TO:
+        return None
+    groups = window_groups(instance)
+    found = lp_prices(instance, windows, groups, LP_SECONDS, solve)
+    if found is None:
+        return None
+    return certified_costs(instance, groups, found, windows.latest)

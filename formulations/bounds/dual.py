@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from formulations.bounds.columns import Ints
+from formulations.bounds.fluid import model_size
+from formulations.bounds.memory_master import Ints
+from formulations.bounds.memory_search import Search
 from formulations.bounds.outcome import Bound, Reporter
-from formulations.bounds.search import Search, model_size
-from formulations.windows import Windows
+from formulations.valid.windows import Windows
 from instances import Instance
 
 __all__ = ["compute_bound", "model_size"]
@@ -30,16 +31,16 @@ def compute_bound(
     """Return the best certified bound by the deadline; report every improvement on the way.
 
     Source: the dual is the one of RESEARCH's leads 5 and 8, with prices that are linear between
-    knots instead of constant in buckets; see :class:`formulations.bounds.search.Search` for what
-    is maximised and :func:`formulations.bounds.prices.certify_prices` for why every reported
-    value is a bound.
+    knots instead of constant in buckets; see :class:`formulations.bounds.memory_search.Search` for
+    what is maximised and :func:`formulations.lagrangian.prices.certify_prices` for why every
+    reported value is a bound.
 
     Parameters
     ----------
     deadline
         On the clock of ``time.monotonic``, seconds.
     windows
-        Proved start windows (``formulations.windows``); None for starts from the arrival on.
+        Proved start windows (``formulations.valid.windows``); None for starts from the arrival on.
     known_starts
         Start rounds of a feasible schedule, shape (n,), in the instance's order.
     """

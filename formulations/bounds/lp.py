@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.bounds.columns import Ints
+from formulations.bounds.fluid import likely_horizon, model_size
+from formulations.bounds.memory_master import Ints
+from formulations.bounds.memory_search import Search
 from formulations.bounds.outcome import Bound, Reporter
-from formulations.bounds.search import Search, likely_horizon, model_size
-from formulations.windows import Windows
+from formulations.valid.windows import Windows
 from instances import Instance
 
 __all__ = ["compute_bound", "model_size"]

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.prices import PriceBound
-from formulations.patterns import PriceTable
+from formulations.lagrangian.prices import PriceBound
+from formulations.lagrangian.states import PriceTable
 
 
 class Reporter(Protocol):

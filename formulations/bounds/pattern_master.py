@@ -6,41 +6,17 @@ Only an engine's process may use it: it loads HiGHS.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from formulations.patterns import Ints, States, hats
+from formulations.bounds.generation import Solution
+from formulations.bounds.highs import LP, Floats, run_highs, status
+from formulations.lagrangian.states import Grids, hats
+from formulations.valid.states import Ints, States
 from instances import Instance
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Grids:
-    """Points of time, of tokens held and of rounds left at which prices are free."""
-
-    knots: Ints
-    tokens: Ints
-    left: Ints
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Number of points of each."""
-        return len(self.knots), len(self.tokens), len(self.left)
-
-
-@dataclass(frozen=True)
-class Solution:
-    """Optimum of the LP: objective (rounds), prices in the grids' shape, use of the columns."""
-
-    objective: float
-    prices: Floats
-    starts: Floats
-    patterns: Floats
 
 
 class PatternMaster:
@@ -157,10 +133,24 @@ class PatternMaster:
         a column for each point that buys room at the high price and one that sells it at the low
         one, so every choice of columns has a solution.
         """
-        import highspy  # an engine: loaded in an engine's process only
+        points = self._use.shape[1]
+        mean = max(1.0, float(self.starts.mean()))
+        lp, scale = self._lp(low, high, mean)
+        engine = run_highs(lp, seconds, "ipm", threads)
+        if status(engine) != "kOptimal":
+            return None
+        solution = engine.getSolution()
+        duals = np.maximum(-np.asarray(solution.row_dual)[:points], 0.0) * mean
+        return Solution(
+            engine.getInfo().objective_function_value * mean + self._constant,
+            (scale @ duals).reshape(self.grids.shape),
+            np.asarray(solution.col_value)[: sum(self.columns)],
+            len(self._patterns),
+        )
 
-        starts, patterns, knots = len(self.starts), len(self._patterns), len(self.weights)
-        columns = starts + patterns
+    def _lp(self, low: Floats, high: Floats, mean: float) -> tuple[LP, Any]:
+        """Return the LP, with costs in ``mean`` rounds, and what its rows are multiplied by."""
+        (starts, patterns), knots = self.columns, len(self.weights)
         points = self._use.shape[1]
         once = sp.csr_matrix((np.ones(starts), (np.arange(starts), self.owners)), (starts, self._n))
         share = sp.csr_matrix(
@@ -173,6 +163,7 @@ class PatternMaster:
         trade = sp.csr_matrix(
             (np.ones(len(real)), (np.arange(len(real)), real)), (len(real), points)
         )
+        # A row of the transposed matrix is a column of the LP.
         matrix = sp.bmat(
             [
                 [self._use @ scale, once, None],
@@ -182,47 +173,13 @@ class PatternMaster:
             ],
             "csr",
         )
-        lp = highspy.HighsLp()
-        columns += 2 * len(real)
-        lp.num_col_, lp.num_row_ = columns, points + self._n + knots
-        mean = max(1.0, float(self.starts.mean()))
         unit = np.repeat(self.weights, self._points)[real] / mean
-        lp.col_cost_ = np.concatenate(
-            (
-                self.starts / mean,
-                np.zeros(patterns),
-                high.ravel()[real] * unit,
-                -low.ravel()[real] * unit,
-            )
-        )
-        lp.col_lower_, lp.col_upper_ = np.zeros(columns), np.full(columns, highspy.kHighsInf)
-        lower = np.full(points + self._n + knots, -highspy.kHighsInf)
+        bought, sold = high.ravel()[real] * unit, -low.ravel()[real] * unit
+        cost = np.concatenate((self.starts / mean, np.zeros(patterns), bought, sold))
+        lower = np.full(points + self._n + knots, -np.inf)
         lower[points : points + self._n] = 1.0
-        lp.row_lower_ = lower
-        lp.row_upper_ = np.concatenate((np.zeros(points), np.ones(self._n + knots)))
-        # A row of the transposed matrix is a column of the LP.
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
-        lp.a_matrix_.value_ = matrix.data
-        engine = highspy.Highs()
-        engine.setOptionValue("output_flag", False)
-        engine.setOptionValue("threads", threads)
-        engine.setOptionValue("solver", "ipm")
-        engine.setOptionValue("run_crossover", "off")
-        engine.setOptionValue("time_limit", max(seconds, 0.01))
-        engine.passModel(lp)
-        engine.run()
-        if engine.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            return None
-        solution = engine.getSolution()
-        duals = np.maximum(-np.asarray(solution.row_dual)[:points], 0.0) * mean
-        use = np.asarray(solution.col_value)
-        return Solution(
-            engine.getInfo().objective_function_value * mean + self._constant,
-            (scale @ duals).reshape(self.grids.shape),
-            use[:starts],
-            use[starts : starts + patterns],
-        )
+        upper = np.concatenate((np.zeros(points), np.ones(self._n + knots)))
+        return LP(cost, matrix, lower, upper), scale
 
     def expected_starts(self, use: Floats) -> Floats:
         """Return Σ t·x of each request, shape (n,), rounds."""

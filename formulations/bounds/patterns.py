@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from formulations.bounds import dual
-from formulations.bounds.columns import group_requests
-from formulations.bounds.exact import SAFE, largest_denominator
+from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon, model_size
+from formulations.bounds.generation import ColumnGeneration, Solution
+from formulations.bounds.highs import Floats
+from formulations.bounds.memory_master import group_requests
 from formulations.bounds.outcome import Bound, Reporter, Silence
-from formulations.bounds.pattern_master import Floats, Grids, PatternMaster, Solution
-from formulations.bounds.search import fitted_knots, fluid_prices, likely_horizon, model_size
-from formulations.patterns import Ints, PriceTable, States, hats, searchable_states
-from formulations.windows import Windows
+from formulations.bounds.pattern_master import PatternMaster
+from formulations.lagrangian.states import (
+    Grids,
+    Priced,
+    PriceTable,
+    evaluate,
+    hats,
+    last_starts,
+    rounded_table,
+)
+from formulations.valid.states import Ints, States, searchable_states
+from formulations.valid.windows import Windows
 from instances import Instance
 
-__all__ = ["Options", "Priced", "compute_bound", "evaluate", "last_starts", "model_size"]
-__all__ += ["price_patterns", "rounded_table"]
+__all__ = ["Options", "compute_bound", "model_size", "price_patterns"]
 
 #: Factors on the fluid prices whose cheapest starts and best patterns are the first columns.
 SPREAD = (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
@@ -36,8 +44,6 @@ TOLERANCES = (3e-3, 2e-3, 1e-3, 5e-4)
 NEAR = 3
 #: Columns are dropped when this many times dearer than a request's share of the gap.
 KEEP_FACTOR = 10.0
-#: Patterns that become columns of each search for the best one, of different sizes.
-PATTERNS = 3
 #: Steps of all searches for best patterns together beyond which memory alone is priced.
 MOST_WORK = 1_000_000_000
 
@@ -71,18 +77,19 @@ def compute_bound(
     two may pay more than memory's worth: this prices what memory loses to growth and to sizes
     that do not add up to M.
 
-    Proof.  Let h_t be the most that a pattern (``formulations.patterns``) pays at time t.  In a
+    Proof.  Let h_t be the most that a pattern (``formulations.valid.states``) pays at time t.  In a
     feasible schedule the requests that run at t form a pattern, so they pay at most h_t, and
 
         TEL ≥ TEL + Σ_t (Σ_{i runs at t} π_t(w_i, r_i) − h_t)
             = Σ_i [p_i + o_i − a_i + Σ_{j=1..o_i} π_{p_i+j}(s_i + j, o_i − j)] − Σ_t h_t
             ≥ Σ_i min_p [...] − Σ_t h_t.
 
-    :func:`evaluate` computes this in integers.  Nothing else has to be right for the bound to be:
-    the prices come from an LP over start columns and patterns at ``knots`` times, in which both
-    are generated; its rows are those of all (w, r) added up by hat functions
-    (``formulations.bounds.pattern_master``).  π = λ·w gives the memory rows, π = f(w) every
-    dual-feasible function, and the pairs of ``formulations.separation`` are patterns that are not.
+    ``formulations.lagrangian.states.evaluate`` computes this in integers.  Nothing else has to be
+    right for the bound to be: the prices come from an LP over start columns and patterns at
+    ``knots`` times, in which both are generated; its rows are those of all (w, r) added up by hat
+    functions (``formulations.bounds.pattern_master``).  π = λ·w gives the memory rows, π = f(w)
+    every dual-feasible function, and the pairs of ``formulations.valid.separation`` are patterns
+    that are not.
 
     Where the search for patterns would take too long (large M), the bound is ``bound-dual``.
     """
@@ -125,98 +132,7 @@ def price_patterns(
     return search.priced
 
 
-@dataclass(frozen=True)
-class Priced:
-    """What prices come to: the bound, every start's cost, and the best patterns of each knot.
-
-    ``total`` / denominator is the Lagrangian value (rounds); costs of starts from the arrival on,
-    and worths h at the knots, are such numerators, too.
-    """
-
-    total: int
-    denominator: int
-    costs: list[Ints]
-    worths: Ints
-    patterns: list[list[Ints]]
-    table: PriceTable
-
-    @property
-    def value(self) -> float:
-        """The Lagrangian value (rounds)."""
-        return self.total / self.denominator
-
-    @property
-    def bound(self) -> int:
-        """The certified lower bound on the TEL (rounds)."""
-        return -(-self.total // self.denominator)
-
-
-def last_starts(instance: Instance, horizon: int, windows: Windows | None) -> Ints:
-    """Return the last start of each request that can be cheapest if prices end at ``horizon``."""
-    latest = np.maximum(instance.arrivals, horizon)
-    if windows is not None:
-        latest = np.maximum(np.minimum(latest, np.array(windows.latest)), instance.arrivals)
-    return latest
-
-
-def evaluate(
-    instance: Instance,
-    states: States,
-    table: PriceTable,
-    latest: Ints,
-    pool: ThreadPoolExecutor | None = None,
-) -> Priced:
-    """Evaluate the Lagrangian of :func:`compute_bound` exactly, as an integer times 1/denominator.
-
-    Between knots a < b let the price at time t be the interpolation of those at the knots, rounded
-    down.  A pattern pays at t at most the same interpolation of what it pays at the knots, so
-    h_t ≤ ⌈((b − t)·h_a + (t − a)·h_b) / (b − a)⌉, and only the best patterns of the knots are
-    needed.  Before the first and past the last knot prices are 0; there a later start only costs
-    more, so ``last_starts`` suffice, and no horizon is assumed.
-    """
-    from formulations.bounds.pattern_kernels import best_patterns, priced_starts  # compiler
-
-    values = table.at_knots(states)
-    arrivals, outputs = instance.arrivals, instance.outputs
-    offsets = np.concatenate(([0], np.cumsum(outputs)))
-    places = np.concatenate(([0], np.cumsum(latest - arrivals + 1)))
-    flat = np.empty(places[-1], dtype=np.int64)
-    priced_starts(
-        arrivals, latest, outputs, offsets, states.of, values, table.knots,
-        table.denominator, places, flat,
-    )  # fmt: skip
-
-    def at_knot(knot: int) -> tuple[int, list[Ints]]:
-        found, last, before, state = best_patterns(
-            states.tokens, states.left, values[knot], states.memory, states.most
-        )
-        patterns = []
-        for step in last[np.argsort(-found, kind="stable")][:PATTERNS].tolist():
-            members = []
-            while step >= 0:
-                members.append(int(state[step]))
-                step = int(before[step])
-            patterns.append(np.array(members, dtype=np.int64))
-        return int(found.max()), patterns
-
-    knots = range(len(table.knots))
-    found = list(pool.map(at_knot, knots)) if pool else [at_knot(knot) for knot in knots]
-    worths = np.array([worth for worth, _ in found], dtype=np.int64)
-    costs = np.split(flat, places[1:-1])
-    total = sum(int(cost.min()) for cost in costs)
-    total += table.denominator * int((outputs - arrivals).sum())
-    for low, high, here, there in zip(
-        table.knots[:-1], table.knots[1:], worths[:-1], worths[1:], strict=True
-    ):
-        ahead = np.arange(high - low)
-        paid = here * (high - low - ahead) + there * ahead
-        total -= int((-(-paid // (high - low))).sum())
-    total -= int(worths[-1])
-    chosen = [patterns for _, patterns in found]
-    return Priced(total, table.denominator, costs, worths, chosen, table)
-
-
-class _Search:
+class _Search(ColumnGeneration):
     """Prices that improve over iterations and grids; see :func:`compute_bound`."""
 
     def __init__(
@@ -229,8 +145,8 @@ class _Search:
         threads: int,
         options: Options,
     ) -> None:
-        self._instance, self._states, self._report = instance, states, report
-        self._deadline, self._threads = deadline, threads
+        super().__init__(instance, report, deadline, threads)
+        self._states = states
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         distinct = group_requests(instance)
         horizon = max(likely_horizon(instance), 2)
@@ -238,9 +154,8 @@ class _Search:
         fluid = fluid_prices(instance, distinct, horizon)
         knots = fitted_knots(fluid, max(options.knots, 2))
         self._master = PatternMaster(instance, states, _grids(states, knots, 0))
-        self._solution: Solution | None = None
         self._reach = FIRST_REACH
-        self._scale = np.maximum(fluid[knots], 0.02 * fluid.max())[:, None, None]
+        self._scale_of_prices = np.maximum(fluid[knots], 0.02 * fluid.max())[:, None, None]
         self._prices: Floats = np.zeros(self._master.grids.shape)
         self._table, self._priced = self._evaluate(self._prices)
         self._master.add_starts(range(len(instance)), self._latest.tolist())
@@ -254,6 +169,11 @@ class _Search:
     def priced(self) -> Priced:
         """The best prices so far, evaluated."""
         return self._priced
+
+    @property
+    def value(self) -> float:
+        """The Lagrangian value of the best prices so far (rounds)."""
+        return self._priced.value
 
     def try_tokens(self, prices: Floats) -> None:
         """Try the same price for every token, at times 0, 1, ..."""
@@ -274,10 +194,6 @@ class _Search:
             if self.out_of_time():
                 break
 
-    def out_of_time(self) -> bool:
-        """Tell whether the deadline has passed."""
-        return time.monotonic() >= self._deadline
-
     def add_starts(self, starts: Ints) -> None:
         """Add the starts of a schedule to the columns."""
         starts = np.minimum(starts, self._latest)
@@ -286,8 +202,8 @@ class _Search:
     def refine(self, level: int) -> None:
         """Take a grid of states with the points of the last one and as many between them."""
         self._reach = FIRST_REACH / 2
-        if self._solution is not None:
-            self._drop(self._solution)
+        if self.solution is not None:
+            self._drop(self.solution)
         old = self._master.grids
         grids = _grids(self._states, old.knots, level)
         self._master.refine(grids)
@@ -300,51 +216,50 @@ class _Search:
         )
         self._try(self._prices)
 
-    def iterate(self, tolerance: float) -> None:
-        """Improve the prices on this grid until the LP promises at most this share more.
+    def _solve_master(self, seconds: float) -> Solution | None:
+        """Solve the LP with its prices within a distance of the best ones.
 
-        The LP overrates prices far from all that were tried, so its prices stay within a
-        distance of the best ones, which grows while its promises are kept and shrinks when not.
+        It overrates prices far from all that were tried, so the distance grows while its promises
+        are kept and shrinks when not.
         """
-        while not self.out_of_time():
-            reach = self._reach * self._scale * self._weights()
-            solution = self._master.solve(
-                np.maximum(self._prices - reach, 0.0),
-                self._prices + reach,
-                self._deadline - time.monotonic(),
-                self._threads,
-            )
-            if solution is None:
-                return
-            self._solution = solution
-            before = self._priced.value
-            promised = solution.objective - before
-            if promised <= tolerance * abs(before):
-                if self._reach >= FAR:
-                    return
-                self._reach *= 4
-                continue
-            new = self._try(solution.prices)
-            kept = (self._priced.value - before) / promised
-            if kept > 0.5:
-                self._reach *= 2
-            elif kept < 0.1:
-                if not new:
-                    return
-                self._reach /= 1.5
+        reach = self._reach * self._scale_of_prices * self._weights()
+        low, high = np.maximum(self._prices - reach, 0.0), self._prices + reach
+        return self._master.solve(low, high, seconds, self.threads)
+
+    def _scale(self) -> float:
+        return abs(self.value)
+
+    def _farthest(self) -> bool:
+        if self._reach >= FAR:
+            return True
+        self._reach *= 4
+        return False
+
+    def _improve(self, solution: Solution, tolerance: float, iteration: int) -> bool:
+        del tolerance, iteration
+        before = self.value
+        new = self._try(solution.prices)
+        kept = (self.value - before) / (solution.objective - before)
+        if kept > 0.5:
+            self._reach *= 2
+        elif kept < 0.1:
+            if not new:
+                return False
+            self._reach /= 1.5
+        return True
 
     def result(self) -> Bound:
         """Return the outcome."""
         expected = None
-        if self._solution is not None:
-            expected = self._master.expected_starts(self._solution.starts)
+        if self.solution is not None:
+            expected = self._master.expected_starts(self.solution.split()[0])
             columns, rows, entries = self._master.size
-            self._report.built(columns=columns, rows=rows, entries=entries)
+            self.report.built(columns=columns, rows=rows, entries=entries)
         return Bound(self._priced.bound, None, expected, None, self._table)
 
     def _evaluate(self, prices: Floats) -> tuple[PriceTable, Priced]:
-        table = rounded_table(self._instance, self._states, self._master.grids, prices)
-        return table, evaluate(self._instance, self._states, table, self._latest, self._pool)
+        table = rounded_table(self.instance, self._states, self._master.grids, prices)
+        return table, evaluate(self.instance, self._states, table, self._latest, self._pool)
 
     def _try(self, prices: Floats) -> int:
         """Evaluate prices, keep them if they are the best, add columns; return how many are new.
@@ -357,11 +272,11 @@ class _Search:
             return 0
         if priced.value > self._priced.value:
             if priced.bound > self._priced.bound:
-                self._report.bound(value=priced.bound, source="prices of patterns")
+                self.report.bound(value=priced.bound, source="prices of patterns")
             self._prices, self._table, self._priced = prices, table, priced
         owners, starts = [], []
         for i, (cost, arrival) in enumerate(
-            zip(priced.costs, self._instance.arrivals.tolist(), strict=True)
+            zip(priced.costs, self.instance.arrivals.tolist(), strict=True)
         ):
             count = min(NEAR, len(cost))
             near = np.argpartition(cost, count - 1)[:count] + arrival
@@ -374,10 +289,7 @@ class _Search:
 
     def _weights(self) -> Ints:
         """Return by how many tokens a state's price may change, shape (tokens, 1)."""
-        return self._master.grids.tokens[:, None] + self._instance.memory // 10 + 1
-
-    def _gap(self, solution: Solution) -> float:
-        return solution.objective - self._priced.value
+        return self._master.grids.tokens[:, None] + self.instance.memory // 10 + 1
 
     def _drop(self, solution: Solution) -> None:
         """Drop columns that the solution could have used, did not, and that are far from paying.
@@ -385,29 +297,26 @@ class _Search:
         Between grids only: dropped earlier, they would come back and go again.
         """
         master, priced = self._master, self._priced
-        gap = KEEP_FACTOR * max(self._gap(solution), 1e-4 * abs(solution.objective))
+        gap = KEEP_FACTOR * max(solution.objective - self.value, 1e-4 * abs(solution.objective))
         unit = self._table.denominator
         paid = np.array(
             [
-                priced.costs[owner][start - self._instance.requests[owner].arrival]
+                priced.costs[owner][start - self.instance.requests[owner].arrival]
                 for owner, start in zip(master.owners, master.starts, strict=True)
             ]
         )
         least = np.array([cost.min() for cost in priced.costs])
         starts = (paid - least[master.owners]) / unit <= gap / len(least)
-        starts[: len(solution.starts)] |= solution.starts > 1e-7
-        starts[len(solution.starts) :] = True
         short = priced.worths[master.knots] / unit - master.pattern_values(self._prices)
         patterns = short * master.weights[master.knots] <= gap / len(master.weights)
-        patterns[: len(solution.patterns)] |= solution.patterns > 1e-7
-        patterns[len(solution.patterns) :] = True
+        weights = []
+        for kept, used in zip((starts, patterns), solution.split(), strict=True):
+            kept[: len(used)] |= used > 1e-7
+            kept[len(used) :] = True
+            weights.append(used[kept[: len(used)]])
         master.keep(starts, patterns)
-        # What comes after a deadline must find the use where the columns are now.
-        self._solution = replace(
-            solution,
-            starts=solution.starts[starts[: len(solution.starts)]],
-            patterns=solution.patterns[patterns[: len(solution.patterns)]],
-        )
+        # What comes after a deadline must find the weights where the columns are now.
+        self.solution = replace(solution, weights=np.concatenate(weights), patterns=len(weights[1]))
 
 
 def _grids(states: States, knots: Ints, level: int) -> Grids:
@@ -423,33 +332,3 @@ def _grids(states: States, knots: Ints, level: int) -> Grids:
         np.unique(np.rint(np.linspace(0, most_tokens, tokens + 1)).astype(np.int64)),
         np.unique(np.rint(most_left * np.linspace(0, 1, left + 1) ** 1.5).astype(np.int64)),
     )
-
-
-def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floats) -> PriceTable:
-    """Return prices in the grids' shape as fractions of a denominator safe for 64 bits.
-
-    The largest numbers are the interpolations: a price times the area of a cell of the grid of
-    states, and what a pattern pays times the rounds between two knots.
-
-    Raises
-    ------
-    ValueError
-        If a price is not finite.
-    OverflowError
-        If the prices are too large for exact 64-bit arithmetic.
-    """
-    floats = np.maximum(prices, 0.0)
-    if not np.all(np.isfinite(floats)):
-        raise ValueError("expected finite prices")
-    span = int(np.diff(grids.knots).max())
-    cell = int(np.diff(grids.tokens).max()) * int(np.diff(grids.left).max())
-    # A pattern and a run pay at most so many times the highest price.
-    payers = max(states.most, int(instance.outputs.max()))
-    rounds = int(grids.knots[-1] + instance.arrivals.max() + instance.outputs.max()) + 1
-    largest = float(floats.max(initial=0.0)) + 1
-    factor = largest * (max(span, 4) * payers + 4 * cell) + rounds
-    denominator = largest_denominator(lambda trial: factor * trial < SAFE / 2, 1 << 24)
-    if denominator is None:
-        raise OverflowError("prices are too large for exact 64-bit arithmetic")
-    numerators = np.rint(floats * denominator).astype(np.int64)
-    return PriceTable(grids.knots, grids.tokens, grids.left, numerators, denominator)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_matrix
 
-from formulations.bounds.tree import (
+from formulations.lagrangian.tree import (
     Branch,
     Leaf,
     Node,
@@ -54,9 +54,9 @@ def grow(instance: Instance, value: int, known: Iterable[TreeNode] = ()) -> Iter
     """Yield the nodes, in preorder, of a tree that proves that no TEL is below ``value`` (rounds).
 
     Depth first.  A node whose prices, rounded to fractions, prove the bound in whole numbers
-    (``formulations.bounds.tree``) is a leaf.  Another one branches on the number of all requests
-    that have started by the first round for which the LP leaves it fractional, or else on one
-    request by one round.
+    (``formulations.lagrangian.tree``) is a leaf.  Another one branches on the number of all
+    requests that have started by the first round for which the LP leaves it fractional, or else on
+    one request by one round.
 
     Parameters
     ----------

@@ -36,8 +36,9 @@ class PlainWindows:
 def start_windows(instance: Instance, upper_bound: int | None = None) -> PlainWindows:
     """Return start windows that keep every optimal schedule.
 
-    Apart on purpose from ``formulations.windows``, which is tighter: an optimum counts as proved
-    by two engines only if their models share no code, and that file serves the integer programs.
+    Apart on purpose from ``formulations.valid.windows``, which is tighter: an optimum counts as
+    proved by two engines only if their models share no code, and that file serves the integer
+    programs.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import Any
 from ortools.sat.python import cp_model
 
 from formulations.cp import _windows
-from formulations.separation import separation
+from formulations.valid.separation import separation
 from instances import Instance
 
 #: Pairs beyond this number are left to the resource, most demanding requests first.
@@ -52,7 +52,7 @@ def build_model(
     over all these intervals is the memory row at every time.
 
     Two requests that may not start together must start at least ``separation`` apart one way or
-    the other (proof in ``formulations.separation``): one boolean and two implications a pair.
+    the other (proof in ``formulations.valid.separation``): one boolean and two implications a pair.
     """
     options = options or Options()
     model = cp_model.CpModel()

@@ -9,16 +9,16 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
+from formulations.bounds.clique_lp import priced_starts, priced_windows
 from formulations.bounds.glop import by_glop
-from formulations.bounds.volume import volume_bound
 from formulations.cp import cpsat
 from formulations.cp._windows import StartRounds
 from formulations.cp.cpsat import model_size
-from formulations.differences import forbidden_differences
-from formulations.fixing import priced_starts, priced_windows
-from formulations.groups import window_groups
-from formulations.windows import Windows
-from formulations.windows import start_windows as windows_from_volumes
+from formulations.valid.differences import forbidden_differences
+from formulations.valid.groups import window_groups
+from formulations.valid.volumes import volume_bound
+from formulations.valid.windows import Windows
+from formulations.valid.windows import start_windows as windows_from_volumes
 from instances import Instance
 
 __all__ = ["Options", "build_model", "model_size", "start_windows"]
@@ -39,11 +39,11 @@ class Options:
     bound: bool = True
     "the TEL is at least the volume bound"
     windows: bool = True
-    "start windows from volumes and horizon (formulations.windows) instead of those of cpsat"
+    "start windows from volumes and horizon (formulations.valid.windows) instead of those of cpsat"
     fixing: bool = False
-    "start windows narrowed by the prices of lp-cliques (formulations.fixing)"
+    "start windows narrowed by the prices of lp-cliques (formulations.valid.fixing)"
     dual: bool = False
-    "the TEL is at least what the prices of lp-cliques certify (formulations.fixing)"
+    "the TEL is at least what the prices of lp-cliques certify (formulations.valid.fixing)"
 
 
 def start_windows(
@@ -68,7 +68,7 @@ def build_model(
     *Separation.*  See ``cpsat``.
 
     *Groups.*  At most ``most`` windows of a group hold one round, rounds below 0 included (proof
-    in ``formulations.groups``): ``no_overlap`` for one, ``cumulative`` for more.
+    in ``formulations.valid.groups``): ``no_overlap`` for one, ``cumulative`` for more.
 
     *Differences.*  start_j − start_i lies in no interval of ``forbidden_differences``: one boolean
     and two implications for each interval that ``cpsat`` does not have.
@@ -77,7 +77,7 @@ def build_model(
     exchanging the starts of two of them changes neither feasibility nor TEL.
 
     *Bound*, *dual*.  The TEL is at least the volume bound, or what prices certify for schedules
-    that keep to the windows (``formulations.bounds.clique_prices``).
+    that keep to the windows (``formulations.lagrangian.starts``).
     """
     options = options or Options()
     requests = instance.requests

@@ -8,7 +8,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from formulations.windows import Windows
+from formulations.valid.windows import Windows
 from instances import Instance, Request
 
 #: A Pyomo model; Pyomo ships no types.

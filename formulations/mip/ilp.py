@@ -8,7 +8,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from formulations.mip import _parts
-from formulations.windows import Windows
+from formulations.valid.windows import Windows
 from instances import Instance
 
 RELAXATION = False

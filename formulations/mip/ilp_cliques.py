@@ -8,12 +8,11 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from formulations.bounds.clique_lp import by_highs
-from formulations.fixing import priced_windows
-from formulations.groups import window_groups
+from formulations.bounds.clique_lp import by_highs, priced_windows
 from formulations.mip import _parts, ilp_sparse
-from formulations.windows import Windows
-from formulations.windows import start_windows as windows_from_volumes
+from formulations.valid.groups import window_groups
+from formulations.valid.windows import Windows
+from formulations.valid.windows import start_windows as windows_from_volumes
 from instances import Instance
 
 RELAXATION = False
@@ -28,13 +27,13 @@ class Options:
     lookahead: int = 0
     """rounds by which growth is looked ahead, 0 for no such rows"""
     fixing: bool = False
-    """start windows narrowed by the prices of lp-cliques (formulations.fixing)"""
+    """start windows narrowed by the prices of lp-cliques (formulations.valid.fixing)"""
 
 
 def start_windows(
     instance: Instance, upper_bound: int | None = None, options: Options | None = None
 ) -> Windows:
-    """Return the start windows of ``formulations.windows``, narrowed where ``fixing`` is on."""
+    """Return the windows of ``formulations.valid.windows``, narrowed where ``fixing`` is on."""
     windows = windows_from_volumes(instance, upper_bound)
     if options is None or not options.fixing:
         return windows
@@ -59,7 +58,7 @@ def build_model(
     ``open[g, t]`` counts the windows of group g that hold round t: those of round t − 1, plus the
     ones that begin at t, less the ones that end there; two entries a column, where one row a round
     would have one entry for each round of the window.  Windows are cut at round 0.  That the
-    counts stay within ``most`` in every feasible schedule is proved in ``formulations.groups``.
+    counts stay within ``most`` in feasible schedules is proved in ``formulations.valid.groups``.
     With ``lookahead`` the rows of :func:`add_lookahead` come on top.
     """
     options = options or Options()

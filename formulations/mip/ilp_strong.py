@@ -8,13 +8,13 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from formulations.bounds.clique_lp import by_highs
-from formulations.conflicts import Windowed, window_cliques
-from formulations.fixing import priced_windows
+from formulations.bounds.clique_lp import by_highs, priced_windows
 from formulations.mip import _parts, ilp
 from formulations.mip.ilp import model_size, set_starts
-from formulations.windows import Windows
-from formulations.windows import start_windows as windows_from_volumes
+from formulations.valid.conflicts import window_cliques
+from formulations.valid.groups import Windowed
+from formulations.valid.windows import Windows
+from formulations.valid.windows import start_windows as windows_from_volumes
 from instances import Instance
 
 RELAXATION = False
@@ -29,13 +29,13 @@ class Options:
     cliques: bool = True
     """window cliques of exclusive requests"""
     fixing: bool = False
-    """start windows narrowed by the prices of lp-cliques (formulations.fixing)"""
+    """start windows narrowed by the prices of lp-cliques (formulations.valid.fixing)"""
 
 
 def start_windows(
     instance: Instance, upper_bound: int | None = None, options: Options | None = None
 ) -> Windows:
-    """Return the start windows of ``formulations.windows``, narrowed where ``fixing`` is on."""
+    """Return the windows of ``formulations.valid.windows``, narrowed where ``fixing`` is on."""
     windows = windows_from_volumes(instance, upper_bound)
     if options is None or not options.fixing:
         return windows
@@ -48,7 +48,7 @@ def build_model(
     """Return the model of ``ilp`` with rows of starts of which at most one is made.
 
     The starts are those whose windows hold one round; groups, windows and the proof that every
-    feasible schedule satisfies the rows are in ``formulations.conflicts.window_cliques``.
+    feasible schedule satisfies the rows are in ``formulations.valid.conflicts.window_cliques``.
     """
     model = ilp.build_model(instance, windows)
     model.clique = pyo.ConstraintList()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from formulations.mip import _parts, ilp
 from formulations.mip.ilp import model_size, set_starts
-from formulations.windows import Windows
+from formulations.valid.windows import Windows
 from instances import Instance
 
 RELAXATION = True

@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from formulations.mip import _parts
-from formulations.windows import Windows
+from formulations.valid.windows import Windows
 from instances import Instance, Request
 
 RELAXATION = True

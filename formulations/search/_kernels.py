@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
+from formulations.lagrangian.kernels import start_cost
+from formulations.search._tables import NONE
+
 _ONE = np.uint64(1)
+
+
+class Rules(NamedTuple):
+    """Memory, states kept, states compared for dominance, and the switches of one pass."""
+
+    memory: int
+    width: int
+    compare: int
+    shift: bool
+    merge: bool
+    equal: bool
+    patterns: bool
 
 
 @njit(cache=True)
 def _bound(t, mask, starts, data, tables):
     """Return the scaled lower bound of a state in which the starts before round t are decided."""
     arrival, prompt, output, before, after = data
-    later, sums, moments, opened, tail, denominator = tables
+    later, sums, moments, opened, tail, unit = tables
     length = len(sums) - 1
     total = -tail[min(t, length)]
     for i in range(len(arrival)):
@@ -20,12 +37,10 @@ def _bound(t, mask, starts, data, tables):
             total += later[i, t]
             continue
         start = starts[i]
-        total += denominator * (start + output[i] - arrival[i])
         low = min(max(t, start) + 1, length)
-        high = min(start + output[i] + 1, length)
-        if high > low:
-            total += (prompt[i] - start) * (sums[high] - sums[low])
-            total += moments[high] - moments[low]
+        high = max(low, min(start + output[i] + 1, length))
+        total += unit * (output[i] - arrival[i])
+        total += start_cost(unit, start, prompt[i], low, high, sums, moments)
         for g in range(len(opened)):
             if after[g, i] + before[g, i] > 0:
                 left = min(max(start - before[g, i], t), length)
@@ -111,12 +126,14 @@ def _shrink(layer, count, table, width):
 def _undominated(layer, count, compare):
     """Return which states no other state of the same set beats, the cheaper ones looked at first.
 
-    A state is compared with at most ``compare`` surviving states of its set.
+    A state is compared with at most ``compare`` surviving states of its set, none for 0.
     """
     masks, _, costs, _, _, profiles = layer
+    alive = np.ones(count, np.bool_)
+    if compare == 0:
+        return alive
     by_cost = np.argsort(costs[:count], kind="mergesort")
     order = by_cost[np.argsort(masks[:count][by_cost], kind="mergesort")]
-    alive = np.ones(count, np.bool_)
     group = 0
     for position in range(count):
         state = order[position]
@@ -141,128 +158,136 @@ def _undominated(layer, count, compare):
     return alive
 
 
-@njit(cache=True, nogil=True)
-def advance(t, now, count, following, table, data, tables, of_patterns, rules, best, best_starts):
-    """Decide the starts at round t for all states of a layer and fill the following layer.
+@njit(cache=True)
+def _next_fitting(i, t, mask, held, requests, rules):
+    """Return the first request from position i on that may start at round t; n without one.
+
+    ``held`` are the tokens at t, t + 1, ..., shape (reach,).
+    """
+    arrival, prompt, output, _, _ = requests
+    while i < len(arrival):
+        if not mask & (_ONE << np.uint64(i)) and arrival[i] <= t:
+            # Of equal requests the first not started goes first.
+            fits = True
+            for j in range(i if rules.equal else 0):
+                if (
+                    not mask & (_ONE << np.uint64(j))
+                    and arrival[j] == arrival[i]
+                    and prompt[j] == prompt[i]
+                    and output[j] == output[i]
+                ):
+                    fits = False
+                    break
+            e = output[i] if fits else 0
+            while e > 0 and held[e] + prompt[i] + e <= rules.memory:
+                e -= 1
+            if fits and e == 0:
+                return i
+        i += 1
+    return i
+
+
+@njit(cache=True)
+def _after_shift(t, need, starts, output, full):
+    """Return who must still show that it could not start earlier, and whether nobody failed to.
+
+    ``full`` tells that memory is full at time t + 1.
+    """
+    for j in range(len(output)):
+        if (need >> np.uint64(j)) & _ONE:
+            if starts[j] + output[j] == t + 1:
+                return need, False
+            if full:
+                need &= ~(_ONE << np.uint64(j))
+    return need, True
+
+
+@njit(cache=True)
+def _keep(t, following, made, table, state, later, tables, rules, limit):
+    """Add a state to the following layer unless a rule drops it.
 
     Parameters
     ----------
-    rules : array of int, shape (9,)
-        Memory, width, least bound lost so far (written), states compared, shift rule, dominance,
-        merging of equal states, order of equal requests, prices on patterns.
-    best : array of int, shape (1,)
-        TEL of the best schedule (written), with its starts in ``best_starts``.
+    state : tuple
+        Set of started requests, those that the shift rule still asks of, cost, a bound, starts, and
+        the tokens at t, t + 1, ..., shape (reach,).
+    later : array, shape (reach,)
+        Where those at t + 1, t + 2, ... are written.
+    limit : int
+        Bound (scaled) up to which a state may lead to a better schedule.
 
     Returns
     -------
-    int
-        The number of states of the following layer.
+    tuple
+        The number of states of the following layer, and the least bound lost here.
     """
-    arrival, prompt, output, _, _ = data
-    denominator = tables[5]
-    memory, width, compare = rules[0], rules[1], rules[3]
+    requests, of_prices, of_patterns = tables
+    mask, need, cost, bound, starts, held = state
+    lost = NONE
+    bound = max(bound, _bound(t + 1, mask, starts, requests, of_prices))
+    if bound <= limit and rules.patterns:
+        bound = max(bound, _pattern_bound(t + 1, mask, starts, requests, of_patterns))
+    if bound > limit:
+        return made, lost
+    if rules.shift:
+        full = len(held) > 1 and held[1] == rules.memory
+        need, fine = _after_shift(t, need, starts, requests[2], full)
+        if not fine:
+            return made, lost
+    if made == len(following[0]):
+        made, lost = _shrink(following, made, table, rules.width)
+    later[:-1] = held[1:]
+    later[-1] = 0
+    merge = rules.merge
+    made = _insert(following, made, table, mask, need, cost, bound, starts, later, merge)
+    return made, lost
+
+
+@njit(cache=True)
+def _decide(t, now, state, following, made, table, scratch, tables, rules, best, best_starts):
+    """Add what becomes of one state by every choice of starts at round t; returns as ``_keep``.
+
+    In ``scratch``, ``profile[d, e]`` are the tokens at time t + e with the first d of a choice; the
+    row d = 0 is that of the state, and e = 0 is decided.
+    """
+    profile, later = scratch
     masks, needs, costs, bounds, all_starts, profiles = now
-    n = len(arrival)
-    reach = profiles.shape[1]
+    arrival, prompt, output, _, _ = tables[0]
+    unit = tables[1][5]
+    n, lost = len(arrival), NONE
     full = (_ONE << np.uint64(n)) - _ONE
-    table[:] = -1
-    made = 0
-    alive = np.ones(count, np.bool_)
-    if rules[5]:
-        alive = _undominated(now, count, compare)
-    profile = np.zeros((n + 1, reach), np.int64)
-    shifted = np.zeros(reach, profiles.dtype)
     chosen = np.zeros(n + 1, np.int64)
-    for state in range(count):
-        if not alive[state] or bounds[state] > (best[0] - 1) * denominator:
-            continue
-        starts = all_starts[state].copy()
-        mask, need, cost = masks[state], needs[state], costs[state]
-        profile[0] = profiles[state]
-        # profile[d, e] are the tokens at time t + e with the first d chosen; e = 0 is decided.
-        depth, i, fresh = 0, 0, True
-        while True:
-            if fresh:
-                # The choice made so far is one branch by itself.
-                fresh = False
-                if mask == full:
-                    if cost < best[0]:
-                        best[0] = cost
-                        best_starts[:] = starts
-                else:
-                    value = max(bounds[state], _bound(t + 1, mask, starts, data, tables))
-                    fine = value <= (best[0] - 1) * denominator
-                    if fine and rules[8]:
-                        value = max(value, _pattern_bound(t + 1, mask, starts, data, of_patterns))
-                        fine = value <= (best[0] - 1) * denominator
-                    left = need
-                    if fine and rules[4]:
-                        tight = reach > 1 and profile[depth, 1] == memory
-                        for j in range(n):
-                            if (left >> np.uint64(j)) & _ONE:
-                                if starts[j] + output[j] == t + 1:
-                                    fine = False
-                                elif tight:
-                                    left &= ~(_ONE << np.uint64(j))
-                    if fine:
-                        if made == len(following[0]):
-                            made, lost = _shrink(following, made, table, width)
-                            rules[2] = min(rules[2], lost)
-                        shifted[:-1] = profile[depth, 1:]
-                        shifted[-1] = 0
-                        made = _insert(
-                            following,
-                            made,
-                            table,
-                            mask,
-                            left,
-                            cost,
-                            value,
-                            starts,
-                            shifted,
-                            rules[6] != 0,
-                        )
-            # Next request that fits.
-            while i < n:
-                bit = _ONE << np.uint64(i)
-                if not mask & bit and arrival[i] <= t:
-                    # Of equal requests the first not started goes first.
-                    twin_free = True
-                    for j in range(i if rules[7] else 0):
-                        if (
-                            not mask & (_ONE << np.uint64(j))
-                            and arrival[j] == arrival[i]
-                            and prompt[j] == prompt[i]
-                            and output[j] == output[i]
-                        ):
-                            twin_free = False
-                            break
-                    if twin_free:
-                        fits = True
-                        for e in range(output[i], 0, -1):
-                            if profile[depth, e] + prompt[i] + e > memory:
-                                fits = False
-                                break
-                        if fits:
-                            break
-                i += 1
-            if i < n:
-                bit = _ONE << np.uint64(i)
-                profile[depth + 1] = profile[depth]
-                for e in range(1, output[i] + 1):
-                    profile[depth + 1, e] += prompt[i] + e
-                mask |= bit
-                starts[i] = t
-                cost += t + output[i] - arrival[i]
-                if t > arrival[i] and profile[0, 0] + prompt[i] + 1 <= memory:
-                    need |= bit
-                depth += 1
-                chosen[depth] = i
-                i += 1
-                fresh = True
-                continue
-            if depth == 0:
-                break
+    starts = all_starts[state].copy()
+    mask, need, cost = masks[state], needs[state], costs[state]
+    profile[0] = profiles[state]
+    depth, i, fresh = 0, 0, True
+    while True:
+        if fresh and mask != full:
+            # The choice made so far is one branch by itself.
+            one = (mask, need, cost, bounds[state], starts, profile[depth])
+            limit = (best[0] - 1) * unit
+            made, least = _keep(t, following, made, table, one, later, tables, rules, limit)
+            lost = min(lost, least)
+        elif fresh and cost < best[0]:
+            best[0] = cost
+            best_starts[:] = starts
+        i = _next_fitting(i, t, mask, profile[depth], tables[0], rules)
+        fresh = i < n
+        if fresh:
+            bit = _ONE << np.uint64(i)
+            profile[depth + 1] = profile[depth]
+            for e in range(1, output[i] + 1):
+                profile[depth + 1, e] += prompt[i] + e
+            mask |= bit
+            starts[i] = t
+            cost += t + output[i] - arrival[i]
+            if t > arrival[i] and profile[0, 0] + prompt[i] + 1 <= rules.memory:
+                need |= bit
+            depth += 1
+            chosen[depth] = i
+        elif depth == 0:
+            return made, lost
+        else:
             i = chosen[depth]
             bit = _ONE << np.uint64(i)
             mask &= ~bit
@@ -270,8 +295,42 @@ def advance(t, now, count, following, table, data, tables, of_patterns, rules, b
             cost -= t + output[i] - arrival[i]
             starts[i] = 0
             depth -= 1
-            i += 1
-    if made > width:
-        made, lost = _shrink(following, made, table, width)
-        rules[2] = min(rules[2], lost)
-    return made
+        i += 1
+
+
+@njit(cache=True, nogil=True)
+def advance(t, now, count, following, table, tables, rules, best, best_starts):
+    """Decide the starts at round t for all states of a layer and fill the following layer.
+
+    Parameters
+    ----------
+    now, following : tuple of arrays
+        Of each state its set, those that the shift rule still asks of, cost, bound, starts, tokens.
+    tables : tuple
+        The requests with their windows, and ``_tables.price_tables`` and ``pattern_tables``.
+    best : array of int, shape (1,)
+        TEL of the best schedule (written), with its starts in ``best_starts``.
+
+    Returns
+    -------
+    tuple
+        The number of states of the following layer, and the least bound lost.
+    """
+    unit = tables[1][5]
+    bounds, profiles = now[3], now[5]
+    table[:] = -1
+    made, lost = 0, NONE
+    alive = _undominated(now, count, rules.compare)
+    reach = profiles.shape[1]
+    profile = np.zeros((len(tables[0][0]) + 1, reach), np.int64)
+    scratch = (profile, np.zeros(reach, profiles.dtype))
+    for state in range(count):
+        if alive[state] and bounds[state] <= (best[0] - 1) * unit:
+            made, least = _decide(
+                t, now, state, following, made, table, scratch, tables, rules, best, best_starts
+            )
+            lost = min(lost, least)
+    if made > rules.width:
+        made, least = _shrink(following, made, table, rules.width)
+        lost = min(lost, least)
+    return made, lost

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from formulations.bounds.certificate import (
+from formulations.lagrangian.certificate import (
     Certificate,
     CertificateError,
     evaluate,
     read_certificate,
     shrink,
 )
-from formulations.bounds.volume import volume_bound
+from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.best_known.entry import Value
 from kvopt.best_known.files import certificate_path, schedule_path

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from formulations.bounds.certificate import (
+from formulations.lagrangian.certificate import (
     Certificate,
     CertificateError,
     certificate_document,

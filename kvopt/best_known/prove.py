@@ -1,6 +1,6 @@
 """Command: make the certificate of an optimum that so far only engines' words stand behind.
 
-The tree (``formulations.bounds.tree``) is written as it grows, so that the same command goes on
+The tree (``formulations.lagrangian.tree``) is written as it grows, so that the same command goes on
 where it was stopped, however.
 """
 
@@ -15,15 +15,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from formulations.bounds.certificate import (
+from formulations.bounds.tree_search import BetterScheduleError, grow
+from formulations.lagrangian.certificate import (
     Certificate,
     CertificateError,
     certificate_document,
     evaluate,
     read_certificate,
 )
-from formulations.bounds.tree import TreeError, TreeNode
-from formulations.bounds.tree_search import BetterScheduleError, grow
+from formulations.lagrangian.tree import TreeError, TreeNode
 from instances import Instance
 from instances.checkout import require_checkout
 from instances.jsonfile import FileError, read_object, write_text

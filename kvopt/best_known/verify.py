@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from formulations.bounds.certificate import Certificate, CertificateError, evaluate
+from formulations.lagrangian.certificate import Certificate, CertificateError, evaluate
 from instances import Instance
 from instances.jsonfile import FileError
 from instances.library import library

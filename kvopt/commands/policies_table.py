@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from formulations.bounds.volume import volume_bound
+from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy
 from heuristics.registry import policies
 from instances import Instance

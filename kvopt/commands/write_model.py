@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from formulations.choice import default_formulation
-from formulations.windows import start_windows
+from formulations.valid.windows import start_windows
 from instances import Instance
 from kvopt.methods.grammar import Method, read_formulation
 from kvopt.methods.options import format_formulation

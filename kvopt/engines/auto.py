@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
-from formulations.bounds.volume import volume_bound
-from formulations.patterns import searchable_states
-from formulations.windows import Windows, start_windows
+from formulations.valid.states import searchable_states
+from formulations.valid.volumes import volume_bound
+from formulations.valid.windows import Windows, start_windows
 from instances import Instance
 from kvopt.engines.job import Job
 from kvopt.engines.start import RELAXATION_ORDER

@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
-from formulations.bounds.certificate import pattern_certificate, price_certificate, too_long
 from formulations.bounds.outcome import Bound
-from formulations.windows import start_windows
+from formulations.lagrangian.certificate import pattern_certificate, price_certificate, too_long
+from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job
 from kvopt.engines.parts.loading import load_formulation

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
-from formulations.bounds.certificate import price_certificate
-from formulations.bounds.clique_prices import certified_costs
-from formulations.bounds.prices import certify_prices
-from formulations.groups import WindowGroup
-from formulations.windows import Windows
+from formulations.lagrangian.certificate import price_certificate
+from formulations.lagrangian.prices import certify_prices
+from formulations.lagrangian.starts import certified_costs
+from formulations.valid.groups import WindowGroup
+from formulations.valid.windows import Windows
 from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
 from kvopt.engines.parts.tolerances import (

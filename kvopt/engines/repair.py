@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
 from formulations.cp import cpsat
-from formulations.windows import Windows
+from formulations.valid.windows import Windows
 from instances import Instance
 from kvopt.engines.job import Job
 from kvopt.running.events import Report

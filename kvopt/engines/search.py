@@ -8,15 +8,15 @@ import time
 import numpy as np
 import psutil
 
-from formulations.bounds.certificate import price_certificate
 from formulations.bounds.clique_lp import by_highs, lp_prices
-from formulations.bounds.clique_prices import StartCosts, certified_costs
 from formulations.bounds.patterns import Options, price_patterns
-from formulations.groups import window_groups
-from formulations.patterns import searchable_states
+from formulations.lagrangian.certificate import price_certificate
+from formulations.lagrangian.starts import StartCosts, certified_costs
 from formulations.search import layers
 from formulations.search.layers import Pass, PatternPrices
-from formulations.windows import Windows, start_windows
+from formulations.valid.groups import window_groups
+from formulations.valid.states import searchable_states
+from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job
 from kvopt.engines.parts.loading import load_formulation

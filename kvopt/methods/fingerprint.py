@@ -37,7 +37,7 @@ _AROUND = (
     "kvopt.running.state",
     "kvopt.methods.own",
     "kvopt.methods.policy",
-    "formulations.bounds.volume",
+    "formulations.valid.volumes",
 )
 #: Run every policy.
 _SIMULATION = ("heuristics.simulator", "heuristics.predictions")

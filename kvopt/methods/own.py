@@ -10,8 +10,8 @@ The smallest one returns a start round for each request, in the instance's order
 ``solve`` is given whichever of these it asks for by name: ``instance``; ``report``, to send what is
 found on the way, as in ``report("schedule", starts=[...])``, with ``attempts`` and ``kept`` where a
 run was cancelled, and ``report("bound", value=..., source="...")``, with ``certificate`` where
-there is one (``formulations.bounds.certificate``): a bound without it is the method's word, which
-proves no optimum; ``seconds`` (how long it may take, counted from the call), ``seed`` and
+there is one (``formulations.lagrangian.certificate``): a bound without it is the method's word,
+which proves no optimum; ``seconds`` (how long it may take, counted from the call), ``seed`` and
 ``threads``.  A file that defines ``POLICY``, as those of ``heuristics/policies`` do, is run by the
 simulator with default parameters.
 

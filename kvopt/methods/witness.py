@@ -17,10 +17,10 @@ TRUSTED = ("instances", "schedules")
 CERTIFICATE = "certificate: "
 #: What evaluates each kind.
 _CERTIFIERS = {
-    "volumes": "formulations.bounds.volume",
-    "prices": "formulations.bounds.certificate",
-    "patterns": "formulations.bounds.certificate",
-    "tree": "formulations.bounds.tree",
+    "volumes": "formulations.valid.volumes",
+    "prices": "formulations.lagrangian.certificate",
+    "patterns": "formulations.lagrangian.certificate",
+    "tree": "formulations.lagrangian.tree",
 }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.registry import formulations
-from formulations.windows import start_windows
+from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import AdviceError, Setting, run_policy
 from instances import Instance

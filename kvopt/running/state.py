@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.volume import volume_bound
+from formulations.valid.volumes import volume_bound
 from instances import Instance
 from instances.telling import one_line
 from kvopt.methods.engines import proofs
@@ -87,7 +87,7 @@ class RunState:
     relaxation, expected_starts
         Objective (rounds) of the LP relaxation, and Σ t·x of each request, shape (n,).
     certificate
-        The strongest bound that comes with its proof (``formulations.bounds.certificate``), as
+        The strongest bound that comes with its proof (``formulations.lagrangian.certificate``), as
         JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it.
     root_bound
         The first bound that came from prices (rounds).

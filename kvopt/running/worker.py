@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from formulations.bounds.volume import volume_bound
+from formulations.valid.volumes import volume_bound
 from heuristics.compiled import COMPILE_FROM, warm_up
 from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
 from heuristics.rounds import EndlessLoopError

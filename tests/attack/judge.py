@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from formulations.bounds.certificate import CertificateError, evaluate, read_certificate
-from formulations.bounds.volume import volume_bound
+from formulations.lagrangian.certificate import CertificateError, evaluate, read_certificate
+from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.running.events import BoundProved, Event, Failure, Relaxation
 from kvopt.running.state import RunState

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.prices import certify_prices, evaluate_prices
-from formulations.bounds.volume import volume_bound
-from formulations.conflicts import window_cliques
-from formulations.separation import overflows, separation
-from formulations.windows import start_windows
+from formulations.lagrangian.prices import certify_prices, evaluate_prices
+from formulations.valid.conflicts import window_cliques
+from formulations.valid.separation import overflows, separation
+from formulations.valid.volumes import volume_bound
+from formulations.valid.windows import start_windows
 from heuristics.simulator import run_policy
 from instances import Instance, Request
 from kvopt.engines.start import warm_start_policies

@@ -14,18 +14,18 @@ from pathlib import Path
 import pyomo.environ as pyo
 import pytest
 
-import formulations.windows as from_volumes
-from formulations.bounds.clique_prices import start_costs
-from formulations.bounds.volume import completion_bounds
-from formulations.conflicts import window_cliques
+import formulations.valid.windows as from_volumes
 from formulations.cp import _windows as plain
-from formulations.differences import forbidden_differences
-from formulations.fixing import fixed_windows
-from formulations.groups import window_groups
+from formulations.lagrangian.starts import start_costs
 from formulations.registry import RELAXED, formulations
 from formulations.search.layers import Options, Pass, search
-from formulations.separation import separation
-from formulations.windows import start_windows
+from formulations.valid.conflicts import window_cliques
+from formulations.valid.differences import forbidden_differences
+from formulations.valid.fixing import fixed_windows
+from formulations.valid.groups import window_groups
+from formulations.valid.separation import separation
+from formulations.valid.volumes import completion_bounds
+from formulations.valid.windows import start_windows
 from instances import Instance, Request, read_instance
 from kvopt.methods.grammar import read_formulation
 from kvopt.methods.options import format_formulation
@@ -149,7 +149,8 @@ def _fixing(above: int, price: float, group_price: float) -> Family:
         # Falling prices, as they are where memory is short first and then no more.
         prices = [price * (rounds - t) / rounds for t in range(rounds)]
         costs = start_costs(instance, prices, groups, [[group_price] * rounds for _ in groups])
-        fixed = fixed_windows(instance, start_windows(instance), costs, optimum + above)
+        slack = costs.slack(optimum + above)
+        fixed = fixed_windows(instance, start_windows(instance), costs.costs, slack)
         return lambda starts: all(
             first <= start <= last
             for first, start, last in zip(fixed.earliest, starts, fixed.latest, strict=True)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds import prices as prices_module
-from formulations.bounds.prices import evaluate_prices
+from formulations.lagrangian import prices as prices_module
+from formulations.lagrangian.prices import evaluate_prices
 from formulations.registry import formulations
 from instances import Instance, Request, read_instance
 from instances.families.chat import generate

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from formulations.bounds import certificate as evaluation
-from formulations.bounds.certificate import CertificateError, evaluate, read_certificate
-from formulations.bounds.clique_prices import start_costs
-from formulations.bounds.exact import SAFE
-from formulations.conflicts import Windowed
-from formulations.groups import WindowGroup
+from formulations.lagrangian import certificate as evaluation
+from formulations.lagrangian.certificate import CertificateError, evaluate, read_certificate
+from formulations.lagrangian.exact import SAFE
+from formulations.lagrangian.starts import start_costs
+from formulations.valid.groups import Windowed, WindowGroup
 from instances import Instance, Request
 from tests.oracles.brute_force import brute_force_optimum
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from formulations.conflicts import window_cliques
-from formulations.groups import window_groups
 from formulations.mip import ilp_strong
-from formulations.windows import start_windows
+from formulations.valid.conflicts import window_cliques
+from formulations.valid.groups import window_groups
+from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from tests.oracles.draws import instances
 

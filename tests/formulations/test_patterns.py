@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.certificate import (
+from formulations.lagrangian.certificate import (
     CertificateError,
     evaluate,
     pattern_certificate,
     read_certificate,
     shrink,
 )
-from formulations.bounds.pattern_kernels import best_patterns
-from formulations.bounds.patterns import evaluate as evaluate_table
-from formulations.bounds.patterns import last_starts
-from formulations.patterns import PriceTable, is_pattern, running_states
-from formulations.windows import start_windows
+from formulations.lagrangian.kernels import best_patterns
+from formulations.lagrangian.states import PriceTable, last_starts
+from formulations.lagrangian.states import evaluate as evaluate_table
+from formulations.valid.states import is_pattern, running_states
+from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import am1, am2
 from schedules import check_schedule, make_schedule

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.clique_prices import start_costs
 from formulations.bounds.patterns import Options as BoundOptions
-from formulations.bounds.patterns import evaluate, last_starts, price_patterns
-from formulations.groups import window_groups
-from formulations.patterns import PriceTable, running_states
+from formulations.bounds.patterns import price_patterns
+from formulations.lagrangian.starts import start_costs
+from formulations.lagrangian.states import PriceTable, evaluate, last_starts
 from formulations.search.layers import Options, Pass, PatternPrices, search
-from formulations.windows import start_windows
+from formulations.valid.groups import window_groups
+from formulations.valid.states import running_states
+from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request, read_instance

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.clique_lp import by_highs
-from formulations.bounds.clique_prices import start_costs
-from formulations.differences import forbidden_differences
-from formulations.fixing import fixed_windows, priced_windows
-from formulations.groups import window_groups
+from formulations.bounds.clique_lp import by_highs, priced_windows
+from formulations.lagrangian.starts import start_costs
 from formulations.mip import ilp_cliques
-from formulations.windows import Windows, start_windows
+from formulations.valid.differences import forbidden_differences
+from formulations.valid.fixing import fixed_windows
+from formulations.valid.groups import window_groups
+from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
 from instances.families import am1, am2
 from schedules import check_schedule, make_schedule
@@ -147,7 +147,7 @@ def test_fixing_keeps_every_better_schedule(
         return
     tel = make_schedule(instance, starts, "drawn").tel
     unlimited = start_windows(instance)
-    windows = fixed_windows(instance, unlimited, costs, tel + 1 + above)
+    windows = fixed_windows(instance, unlimited, costs.costs, costs.slack(tel + 1 + above))
     for i, start in enumerate(starts):
         if unlimited.earliest[i] <= start <= unlimited.latest[i]:
             assert windows.earliest[i] <= start <= windows.latest[i]
@@ -157,7 +157,7 @@ def test_fixing_removes_starts() -> None:
     """Two requests (0, 3), M = 3, U = 10 and no prices: starts up to 9 − 3 − 3 = 3 survive."""
     instance = Instance("two", 3, (Request(0, 0, 0, 3), Request(1, 0, 0, 3)))
     costs = start_costs(instance, np.zeros(30), [], [])
-    windows = fixed_windows(instance, start_windows(instance), costs, 9)
+    windows = fixed_windows(instance, start_windows(instance), costs.costs, costs.slack(9))
     # TEL ≤ 8 and the other costs 3 at least, so p + 3 ≤ 5.
     assert windows.latest == (2, 2)
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.certificate import (
+from formulations.bounds.tree_search import BetterScheduleError, grow
+from formulations.lagrangian.certificate import (
     Certificate,
     CertificateError,
     certificate_document,
@@ -14,7 +15,7 @@ from formulations.bounds.certificate import (
     read_certificate,
     shrink,
 )
-from formulations.bounds.tree import (
+from formulations.lagrangian.tree import (
     Branch,
     Leaf,
     Node,
@@ -24,7 +25,6 @@ from formulations.bounds.tree import (
     evaluate_tree,
     root,
 )
-from formulations.bounds.tree_search import BetterScheduleError, grow
 from instances import Instance, Request
 from kvopt.methods.witness import model_code
 from tests.oracles.brute_force import brute_force_optimum
@@ -151,4 +151,4 @@ def test_a_tree_has_its_prices_in_its_leaves() -> None:
 
 def test_the_evaluation_shares_no_code_with_any_model() -> None:
     """What evaluates a tree imports the instance and nothing else of the project."""
-    assert model_code("formulations.bounds.tree") == {"formulations.bounds.tree"}
+    assert model_code("formulations.lagrangian.tree") == {"formulations.lagrangian.tree"}

@@ -68,8 +68,8 @@ def test_witnesses_share_no_model_code(first: str, second: str) -> None:
 def test_closures_find_what_is_shared() -> None:
     """Of models that do share code the common files are named: the check above can fail."""
     strong = _closure("formulations.cp.cpsat_strong")
-    assert {"formulations.windows", "formulations.bounds.volume"} <= strong
-    assert "formulations.windows" in strong & _closure("formulations.mip.ilp")
+    assert {"formulations.valid.windows", "formulations.valid.volumes"} <= strong
+    assert "formulations.valid.windows" in strong & _closure("formulations.mip.ilp")
     # Imports inside a function count as well.
     assert "formulations.search._kernels" in _closure("formulations.search.layers")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from formulations.bounds.volume import volume_bound
-from formulations.windows import start_windows
+from formulations.valid.volumes import volume_bound
+from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, read_instance

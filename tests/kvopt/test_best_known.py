@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 
 from formulations.bounds import tree_search
-from formulations.bounds.certificate import certificate_document, evaluate, read_certificate
-from formulations.bounds.volume import volume_bound
+from formulations.lagrangian.certificate import certificate_document, evaluate, read_certificate
+from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.files import instance_document
 from instances.named import FOLDER

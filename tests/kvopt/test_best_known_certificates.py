@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.certificate import (
+from formulations.lagrangian.certificate import (
     Certificate,
     CertificateError,
     PricedGroup,
@@ -20,11 +20,11 @@ from formulations.bounds.certificate import (
     read_certificate,
     shrink,
 )
-from formulations.bounds.clique_prices import start_costs
-from formulations.bounds.prices import certify_prices
-from formulations.bounds.volume import volume_bound
-from formulations.groups import window_groups
-from formulations.windows import start_windows
+from formulations.lagrangian.prices import certify_prices
+from formulations.lagrangian.starts import start_costs
+from formulations.valid.groups import window_groups
+from formulations.valid.volumes import volume_bound
+from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import families
 from tests.oracles.brute_force import brute_force_optimum

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.bounds import certificate, patterns
-from formulations.bounds.certificate import CertificateError, evaluate, read_certificate
+from formulations.bounds import patterns
 from formulations.bounds.outcome import Bound
-from formulations.patterns import PriceTable
+from formulations.lagrangian import certificate
+from formulations.lagrangian.certificate import CertificateError, evaluate, read_certificate
+from formulations.lagrangian.states import PriceTable
 from instances import Instance, Request
 from kvopt.engines import bound
 from kvopt.engines.job import Job

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.certificate import evaluate, read_certificate
-from formulations.bounds.clique_prices import certified_costs, start_costs
-from formulations.groups import window_groups
-from formulations.windows import start_windows
+from formulations.lagrangian.certificate import evaluate, read_certificate
+from formulations.lagrangian.starts import certified_costs, start_costs
+from formulations.valid.groups import window_groups
+from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from kvopt.engines import search
 from kvopt.engines.job import Job

@@ -14,7 +14,7 @@ import pytest
 
 import kvopt.commands.solve
 import kvopt.running.state
-from formulations.bounds.volume import volume_bound
+from formulations.valid.volumes import volume_bound
 from instances import Instance, Request, write_instance
 from kvopt.commands.policies_table import policies_table
 from kvopt.running.events import BoundProved, ScheduleFound

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kvopt.running.supervise
-from formulations.bounds.volume import volume_bound
+from formulations.valid.volumes import volume_bound
 from instances import Instance, Request, write_instance
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.fingerprint import fingerprint, versions

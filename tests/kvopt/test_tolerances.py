@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyomo.opt import SolverResults, TerminationCondition
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
-from formulations.windows import Windows
+from formulations.valid.windows import Windows
 from heuristics.simulator import run_policy
 from instances import Instance, Request
 from kvopt.engines import pyomo_solver

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from formulations.windows import Windows, start_windows
+from formulations.valid.windows import Windows, start_windows
 from kvopt.engines.job import Job
 from kvopt.engines.parts.loading import load_formulation
 from kvopt.engines.parts.size import too_large

@@ -29,12 +29,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.certificate import price_certificate
-from formulations.bounds.clique_lp import by_highs, lp_prices
-from formulations.bounds.clique_prices import certified_costs
-from formulations.fixing import STARTS_UP_TO
-from formulations.groups import window_groups
-from formulations.windows import Windows
+from formulations.bounds.clique_lp import STARTS_UP_TO, by_highs, lp_prices
+from formulations.lagrangian.certificate import price_certificate
+from formulations.lagrangian.starts import certified_costs
+from formulations.valid.groups import window_groups
+from formulations.valid.windows import Windows
 from kvopt.engines.job import Job
 from kvopt.running.events import Report
 from schedules import check_schedule, make_schedule

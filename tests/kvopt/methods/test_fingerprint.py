@@ -48,7 +48,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("kvopt/engines/search.py", {"auto", "search"}),
         ("kvopt/engines/highs.py", set(METHODS) - {"svf", "fcfs", "a-min"} - set(METHODS[-3:])),
         # It bounds whatever has been found.
-        ("formulations/bounds/volume.py", set(METHODS)),
+        ("formulations/valid/volumes.py", set(METHODS)),
         ("kvopt/engines/auto.py", {"auto"}),
         ("kvopt/running/state.py", set(METHODS)),
         # The machinery, the command line, reports: no result depends on them.

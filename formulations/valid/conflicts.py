@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from formulations.separation import separation
+from formulations.valid.groups import Windowed
+from formulations.valid.separation import separation
 from instances import Instance
-
-
-@dataclass(frozen=True)
-class Windowed:
-    """A member of a group: when it starts at p its window is [p − before, p + after), in rounds."""
-
-    request: int
-    before: int
-    after: int
 
 
 def window_cliques(instance: Instance) -> list[list[Windowed]]:

@@ -1,16 +1,92 @@
-"""Prices on memory and on window groups together certify a lower bound, in integers."""
+"""What starts cost under prices on memory and on window groups, and the bound this certifies.
+
+The formula of a priced start is written here for NumPy and in ``kernels`` for compiled loops.  A
+certificate is evaluated by neither: ``tree`` and ``certificate`` have the second writing of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.exact import SAFE, largest_denominator, run_cost
-from formulations.groups import WindowGroup
+from formulations.lagrangian.exact import SAFE, largest_denominator, run_cost
+from formulations.valid.groups import WindowGroup
 from instances import Instance
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PriceSums:
+    """Prices of the times 0..L − 1 added up: entry k of a sum is over the times before k.
+
+    Attributes
+    ----------
+    unit
+        Cost of a round: the denominator of prices that are numerators, 1.0 for those in rounds.
+    tokens, moments
+        Sums of λ_t and of t·λ_t, shape (L + 1,).
+    windows
+        Sums of μ_gt, shape (groups, L + 1).
+    """
+
+    unit: float
+    tokens: NDArray[Any]
+    moments: NDArray[Any]
+    windows: NDArray[Any]
+
+    @property
+    def length(self) -> int:
+        """L, the number of priced times."""
+        return len(self.tokens) - 1
+
+    def of_runs(self, prompt: int, output: int, starts: Ints) -> NDArray[Any]:
+        """Return ``unit`` times the start round plus what the tokens of the run pay, (starts,)."""
+        low = np.minimum(starts + 1, self.length)
+        high = np.minimum(starts + output + 1, self.length)
+        # A token at time t costs λ_t, and the run holds prompt + t − start tokens then.
+        costs: NDArray[Any] = (
+            self.unit * starts
+            + (prompt - starts) * (self.tokens[high] - self.tokens[low])
+            + (self.moments[high] - self.moments[low])
+        )
+        return costs
+
+    def of_windows(
+        self, g: int, before: int, after: int, starts: Ints, since: Ints | int = 0
+    ) -> NDArray[Any]:
+        """Return what windows of group ``g`` pay at the rounds from ``since`` on, (starts,)."""
+        opens = np.clip(np.maximum(starts - before, since), 0, self.length)
+        closes = np.clip(starts + after, opens, self.length)
+        paid: NDArray[Any] = self.windows[g, closes] - self.windows[g, opens]
+        return paid
+
+
+def price_sums(memory: NDArray[Any], unit: float, groups: NDArray[Any] | None = None) -> PriceSums:
+    """Return the sums of λ, shape (L,), and of μ, shape (groups, L), in the prices' own type."""
+    groups = np.zeros((0, len(memory)), dtype=memory.dtype) if groups is None else groups
+    return PriceSums(
+        unit, _before(memory), _before(np.arange(len(memory)) * memory), _before(groups)
+    )
+
+
+def _before(values: NDArray[Any]) -> NDArray[Any]:
+    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1), dtype=values.dtype)
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums
+
+
+def windows_of(n: int, groups: Sequence[WindowGroup]) -> list[list[tuple[int, int, int]]]:
+    """Return of each of n requests its windows: group, rounds before the start and after it."""
+    windows: list[list[tuple[int, int, int]]] = [[] for _ in range(n)]
+    for g, group in enumerate(groups):
+        for member in group.members:
+            windows[member.request].append((g, member.before, member.after))
+    return windows
 
 
 @dataclass(frozen=True)
@@ -28,10 +104,10 @@ class StartCosts:
         Numerators of λ, shape (T + 1,), and of μ, shape (groups, T + 1).
     """
 
-    costs: list[NDArray[np.int64]]
+    costs: list[Ints]
     constant: int
-    memory: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    memory: Ints
+    groups: Ints
     denominator: int
 
     @property
@@ -43,6 +119,13 @@ class StartCosts:
     def bound(self) -> int:
         """The certified lower bound on the TEL (rounds)."""
         return -(-(sum(self.least) - self.constant) // self.denominator)
+
+    def slack(self, upper_bound: int) -> int:
+        """Return what a schedule with a TEL below ``upper_bound`` may pay beyond the least costs.
+
+        In units of 1 / denominator, for ``formulations.valid.fixing.fixed_windows``.
+        """
+        return (upper_bound - 1) * self.denominator - (sum(self.least) - self.constant)
 
 
 def start_costs(
@@ -56,7 +139,7 @@ def start_costs(
 
     Proof.  Take a feasible schedule with starts p_i, prices λ_t ≥ 0 on the tokens held at time t
     and μ_gt ≥ 0 on group g at round t.  Held tokens are at most M at every time and at most
-    most_g windows of g hold round t (``formulations.groups``), so
+    most_g windows of g hold round t (``formulations.valid.groups``), so
 
         TEL ≥ TEL + Σ_t λ_t (held_t − M) + Σ_g Σ_t μ_gt (windows_gt − most_g)
             = Σ_i c_i(p_i) − M Σ λ − Σ_g most_g Σ_t μ_gt,
@@ -68,7 +151,7 @@ def start_costs(
     plus the largest ``before``, or 0 where that is below 0, suffice and no horizon is assumed:
     windows that begin after the start say nothing of the run.  The prices given are
     rounded to multiples of 1 / denominator (negative ones to 0) and the rest is integer arithmetic,
-    in ranges that ``formulations.bounds.exact`` proves safe.
+    in ranges that ``formulations.lagrangian.exact`` proves safe.
 
     With ``latest`` the starts of request i end there; valid for the schedules that keep to them.
 
@@ -88,37 +171,33 @@ def start_costs(
         raise ValueError("expected finite prices")
     denominator = _denominator(instance, floats, groups, latest)
     rounded = np.rint(np.maximum(floats, 0.0) * denominator).astype(np.int64)
-    times = np.arange(length, dtype=np.int64)
-    # sums[k] adds the prices of the times before k.
-    sums = np.zeros((len(rounded), length + 1), dtype=np.int64)
-    np.cumsum(rounded, axis=1, out=sums[:, 1:])
-    moments = np.concatenate(([0], np.cumsum(times * rounded[0])))
-    windows: list[list[tuple[int, int, int]]] = [[] for _ in instance.requests]
-    for g, group in enumerate(groups, start=1):
-        for member in group.members:
-            windows[member.request].append((g, member.before, member.after))
-    costs = []
-    for i, request in enumerate(instance.requests):
-        arrival = int(request.arrival)
-        widest = max((before for _, before, _ in windows[i] if before > 0), default=0)
-        end = max(arrival, length + widest)
-        if latest is not None:
-            end = min(end, max(latest[i], arrival))
-        starts = np.arange(arrival, end + 1, dtype=np.int64)
-        low = np.minimum(starts + 1, length)
-        high = np.minimum(starts + request.output + 1, length)
-        cost = (starts + request.output - arrival) * denominator
-        cost += (request.prompt - starts) * (sums[0, high] - sums[0, low])
-        cost += moments[high] - moments[low]
-        for g, before, after in windows[i]:
-            opens = np.clip(starts - before, 0, length)
-            closes = np.clip(starts + after, 0, length)
-            cost += sums[g, np.maximum(closes, opens)] - sums[g, opens]
-        costs.append(cost)
+    sums = price_sums(rounded[0], denominator, rounded[1:])
     constant = instance.memory * int(rounded[0].sum()) + sum(
         group.most * int(row.sum()) for group, row in zip(groups, rounded[1:], strict=True)
     )
+    costs = list(_costs(instance, groups, sums, latest))
     return StartCosts(costs, constant, rounded[0], rounded[1:], denominator)
+
+
+def _costs(
+    instance: Instance,
+    groups: Sequence[WindowGroup],
+    sums: PriceSums,
+    latest: Sequence[int] | None,
+) -> Iterator[Ints]:
+    """Yield what the starts of each request cost, times the denominator."""
+    for i, windows in enumerate(windows_of(len(instance), groups)):
+        request = instance.requests[i]
+        arrival = int(request.arrival)
+        end = max(arrival, sums.length + max((0, *(before for _, before, _ in windows))))
+        if latest is not None:
+            end = min(end, max(latest[i], arrival))
+        starts = np.arange(arrival, end + 1, dtype=np.int64)
+        cost = sums.of_runs(request.prompt, request.output, starts)
+        cost += (request.output - arrival) * sums.unit
+        for g, before, after in windows:
+            cost += sums.of_windows(g, before, after, starts)
+        yield cost
 
 
 def certified_costs(

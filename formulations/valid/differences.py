@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formulations.separation import overflows
+from formulations.valid.separation import overflows
 from instances import Request
 
 

@@ -13,12 +13,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from formulations.bounds.exact import exact_sum
-from formulations.windows import Windows
+from formulations.bounds.generation import Solution
+from formulations.bounds.highs import LP, Floats, run_highs, status
+from formulations.lagrangian.exact import exact_sum
+from formulations.lagrangian.starts import price_sums
+from formulations.valid.windows import Windows
 from instances import Instance
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: Up to this many distinct requests each has convexity rows of its own; beyond, requests of
 #: similar volume share one, so that the master stays small.
@@ -45,6 +47,11 @@ class Groups:
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    @property
+    def span(self) -> int:
+        """Rounds of arrivals within which volumes decide on the order, and on clusters."""
+        return int(self.arrivals.max()) // 30 + 1
 
     @property
     def volumes(self) -> Ints:
@@ -75,7 +82,6 @@ class Pricing:
     def __init__(self, instance: Instance, groups: Groups, horizon: int, threads: int) -> None:
         self._memory, self._groups = instance.memory, groups
         self._constant = exact_sum(instance.outputs) - exact_sum(instance.arrivals)
-        self._times = np.arange(horizon + 1, dtype=np.float64)
         busy = threads if len(groups) * horizon >= SHARE_FROM else 1
         self._edges = np.linspace(0, len(groups), 8 * busy + 1).astype(int).tolist()
         self._pool = ThreadPoolExecutor(busy) if busy > 1 else None
@@ -87,27 +93,18 @@ class Pricing:
 
     def __call__(self, prices: Floats) -> tuple[float, Ints, Floats]:
         """Return the Lagrangian value (rounds), the cheapest starts and their costs by group."""
-        from formulations.bounds.pricing import cheapest_starts  # loads the compiler
+        from formulations.lagrangian.kernels import cheapest_starts  # loads the compiler
 
         groups = self._groups
         costs = np.zeros(len(groups))
         starts = np.zeros(len(groups), dtype=np.int64)
-        sums, moments = np.cumsum(prices), np.cumsum(prices * self._times)
+        sums = price_sums(prices, 1.0)
+
+        rows = (groups.arrivals, groups.latest, groups.prompts, groups.outputs)
+        prefix = (sums.tokens, sums.moments, sums.unit)
 
         def price(first: int, stop: int) -> None:
-            cheapest_starts(
-                groups.arrivals,
-                groups.latest,
-                groups.prompts,
-                groups.outputs,
-                sums,
-                moments,
-                1.0,
-                first,
-                stop,
-                costs,
-                starts,
-            )
+            cheapest_starts(*rows, *prefix, first, stop, costs, starts)
 
         if self._pool is None:
             price(0, len(groups))
@@ -119,15 +116,12 @@ class Pricing:
     def near_cheapest(self, prices: Floats, count: int) -> list[Ints]:
         """Return ``count`` proposals: of each group the cheapest starts, from the best on."""
         groups, last = self._groups, len(prices) - 1
-        sums, moments = np.cumsum(prices), np.cumsum(prices * self._times)
+        sums = price_sums(prices, 1.0)
         proposals = np.empty((count, len(groups)), dtype=np.int64)
         for group in range(len(groups)):
             first = int(groups.arrivals[group])
             begin = np.arange(first, min(int(groups.latest[group]), max(first, last)) + 1)
-            low = np.minimum(begin, last)
-            high = np.minimum(begin + groups.outputs[group], last)
-            costs = begin + (groups.prompts[group] - begin) * (sums[high] - sums[low])
-            costs += moments[high] - moments[low]
+            costs = sums.of_runs(groups.prompts[group], groups.outputs[group], begin)
             order = np.argsort(costs, kind="stable")[:count]
             proposals[:, group] = begin[order[np.minimum(np.arange(count), len(order) - 1)]]
         return list(proposals)
@@ -167,15 +161,6 @@ class Grid:
         return prices
 
 
-@dataclass(frozen=True)
-class MasterSolution:
-    """Optimum of the master: objective (rounds), λ at the knots, weight of each column."""
-
-    objective: float
-    prices: Floats
-    weights: Floats
-
-
 class Master:
     """The LP over the columns so far: one memory row a knot, one convexity row a cluster.
 
@@ -190,7 +175,7 @@ class Master:
         clusters = min(len(groups), MOST_CLUSTERS)
         self._members = np.arange(len(groups))
         if clusters < len(groups):
-            self._members = np.lexsort((groups.volumes, groups.arrivals // _epoch(groups)))
+            self._members = np.lexsort((groups.volumes, groups.arrivals // groups.span))
         self._offsets = np.linspace(0, len(groups), clusters + 1).astype(np.int64)
         self._cluster = np.empty(len(groups), dtype=np.int64)
         self._cluster[self._members] = np.repeat(np.arange(clusters), np.diff(self._offsets))
@@ -269,50 +254,30 @@ class Master:
         left: Floats = weights[keep[: len(weights)]]
         return left
 
-    def solve(self, seconds: float, threads: int) -> MasterSolution | None:
-        """Solve the LP by interior point; None if HiGHS does not finish in time.
-
-        Without crossover the duals are central among the optimal ones, which keeps the prices
-        from jumping between iterations.
-        """
-        import highspy  # an engine: loaded in an engine's process only
-
+    def solve(self, seconds: float, threads: int) -> Solution | None:
+        """Solve the LP by interior point, or else by simplex; None if HiGHS does not finish."""
         columns, rows, _ = self.size
         knots = len(self.grid)
-        lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = columns, rows
         scale = max(1.0, float(np.abs(self._costs).mean()))
-        lp.col_cost_ = self._costs / scale
-        lp.col_lower_, lp.col_upper_ = np.zeros(columns), np.full(columns, highspy.kHighsInf)
-        lp.row_lower_ = np.where(np.arange(rows) < knots, -highspy.kHighsInf, 1.0)
-        lp.row_upper_ = np.ones(rows)
         convexity = sp.csr_matrix(
             (np.ones(columns), (np.arange(columns), self._clusters)), (columns, rows - knots)
         )
-        matrix = sp.hstack([self._use, convexity], format="csr")
         # A row of the transposed matrix is a column of the LP.
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
-        lp.a_matrix_.value_ = matrix.data
+        matrix = sp.hstack([self._use, convexity], format="csr")
+        lower = np.where(np.arange(rows) < knots, -np.inf, 1.0)
+        lp = LP(self._costs / scale, matrix, lower, np.ones(rows))
         for solver in ("ipm", "simplex"):
-            engine = highspy.Highs()
-            engine.setOptionValue("output_flag", False)
-            engine.setOptionValue("threads", threads)
-            engine.setOptionValue("solver", solver)
-            engine.setOptionValue("run_crossover", "off")
-            engine.setOptionValue("time_limit", max(seconds, 0.01))
-            engine.passModel(lp)
-            engine.run()
-            if engine.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+            engine = run_highs(lp, seconds, solver, threads)
+            if status(engine) == "kOptimal":
                 return self._solution(engine, scale)
-            if engine.getModelStatus() == highspy.HighsModelStatus.kTimeLimit:
+            if status(engine) == "kTimeLimit":
                 return None
         return None
 
-    def _solution(self, engine: Any, scale: float) -> MasterSolution:
+    def _solution(self, engine: Any, scale: float) -> Solution:
         solution = engine.getSolution()
         duals = np.asarray(solution.row_dual)[: len(self.grid)]
-        return MasterSolution(
+        return Solution(
             engine.getInfo().objective_function_value * scale + self._constant,
             np.maximum(-duals, 0.0) * scale / (self._memory * self.grid.weights),
             np.asarray(solution.col_value),
@@ -364,24 +329,10 @@ class Master:
 
     def _token_use(self, starts: Ints) -> Any:
         """Return the rows' share of use by cluster, sparse, shape (clusters, knots)."""
-        from formulations.bounds.pricing import token_use  # loads the compiler
+        from formulations.lagrangian.kernels import token_use  # loads the compiler
 
         groups, grid = self._groups, self.grid
         use = np.zeros((len(self._offsets) - 1, len(grid) + 1))
-        token_use(
-            self._members,
-            self._offsets,
-            starts,
-            groups.prompts,
-            groups.outputs,
-            groups.sizes,
-            grid.knot,
-            grid.share,
-            use,
-        )
+        of_groups = (starts, groups.prompts, groups.outputs, groups.sizes)
+        token_use(self._members, self._offsets, *of_groups, grid.knot, grid.share, use)
         return sp.csr_matrix(use[:, :-1] / (self._memory * grid.weights))
-
-
-def _epoch(groups: Groups) -> int:
-    """Return the length (rounds) of the spans of arrivals that are clustered together."""
-    return int(groups.arrivals.max()) // 30 + 1

@@ -1,6 +1,8 @@
 """Branching trees of prices: every schedule lies in some leaf, and each leaf has its own bound.
 
-The evaluation imports nothing of the models and runs in Python's own integers.
+The evaluation imports nothing of the models and runs in Python's own integers.  So it writes anew,
+for all certificates, what tokens pay (:func:`tokens_paid`): the search for prices has
+``formulations.lagrangian.starts``.
 """
 
 from __future__ import annotations
@@ -8,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass as validated
 
-from instances import Instance, Request
+from instances import Instance
 
 _CONFIG = ConfigDict(extra="forbid")
 _Count = Annotated[int, Field(strict=True, ge=0)]
@@ -198,9 +200,12 @@ def leaf_bound(instance: Instance, node: Node, leaf: Leaf) -> int:
             fees[member].append((row.by, sign * price))
     for i, request in enumerate(instance.requests):
         near = _near_starts(node, leaf, i)
+        prompt, output, last = request.prompt, request.output, len(leaf.memory)
         total += min(
-            (start + request.output - int(request.arrival)) * leaf.denominator
-            + _paid(request, start, sums, moments)
+            (start + output - int(request.arrival)) * leaf.denominator
+            + tokens_paid(
+                prompt, start, min(start + 1, last), min(start + output + 1, last), sums, moments
+            )
             + sum(fee for by, fee in fees[i] if start <= by)
             for start in (
                 *near,
@@ -233,11 +238,12 @@ def _steps(instance: Instance, node: Node, item: TreeNode) -> int:
     return steps * (1 + largest.bit_length() // _BITS_OF_A_STEP)
 
 
-def _paid(request: Request, start: int, sums: Sequence[int], moments: Sequence[int]) -> int:
-    """Return what the tokens of a run cost: prompt + t − start of them at each time t."""
-    low = min(start + 1, len(sums) - 1)
-    high = min(start + request.output + 1, len(sums) - 1)
-    return (request.prompt - start) * (sums[high] - sums[low]) + moments[high] - moments[low]
+def tokens_paid(prompt: int, start: Any, low: Any, high: Any, sums: Any, moments: Any) -> Any:
+    """Return what prompt + t − start tokens pay at each time t of low..high − 1.
+
+    ``sums`` and ``moments`` add up λ_t and t·λ_t over the times before each; starts may be many.
+    """
+    return (prompt - start) * (sums[high] - sums[low]) + moments[high] - moments[low]
 
 
 def _narrowed(instance: Instance, value: int, node: Node, row: Row) -> Node:

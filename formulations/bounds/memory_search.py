@@ -1,28 +1,26 @@
-"""Search for good memory prices: fluid start, column generation, finer and finer grids."""
+"""Prices on memory that improve: from the fluid limit, by column generation, on finer grids."""
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import time
 from dataclasses import replace
 
 import numpy as np
 
-from formulations.bounds.columns import (
-    Floats,
+from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon
+from formulations.bounds.generation import ColumnGeneration, Solution
+from formulations.bounds.highs import Floats
+from formulations.bounds.memory_master import (
+    MOST_CLUSTERS,
     Grid,
-    Groups,
     Ints,
     Master,
-    MasterSolution,
     Pricing,
     group_requests,
 )
-from formulations.bounds.exact import exact_sum
 from formulations.bounds.outcome import Bound, Reporter
-from formulations.bounds.prices import PriceBound, certify_prices
-from formulations.windows import Windows
+from formulations.lagrangian.prices import PriceBound, certify_prices
+from formulations.valid.windows import Windows
 from instances import Instance
 
 #: Share of the best prices in those that are priced next (Wentges' smoothing).
@@ -37,15 +35,15 @@ KEEP_FACTOR = 10.0
 SPLIT_SHARE = 0.95
 
 
-class Search:
+class Search(ColumnGeneration):
     """Prices that improve over iterations and grids, and the bounds they certify.
 
     Nothing here has to be right for the bound to be: any λ ≥ 0 certifies one
-    (``formulations.bounds.prices``).  What is searched for is the maximum of
+    (``formulations.lagrangian.prices``).  What is searched for is the maximum of
     Σ_i min_p [p + o_i − a_i + Σ_j (s_i + j) λ(p + j)] − M Σ λ over prices that are linear between
     the knots of a grid.  By LP duality that is the LP relaxation with its memory rows added up
-    by hat functions (``formulations.bounds.columns.Master``); with a knot at every time it is the
-    LP relaxation itself.
+    by hat functions (``formulations.bounds.memory_master.Master``); with a knot at every time it is
+    the LP relaxation itself.
 
     *Start.*  In the fluid limit, where a request is a job of volume V_i on a machine that works
     off M token-rounds a round, smallest volume first is optimal and the price falls by 1/M
@@ -73,30 +71,31 @@ class Search:
         known_starts: Ints | None = None,
         horizon: int | None = None,
     ) -> None:
-        self.instance, self.report, self.deadline = instance, report, deadline
-        self._threads, self._windows = threads, windows
+        super().__init__(instance, report, deadline, threads)
+        self._windows = windows
         self.groups = group_requests(instance, windows)
         self.horizon = likely_horizon(instance) if horizon is None else horizon
         self.pricing = Pricing(instance, self.groups, self.horizon, threads)
         self.certified: PriceBound | None = None
-        self.value = -np.inf
+        self._value = -np.inf
+        self._near = 0
         self._prices: Floats = np.zeros(self.horizon + 1)
         self._certified_value = -np.inf
         self._certified_at = -np.inf
         self._known = known_starts
-        self.solution: MasterSolution | None = None
         self._best_costs: Floats = np.zeros(len(self.groups))
         self.try_prices(fluid_prices(instance, self.groups, self.horizon), certify=True)
 
-    def out_of_time(self) -> bool:
-        """Tell whether the deadline has passed."""
-        return time.monotonic() >= self.deadline
+    @property
+    def value(self) -> float:
+        """The Lagrangian value of the best prices so far (rounds)."""
+        return self._value
 
     def try_prices(self, prices: Floats, *, certify: bool = False) -> Ints:
         """Evaluate prices, keep them if they are the best so far; return the cheapest starts."""
         value, starts, costs = self.pricing(prices)
-        if value > self.value:
-            self.value, self._prices, self._best_costs = value, prices, costs
+        if value > self._value:
+            self._value, self._prices, self._best_costs = value, prices, costs
         if certify or time.monotonic() - self._certified_at > CERTIFY_EVERY:
             self.certify()
         return starts
@@ -128,54 +127,50 @@ class Search:
         """Take a finer grid, on which the best prices so far can still be expressed."""
         self.master.refine(Grid(knots))
 
-    def iterate(self, tolerance: float, *, near: int = 0) -> bool:
+    def iterate(self, tolerance: float, near: int = 0) -> bool:
         """Improve the prices on this grid to a relative gap; tell whether it was reached.
 
         ``near`` columns of each group, its cheapest starts, are added in every iteration besides
         the cheapest one.
         """
-        iteration = 0
+        self._near = near
         if near:
             for starts in self.pricing.near_cheapest(self._prices, 3 * near):
                 self.master.add(starts)
-        while not self.out_of_time():
-            left = self.deadline - time.monotonic()
-            solution = self.master.solve(left, self._threads)
-            if solution is None:
-                return False
-            self.solution = solution
-            if self._closed(tolerance):
-                return True
-            grid = self.master.grid
-            pure = grid.prices(solution.prices)
-            mixed = SMOOTHING * self._prices + (1 - SMOOTHING) * pure
-            new = self.master.add(self.try_prices(mixed))
-            if self._closed(tolerance):
-                return True
-            # Smoothed prices may find nothing new; those of the master then settle the matter.
-            new += self.master.add(self.try_prices(pure))
-            if near:
-                for starts in self.pricing.near_cheapest(mixed, near):
-                    new += self.master.add(starts)
-            if not new:
-                return self._closed(tolerance)
-            iteration += 1
-            if iteration % 4 == 0:
-                allowance = max(solution.objective - self.value, 0.001 * abs(solution.objective))
-                weights = self.master.drop(
-                    self._prices[grid.knots],
-                    self._best_costs,
-                    solution.weights,
-                    KEEP_FACTOR * allowance / min(len(self.groups), 1500),
-                )
-                # What comes after a deadline must find the weights where the columns are now.
-                self.solution = replace(solution, weights=weights)
-        return False
+        return super().iterate(tolerance)
 
-    def _closed(self, tolerance: float) -> bool:
+    def _solve_master(self, seconds: float) -> Solution | None:
+        return self.master.solve(seconds, self.threads)
+
+    def _scale(self) -> float:
         assert self.solution is not None
-        objective = self.solution.objective
-        return objective - self.value <= tolerance * max(abs(objective), 1.0)
+        return max(abs(self.solution.objective), 1.0)
+
+    def _improve(self, solution: Solution, tolerance: float, iteration: int) -> bool:
+        pure = self.master.grid.prices(solution.prices)
+        mixed = SMOOTHING * self._prices + (1 - SMOOTHING) * pure
+        new = self.master.add(self.try_prices(mixed))
+        if self._closed(tolerance):
+            return False
+        # Smoothed prices may find nothing new; those of the master then settle the matter.
+        new += self.master.add(self.try_prices(pure))
+        if self._near:
+            for starts in self.pricing.near_cheapest(mixed, self._near):
+                new += self.master.add(starts)
+        if new and iteration % 4 == 0:
+            self._drop(solution)
+        return new > 0
+
+    def _drop(self, solution: Solution) -> None:
+        allowance = max(solution.objective - self.value, 0.001 * abs(solution.objective))
+        weights = self.master.drop(
+            self._prices[self.master.grid.knots],
+            self._best_costs,
+            solution.weights,
+            KEEP_FACTOR * allowance / min(len(self.groups), MOST_CLUSTERS),
+        )
+        # What comes after a deadline must find the weights where the columns are now.
+        self.solution = replace(solution, weights=weights)
 
     def finer_knots(self, most: int) -> Ints | None:
         """Return a grid with the spans split where the master misjudges memory most.
@@ -229,77 +224,3 @@ class Search:
         for rank in range(min(int(self.groups.sizes.max()), 50)):
             position = first[:-1] + np.minimum(rank, self.groups.sizes - 1)
             self.master.add(starts[order[position]], keep=True)
-
-
-def model_size(instance: Instance, windows: Windows) -> int:
-    """Return the number of matrix entries that need as much memory as the prices of all rounds."""
-    del windows
-    # About 200 bytes a round, half of what an entry takes.
-    return likely_horizon(instance) // 2
-
-
-def likely_horizon(instance: Instance) -> int:
-    """Return a time past which memory hardly has a price; a bad guess costs quality only."""
-    prompts, outputs = instance.prompts, instance.outputs
-    # Twenty requests of 10⁹ tokens hold more token-rounds than 64 bits count.
-    volume = exact_sum(prompts * outputs + outputs * (outputs + 1) // 2)
-    work = volume * 13 // (10 * instance.memory)
-    return int(instance.arrivals.max()) + work + int(outputs.max()) + 10
-
-
-def fluid_prices(instance: Instance, groups: Groups, horizon: int) -> Floats:
-    """Return λ_t for t = 0..horizon: requests that wait in the fluid limit, over M.
-
-    Requests are worked off in order of volume, M token-rounds a round, each from its arrival on;
-    one that arrives later than its turn is taken at its arrival.
-    """
-    order = np.lexsort((groups.volumes, groups.arrivals // _span(groups)))
-    rounds = (groups.volumes * groups.sizes.astype(float))[order] / instance.memory
-    done = 0.0
-    ends = np.empty(len(groups))
-    for position, (arrival, length) in enumerate(
-        zip(groups.arrivals[order].tolist(), rounds.tolist(), strict=True)
-    ):
-        done = max(done, arrival) + length
-        ends[position] = done
-    times = np.arange(horizon + 1)
-    arrived = np.zeros(horizon + 1)
-    order_of_arrival = np.argsort(groups.arrivals, kind="stable")
-    counts = np.concatenate(([0], np.cumsum(groups.sizes[order_of_arrival])))
-    arrived = counts[np.searchsorted(groups.arrivals[order_of_arrival], times, side="right")]
-    through = np.cumsum(groups.sizes[order])
-    left = np.interp(times, np.concatenate(([0], ends)), np.concatenate(([0], through)))
-    prices: Floats = np.maximum(arrived - left, 0.0) / instance.memory
-    prices[0] = 0.0
-    return prices
-
-
-def _span(groups: Groups) -> int:
-    """Return the length (rounds) of the spans of arrivals within which volumes decide."""
-    return int(groups.arrivals.max()) // 30 + 1
-
-
-def fitted_knots(prices: Floats, number: int) -> Ints:
-    """Return about ``number`` knots between which linear interpolation follows given prices.
-
-    A quarter of them is even; then the span with the largest area between prices and chord is
-    split at its middle, again and again.
-    """
-    horizon = len(prices) - 1
-    knots = np.unique(np.rint(np.linspace(1, horizon, max(number // 4, 2))).astype(np.int64))
-    spans = [_span_error(prices, *pair) for pair in itertools.pairwise(knots.tolist())]
-    heapq.heapify(spans)
-    while spans and len(spans) < number and spans[0][0] < 0:
-        _, low, high = heapq.heappop(spans)
-        middle = (low + high) // 2
-        heapq.heappush(spans, _span_error(prices, low, middle))
-        heapq.heappush(spans, _span_error(prices, middle, high))
-    return np.unique(np.array([1, *(high for _, _, high in spans)], dtype=np.int64))
-
-
-def _span_error(prices: Floats, low: int, high: int) -> tuple[float, int, int]:
-    """Return minus the area between prices and their chord, and the span."""
-    if high - low < 2:
-        return 0.0, low, high
-    chord = np.linspace(prices[low], prices[high], high - low + 1)
-    return -float(np.abs(prices[low : high + 1] - chord).sum()), low, high

@@ -1,14 +1,17 @@
 """Certificates of lower bounds: what a file keeps of a bound, and its evaluation in integers.
 
 Whoever found the numbers, evaluating a certificate proves the bound anew.  The evaluation shares
-no code with the search for prices and runs in exact arithmetic.
+no code with the search for prices and runs in exact arithmetic.  For that independence it writes
+anew, with ``tree``, what starts cost (``starts``, ``kernels``) and patterns are worth (``states``):
+the one second writing that is meant, and what it shares with that search is what is valid
+whatever the prices are, and where 64 bits are exact (``exact``).
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
@@ -17,12 +20,13 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from formulations.bounds.exact import SAFE, run_cost
-from formulations.bounds.tree import TreeError, TreeNode, evaluate_tree
-from formulations.bounds.volume import volume_bound
-from formulations.groups import WindowGroup
-from formulations.patterns import PriceTable, searchable_states
-from formulations.windows import start_windows
+from formulations.lagrangian.exact import SAFE, run_cost
+from formulations.lagrangian.states import PriceTable
+from formulations.lagrangian.tree import TreeError, TreeNode, evaluate_tree, tokens_paid
+from formulations.valid.groups import WindowGroup
+from formulations.valid.states import searchable_states
+from formulations.valid.volumes import volume_bound
+from formulations.valid.windows import start_windows
 from instances import Instance, Request
 
 #: Steps of an evaluation beyond which a certificate is refused before any is taken.  A step adds
@@ -52,7 +56,8 @@ class CertificateError(ValueError):
 
 @dataclass(frozen=True, config=_CONFIG)
 class PricedGroup:
-    """A window group (``formulations.groups``): at most ``most`` of its windows hold one round.
+    """A window group (``formulations.valid.groups``): at most ``most`` of its windows hold one
+    round.
 
     ``prices`` are numerators of μ_t for t = 0, 1, ...
     """
@@ -67,7 +72,7 @@ Grid = tuple[Count, ...]
 
 @dataclass(frozen=True, config=_CONFIG)
 class PricedStates:
-    """Prices on states of running requests: a ``formulations.patterns.PriceTable``.
+    """Prices on states of running requests: a ``formulations.valid.states.PriceTable``.
 
     ``table`` lists the numerators by knot, then by tokens held, then by rounds left.
     """
@@ -90,14 +95,14 @@ class Certificate:
     value
         The bound, rounds.
     upper_bound
-        TEL of a feasible schedule that the starts were limited with (``formulations.windows``);
-        None where every start from the arrival on is allowed.
+        TEL of a feasible schedule that the starts were limited with
+        (``formulations.valid.windows``); None where every start from the arrival on is allowed.
     denominator, memory, groups
         Prices as fractions: ``memory[t]`` / denominator on a token at time t, and those of groups.
     states
         Of the kind ``patterns``: prices on states, in units of 1 / denominator.
     tree
-        Of the kind ``tree``: branches and leaves in preorder (``formulations.bounds.tree``).
+        Of the kind ``tree``: branches and leaves in preorder (``formulations.lagrangian.tree``).
     """
 
     kind: Literal["volumes", "prices", "patterns", "tree"]
@@ -200,12 +205,12 @@ def certificate_schema() -> dict[str, Any]:
 def evaluate(instance: Instance, certificate: Certificate) -> int:
     """Return the lower bound on the TEL (rounds) that a certificate proves, exactly.
 
-    Proof.  For ``volumes`` see :func:`formulations.bounds.volume.volume_bound`.  For ``prices``
+    Proof.  For ``volumes`` see :func:`formulations.valid.volumes.volume_bound`.  For ``prices``
     take a feasible schedule with starts p_i.  At every time t the tokens held are at most M, and
     of the windows of a group at most ``most`` hold a round, which is checked here for every group
-    by the conditions that ``formulations.groups`` proves sufficient.  For ``patterns`` see
+    by the conditions that ``formulations.valid.groups`` proves sufficient.  For ``patterns`` see
     :func:`formulations.bounds.patterns.compute_bound`, for ``tree``
-    :func:`formulations.bounds.tree.evaluate_tree`.  With λ, μ ≥ 0,
+    :func:`formulations.lagrangian.tree.evaluate_tree`.  With λ, μ ≥ 0,
 
         TEL ≥ Σ_i c_i(p_i) − M Σ_t λ_t − Σ_g most_g Σ_t μ_gt,
 
@@ -224,7 +229,7 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
     CertificateError
         If a group is not one, a grid does not hold all states, a tree is none of this instance,
         the arrivals are not rounds, or it takes more than :data:`MOST_STEPS` steps or numbers
-        (of a tree, :data:`formulations.bounds.tree.MOST_STEPS`).
+        (of a tree, :data:`formulations.lagrangian.tree.MOST_STEPS`).
     """
     if instance.time_unit != "round":
         raise CertificateError("expected an instance with arrivals in rounds")
@@ -238,15 +243,20 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
         raise CertificateError("states: expected with the kind patterns, and only there")
     for number, group in enumerate(certificate.groups):
         _check_group(instance, number, group)
-    latest = None
-    if certificate.upper_bound is not None:
-        latest = start_windows(instance, certificate.upper_bound).latest
+    latest = _latest(instance, certificate)
     if certificate.states is not None:
         return _evaluate_states(instance, certificate, certificate.states, latest)
     total = _least_costs(instance, certificate, latest)
     total -= instance.memory * sum(certificate.memory)
     total -= sum(group.most * sum(group.prices) for group in certificate.groups)
     return -(-total // certificate.denominator)
+
+
+def _latest(instance: Instance, certificate: Certificate) -> Sequence[int] | None:
+    """Return the last start of each request; None where every start is allowed."""
+    if certificate.upper_bound is None:
+        return None
+    return start_windows(instance, certificate.upper_bound).latest
 
 
 def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
@@ -257,11 +267,8 @@ def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
     certificate = read_certificate(document)
     if certificate.states is None:
         return None
-    latest = None
-    if certificate.upper_bound is not None:
-        latest = start_windows(instance, certificate.upper_bound).latest
     try:
-        _measured(instance, certificate, certificate.states, latest)
+        _measured(instance, certificate, certificate.states, _latest(instance, certificate))
     except CertificateError as error:
         return str(error)
     return None
@@ -321,7 +328,7 @@ def _evaluate_tree(instance: Instance, certificate: Certificate) -> int:
 
 
 def _check_group(instance: Instance, number: int, group: PricedGroup) -> None:
-    """Refuse members for which the proof in ``formulations.groups`` does not hold."""
+    """Refuse members for which the proof in ``formulations.valid.groups`` does not hold."""
     positions = [position for position, _, _ in group.members]
     if len(set(positions)) < len(positions) or max(positions, default=0) >= len(instance):
         raise CertificateError(f"group {number}: expected different requests of the instance")
@@ -357,30 +364,11 @@ def _least_costs(instance: Instance, certificate: Certificate, latest: Sequence[
     )
     # Python's own integers where 64 bits might not do.
     kind: type = np.int64 if most < SAFE else object
-    sums = _running(certificate.memory, length, kind)
-    moments = _running((t * price for t, price in enumerate(certificate.memory)), length, kind)
-    # As long as its own prices, so that many short ones take little memory.
-    opened = [_running(group.prices, len(group.prices), kind) for group in certificate.groups]
     windows: list[list[tuple[int, int, int]]] = [[] for _ in instance.requests]
     for number, group in enumerate(certificate.groups):
         for position, before, after in group.members:
             windows[position].append((number, before, after))
-
-    def cost_of(position: int, starts: NDArray[np.int64]) -> NDArray[Any]:
-        request = instance.requests[position]
-        low = np.minimum(starts + 1, length)
-        high = np.minimum(starts + request.output + 1, length)
-        wide: NDArray[Any] = starts.astype(kind)
-        cost = (wide + (request.output - int(request.arrival))) * certificate.denominator
-        # The request holds prompt + t − start tokens at time t.
-        cost += (request.prompt - wide) * (sums[high] - sums[low])
-        cost += moments[high] - moments[low]
-        for number, before, after in windows[position]:
-            paid = opened[number]
-            cost += paid[np.clip(starts + after, 0, len(paid) - 1)]
-            cost -= paid[np.clip(starts - before, 0, len(paid) - 1)]
-        return cost
-
+    cost_of = _pricing(instance, certificate, windows, length, kind)
     likes = [
         (
             (int(r.arrival), r.prompt, r.output),
@@ -408,6 +396,35 @@ def _least_costs(instance: Instance, certificate: Certificate, latest: Sequence[
         for like, last in lasts.items()
     }
     return sum(least[like] for like in likes)
+
+
+def _pricing(
+    instance: Instance,
+    certificate: Certificate,
+    windows: Sequence[Sequence[tuple[int, int, int]]],
+    length: int,
+    kind: type,
+) -> Callable[[int, NDArray[np.int64]], NDArray[Any]]:
+    """Return what prices the starts of the request at a position, in units of 1 / denominator."""
+    sums = _running(certificate.memory, length, kind)
+    moments = _running((t * price for t, price in enumerate(certificate.memory)), length, kind)
+    # As long as its own prices, so that many short ones take little memory.
+    opened = [_running(group.prices, len(group.prices), kind) for group in certificate.groups]
+
+    def cost_of(position: int, starts: NDArray[np.int64]) -> NDArray[Any]:
+        request = instance.requests[position]
+        low = np.minimum(starts + 1, length)
+        high = np.minimum(starts + request.output + 1, length)
+        wide: NDArray[Any] = starts.astype(kind)
+        cost = (wide + (request.output - int(request.arrival))) * certificate.denominator
+        cost += tokens_paid(request.prompt, wide, low, high, sums, moments)
+        for number, before, after in windows[position]:
+            paid = opened[number]
+            cost += paid[np.clip(starts + after, 0, len(paid) - 1)]
+            cost -= paid[np.clip(starts - before, 0, len(paid) - 1)]
+        return cost
+
+    return cost_of
 
 
 def _refuse_long(steps: int, held: int = 0) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from formulations.bounds.volume import completion_bounds
+from formulations.valid.volumes import completion_bounds
 from instances import Instance
 
 #: Up to this many requests the windows are tightened with an upper bound, in O(n²) time.

@@ -12,6 +12,11 @@ the product, both ends of R, and the windows.  Sums over n requests are n times 
 memory is worth is M·Λ.  Who keeps these below :data:`SAFE` in Python's integers, which do not
 overflow, may compute in 64 bits: the factor of four to 2⁶³ is room for one more addition.
 
+*Prices on states.*  A price is at most Π, and is interpolated in a cell of Δ_w tokens by Δ_r rounds
+left: four products of a price and two distances, at most 4·Π·Δ_w·Δ_r together.  What a run or a
+pattern of at most P payers pays is at most P·Π, and P·Π·Δ_t where it is interpolated between knots
+Δ_t rounds apart.  With the latency that is at most D times :func:`state_cost`.
+
 D is a power of two, at most 2⁴⁰, and prices are rounded to it after it is chosen; any prices ≥ 0
 certify a bound, so a small D costs quality, never validity.  Where not even D = 1 is safe, prices
 of 0 are: their costs are latencies, at most 10¹² + n·10⁹ rounds each by the limits of
@@ -21,7 +26,7 @@ sums over all requests are taken by them or by :func:`exact_sum`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +43,15 @@ def run_cost(denominator: int, rounds: int, tokens: int, memory: float, groups: 
     An integer if ``memory`` and ``groups``, the sums of the numerators, are integers.
     """
     return denominator * rounds + memory * (tokens + 3 * rounds) + groups
+
+
+def state_cost(rounds: int, price: float, payers: int, widest: Sequence[int]) -> float:
+    """Return what no number exceeds, in rounds, where states are priced; see the module.
+
+    ``widest`` are the largest distances between knots, tokens and rounds left on the grids.
+    """
+    times, tokens, left = widest
+    return price * (max(times, 4) * payers + 4 * tokens * left) + rounds
 
 
 def largest_denominator(fits: Callable[[int], bool], first: int = 1 << _BITS) -> int | None:

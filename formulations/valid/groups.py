@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from formulations.conflicts import Windowed
 from instances import Instance
 
 #: Group sizes that are looked for; on am1 draws larger ones raised no LP bound.
 SIZES = (2, 3)
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """A member of a group: when it starts at p its window is [p − before, p + after), in rounds."""
+
+    request: int
+    before: int
+    after: int
 
 
 @dataclass(frozen=True)
@@ -23,7 +31,7 @@ def window_groups(instance: Instance, sizes: tuple[int, ...] = SIZES) -> list[Wi
     """Return one group for each size m: at most m − 1 members are in their windows at a time.
 
     Members are positions in the instance.  For m = 2 this is a group of
-    ``formulations.conflicts.window_cliques``; larger m are new here.
+    ``formulations.valid.conflicts.window_cliques``; larger m are new here.
 
     Proof.  Let s be the least prompt of the group, b_j = s_j − s, B_i the largest b of the other
     members, and let the window of i, when it starts at p_i, be [p_i − b_i, p_i + β_i) with

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.exact import SAFE, largest_denominator, run_cost
+from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator, run_cost
+from formulations.lagrangian.starts import PriceSums, price_sums
 from instances import Instance
 
 #: Requests times rounds from which on loading the compiled evaluation pays.
@@ -46,8 +47,8 @@ def certify_prices(
     large for 64 bits, so no bound is below that.
 
     With ``latest`` the minimum of request i is over starts up to latest_i only.  That is valid if
-    some optimal schedule keeps to these starts (``formulations.windows``), by the same steps for
-    that schedule.
+    some optimal schedule keeps to these starts (``formulations.valid.windows``), by the same steps
+    for that schedule.
 
     Parameters
     ----------
@@ -94,63 +95,42 @@ def evaluate_prices(
     """
     if numerators.size and int(numerators.min()) < 0:
         raise ValueError("expected prices of at least 0")
-    _refuse_overflow(instance, numerators, denominator)
-    last = len(numerators) - 1
-    times = np.arange(len(numerators), dtype=np.int64)
-    sums = np.cumsum(numerators)
-    moments = np.cumsum(times * numerators)
+    price_sum = exact_sum(numerators)
+    if _magnitude(instance, price_sum, len(numerators), denominator) >= SAFE:
+        raise OverflowError("prices are too large for exact 64-bit arithmetic")
+    sums = price_sums(numerators, denominator)
     arrivals = instance.arrivals
     # Past the last price a later start only costs more.
-    ends = np.maximum(arrivals, last)
+    ends = np.maximum(arrivals, len(numerators) - 1)
     if latest is not None:
         ends = np.minimum(ends, np.array(latest, dtype=np.int64))
     rows = np.stack([arrivals, ends, instance.prompts, instance.outputs], axis=1)
     distinct, sizes = np.unique(rows, axis=0, return_counts=True)
-    if len(distinct) * len(times) >= COMPILE_FROM:
-        costs = _compiled_costs(distinct, sums, moments, denominator)
+    if len(distinct) * sums.length >= COMPILE_FROM:
+        costs = _compiled_costs(distinct, sums)
     else:
-        costs = [_least_cost(row, sums, moments, last, denominator) for row in distinct.tolist()]
+        costs = [
+            int(sums.of_runs(prompt, output, np.arange(first, end + 1)).min())
+            for first, end, prompt, output in distinct.tolist()
+        ]
     # Python's integers: the sum over all requests may need more than 64 bits.
     total: int = sum(cost * size for cost, size in zip(costs, sizes.tolist(), strict=True))
     total += denominator * (sum(instance.outputs.tolist()) - sum(arrivals.tolist()))
-    total -= instance.memory * int(numerators.sum())
+    total -= instance.memory * price_sum
     return -(-total // denominator)
 
 
-def _compiled_costs(
-    distinct: NDArray[np.int64],
-    sums: NDArray[np.int64],
-    moments: NDArray[np.int64],
-    denominator: int,
-) -> list[int]:
-    """Return :func:`_least_cost` of every row (first, end, prompt, output), shape (rows, 4)."""
-    from formulations.bounds.pricing import cheapest_starts  # loads the compiler
+def _compiled_costs(distinct: NDArray[np.int64], sums: PriceSums) -> list[int]:
+    """Return the least cost of every row (first, end, prompt, output), shape (rows, 4)."""
+    from formulations.lagrangian.kernels import cheapest_starts  # loads the compiler
 
     count = len(distinct)
     costs, starts = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     columns = np.ascontiguousarray(distinct.T)
-    cheapest_starts(*columns, sums, moments, np.int64(denominator), 0, count, costs, starts)
+    unit = np.int64(sums.unit)
+    cheapest_starts(*columns, sums.tokens, sums.moments, unit, 0, count, costs, starts)
     found: list[int] = costs.tolist()
     return found
-
-
-def _least_cost(
-    row: list[int],
-    sums: NDArray[np.int64],
-    moments: NDArray[np.int64],
-    last: int,
-    denominator: int,
-) -> int:
-    """Return the least of denominator·start + the priced tokens, over starts first..end.
-
-    ``row`` is first, end, prompt and output.
-    """
-    first, end, prompt, output = row
-    starts = np.arange(first, end + 1, dtype=np.int64)
-    before, after = np.minimum(starts, last), np.minimum(starts + output, last)
-    # A token-round at time t costs λ_t, and the request holds prompt + t − start tokens then.
-    paid = (prompt - starts) * (sums[after] - sums[before]) + (moments[after] - moments[before])
-    return int((denominator * starts + paid).min())
 
 
 def _fits(instance: Instance, prices: NDArray[np.float64], denominator: int) -> bool:
@@ -158,12 +138,6 @@ def _fits(instance: Instance, prices: NDArray[np.float64], denominator: int) -> 
     with np.errstate(over="ignore"):  # infinite is too large as well
         rounded = float(np.rint(prices * denominator).sum())
     return _magnitude(instance, rounded, len(prices), denominator) < SAFE / 4
-
-
-def _refuse_overflow(instance: Instance, numerators: NDArray[np.int64], denominator: int) -> None:
-    price_sum = sum(numerators.tolist())
-    if _magnitude(instance, price_sum, len(numerators), denominator) >= SAFE:
-        raise OverflowError("prices are too large for exact 64-bit arithmetic")
 
 
 def _magnitude(instance: Instance, price_sum: float, length: int, denominator: int) -> float:

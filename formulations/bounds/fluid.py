@@ -1,0 +1,83 @@
+"""The fluid limit: a likely horizon, prices to begin with, and knots that follow them."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+
+import numpy as np
+
+from formulations.bounds.highs import Floats
+from formulations.bounds.memory_master import Groups, Ints
+from formulations.lagrangian.exact import exact_sum
+from formulations.valid.windows import Windows
+from instances import Instance
+
+
+def model_size(instance: Instance, windows: Windows) -> int:
+    """Return the number of matrix entries that need as much memory as the prices of all rounds."""
+    del windows
+    # About 200 bytes a round, half of what an entry takes.
+    return likely_horizon(instance) // 2
+
+
+def likely_horizon(instance: Instance) -> int:
+    """Return a time past which memory hardly has a price; a bad guess costs quality only."""
+    prompts, outputs = instance.prompts, instance.outputs
+    # Twenty requests of 10⁹ tokens hold more token-rounds than 64 bits count.
+    volume = exact_sum(prompts * outputs + outputs * (outputs + 1) // 2)
+    work = volume * 13 // (10 * instance.memory)
+    return int(instance.arrivals.max()) + work + int(outputs.max()) + 10
+
+
+def fluid_prices(instance: Instance, groups: Groups, horizon: int) -> Floats:
+    """Return λ_t for t = 0..horizon: requests that wait in the fluid limit, over M.
+
+    Requests are worked off in order of volume, M token-rounds a round, each from its arrival on;
+    one that arrives later than its turn is taken at its arrival.
+    """
+    order = np.lexsort((groups.volumes, groups.arrivals // groups.span))
+    rounds = (groups.volumes * groups.sizes.astype(float))[order] / instance.memory
+    done = 0.0
+    ends = np.empty(len(groups))
+    for position, (arrival, length) in enumerate(
+        zip(groups.arrivals[order].tolist(), rounds.tolist(), strict=True)
+    ):
+        done = max(done, arrival) + length
+        ends[position] = done
+    times = np.arange(horizon + 1)
+    arrived = np.zeros(horizon + 1)
+    order_of_arrival = np.argsort(groups.arrivals, kind="stable")
+    counts = np.concatenate(([0], np.cumsum(groups.sizes[order_of_arrival])))
+    arrived = counts[np.searchsorted(groups.arrivals[order_of_arrival], times, side="right")]
+    through = np.cumsum(groups.sizes[order])
+    left = np.interp(times, np.concatenate(([0], ends)), np.concatenate(([0], through)))
+    prices: Floats = np.maximum(arrived - left, 0.0) / instance.memory
+    prices[0] = 0.0
+    return prices
+
+
+def fitted_knots(prices: Floats, number: int) -> Ints:
+    """Return about ``number`` knots between which linear interpolation follows given prices.
+
+    A quarter of them is even; then the span with the largest area between prices and chord is
+    split at its middle, again and again.
+    """
+    horizon = len(prices) - 1
+    knots = np.unique(np.rint(np.linspace(1, horizon, max(number // 4, 2))).astype(np.int64))
+    spans = [_span_error(prices, *pair) for pair in itertools.pairwise(knots.tolist())]
+    heapq.heapify(spans)
+    while spans and len(spans) < number and spans[0][0] < 0:
+        _, low, high = heapq.heappop(spans)
+        middle = (low + high) // 2
+        heapq.heappush(spans, _span_error(prices, low, middle))
+        heapq.heappush(spans, _span_error(prices, middle, high))
+    return np.unique(np.array([1, *(high for _, _, high in spans)], dtype=np.int64))
+
+
+def _span_error(prices: Floats, low: int, high: int) -> tuple[float, int, int]:
+    """Return minus the area between prices and their chord, and the span."""
+    if high - low < 2:
+        return 0.0, low, high
+    chord = np.linspace(prices[low], prices[high], high - low + 1)
+    return -float(np.abs(prices[low : high + 1] - chord).sum()), low, high

@@ -1,0 +1,61 @@
+"""Linear programs for HiGHS, straight from arrays.
+
+Only an engine's process may solve one: HiGHS is loaded by the functions that need it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LP:
+    """The LP min cost·v over lower ≤ matrix·v ≤ upper, 0 ≤ v ≤ limits; None is no limit.
+
+    ``matrix`` is compressed by columns: a CSC matrix, or the CSR matrix of its transpose.
+    """
+
+    cost: Floats
+    matrix: Any
+    lower: Floats
+    upper: Floats
+    limits: Floats | None = None
+
+
+def run_highs(lp: LP, seconds: float, solver: str, threads: int = 1) -> Any:
+    """Return HiGHS after it has run; interior point goes without crossover.
+
+    Then the duals are central among the optimal ones, which keeps prices from jumping between the
+    iterations of column generation.
+    """
+    import highspy  # an engine: loaded in an engine's process only
+
+    made = highspy.HighsLp()
+    made.num_col_, made.num_row_ = len(lp.cost), len(lp.lower)
+    made.col_cost_, made.col_lower_ = lp.cost, np.zeros(len(lp.cost))
+    made.col_upper_ = np.full(len(lp.cost), np.inf) if lp.limits is None else lp.limits
+    made.row_lower_, made.row_upper_ = lp.lower, lp.upper
+    made.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    made.a_matrix_.start_, made.a_matrix_.index_ = lp.matrix.indptr, lp.matrix.indices
+    made.a_matrix_.value_ = lp.matrix.data
+    engine = highspy.Highs()
+    engine.setOptionValue("output_flag", False)
+    engine.setOptionValue("threads", threads)
+    engine.setOptionValue("solver", solver)
+    if solver == "ipm":
+        engine.setOptionValue("run_crossover", "off")
+    engine.setOptionValue("time_limit", max(seconds, 0.01))
+    engine.passModel(made)
+    engine.run()
+    return engine
+
+
+def status(engine: Any) -> str:
+    """Return HiGHS' word for how its run ended: ``kOptimal``, ``kTimeLimit``, ..."""
+    return str(engine.getModelStatus().name)

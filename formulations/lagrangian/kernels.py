@@ -1,0 +1,195 @@
+"""Compiled kernels of the Lagrangian: priced starts, tokens held, the best patterns; integers.
+
+Imported only where an instance is large enough to pay for loading the compiler.  Every kernel is
+cached on disk, so that a second process only loads it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(inline="always")
+def start_cost(unit, start, prompt, low, high, sums, moments):
+    """Return ``unit``·start plus what the tokens held at the times low..high − 1 pay.
+
+    The formula of ``starts.PriceSums``, with its sums.  It becomes part of the kernels that use it,
+    those of ``formulations.search._kernels`` too: numba finds them stale by their own file only.
+    """
+    return (
+        unit * start + (prompt - start) * (sums[high] - sums[low]) + (moments[high] - moments[low])
+    )
+
+
+@njit(cache=True, nogil=True)
+def cheapest_starts(
+    arrivals, latest, prompts, outputs, sums, moments, unit, first, stop, costs, starts
+):
+    """Fill the least cost of a start, and the first start that has it, for groups first..stop-1.
+
+    On 64-bit integers the result is exact; the same source serves floating point.
+
+    Parameters
+    ----------
+    arrivals, latest, prompts, outputs : int64 arrays, shape (groups,)
+        First and last start round to be tried, prompt and output (tokens).
+    sums, moments, unit
+        Of ``starts.PriceSums``, of one type.
+    costs, starts : arrays, shape (groups,)
+        Filled.
+    """
+    length = len(sums) - 1
+    for group in range(first, stop):
+        prompt, output, begin = prompts[group], outputs[group], arrivals[group]
+        # Past the last price a later start only costs more.
+        end = min(latest[group], max(begin, length - 1))
+        low, high = min(begin + 1, length), min(begin + output + 1, length)
+        best = start_cost(unit, begin, prompt, low, high, sums, moments)
+        chosen = begin
+        inner = min(end, length - 1 - output)
+        start = begin + 1
+        while start <= inner:
+            # Prices are at least 0, so a start costs at least its own round.
+            if unit * start >= best:
+                break
+            block = min(inner + 1, start + 64)
+            for t in range(start, block):
+                cost = start_cost(unit, t, prompt, t + 1, t + output + 1, sums, moments)
+                if cost < best:
+                    best, chosen = cost, t
+            start = block
+        for t in range(max(start, inner + 1), end + 1):
+            if unit * t >= best:
+                break
+            cost = start_cost(unit, t, prompt, t + 1, length, sums, moments)
+            if cost < best:
+                best, chosen = cost, t
+        costs[group], starts[group] = best, chosen
+
+
+@njit(cache=True, nogil=True)
+def token_use(members, offsets, starts, prompts, outputs, sizes, knot, share, use):
+    """Add up the tokens that each cluster holds, spread over the knots, for given starts.
+
+    The tokens held at time t count with 1 − ``share[t]`` for knot ``knot[t]`` and with
+    ``share[t]`` for the next one; times past the last entry count nowhere.
+
+    Parameters
+    ----------
+    members, offsets : int64 arrays, shapes (groups,) and (clusters + 1,)
+        The groups of cluster c are members[offsets[c]:offsets[c + 1]].
+    starts, prompts, outputs, sizes : int64 arrays, shape (groups,)
+        Start round, prompt, output (tokens) and number of requests of each group.
+    knot, share : int64 and float64 arrays, shape (T + 1,)
+    use : float64 array, shape (clusters, knots + 1)
+        Filled, token-rounds.
+    """
+    end = len(knot)
+    for cluster in range(len(offsets) - 1):
+        for k in range(use.shape[1]):
+            use[cluster, k] = 0.0
+        for position in range(offsets[cluster], offsets[cluster + 1]):
+            group = members[position]
+            start = starts[group]
+            for t in range(start + 1, min(start + outputs[group] + 1, end)):
+                tokens = float(sizes[group] * (prompts[group] + t - start))
+                use[cluster, knot[t]] += (1.0 - share[t]) * tokens
+                use[cluster, knot[t] + 1] += share[t] * tokens
+
+
+@njit(cache=True, nogil=True)
+def best_patterns(tokens, left, values, memory, most):
+    """Return the most valuable pattern of each size and how it is made up.
+
+    States come in order of falling ``left``.  The search adds them one after the other, a state
+    any number of times.  When (w, r) is added to k requests that hold W tokens now, all of these
+    are left with at least r rounds, so memory suffices at its completion if and only if
+    W + w + (k + 1)·r ≤ M: the condition of ``formulations.valid.states.is_pattern``, and all that
+    matters of what was added before is k and W.  So the best value for each (k, W) is exact over
+    all patterns that may repeat a state; a schedule's patterns are among them.
+
+    Returns
+    -------
+    Values, shape (most + 1,), −1 where there is none; last step of each; and of each step the
+    step before it and its state.
+    """
+    best = np.full((most + 1, memory + 1), -1, dtype=np.int64)
+    step = np.full((most + 1, memory + 1), -1, dtype=np.int64)
+    best[0, 0] = 0
+    before = np.empty(1 << 14, dtype=np.int64)
+    state = np.empty(1 << 14, dtype=np.int64)
+    steps = 0
+    reached = 0
+    for k in range(len(tokens)):
+        value = values[k]
+        if value <= 0:
+            continue
+        held = tokens[k]
+        rounds = left[k]
+        # ``reached`` grows while the same state is added again.
+        n = 0
+        while n <= reached and n < most:
+            room = memory - held - (n + 1) * rounds
+            if room < 0:
+                break
+            for now in range(room + 1):
+                if best[n, now] < 0 or best[n, now] + value <= best[n + 1, now + held]:
+                    continue
+                best[n + 1, now + held] = best[n, now] + value
+                if steps == len(before):
+                    before = np.concatenate((before, np.empty_like(before)))
+                    state = np.concatenate((state, np.empty_like(state)))
+                before[steps] = step[n, now]
+                state[steps] = k
+                step[n + 1, now + held] = steps
+                steps += 1
+                reached = max(reached, n + 1)
+            n += 1
+    found = np.full(most + 1, -1, dtype=np.int64)
+    last = np.full(most + 1, -1, dtype=np.int64)
+    for n in range(reached + 1):
+        for now in range(memory + 1):
+            if best[n, now] > found[n]:
+                found[n] = best[n, now]
+                last[n] = step[n, now]
+    return found, last, before[:steps], state[:steps]
+
+
+@njit(cache=True, nogil=True)
+def priced_starts(arrivals, latest, outputs, offsets, of, values, knots, unit, places, costs):
+    """Fill ``unit``·start + priced states of every start arrivals_i..latest_i.
+
+    The price of state q at time t between knots a ≤ t < b is
+    ⌊((b − t)·values[a, q] + (t − a)·values[b, q]) / (b − a)⌋; before the first knot and past the
+    last one it is 0.
+
+    Parameters
+    ----------
+    of, offsets
+        States of request i: of[offsets[i]:offsets[i] + outputs[i]].
+    values : int64 array, shape (knots, states)
+    places, costs
+        Cost of start p of request i: costs[places[i] + p − arrivals[i]].
+    """
+    last = knots[-1]
+    span = np.zeros(last + 1, dtype=np.int64)
+    for k in range(len(knots) - 1):
+        for t in range(knots[k], knots[k + 1]):
+            span[t] = k
+    span[last] = len(knots) - 2
+    for i in range(len(arrivals)):
+        for start in range(arrivals[i], latest[i] + 1):
+            cost = unit * start
+            for j in range(1, outputs[i] + 1):
+                t = start + j
+                if t < knots[0]:
+                    continue
+                if t > last:
+                    break
+                k = span[t]
+                q = of[offsets[i] + j - 1]
+                low = knots[k]
+                high = knots[k + 1]
+                cost += ((high - t) * values[k, q] + (t - low) * values[k + 1, q]) // (high - low)
+            costs[places[i] + start - arrivals[i]] = cost

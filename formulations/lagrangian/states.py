@@ -1,0 +1,223 @@
+"""Prices on states of running requests: what starts cost, and what can run together is worth."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator, state_cost
+from formulations.valid.states import Ints, States
+from formulations.valid.windows import Windows
+from instances import Instance
+
+Floats = NDArray[np.float64]
+
+#: Patterns that are told of each search for the best one, of different sizes.
+PATTERNS = 3
+
+
+@dataclass(frozen=True)
+class Grids:
+    """Points of time, of tokens held and of rounds left at which prices are free.
+
+    Attributes
+    ----------
+    knots
+        Increasing times from 1 on; before the first and after the last one prices are 0.
+    tokens, left
+        Increasing, from 0 on; they contain the states between their ends.
+    """
+
+    knots: Ints
+    tokens: Ints
+    left: Ints
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Number of points of each."""
+        return len(self.knots), len(self.tokens), len(self.left)
+
+
+@dataclass(frozen=True)
+class PriceTable(Grids):
+    """Prices π_t(w, r) ≥ 0 on states and times, linear between the points of a grid.
+
+    ``numerators`` are the prices at the points times ``denominator``, at least 0, in the shape of
+    the grids.
+    """
+
+    numerators: Ints
+    denominator: int
+
+    def at_knots(self, states: States) -> Ints:
+        """Return the numerators of all states at the knots, rounded down, (knots, states)."""
+        a, b, width = _spans(self.tokens, states.tokens)
+        c, d, height = _spans(self.left, states.left)
+        table = self.numerators
+        # Weights of the lower point and of the upper one.
+        w0, w1 = self.tokens[a + 1] - states.tokens, states.tokens - self.tokens[a]
+        r0, r1 = self.left[c + 1] - states.left, states.left - self.left[c]
+        low = r0 * table[:, a, c] + r1 * table[:, a, d]
+        high = r0 * table[:, b, c] + r1 * table[:, b, d]
+        found: Ints = (w0 * low + w1 * high) // (width * height)
+        return np.ascontiguousarray(found)
+
+
+def _spans(grid: Ints, values: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the grid's points below and above each value, and their distance."""
+    below = np.clip(np.searchsorted(grid, values, side="right") - 1, 0, len(grid) - 2)
+    return below, below + 1, grid[below + 1] - grid[below]
+
+
+def over_time(knots: Ints, values: Ints) -> Ints:
+    """Return values at the knots, shape (knots, ...), at the times 0..T, rounded down.
+
+    Before the first knot they are 0.
+    """
+    times = np.arange(int(knots[-1]) + 1)
+    below, above, width = (
+        each.reshape(-1, *[1] * (values.ndim - 1)) for each in _spans(knots, times)
+    )
+    ahead = times.reshape(below.shape) - knots[below]
+    found: Ints = (width - ahead) * values[below.ravel()] + ahead * values[above.ravel()]
+    found //= width
+    found[: knots[0]] = 0
+    return found
+
+
+def hats(grid: Ints, values: Ints) -> NDArray[np.float64]:
+    """Return the weight of each grid point in linear interpolation, shape (values, points)."""
+    below, above, width = _spans(grid, values)
+    share = (values - grid[below]) / width
+    weights = np.zeros((len(values), len(grid)))
+    rows = np.arange(len(values))
+    weights[rows, below] = 1 - share
+    weights[rows, above] += share
+    return weights
+
+
+@dataclass(frozen=True)
+class Priced:
+    """What prices come to: the bound, every start's cost, and the best patterns of each knot.
+
+    ``total`` / denominator is the Lagrangian value (rounds); costs of starts from the arrival on,
+    and worths h at the knots, are such numerators, too.
+    """
+
+    total: int
+    denominator: int
+    costs: list[Ints]
+    worths: Ints
+    patterns: list[list[Ints]]
+    table: PriceTable
+
+    @property
+    def value(self) -> float:
+        """The Lagrangian value (rounds)."""
+        return self.total / self.denominator
+
+    @property
+    def bound(self) -> int:
+        """The certified lower bound on the TEL (rounds)."""
+        return -(-self.total // self.denominator)
+
+    def worths_over_time(self) -> Ints:
+        """Return at least what the best patterns are worth at the times 0..T."""
+        return -over_time(self.table.knots, -self.worths)
+
+
+def last_starts(instance: Instance, horizon: int, windows: Windows | None) -> Ints:
+    """Return the last start of each request that can be cheapest if prices end at ``horizon``."""
+    latest = np.maximum(instance.arrivals, horizon)
+    if windows is not None:
+        latest = np.maximum(np.minimum(latest, np.array(windows.latest)), instance.arrivals)
+    return latest
+
+
+def evaluate(
+    instance: Instance,
+    states: States,
+    table: PriceTable,
+    latest: Ints,
+    pool: ThreadPoolExecutor | None = None,
+) -> Priced:
+    """Evaluate the Lagrangian of ``bound-patterns`` exactly, as an integer times 1/denominator.
+
+    That it bounds the TEL is proved in ``formulations.bounds.patterns.compute_bound``.
+    Between knots a < b let the price at time t be the interpolation of those at the knots, rounded
+    down.  A pattern pays at t at most the same interpolation of what it pays at the knots, so
+    h_t ≤ ⌈((b − t)·h_a + (t − a)·h_b) / (b − a)⌉, and only the best patterns of the knots are
+    needed.  Before the first and past the last knot prices are 0; there a later start only costs
+    more, so ``last_starts`` suffice, and no horizon is assumed.
+    """
+    from formulations.lagrangian.kernels import priced_starts  # loads the compiler
+
+    values = table.at_knots(states)
+    arrivals, outputs = instance.arrivals, instance.outputs
+    offsets = np.concatenate(([0], np.cumsum(outputs)))
+    places = np.concatenate(([0], np.cumsum(latest - arrivals + 1)))
+    flat = np.empty(places[-1], dtype=np.int64)
+    priced_starts(
+        arrivals, latest, outputs, offsets, states.of, values, table.knots,
+        table.denominator, places, flat,
+    )  # fmt: skip
+
+    run = map if pool is None else pool.map
+    found = list(run(lambda at_knot: _best_patterns(states, at_knot), values))
+    costs = np.split(flat, places[1:-1])
+    total = sum(int(cost.min()) for cost in costs)
+    total += table.denominator * int((outputs - arrivals).sum())
+    priced = Priced(
+        total=total,
+        denominator=table.denominator,
+        costs=costs,
+        worths=np.array([worth for worth, _ in found], dtype=np.int64),
+        patterns=[patterns for _, patterns in found],
+        table=table,
+    )
+    return replace(priced, total=total - exact_sum(priced.worths_over_time()))
+
+
+def _best_patterns(states: States, values: Ints) -> tuple[int, list[Ints]]:
+    """Return the worth of the best pattern at values of the states, and some good ones."""
+    from formulations.lagrangian.kernels import best_patterns  # loads the compiler
+
+    found, last, before, state = best_patterns(
+        states.tokens, states.left, values, states.memory, states.most
+    )
+    patterns = []
+    for step in last[np.argsort(-found, kind="stable")][:PATTERNS].tolist():
+        members = []
+        while step >= 0:
+            members.append(int(state[step]))
+            step = int(before[step])
+        patterns.append(np.array(members, dtype=np.int64))
+    return int(found.max()), patterns
+
+
+def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floats) -> PriceTable:
+    """Return prices in the grids' shape as fractions of a denominator safe for 64 bits.
+
+    Raises
+    ------
+    ValueError
+        If a price is not finite.
+    OverflowError
+        If the prices are too large for exact 64-bit arithmetic.
+    """
+    floats = np.maximum(prices, 0.0)
+    if not np.all(np.isfinite(floats)):
+        raise ValueError("expected finite prices")
+    widest = [int(np.diff(grid).max()) for grid in (grids.knots, grids.tokens, grids.left)]
+    longest = int(instance.outputs.max())
+    rounds = int(grids.knots[-1] + instance.arrivals.max()) + longest + 1
+    largest = float(floats.max(initial=0.0)) + 1
+    cost = state_cost(rounds, largest, max(states.most, longest), widest)
+    denominator = largest_denominator(lambda trial: cost * trial < SAFE / 2, 1 << 24)
+    if denominator is None:
+        raise OverflowError("prices are too large for exact 64-bit arithmetic")
+    numerators = np.rint(floats * denominator).astype(np.int64)
+    return PriceTable(grids.knots, grids.tokens, grids.left, numerators, denominator)
