@@ -72,6 +72,10 @@ def _add(target: str, files: Files, config: MkDocsConfig) -> None:
     text = path.read_text(encoding="utf-8")[:_LONGEST]
     if path.suffix == ".md":
         here = posixpath.dirname(uri)
+        for picture in _LINK.finditer(text):
+            shown = posixpath.normpath(posixpath.join(posixpath.dirname(target), picture[3]))
+            if picture[1] and (_ROOT / shown).is_file():
+                _add(shown, files, config)
         body = _relinked(text, posixpath.dirname(target), here, files, known_only=True)
     else:
         fence = f"````{_LANGUAGES.get(path.suffix, 'text')}\n"

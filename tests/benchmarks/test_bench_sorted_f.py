@@ -24,6 +24,6 @@ def test_whole_schedule(benchmark: BenchmarkFixture, name: str, full: int) -> No
     schedule = benchmark.pedantic(run_policy, (policies()[name], instance), rounds=5)
     assert len(schedule.starts) == n
     benchmark.extra_info["requests"] = n
-    benchmark.extra_info["tel_over_svf"] = (
+    benchmark.extra_info["TEL / TEL of svf"] = (
         schedule.tel / run_policy(policies()["svf"], instance).tel
     )

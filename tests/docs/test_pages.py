@@ -99,9 +99,9 @@ def test_references_are_those_of_the_papers_page() -> None:
         assert number[1] in row
 
 
-@pytest.mark.parametrize("what", ["ilp.py", "lp.py", "mc_sf.py", "sorted_f_exact.py", "a_min.py"])
+@pytest.mark.parametrize("what", ["ilp.py", "mc_sf.py", "sorted_f_exact.py", "a_min.py"])
 def test_the_readme_leads_to_each_in_one_link(what: str) -> None:
-    """The integer program, its relaxation, MC-SF, Sorted-F and A_min."""
+    """The integer program (with its relaxation), MC-SF, Sorted-F and A_min."""
     assert [link for link in links(ROOT / "README.md") if Path(link).name == what]
 
 

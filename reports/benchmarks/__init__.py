@@ -1,0 +1,1 @@
+"""Ratios that the benchmarks measured, night after night."""
