@@ -23,7 +23,23 @@ from instances.model import InfeasibleInstanceError
 from tests.instances.test_files import any_instance
 
 #: Values that stand where an integer is expected, or beside one.
-ODD = [True, None, -1, 0, 1, 1.0, 2.5, 10**9, 10**9 + 1, 10**12, 10**12 + 1, 10**30, "1", "", []]
+ODD: list[Any] = [
+    True,
+    None,
+    -1,
+    0,
+    1,
+    1.0,
+    2.5,
+    10**9,
+    10**9 + 1,
+    10**12,
+    10**12 + 1,
+    10**30,
+    "1",
+    "",
+    [],
+]
 KEYS = ["id", "arrival", "prompt", "output", "output_lower", "output_upper", "other", "name"]
 
 _IN_TMP = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -151,7 +167,7 @@ def test_requests_built_in_bulk_are_requests() -> None:
     assert pickle.loads(pickle.dumps(built)) == expected
     assert replace(built, output=4) == replace(expected, output=4)
     with pytest.raises(AttributeError):
-        built.output = 4
+        built.output = 4  # type: ignore[misc]
 
 
 def test_the_collector_goes_on_afterwards() -> None:

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jsonschema
 import pytest
@@ -48,8 +48,8 @@ line = st.text(
 @st.composite
 def any_instance(draw: st.DrawFn) -> Instance:
     """Draw an instance with every optional key sometimes there."""
-    unit = draw(st.sampled_from(["round", "second"]))
-    arrivals = st.integers(0, 10**12)
+    unit: Literal["round", "second"] = draw(st.sampled_from(["round", "second"]))
+    arrivals: st.SearchStrategy[int | float] = st.integers(0, 10**12)
     if unit == "second":
         arrivals |= st.floats(0, 1e12, allow_nan=False)
     requests = []

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
@@ -91,7 +92,13 @@ class PostgresServer:
         )
         deadline = time.monotonic() + _SECONDS_TO_START
         while time.monotonic() < deadline and self._server.poll() is None:
-            asked = [self._programs / "pg_isready", "-h", "127.0.0.1", "-p", str(self.port)]
+            asked: list[str | Path] = [
+                self._programs / "pg_isready",
+                "-h",
+                "127.0.0.1",
+                "-p",
+                str(self.port),
+            ]
             if subprocess.run(asked, capture_output=True, check=False).returncode == 0:
                 return
             time.sleep(0.05)
@@ -119,7 +126,7 @@ class PostgresServer:
             **self._identity(),
         )
 
-    def _identity(self) -> dict[str, object]:
+    def _identity(self) -> dict[str, Any]:
         if self._user is None:
             return {}
         return {"user": self._user, "group": pwd.getpwnam(self._user).pw_gid, "extra_groups": []}

@@ -36,6 +36,7 @@ from tests.kvopt.conftest import ROOT
 FUNCTIONS = ("bound", "check", "compare", "read", "run", "solve")
 #: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 with starts 0, 1, 0, 3 (docs/errata.md, E1).
 FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
+SECONDS = Instance("seconds", 5, (Request(0, 0.5, 1, 1),), time_unit="second")
 _LIMIT = re.compile(r"time_limit=\d+")
 
 
@@ -76,7 +77,7 @@ def test_names_of_the_package() -> None:
         assert getattr(kvopt, name) is not None
     assert [each for each in FUNCTIONS if importlib.util.find_spec(f"kvopt.{each}")] == []
     with pytest.raises(AttributeError, match="no attribute 'solv'"):
-        _ = kvopt.solv  # type: ignore[attr-defined]
+        _ = kvopt.solv
 
 
 def test_a_result() -> None:
@@ -211,9 +212,6 @@ def test_bad_input_is_one_line(call: Any, error: type[Exception], told: str) -> 
         call()
     assert isinstance(caught.value, ValueError)
     assert len(str(caught.value).splitlines()) == 1
-
-
-SECONDS = Instance("seconds", 5, (Request(0, 0.5, 1, 1),), time_unit="second")
 
 
 def test_an_infeasible_file_is_told_when_it_is_read(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_a_forged_optimum_does_not_pass_as_proved(sweep: Sweep) -> None:
 
     def forge(entry: dict[str, Any]) -> None:
         # TEL 13; the optimum is 12.
-        proof = {"value": 13, "date": "2026-11-01", "seconds": 1.0, "seed": 0}
+        proof: dict[str, Any] = {"value": 13, "date": "2026-11-01", "seconds": 1.0, "seed": 0}
         proofs = [
             proof | {"method": "cpsat", "source": "CP-SAT"},
             proof | {"method": "highs:ilp", "source": "HiGHS"},
@@ -437,7 +437,7 @@ def test_what_a_policy_kept_is_no_upper_bound(
     monkeypatch.setattr(command, "library_by_hash", lambda: library)
     sweep.run(two, "svf", [3, 0], None)
     # Request 0 makes 1 token at time 1, then keeps it and makes the other 3 from round 3 on.
-    parts = {"attempts": [[(0, 1)], []], "kept": [[0, 1], [0]]}
+    parts: dict[str, Any] = {"attempts": [[(0, 1)], []], "kept": [[0, 1], [0]]}
     sweep.run(two, "vllm-v1", [2, 0], None, **parts)
     assert sweep.merge() == 0
     # Without what was kept request 0 would hold 1 token at time 3 beside the 4 of request 1.

@@ -21,8 +21,13 @@ from kvopt.running.events import BoundProved, Event, Note, Report
 #: Price 1 on every state at times 1 to 3.  The later start is at 1, since TEL ≤ 5, so the two pay
 #: 2·2 rounds and 2·2 prices; two states fit at a time: 8 − 3·2 = 2.
 TWO = Instance("two", 3, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
-GRIDS = [np.array(grid, dtype=np.int64) for grid in ((1, 3), (1, 2), (0, 1))]
-TABLE = PriceTable(*GRIDS, np.array([[[1, 1], [1, 1]], [[1, 1], [1, 1]]], dtype=np.int64), 1)
+TABLE = PriceTable(
+    knots=np.array([1, 3]),
+    tokens=np.array([1, 2]),
+    left=np.array([0, 1]),
+    numerators=np.ones((2, 2, 2), dtype=np.int64),
+    denominator=1,
+)
 
 
 def _sent(monkeypatch: pytest.MonkeyPatch) -> tuple[BoundProved, list[str]]:

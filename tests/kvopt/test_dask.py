@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -171,6 +171,7 @@ def test_closing_the_results_stops_the_runs(
 ) -> None:
     """Who stops asking leaves no process behind on the workers, not even a grandchild."""
     results = engine.run([*tasks("fcfs"), *gated_tasks(tmp_path, 4)])
+    assert isinstance(results, Generator)
     next(results)
     wait_until(lambda: any(map(runs_of, cluster.workers)))
     results.close()

@@ -15,7 +15,7 @@ from instances import Instance, Request, write_instance
 from kvopt.commands.policies_table import policies_table
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
-from kvopt.running.events import Refusal, Report
+from kvopt.running.events import Event, Refusal, Report
 from kvopt.running.execute import execute
 from kvopt.running.state import RunState
 from kvopt.running.task import Finished, Task
@@ -84,7 +84,11 @@ def test_a_state_takes_no_bound_from_it() -> None:
 
 def _events(*schedules: Schedule, bound: int) -> RunState:
     state = RunState(INSTANCE, "file:own.py")
-    report = Report(lambda event: state.take(event.model_copy(update={"seconds": 0.5})))
+
+    def take(event: Event) -> None:
+        state.take(event.model_copy(update={"seconds": 0.5}))
+
+    report = Report(take)
     for each in schedules:
         report.schedule(each.starts, "own method", each.attempts, each.kept)
     report.bound(bound, "prices")

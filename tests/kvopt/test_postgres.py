@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -86,7 +87,7 @@ def side_by_side(*works: Callable[[], object]) -> list[BaseException]:
     return wrong
 
 
-def named(key: str, **changes: object) -> Finished:
+def named(key: str, **changes: Any) -> Finished:
     """Return the run under another key, with changed columns."""
     return replace(RUN, record=replace(RECORD, key=key, **changes))
 
@@ -146,11 +147,19 @@ def test_two_writers(location: str) -> None:
     runs = [named(f"key {k}", seed=k) for k in range(40)]
 
     def write(store: Store) -> Callable[[], None]:
-        return lambda: [store.put(run) for run in runs] and None
+        def work() -> None:
+            for run in runs:
+                store.put(run)
+
+        return work
 
     def write_at_once(store: Store) -> Callable[[], None]:
         # In the opposite order, which is where databases get stuck.
-        return lambda: [store.put_all(reversed(runs)) for _ in range(5)] and None
+        def work() -> None:
+            for _ in range(5):
+                store.put_all(reversed(runs))
+
+        return work
 
     assert side_by_side(*map(write, stores), *map(write_at_once, stores)) == []
     assert stores[0].statuses() == {run.record.key: "feasible" for run in runs}
@@ -223,7 +232,11 @@ def test_sweep_without_its_server_and_resumed(
     for k in range(8):
         requests = tuple(Request(i, 0, 1, 1 + (i + k) % 3) for i in range(3))
         write_instance(Instance(f"i{k}", 9 + k, requests), tmp_path / f"i{k}.json")
-    command = [sys.executable, ROOT / "evaluate.py", *sorted(tmp_path.glob("*.json"))]
+    command: list[str | Path] = [
+        sys.executable,
+        ROOT / "evaluate.py",
+        *sorted(tmp_path.glob("*.json")),
+    ]
     command += ["--methods", f"file:{method}", "--store", database]
     store = Store(database)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as sweep:
@@ -298,7 +311,13 @@ def test_a_password_with_a_space_is_nowhere(
     url = f"postgresql://spaced_{name}:hid den@127.0.0.1:{server.port}/{name}"
     write_instance(Instance("one", 9, (Request(0, 0, 1, 1),)), tmp_path / "one.json")
     export = tmp_path / "rows.csv"
-    command = [sys.executable, ROOT / "evaluate.py", tmp_path / "one.json", "--methods", "svf"]
+    command: list[str | Path] = [
+        sys.executable,
+        ROOT / "evaluate.py",
+        tmp_path / "one.json",
+        "--methods",
+        "svf",
+    ]
     command += [*written.format(url).split("\n"), "--export", export]
     finished = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     store = Store(url, readonly=True)

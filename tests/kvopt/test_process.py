@@ -51,7 +51,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (package.parent / "__init__.py").touch()
     (package / "__init__.py").touch()
     for beside in (kvopt.running.keeper, kvopt.running.kernel):
-        shutil.copy(beside.__file__, package)
+        shutil.copy(str(beside.__file__), package)
     monkeypatch.setattr(kvopt.running.process, "python_path", lambda: str(tmp_path))
     return package / "worker.py"
 

@@ -24,7 +24,17 @@ from tests.kvopt.conftest import ROOT, Command
 
 def _summary(output: str) -> dict[str, str]:
     """Return the summary's labels and values."""
-    labels = ("instance", "n", "M", "method", "status", "TEL", "AEL", "lower bound", "gap %")
+    labels: tuple[str, ...] = (
+        "instance",
+        "n",
+        "M",
+        "method",
+        "status",
+        "TEL",
+        "AEL",
+        "lower bound",
+        "gap %",
+    )
     labels += ("seconds", "checker", "note", "known optimum", "LP relaxation")
     rows = {}
     for line in output.splitlines():
@@ -309,7 +319,8 @@ def _engine_of(process: subprocess.Popen[str]) -> psutil.Process:
             # The one below its keeper, which has the same command line.
             if (
                 "kvopt.running.worker" in each.cmdline()
-                and "kvopt.running.worker" in each.parent().cmdline()
+                and (above := each.parent()) is not None
+                and "kvopt.running.worker" in above.cmdline()
             ):
                 return each
         time.sleep(0.05)

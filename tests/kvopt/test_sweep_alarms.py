@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -40,7 +41,7 @@ RECORD = Record(
 
 
 def _showing(method: str, tel: int | None, bound: int | None, **more: str) -> Showing:
-    given = {"instance_sha256": "one", "status": "feasible", "detail": ""} | more
+    given: dict[str, Any] = {"instance_sha256": "one", "status": "feasible", "detail": ""} | more
     return Showing(
         key=method, instance="i", method=method, seed=0, tel=tel, lower_bound=bound, **given
     )

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import time
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -22,7 +23,7 @@ _MEASURED = ["seconds", "start_seconds", "total_seconds", "peak_memory", "incumb
 _MEASURED += ["finished_utc", "command", "git_commit", "solver_seconds"]
 
 
-def _what_is_decided(rows: pd.DataFrame) -> list[dict[str, object]]:
+def _what_is_decided(rows: pd.DataFrame) -> list[dict[Any, Any]]:
     return rows.drop(columns=_MEASURED).astype(object).where(rows.notna(), None).to_dict("records")
 
 

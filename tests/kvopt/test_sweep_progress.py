@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 
 import pytest
 
@@ -80,5 +81,5 @@ def test_quiet_is_silent(stream: io.StringIO) -> None:
 
 def test_the_most_frequent_status_first() -> None:
     """Counts are read from the left."""
-    tally = kvopt.sweeps.progress.Counter(["error", "optimal", "optimal"])
+    tally = Counter(["error", "optimal", "optimal"])
     assert counts(tally) == "2 optimal, 1 error"

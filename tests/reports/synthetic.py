@@ -129,11 +129,14 @@ def many(instances: int, methods: int, points: int = 6, seed: int = 0) -> pd.Dat
     table.loc[failed, ["tel", "lower_bound"]] = pd.NA
     closed = table["tel"].eq(table["lower_bound"]).fillna(False)
     table["status"] = np.select([failed, closed], ["crashed", "optimal"], default="feasible")
-    table["versions"] = [{"numpy": "2"}] * size
-    table["command"] = [["evaluate.py"]] * size
-    table["incumbents"] = _traces(engine & ~failed, seconds, tel, points, falling=True)
-    table["bounds"] = _traces(engine & ~failed, seconds, lower, points, falling=False)
-    return table
+    running = engine & ~failed
+    objects: dict[str, Any] = {
+        "versions": [{"numpy": "2"}] * size,
+        "command": [["evaluate.py"]] * size,
+        "incumbents": _traces(running, seconds, tel, points, falling=True),
+        "bounds": _traces(running, seconds, lower, points, falling=False),
+    }
+    return table.assign(**objects)
 
 
 def _traces(

@@ -103,7 +103,7 @@ def test_numbers_by_hand(write: Callable[..., Path]) -> None:
 
 _OF = "switches-of-ilp-strong"
 _BASE, _CUT, _MORE = (f"highs:ilp-strong{more}" for more in ("", "(cliques=no)", "(fixing=yes)"))
-_LIMIT = {"time_limit": 60.0}
+_LIMIT: dict[str, Any] = {"time_limit": 60.0}
 SWITCHED = (
     _row(_OF, "d", _BASE, **_LIMIT, total_seconds=4.0, nodes=50, relaxation=90.0),
     _row(_OF, "e", _BASE, **_LIMIT, total_seconds=1.0, nodes=100),

@@ -45,7 +45,7 @@ def test_ratio_interval() -> None:
         pd.Series([200, 150, None], dtype="Int64"),
     )
     # 300 / 200 and 300 / 100; then 300 / 150 and no LB; then no UB, and an LB of 0 says nothing.
-    assert found.loc[0].tolist() == [1.5, 3.0]
+    assert found.iloc[0].to_list() == [1.5, 3.0]
     assert found.loc[1, "low"] == 2.0
     assert found.isna().to_numpy().tolist() == [[False, False], [False, True], [True, True]]
 

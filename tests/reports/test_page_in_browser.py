@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from reports.build import build_report
 from tests.reports.hostile import NAMES
 from tests.reports.synthetic import digest, frame, many, record
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -18,7 +22,7 @@ pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is no
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[playwright.Browser]:
+def browser() -> Iterator[Browser]:
     """Debian's chromium, headless."""
     with playwright.sync_playwright() as started:
         # No sandbox: containers and runners run tests as root.
@@ -35,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _open(browser: playwright.Browser, path: Path, **options: object) -> playwright.Page:
+def _open(browser: Browser, path: Path, **options: object) -> Page:
     page = browser.new_context(**options).new_page()
     page.faults = []
     page.asked = []
@@ -49,11 +53,12 @@ def _open(browser: playwright.Browser, path: Path, **options: object) -> playwri
     return page
 
 
-def _column(page: playwright.Page, table: str, number: int) -> list[str]:
-    return page.locator(f"#{table} tbody tr td:nth-child({number})").all_text_contents()
+def _column(page: Page, table: str, number: int) -> list[str]:
+    texts: list[str] = page.locator(f"#{table} tbody tr td:nth-child({number})").all_text_contents()
+    return texts
 
 
-def test_sort_and_filter(browser: playwright.Browser, folder: Path) -> None:
+def test_sort_and_filter(browser: Browser, folder: Path) -> None:
     """A click sorts numbers as numbers, a second one turns them; the filter keeps what matches."""
     page = _open(browser, folder / "index.html")
     head = page.locator("#statuses thead th:nth-child(2)")
@@ -69,7 +74,7 @@ def test_sort_and_filter(browser: playwright.Browser, folder: Path) -> None:
     assert page.faults == []
 
 
-def test_keyboard_reaches_sorting(browser: playwright.Browser, folder: Path) -> None:
+def test_keyboard_reaches_sorting(browser: Browser, folder: Path) -> None:
     """A column's head takes the focus, and Enter sorts it."""
     page = _open(browser, folder / "index.html")
     head = page.locator(
@@ -80,7 +85,7 @@ def test_keyboard_reaches_sorting(browser: playwright.Browser, folder: Path) -> 
     page.wait_for_selector("#instances thead th:nth-child(3)[aria-sort=ascending]")
 
 
-def test_nothing_is_asked_of_the_network(browser: playwright.Browser, folder: Path) -> None:
+def test_nothing_is_asked_of_the_network(browser: Browser, folder: Path) -> None:
     """One file: besides itself only data and what it makes of them."""
     page = _open(browser, folder / "index.html")
     foreign = [url for url in page.asked if not url.startswith(("data:", "blob:"))]
@@ -90,7 +95,7 @@ def test_nothing_is_asked_of_the_network(browser: playwright.Browser, folder: Pa
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_page_is_wider_than_the_screen(
-    browser: playwright.Browser, folder: Path, scheme: str, width: int, tmp_path: Path
+    browser: Browser, folder: Path, scheme: str, width: int, tmp_path: Path
 ) -> None:
     """Tables and figures scroll inside their box; text and ground differ enough to read."""
     for name in ("index.html", f"instances/{_some_page(folder)}"):
@@ -115,7 +120,7 @@ def test_no_page_is_wider_than_the_screen(
         assert page.faults == []
 
 
-def test_figures_follow_the_colour_scheme(browser: playwright.Browser, folder: Path) -> None:
+def test_figures_follow_the_colour_scheme(browser: Browser, folder: Path) -> None:
     """The corner of a figure is light on a light page and dark on a dark one."""
     script = """async () => {
       const image = document.querySelector('figure img');
@@ -131,7 +136,7 @@ def test_figures_follow_the_colour_scheme(browser: playwright.Browser, folder: P
     assert light > 200 > 60 > dark
 
 
-def test_headings_and_names_for_screen_readers(browser: playwright.Browser, folder: Path) -> None:
+def test_headings_and_names_for_screen_readers(browser: Browser, folder: Path) -> None:
     """One h1, a main part, every link of the contents leads somewhere, every picture has a text."""
     page = _open(browser, folder / "index.html")
     assert page.locator("h1").count() == 1
@@ -146,7 +151,7 @@ def test_headings_and_names_for_screen_readers(browser: playwright.Browser, fold
     assert unnamed.count() == 0
 
 
-def test_hostile_names_run_nothing(browser: playwright.Browser, tmp_path: Path) -> None:
+def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
     """No script of a name runs, on any page, also after sorting and filtering by it."""
     records = [
         record(
@@ -183,7 +188,7 @@ def test_hostile_names_run_nothing(browser: playwright.Browser, tmp_path: Path) 
     assert page.faults == []
 
 
-def test_page_is_readable_without_scripts(browser: playwright.Browser, folder: Path) -> None:
+def test_page_is_readable_without_scripts(browser: Browser, folder: Path) -> None:
     """With JavaScript off the tables stand there in full."""
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto((folder / "index.html").as_uri())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ def test_a_schedule_of_another_shape_is_refused() -> None:
 @pytest.mark.parametrize(
     "kept", [[[0]], [[0], [0]], [[0], [0, 0, 0]], [[0], [1, 0]], [[3], [0, 0]]]
 )
-def test_kept_tokens_of_another_shape_are_refused(kept: list[list[int]]) -> None:
+def test_kept_tokens_of_another_shape_are_refused(kept: Any) -> None:
     """One count a run, less than the run's tokens: 3 for request 0, then 1 and 2."""
     with pytest.raises(ValueError, match="kept tokens"):
         measure(PAIR, dataclasses.replace(SCHEDULE, kept=kept))

@@ -1,7 +1,9 @@
 """Finds a schedule, one request after the other, and claims a bound above its own TEL."""
 
+from typing import Any
 
-def solve(instance, report):
+
+def solve(instance: Any, report: Any) -> Any:
     """Report the schedule, and as a bound what no schedule of it can be below."""
     starts, now = [], 0
     for request in instance.requests:

@@ -3,9 +3,10 @@
 import subprocess
 import sys
 import time
+from typing import Any
 
 
-def solve(instance, seconds):
+def solve(instance: Any, seconds: float) -> Any:
     """Work for a hundred times as long as allowed, with a helper."""
     del instance
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])

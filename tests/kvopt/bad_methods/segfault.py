@@ -1,9 +1,10 @@
 """Dies of a signal in the middle of its work."""
 
 import ctypes
+from typing import Any
 
 
-def solve(instance):
+def solve(instance: Any) -> Any:
     """Read address 0."""
     del instance
     ctypes.string_at(0)

@@ -12,7 +12,16 @@ from kvopt.methods.fingerprint import fingerprint, import_closure, versions
 from kvopt.methods.grammar import Method, read_method
 
 ROOT = Path(__file__).resolve().parents[3]
-METHODS = ("svf", "fcfs", "a-min", "sorted-lp", "auto", "highs", "highs:ilp", "cpsat:cpsat")
+METHODS: tuple[str, ...] = (
+    "svf",
+    "fcfs",
+    "a-min",
+    "sorted-lp",
+    "auto",
+    "highs",
+    "highs:ilp",
+    "cpsat:cpsat",
+)
 METHODS += ("bound:bound-dual", "search")
 
 
