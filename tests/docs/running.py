@@ -74,7 +74,9 @@ def run(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
         (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
         (programs / name).chmod(0o755)
     checkout = _workspace(folder, block.page)
-    environment = os.environ | {
+    # A command of its own is no worker of the tests' pytest, nor told what that was told.
+    inherited = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+    environment = inherited | {
         "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]),
         "PYTHONPATH": str(checkout),
         "CHECKOUT": str(ROOT),

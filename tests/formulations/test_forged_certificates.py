@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from formulations.bounds import certificate as evaluation
+from formulations.lagrangian import certificate as evaluation
 from formulations.lagrangian.certificate import CertificateError, evaluate, read_certificate
 from formulations.lagrangian.exact import SAFE
 from formulations.lagrangian.starts import start_costs
