@@ -144,16 +144,19 @@ def _undominated(layer, count, compare):
 
 
 @njit(cache=True, nogil=True)
-def advance(t, now, count, following, table, data, tables, of_patterns, rules, best, best_starts):
+def advance(
+    t, now, count, following, table, data, tables, of_patterns, rules, best, best_starts, lost
+):
     """Decide the starts at round t for all states of a layer and fill the following layer.
 
     Parameters
     ----------
-    rules : array of int, shape (9,)
-        Memory, width, least bound lost so far (written), states compared, shift rule, dominance,
-        merging of equal states, order of equal requests, prices on patterns.
+    rules : Rules
+        What does not change during a pass (``formulations.search.layers``).
     best : array of int, shape (1,)
         TEL of the best schedule (written), with its starts in ``best_starts``.
+    lost : array of int, shape (1,)
+        Least bound of a state that was dropped (written).
 
     Returns
     -------
@@ -162,7 +165,7 @@ def advance(t, now, count, following, table, data, tables, of_patterns, rules, b
     """
     arrival, prompt, output, _, _ = data
     denominator = tables[5]
-    memory, width, compare = rules[0], rules[1], rules[3]
+    memory, width = rules.memory, rules.width
     masks, needs, costs, bounds, all_starts, profiles = now
     n = len(arrival)
     reach = profiles.shape[1]
@@ -170,8 +173,8 @@ def advance(t, now, count, following, table, data, tables, of_patterns, rules, b
     table[:] = -1
     made = 0
     alive = np.ones(count, np.bool_)
-    if rules[5]:
-        alive = _undominated(now, count, compare)
+    if rules.dominance:
+        alive = _undominated(now, count, rules.compare)
     profile = np.zeros((n + 1, reach), np.int64)
     shifted = np.zeros(reach, profiles.dtype)
     chosen = np.zeros(n + 1, np.int64)
@@ -194,11 +197,11 @@ def advance(t, now, count, following, table, data, tables, of_patterns, rules, b
                 else:
                     value = max(bounds[state], _bound(t + 1, mask, starts, data, tables))
                     fine = value <= (best[0] - 1) * denominator
-                    if fine and rules[8]:
+                    if fine and rules.patterns:
                         value = max(value, _pattern_bound(t + 1, mask, starts, data, of_patterns))
                         fine = value <= (best[0] - 1) * denominator
                     left = need
-                    if fine and rules[4]:
+                    if fine and rules.shift:
                         tight = reach > 1 and profile[depth, 1] == memory
                         for j in range(n):
                             if (left >> np.uint64(j)) & _ONE:
@@ -208,8 +211,8 @@ def advance(t, now, count, following, table, data, tables, of_patterns, rules, b
                                     left &= ~(_ONE << np.uint64(j))
                     if fine:
                         if made == len(following[0]):
-                            made, lost = _shrink(following, made, table, width)
-                            rules[2] = min(rules[2], lost)
+                            made, least = _shrink(following, made, table, width)
+                            lost[0] = min(lost[0], least)
                         shifted[:-1] = profile[depth, 1:]
                         shifted[-1] = 0
                         made = _insert(
@@ -222,7 +225,7 @@ def advance(t, now, count, following, table, data, tables, of_patterns, rules, b
                             value,
                             starts,
                             shifted,
-                            rules[6] != 0,
+                            rules.merge,
                         )
             # Next request that fits.
             while i < n:
@@ -230,7 +233,7 @@ def advance(t, now, count, following, table, data, tables, of_patterns, rules, b
                 if not mask & bit and arrival[i] <= t:
                     # Of equal requests the first not started goes first.
                     twin_free = True
-                    for j in range(i if rules[7] else 0):
+                    for j in range(i if rules.equal else 0):
                         if (
                             not mask & (_ONE << np.uint64(j))
                             and arrival[j] == arrival[i]
@@ -274,6 +277,6 @@ def advance(t, now, count, following, table, data, tables, of_patterns, rules, b
             depth -= 1
             i += 1
     if made > width:
-        made, lost = _shrink(following, made, table, width)
-        rules[2] = min(rules[2], lost)
+        made, least = _shrink(following, made, table, width)
+        lost[0] = min(lost[0], least)
     return made

@@ -54,7 +54,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +103,19 @@ class Options:
         bool, "prices on what a request holds and has left, once passes take long"
     ] = True
     compare: Annotated[int, "states that one state is compared with for dominance"] = 64
+
+
+class Rules(NamedTuple):
+    """What the kernels go by in one pass: M (tokens), states kept, and the rules that are on."""
+
+    memory: int
+    width: int
+    compare: int
+    shift: bool
+    dominance: bool
+    merge: bool
+    equal: bool
+    patterns: bool
 
 
 @dataclass(frozen=True)
@@ -171,7 +184,16 @@ def search(
         # Beside the layers, the tokens of one state after each start.
         if size + 8 * (n + 1) * reach > memory_bytes:
             return
-        rules = (instance.memory, width, options, of_patterns is not None)
+        rules = Rules(
+            instance.memory,
+            width,
+            options.compare,
+            options.shift,
+            options.dominance,
+            options.merge,
+            options.equal,
+            of_patterns is not None,
+        )
         found = _pass(tables, rules, last, (best, best_starts), reach, out_of_time)
         if found is not None:
             on_pass(found)
@@ -181,7 +203,7 @@ def search(
 
 def _pass(
     tables: tuple[Any, ...],
-    settings: tuple[int, int, Options, bool],
+    rules: Rules,
     last: int,
     incumbent: tuple[Ints, NDArray[Any]],
     reach: int,
@@ -189,23 +211,12 @@ def _pass(
 ) -> Pass | None:
     """Return what one pass over the rounds 0..last finds; None if time runs out.
 
-    ``settings`` are the memory, the width, the rules and whether there are prices on patterns;
-    ``incumbent`` the TEL and the starts of the best schedule, which are improved in place.
+    ``incumbent`` are the TEL and the starts of the best schedule, which are improved in place.
     """
     from formulations.search import _kernels  # loads the compiler
 
-    memory, width, chosen, patterns = settings
-    # The least bound lost is written at its place, 2.
-    switches = (
-        chosen.compare,
-        chosen.shift,
-        chosen.dominance,
-        chosen.merge,
-        chosen.equal,
-        patterns,
-    )
-    rules = np.array([memory, width, NONE, *switches], dtype=np.int64)
     best, best_starts = incumbent
+    lost, width = np.array([NONE], dtype=np.int64), rules.width
     n = len(best_starts)
     layers = [_layer(2 * width, n, reach, best_starts.dtype) for _ in range(2)]
     table = np.empty(1 << (4 * width).bit_length(), dtype=np.int64)
@@ -216,16 +227,15 @@ def _pass(
         if out_of_time():
             return None
         count = _kernels.advance(
-            t, layers[0], count, layers[1], table, *tables, rules, best, best_starts
+            t, layers[0], count, layers[1], table, *tables, rules, best, best_starts, lost
         )
         layers.reverse()
         total += count
         if count == 0:
             break
     tel = bound = int(best[0])
-    lost = int(rules[2])
-    if lost < NONE:
-        bound = min(bound, -(-lost // tables[1][-1]))
+    if lost[0] < NONE:
+        bound = min(bound, -(-int(lost[0]) // tables[1][-1]))
     return Pass(tel, best_starts.tolist(), bound, width, total, bound == tel)
 
 
