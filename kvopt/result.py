@@ -60,7 +60,7 @@ class Result:
 
     @property
     def status(self) -> Status:
-        """One of DESIGN section 6's closed list, for the run by itself.
+        """One of the closed list of ``docs/glossary.md``, for the run by itself.
 
         The row says ``error`` besides, where the optimum that the instance's file states is
         contradicted (``finished.about_the_file``).

@@ -28,8 +28,8 @@ def compute_bound(
 ) -> Bound:
     """Return the best certified bound by the deadline; report every improvement on the way.
 
-    Source: the dual is the one of RESEARCH's leads 5 and 8, with prices that are linear between
-    knots instead of constant in buckets; see :class:`formulations.bounds.memory_search.Search` for
+    Source: ours, the dual of the memory rows (``docs/leads.md``), with prices that are linear
+    between knots instead of constant in buckets; see :class:`formulations.bounds.memory_search.Search` for
     what is maximised and :func:`formulations.lagrangian.prices.certify_prices` for why every
     reported value is a bound.
 

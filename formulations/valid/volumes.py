@@ -11,7 +11,7 @@ def volume_bound(instance: Instance) -> int:
     """Return a lower bound on the TEL (rounds) from volumes and outputs per rank.
 
     Source: Kong, Qi, Ye and Zhou, arXiv 2606.22327, Prop. 3.1, combined with the j-th smallest
-    output (PAPERS section A); arrivals added here.
+    output; arrivals added here.
 
     Proof.  The sum of :func:`completion_bounds` over j bounds Σ completions, and the TEL is that
     less Σ a_i.

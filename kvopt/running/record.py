@@ -84,7 +84,7 @@ class Record:
     key
         ``Task.key``.
     status
-        From DESIGN section 6's closed list, for what the run showed as a whole.
+        From the closed list of ``docs/glossary.md``, for what the run showed as a whole.
     ending
         How its process ended: ``finished``, ``time_limit``, ``memory_limit``, ``crashed``,
         ``interrupted``, or ``lost`` where a worker of a cluster died with it.
