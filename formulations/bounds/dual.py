@@ -29,9 +29,9 @@ def compute_bound(
     """Return the best certified bound by the deadline; report every improvement on the way.
 
     Source: ours, the dual of the memory rows (``docs/leads.md``), with prices that are linear
-    between knots instead of constant in buckets; see :class:`formulations.bounds.memory_search.Search` for
-    what is maximised and :func:`formulations.lagrangian.prices.certify_prices` for why every
-    reported value is a bound.
+    between knots instead of constant in buckets; see
+    :class:`formulations.bounds.memory_search.Search` for what is maximised and
+    :func:`formulations.lagrangian.prices.certify_prices` for why every reported value is a bound.
 
     Parameters
     ----------

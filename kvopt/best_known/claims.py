@@ -91,8 +91,8 @@ def collect(instance: Instance, runs: Sequence[Run], store: Store) -> Claims:
     """Return what runs claim of an instance.
 
     Schedules are checked once more.  Of policies that keep tokens over an eviction, whose TEL is no
-    bound on the optimum (``docs/problem.md``), only schedules that are possible without it are taken;
-    cancelled attempts are dropped, since without them a schedule is possible all the more.
+    bound on the optimum (``docs/problem.md``), only schedules that are possible without it are
+    taken; cancelled attempts are dropped, since without them a schedule is possible all the more.
 
     Certificates are taken from anyone, since they are evaluated here; of the other bounds those
     that are believed (:func:`schedules.evidence.believed`).
