@@ -19,7 +19,9 @@ def linear(
     if stated is not None:
         ends = (stated.prefill, stated.decoding, stated.read)
         parts += [f"{name}={value}" for name, value in zip(_RANGE, ends, strict=True)]
-    return BatchTime(f"{NAME}({','.join(parts)})", *coefficients, range=stated, origin=origin)
+    base, prefill, square, decode, read = coefficients
+    text = f"{NAME}({','.join(parts)})"
+    return BatchTime(text, base, prefill, square, decode, read, range=stated, origin=origin)
 
 
 def _build(options: dict[str, str]) -> BatchTime:
