@@ -43,7 +43,7 @@ EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_REFUSED = 5
 EXIT_STORE = 6
-EXIT_ENGINE = 7
+EXIT_EXECUTOR = 7
 EXIT_INTERRUPTED = 130
 
 _EPILOG = f"""\
@@ -62,7 +62,7 @@ exit codes:
   2    bad usage or bad input: one line on standard error; also if no instance could be read
   5    the checker refused a schedule, or a bound is contradicted: named on standard error
   6    the store cannot be opened, read or written: one line on standard error
-  7    the engine failed, so that runs have no row: one line on standard error
+  7    the executor failed, so that runs have no row: one line on standard error
   130  interrupted: what was finished is stored
 Where several apply, 5 goes before 2, and 2 before 1.
 """
@@ -98,7 +98,7 @@ def _main(arguments: Sequence[str], program: str) -> int:
     except StoreError as error:
         return _fail(program, str(error), EXIT_STORE)
     except ExecutorError as error:
-        return _fail(program, str(error), EXIT_ENGINE)
+        return _fail(program, str(error), EXIT_EXECUTOR)
     except KeyboardInterrupt:
         reason = "interrupted; what was finished is stored, the same command resumes"
         return _fail(program, reason, EXIT_INTERRUPTED)
@@ -197,7 +197,18 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     parser.add_argument("--report", metavar="DIR", help="build the reports of these runs there")
     parser.add_argument("--export", metavar="FILE", help="write the rows (.csv or .parquet)")
     parser.add_argument(
-        "--engine", choices=("local", "dask"), default="local", help="default: local"
+        "--executor",
+        choices=("local", "dask"),
+        default="local",
+        help="this machine's processes, or Dask workers (default: local)",
+    )
+    # Its name before, which scripts rely on.
+    parser.add_argument(
+        "--engine",
+        dest="executor",
+        choices=("local", "dask"),
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, as in tcp://host:8786")
     again = parser.add_mutually_exclusive_group()
@@ -209,8 +220,8 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     parser.add_argument("--quiet", action="store_true", help="print nothing but what went wrong")
     parser.set_defaults(program=program)
     options = parser.parse_args(arguments)
-    if options.scheduler and options.engine != "dask":
-        raise InputError("--scheduler goes with --engine dask")
+    if options.scheduler and options.executor != "dask":
+        raise InputError("--scheduler goes with --executor dask")
     return options
 
 
@@ -266,8 +277,8 @@ def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sw
     return _Sweep(tasks, todo)
 
 
-def _engine(options: argparse.Namespace) -> Executor:
-    if options.engine == "dask":
+def _executor(options: argparse.Namespace) -> Executor:
+    if options.executor == "dask":
         from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
 
         return DaskExecutor(options.scheduler, options.jobs)
@@ -279,7 +290,7 @@ def _engine(options: argparse.Namespace) -> Executor:
 def _carry_out(sweep: _Sweep, store: Store, options: argparse.Namespace) -> None:
     """Run what is left and store every row as it comes."""
     shown = display(sys.stdout, len(sweep.todo), options.jobs, options.quiet)
-    results = _engine(options).run(sweep.todo)
+    results = _executor(options).run(sweep.todo)
     try:
         for finished in results:
             _store(store, finished)
