@@ -1,0 +1,5 @@
+"""What the page says besides its numbers."""
+
+INTRODUCTION = ""
+RULES = ""
+CLOSING = ""
