@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from tabulate import tabulate
 
 from reports.figures.style import add_legend, draw_curves, drawing
-from reports.other_simulators.bridge import TURNED, simulate, turned
 from reports.other_simulators.outcome import Outcome
 from reports.other_simulators.rows import Outcomes
 from reports.other_simulators.scenarios import (
@@ -19,7 +18,8 @@ from reports.other_simulators.scenarios import (
     Scenario,
     read_trace,
 )
-from reports.other_simulators.texts import CLOSING, INTRODUCTION, RULES
+from reports.other_simulators.steps import Step, latencies, same
+from reports.other_simulators.texts import CLOSING, DIFFERENCES, INTRODUCTION, RULES, TRACES
 
 FIGURE = "latencies.svg"
 #: Scenarios that the figure shows.
@@ -27,24 +27,25 @@ _DRAWN = ("congested", "cut")
 _POINTS = 400
 
 
-def page(rows: Mapping[str, Outcomes]) -> str:
-    """Return the page as Markdown; ``rows`` are those of each simulator."""
-    parts = [INTRODUCTION, f"![Latencies by simulator]({FIGURE})\n", "## Side by side\n"]
+def page(rows: Mapping[str, Outcomes], bridges: Sequence[Step]) -> str:
+    """Return the page as Markdown, from the rows of each simulator and the steps between them."""
+    parts = [
+        INTRODUCTION.format(traces=TRACES),
+        f"![Latencies by simulator]({FIGURE})\n",
+        "## Side by side\n",
+    ]
     for scenario in SCENARIOS:
         trace = read_trace(scenario.trace)
         parts += [_heading(scenario, trace), _side_by_side(scenario, trace, rows)]
-    parts += ["## Each difference\n", RULES]
+    parts += ["## Each difference\n", DIFFERENCES, _rules()]
     for scenario in SCENARIOS:
-        trace = read_trace(scenario.trace)
-        parts += _bridges(scenario, trace, rows)
+        parts += _bridges(scenario, bridges)
     return "\n".join([*parts, CLOSING])
 
 
 def _heading(scenario: Scenario, trace: list[Row]) -> str:
     machine = scenario.machine
-    base, prefill, square, decode, read = (
-        f"{value / 1e9:g}" for value in machine.coefficients
-    )
+    base, prefill, square, decode, read = (f"{value / 1e9:g}" for value in machine.coefficients)
     squares = f" + {square}·Σp²" if machine.coefficients[2] else ""
     return (
         f"### {scenario.name}: {scenario.about}\n\n"
@@ -60,8 +61,8 @@ def _side_by_side(scenario: Scenario, trace: list[Row], rows: Mapping[str, Outco
     lines = []
     for simulator in scenario.simulators:
         found = rows[simulator][scenario.name]
-        latency = seconds(trace, [one.completion for one in found])
-        first = seconds(trace, [one.first_token for one in found])
+        latency = latencies(trace, [one.completion for one in found]) / 1e9
+        first = latencies(trace, [one.first_token for one in found]) / 1e9
         lines.append(
             [
                 SIMULATORS[simulator],
@@ -87,42 +88,28 @@ def _side_by_side(scenario: Scenario, trace: list[Row], rows: Mapping[str, Outco
     return _table(headers, lines)
 
 
-def _bridges(scenario: Scenario, trace: list[Row], rows: Mapping[str, Outcomes]) -> list[str]:
+def _bridges(scenario: Scenario, bridges: Sequence[Step]) -> list[str]:
     """Return, for each other simulator that differs, the rules turned one after the other."""
     parts = []
-    ours = rows[KVOPT][scenario.name]
+    headers = ["rules", "evictions", "latency, mean (s)", "p99 (s)", "requests as there"]
     for simulator in scenario.simulators:
-        theirs = rows[simulator][scenario.name]
-        if theirs == ours:
-            continue
-        names = TURNED[simulator]
-        lines = []
-        for count in range(len(names) + 1):
-            found = simulate(trace, scenario.machine, turned(*names[:count]))
-            lines.append(
-                [
-                    f"`{names[count - 1]}` turned" if count else "ours",
-                    f"{sum(one.evictions for one in found):,}",
-                    *_mean_and_tail(seconds(trace, [one.completion for one in found])),
-                    f"{same(found, theirs):,}",
-                ]
-            )
-        headers = ["rules", "evictions", "latency, mean (s)", "p99 (s)", "requests as there"]
-        parts += [
-            f"### {scenario.name}: from ours to {SIMULATORS[simulator]}\n",
-            _table(headers, lines),
+        lines = [
+            [
+                f"`{step.rule}` turned" if step.rule else "ours",
+                f"{step.evictions:,}",
+                f"{step.mean_ns / 1e9:,.3f}",
+                f"{step.p99_ns / 1e9:,.3f}",
+                f"{step.same:,}",
+            ]
+            for step in bridges
+            if (step.scenario, step.simulator) == (scenario.name, simulator)
         ]
+        if lines:
+            parts += [
+                f"### {scenario.name}: from ours to {SIMULATORS[simulator]}\n",
+                _table(headers, lines),
+            ]
     return parts
-
-
-def seconds(trace: list[Row], times: list[int]) -> np.ndarray:
-    """Return the times since the arrivals, shape (n,), seconds."""
-    return np.array([time - arrival for time, (arrival, _, _) in zip(times, trace, strict=True)]) / 1e9
-
-
-def same(found: list[Outcome], others: list[Outcome]) -> int:
-    """Return how many requests have the same first token, completion and evictions in both."""
-    return sum(one == other for one, other in zip(found, others, strict=True))
 
 
 def out_of_order(found: list[Outcome], others: list[Outcome]) -> float:
@@ -137,11 +124,17 @@ def _mean_and_tail(values: np.ndarray) -> tuple[str, str]:
     return f"{values.mean():,.3f}", f"{np.percentile(values, 99):,.3f}"
 
 
+def _rules() -> str:
+    lines = [[f"`{name}`", *texts] for name, *texts in RULES]
+    headers = ["rule", "here", "there", "nearer to vLLM"]
+    return (
+        "\n".join("| " + " | ".join(line) + " |" for line in [headers, ["---"] * 4, *lines]) + "\n"
+    )
+
+
 def _table(headers: list[str], lines: list[list[str]]) -> str:
     align = ["left"] + ["right"] * (len(headers) - 1)
-    text = tabulate(
-        lines, headers=headers, tablefmt="pipe", colalign=align, disable_numparse=True
-    )
+    text = tabulate(lines, headers=headers, tablefmt="pipe", colalign=align, disable_numparse=True)
     return f"{text}\n"
 
 
@@ -155,7 +148,7 @@ def figure(rows: Mapping[str, Outcomes]) -> str:
             trace = read_trace(scenario.trace)
             found = {
                 name: np.sort(
-                    seconds(trace, [one.completion for one in rows[name][scenario.name]])
+                    latencies(trace, [one.completion for one in rows[name][scenario.name]]) / 1e9
                 )
                 for name in scenario.simulators
             }
