@@ -13,7 +13,7 @@ from formulations.lagrangian import certificate as evaluation
 from formulations.lagrangian.certificate import CertificateError, evaluate, read_certificate
 from formulations.lagrangian.exact import SAFE
 from formulations.lagrangian.starts import start_costs
-from formulations.valid.groups import Windowed, WindowGroup
+from formulations.valid.groups import Occupancy, WindowGroup
 from instances import Instance, Request
 from tests.oracles.brute_force import brute_force_optimum
 
@@ -32,7 +32,7 @@ def test_windows_that_begin_after_the_start_hide_no_start(most: int) -> None:
     only, two starts would pay 98·10⁶ each: 12 + 12 + 196·10⁶ − 100·10⁶ = 96,000,024.
     """
     prices = [0] * 10 + [10**6]
-    members = [Windowed(0, -9, 10), Windowed(1, -9, 10)]
+    members = [Occupancy(0, -9, 10), Occupancy(1, -9, 10)]
     for groups in ([[members[0]], [members[1]]], [members]):
         document = {
             "kind": "prices",

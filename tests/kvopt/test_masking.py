@@ -118,6 +118,7 @@ def test_any_password_is_hidden(user: str, password: str) -> None:
         ["smoke", "--methods", "svf,a-min with interval(1,1000)", "--store", "runs.sqlite"],
         ["a b/*.json", "--store=../x/runs.sqlite", "--report", "r"],
         ["smoke", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:8786"],
+        ["smoke", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:8786"],
         ["instances/x@y.json", "--methods", "file:mine.py,highs:ilp-strong(groups=no)"],
     ],
 )
