@@ -31,6 +31,7 @@ class Rules:
     spare_block: bool = False  # a token is made only while one more block is free
     whole_prompt: bool = False  # a prompt that is cut has all its blocks from the first chunk
     cut_forgotten: bool = False  # evicted within its prompt, the rest of it becomes output
+    overlaps: bool = False  # who arrives in a round that empties the worker does not wait for it
     prefill_alone: bool = False  # while requests can be admitted the running ones wait
 
 
@@ -39,7 +40,7 @@ TURNED = {
     KVOPT: (),
     SARATHI: ("token_held", "whole_prompt", "admits_always", "spare_block", "cut_forgotten"),
     VLLM: ("token_held", "spare_block", "prefill_alone"),
-    BLIS: ("token_held", "whole_fits", "output_kept", "prefix_cached"),
+    BLIS: ("token_held", "whole_fits", "output_kept", "prefix_cached", "overlaps"),
 }
 
 
@@ -211,8 +212,10 @@ def simulate(trace: Sequence[Row], machine: Machine, rules: Rules) -> list[Outco
         while coming and coming[0].arrival <= now:
             worker.queue.append(coming.popleft())
         batch = worker.form()
-        now += worker.time(batch)
-        completed += worker.end(batch, now)
+        end = now + worker.time(batch)
+        completed += worker.end(batch, end)
+        emptied = not worker.running and not worker.queue
+        now = now if rules.overlaps and emptied else end
     return [
         Outcome(request.first_token, request.completion, request.evictions) for request in requests
     ]

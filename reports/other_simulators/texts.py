@@ -106,6 +106,13 @@ RULES = (
         "here",
     ),
     (
+        "overlaps",
+        "a round begins when the one before has ended",
+        "BLIS: when a round completes all that run and nobody waits as it begins, who arrives "
+        "during it does not wait for its end (a fault)",
+        "here",
+    ),
+    (
         "prefill_alone",
         "prompts and decoding requests share a round",
         "Vidur's `vllm`: as long as prompts can be admitted they run alone; their number times the "
