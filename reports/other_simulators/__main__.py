@@ -17,6 +17,7 @@ from reports.other_simulators.own import run_own
 from reports.other_simulators.rows import read_rows, write_rows
 from reports.other_simulators.scenarios import (
     BLIS,
+    DRAWN,
     FOLDER,
     KVOPT,
     SARATHI,
@@ -25,6 +26,7 @@ from reports.other_simulators.scenarios import (
     VLLM,
     Scenario,
     read_trace,
+    write_trace,
 )
 from reports.other_simulators.steps import all_steps, read_steps, write_steps
 from reports.other_simulators.vidur import run_vidur
@@ -56,6 +58,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="interpreter that has what Vidur needs (default: this one)",
     )
     parser.add_argument("--blis", type=Path, metavar="FILE", help="program of inference-sim")
+    parser.add_argument("--traces", action="store_true", help="draw the traces again before")
     parser.add_argument(
         "--check",
         action="store_true",
@@ -72,6 +75,9 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError(f"--vidur: expected a checkout of microsoft/vidur, found {options.vidur}")
     if options.blis and not options.blis.is_file():
         raise UsageError(f"--blis: expected a program, found {options.blis}")
+    if options.traces:
+        for name in DRAWN:
+            write_trace(name)
     for name in SIMULATORS:
         chosen = [one for one in SCENARIOS if name in one.simulators]
         found = {one.name: _outcomes(name, one, options) for one in chosen}

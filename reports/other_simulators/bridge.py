@@ -180,7 +180,7 @@ class _Worker:
                 after = request.computed + request.chunk
                 picoseconds += per_prefill * request.chunk
                 picoseconds += per_square * (after**2 - request.computed**2)
-        return -(-picoseconds // 1000)
+        return max(1, -(-picoseconds // 1000))
 
     def end(self, batch: Sequence[_Request], now: int) -> int:
         """Give each its tokens, and return how many have completed."""

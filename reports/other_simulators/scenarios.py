@@ -6,6 +6,9 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
+from instances.families import families
+from instances.jsonfile import write_text
+
 FOLDER = Path(__file__).parent
 TRACES = FOLDER / "traces"
 
@@ -75,32 +78,56 @@ SCENARIOS = (
         "chat_10",
         Machine(1024, 16, 8192, 256, _LINEAR),
         (KVOPT, SARATHI, VLLM, BLIS),
-        "chat at 10 requests a second; the memory is never full",
+        "chat at 10 requests a second, for which the memory suffices",
     ),
     Scenario(
         "congested",
         "chat_50",
         Machine(1024, 16, 8192, 256, _LINEAR),
         (KVOPT, SARATHI, VLLM, BLIS),
-        "chat at 50 requests a second; the memory runs over again and again",
+        "chat at 50 requests a second, for which it does not",
     ),
     Scenario(
         "cut",
         "mixed_08",
         Machine(1024, 16, 512, 256, _LINEAR),
         (KVOPT, SARATHI, BLIS),
-        "chat and summaries at 0.8 requests a second; a round takes 512 tokens",
+        "chat and summaries at 0.8 requests a second, 512 tokens a round",
     ),
     Scenario(
         "squares",
         "mixed_08",
         Machine(1024, 16, 512, 256, _WHOLE),
         (KVOPT, SARATHI),
-        "the same with the batch time's term for the squares of prompts, which BLIS has not",
+        "the same with the term for the squares of prompts",
     ),
 )
 
+#: Arrival (ns), prompt, output.
 Row = tuple[int, int, int]
+
+#: Family and mean arrivals a second of each trace.
+DRAWN = {"chat_10": ("chat", 10.0), "chat_50": ("chat", 50.0), "mixed_08": ("mix80-20", 0.8)}
+
+
+def draw_trace(name: str) -> list[Row]:
+    """Return a trace as its family draws it."""
+    family, rate = DRAWN[name]
+    instance = families()[family].generate(n=1000, rate=rate, seconds=True)
+    return [
+        (arrival, request.prompt, request.output)
+        for arrival, request in zip(
+            instance.arrival_times.tolist(), instance.requests, strict=True
+        )
+    ]
+
+
+def write_trace(name: str) -> None:
+    """Draw a trace and write it in Vidur's format, to the nanosecond."""
+    lines = ["arrived_at,num_prefill_tokens,num_decode_tokens"]
+    for arrival, prompt, output in draw_trace(name):
+        lines.append(f"{arrival // 10**9}.{arrival % 10**9:09d},{prompt},{output}")
+    write_text(TRACES / f"{name}.csv", "\n".join([*lines, ""]))
 
 
 def read_trace(name: str) -> list[Row]:

@@ -40,14 +40,15 @@ simulator that is not named keeps its rows.  {traces}
 """
 
 TRACES = """\
-The traces are committed in Vidur's format, 1,000 requests each, seed 0, Poisson arrivals: lengths
-of the family `chat` (gamma laws with the published moments), and in `mixed_08` summaries of the
-family `summarize` for a fifth of the requests."""
+The traces are committed in
+Vidur's format: 1,000 requests with Poisson arrivals, seed 0, of the families `chat` (gamma laws
+with the published moments) and `mix80-20` (the same, and summaries for every fifth request)."""
 
 DIFFERENCES = """\
 [`bridge.py`](bridge.py) is a literal simulator in which each rule that differs is a switch.  With
-none turned it gives kvopt's times, request by request; with all of a table's switches turned, which
-is the table's last line, it gives the other's.  So these rules are all that differs.
+none turned it gives what kvopt gives, with all of a table's switches turned, which is the table's
+last line, what the other gives: first token, completion and evictions of every request.  So these
+rules are all that differs.  The tests hold kvopt against it on small random traces, too.
 """
 
 #: Rule, what it is here, what it is there, and which of both is nearer to vLLM.
@@ -64,7 +65,7 @@ RULES = (
         "a prompt is begun only when the blocks of all of it are free, though a chunk takes only "
         "its own",
         "BLIS: when the blocks of the first chunk are free",
-        "here (`scheduler_reserve_full_isl`, by default on)",
+        "here (`scheduler_reserve_full_isl` of 2026, by default on)",
     ),
     (
         "whole_prompt",
@@ -130,8 +131,11 @@ CLOSING = """\
   round that makes it: the convention of the integer programs, under which all policies, bounds and
   optima of this suite are compared.  And it has no prefix cache: an evicted prompt costs its whole
   time again.
-- With prompts that are cut, two rules decide everything: whether a prompt is begun for which there
-  is no room (`whole_fits`, without which a request evicts itself in the middle of its prompt again
-  and again unless a prefix cache saves what it had), and the fault `cut_forgotten`.
+- With prompts that are cut, two rules decide everything.  Where a prompt is begun for which there
+  is no room (`whole_fits` turned), a request evicts itself in the middle of its prompt again and
+  again, unless a prefix cache saves what it had; vLLM asks for the room by default.  And
+  `cut_forgotten` makes most of Vidur's latencies there its own.
+- `cut_forgotten` and `overlaps` are faults, as far as we can see: no engine forgets a prompt or runs
+  two batches at once.  They stand in the versions named above.
 - Not compared: batch times of the others' own, several workers, sessions, vLLM itself.
 """

@@ -29,7 +29,7 @@ def batch_time(batch: Any, coefficients: list[int]) -> int:
             picoseconds += per_decode + per_read * before
         else:
             picoseconds += per_prefill * tokens + per_square * tokens * (2 * before + tokens)
-    return -(-picoseconds // 1000)
+    return max(1, -(-picoseconds // 1000))
 
 
 def replace_parts(requests: list[Any], coefficients: list[int]) -> None:

@@ -18,12 +18,14 @@ from reports.other_simulators.outcome import Outcome, SimulatorError
 from reports.other_simulators.own import run_own
 from reports.other_simulators.scenarios import (
     BLIS,
+    DRAWN,
     KVOPT,
     SARATHI,
     SCENARIOS,
     SIMULATORS,
     VLLM,
     Machine,
+    draw_trace,
     read_trace,
 )
 from reports.other_simulators.vidur import run_vidur
@@ -56,6 +58,12 @@ def test_ours_are_the_rows(scenario: command.Scenario) -> None:
         run_own(scenario.machine, read_trace(scenario.trace))
         == rows.read_rows(KVOPT)[scenario.name]
     )
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_traces_are_drawn_by_families(name: str) -> None:
+    """The committed traces are what our families draw, to the nanosecond."""
+    assert read_trace(name) == draw_trace(name)
 
 
 def test_ours_is_the_literal_on_small_traces() -> None:
