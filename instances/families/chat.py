@@ -8,7 +8,7 @@ are rounded and clipped to 1..4,096, which takes about 1 % off the means.
 
 from __future__ import annotations
 
-from instances.families.build import Count, Memory, Seed, longest_fits, numbered, ranged
+from instances.families.build import Count, Memory, Seed, drawn, longest_fits, ranged
 from instances.families.draws import Draws
 from instances.families.fitted import CHAT_OUTPUT, CHAT_PROMPT, LONGEST
 from instances.model import Instance
@@ -34,11 +34,5 @@ def generate(seed: Seed = 0, n: Count = 1000, memory: Memory = 16_492) -> Instan
     """
     longest_fits(LONGEST, memory)
     draws = Draws(seed)
-    return Instance(
-        name=f"chat_n{n}_seed{seed}",
-        family="chat",
-        source="lengths fitted to jaillet2025_v2 sec. 5.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered((0, CHAT_PROMPT.draw(draws), CHAT_OUTPUT.draw(draws)) for _ in range(n)),
-    )
+    rows = [(0, CHAT_PROMPT.draw(draws), CHAT_OUTPUT.draw(draws)) for _ in range(n)]
+    return drawn("chat", "lengths fitted to jaillet2025_v2 sec. 5.2", seed, memory, rows)

@@ -6,7 +6,7 @@ families ``chat`` and ``summarize``.  Exactly round(n / 5) requests are summarie
 
 from __future__ import annotations
 
-from instances.families.build import Count, Memory, Seed, longest_fits, numbered, ranged
+from instances.families.build import Count, Memory, Seed, drawn, longest_fits, ranged
 from instances.families.draws import Draws
 from instances.families.fitted import (
     CHAT_OUTPUT,
@@ -20,32 +20,10 @@ from instances.model import Instance
 
 @ranged
 def generate(seed: Seed = 0, n: Count = 1000, memory: Memory = 16_492) -> Instance:
-    """Draw the mixed workload, all requests at round 0.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least 8,192: prompts and outputs reach 4,096 each.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-    """
+    """Draw the mixed workload, all requests at round 0; parameters and errors as in ``chat``."""
     longest_fits(LONGEST, memory)
     draws = Draws(seed)
     summaries = round(n / 5)
     rows = [(0, summary_prompt(draws), SUMMARY_OUTPUT.draw(draws)) for _ in range(summaries)]
     rows += [(0, CHAT_PROMPT.draw(draws), CHAT_OUTPUT.draw(draws)) for _ in range(n - summaries)]
-    return Instance(
-        name=f"mix80_20_n{n}_seed{seed}",
-        family="mix80-20",
-        source="wang2025 sec. 7, lengths fitted",
-        seed=seed,
-        memory=memory,
-        requests=numbered(draws.shuffled(rows)),
-    )
+    return drawn("mix80-20", "wang2025 sec. 7, lengths fitted", seed, memory, draws.shuffled(rows))

@@ -8,7 +8,7 @@ nearly all lie below 4,096.  Lengths are rounded and clipped to 1..4,096.
 
 from __future__ import annotations
 
-from instances.families.build import Count, Memory, Seed, longest_fits, numbered, ranged
+from instances.families.build import Count, Memory, Seed, drawn, longest_fits, ranged
 from instances.families.draws import Draws
 from instances.families.fitted import LONGEST, SUMMARY_OUTPUT, summary_prompt
 from instances.model import Instance
@@ -16,29 +16,8 @@ from instances.model import Instance
 
 @ranged
 def generate(seed: Seed = 0, n: Count = 1000, memory: Memory = 16_492) -> Instance:
-    """Draw summarisation requests, all at round 0.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least 8,192: prompts and outputs reach 4,096 each.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-    """
+    """Draw summarisation requests, all at round 0; parameters and errors as in ``chat``."""
     longest_fits(LONGEST, memory)
     draws = Draws(seed)
-    return Instance(
-        name=f"summarize_n{n}_seed{seed}",
-        family="summarize",
-        source="lengths fitted to wang2025 sec. 7",
-        seed=seed,
-        memory=memory,
-        requests=numbered((0, summary_prompt(draws), SUMMARY_OUTPUT.draw(draws)) for _ in range(n)),
-    )
+    rows = [(0, summary_prompt(draws), SUMMARY_OUTPUT.draw(draws)) for _ in range(n)]
+    return drawn("summarize", "lengths fitted to wang2025 sec. 7", seed, memory, rows)

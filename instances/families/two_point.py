@@ -14,7 +14,7 @@ from instances.families.build import (
     Seed,
     Share,
     at_least,
-    numbered,
+    drawn,
     ranged,
 )
 from instances.families.draws import Draws
@@ -35,33 +35,15 @@ def generate(
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least prompt + upper.
+    seed, n, memory, prompt : int
+        As in ``geometric``, with the same errors.
     lower, upper : int
         ℓ and u, tokens.
     long_share : float
         Probability of u, independent for each request.
-    prompt : int
-        s, tokens, the same for all.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
     at_least(lower, upper=upper)
     at_least(prompt + upper, memory=memory)
     draws = Draws(seed)
     rows = [(0, prompt, upper if draws.happens(long_share) else lower) for _ in range(n)]
-    return Instance(
-        name=f"two_point_n{n}_seed{seed}",
-        family="two-point",
-        source="chen2025 section 5.1",
-        seed=seed,
-        memory=memory,
-        requests=numbered(rows, prediction=(lower, upper)),
-    )
+    return drawn("two-point", "chen2025 section 5.1", seed, memory, rows, prediction=(lower, upper))
