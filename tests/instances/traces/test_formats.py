@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import instances.traces.formats
+from instances.arrivals import SECOND
 from instances.files import instance_document, parse_instance
 from instances.model import Instance
 from instances.traces import TraceOptions, TraceReport
 from instances.traces.formats import formats
-from instances.traces.options import SECOND
 from instances.traces.reading import is_trace, read_trace
 from tests.instances.traces.cases import CASES, MEMORY, SAMPLES, Case
 
