@@ -386,7 +386,7 @@ def test_a_comparison_warns_of_a_method_that_is_wrong(tmp_path: Path) -> None:
     assert list(table["best_bound"]) == [12, 12]
 
 
-@pytest.mark.parametrize("module", [kvopt.api, kvopt.result])
+@pytest.mark.parametrize("module", [kvopt.api, kvopt.result, kvopt.sweeps.comparison])
 def test_the_examples_of_the_docstrings(
     module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -398,7 +398,8 @@ def test_the_examples_of_the_docstrings(
         if test.examples
     ]
     named = {test.name.rpartition(".")[2] for test in tests}
-    assert named >= (set(FUNCTIONS) if module is kvopt.api else {"Result", "plot", "save"})
+    public = {"Result", "plot", "save"} if module is kvopt.result else {"comparison"}
+    assert named >= (set(FUNCTIONS) if module is kvopt.api else public)
     report = io.StringIO()
     for test in tests:
         doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(
