@@ -9,6 +9,7 @@ from pathlib import Path
 
 from instances.named import INSTANCE_HELP, find_instance
 from instances.outputs import check_apart, check_outputs
+from instances.traces.arguments import add_trace_options
 from instances.usage import Parser, UsageError
 from kvopt.methods.engines import default_engine, named_engines
 from kvopt.methods.grammar import (
@@ -128,6 +129,7 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     parser.add_argument("instance", nargs="?", metavar="INSTANCE", help=INSTANCE_HELP)
     _add_method(parser)
     _add_limits(parser)
+    add_trace_options(parser)
     parser.add_argument("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)")
     parser.add_argument("--plot", metavar="FILE", help="draw the schedule (.png or .svg)")
     parser.add_argument(
