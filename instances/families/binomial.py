@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from instances.families.build import Count, Memory, Range, Seed, Share, drawn, longest_fits, ranged
+from instances.arrivals import Rate, Variation, arriving
+from instances.families.build import (
+    Count,
+    Memory,
+    Range,
+    Seed,
+    Share,
+    drawn,
+    longest_fits,
+    ranged,
+)
 from instances.families.draws import Draws
 from instances.model import Instance
 
@@ -22,8 +32,11 @@ def generate(
     memory: Memory = 100,
     longest: Annotated[int, Range(1, 10_000)] = 50,
     probability: Share = 0.5,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with lengths 1 + Binomial(longest - 1, p), all requests at round 0.
+    """Draw an instance with lengths 1 + Binomial(longest - 1, p), by default all at round 0.
 
     Parameters
     ----------
@@ -31,6 +44,8 @@ def generate(
         As in ``uniform``, with the same errors.
     probability : float
         p, of each of the longest - 1 trials.
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
@@ -46,4 +61,5 @@ def generate(
         return 1 + draws.binomial(longest - 1, probability)
 
     rows = [(0, length(), length()) for _ in range(n)]
-    return drawn("binomial", "wang2025 Appendix 11.2", seed, memory, rows)
+    instance = drawn("binomial", "wang2025 Appendix 11.2", seed, memory, rows)
+    return arriving(instance, draws, rate, cv, seconds)
