@@ -18,7 +18,7 @@ VLLM = "vidur-vllm"
 BLIS = "blis"
 #: The simulators in the order of the tables, with what they are there.
 SIMULATORS = {
-    KVOPT: "kvopt, `vllm-v1` with chunked prefill",
+    KVOPT: "kvopt, `vllm-v1(chunk=yes)`",
     SARATHI: "Vidur, scheduler `sarathi`",
     VLLM: "Vidur, scheduler `vllm`",
     BLIS: "BLIS, its only batch formation",
@@ -116,9 +116,7 @@ def draw_trace(name: str) -> list[Row]:
     instance = families()[family].generate(n=1000, rate=rate, seconds=True)
     return [
         (arrival, request.prompt, request.output)
-        for arrival, request in zip(
-            instance.arrival_times.tolist(), instance.requests, strict=True
-        )
+        for arrival, request in zip(instance.arrival_times.tolist(), instance.requests, strict=True)
     ]
 
 
