@@ -50,12 +50,7 @@ def generate(
     upper : int
         u, the longest output and the upper end of the prediction (tokens).
     rate, cv, seconds
-        When they arrive; see :func:`instances.arrivals.arriving`.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
+        As in ``uniform``, with the same errors.
     """
     at_least(upper, memory=memory)
     draws = Draws(seed)
