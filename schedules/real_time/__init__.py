@@ -1,0 +1,1 @@
+"""Schedules in real time: when every round and every request began and ended, and metrics."""

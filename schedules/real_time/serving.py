@@ -1,0 +1,183 @@
+"""Serving metrics of a replay, by the names and definitions of ``vllm bench serve`` and Vidur.
+
+With arrival a, first token f, completion c and o output tokens of a request:
+
+- TTFT (time to first token): f − a.  Vidur's ``prefill_e2e_time``.
+- E2EL (end-to-end latency): c − a.  Vidur's ``request_e2e_time``.
+- TPOT (time per output token after the first): (c − f) / (o − 1); requests of one token have none.
+- ITL (inter-token latency): the time from each token to the next of its request, all pooled.
+- Normalized latency: (c − a) / o.  Vidur's ``request_e2e_time_normalized``.
+- Scheduling delay: from the arrival to the round in which it first runs.  Vidur's
+  ``request_scheduling_delay``.
+- Duration: from the first arrival to the last completion.  Throughputs are per second of it.
+- Goodput: requests per second that keep all limits of an objective; a request of one token keeps
+  every limit on TPOT.
+
+Percentiles interpolate between order statistics: that of p % of m values is at place
+(m − 1) · p / 100, as NumPy has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.batch_time import NANOSECONDS
+from schedules.real_time.replay import Ints, Replay
+from schedules.real_time.slo import Slo
+
+#: Nanoseconds of a millisecond.
+MILLISECOND = NANOSECONDS // 1000
+PERCENTILES = (50, 90, 99)
+#: What has a mean and percentiles, as in ``mean_ttft_ms`` and ``p99_ttft_ms``.
+SPREADS = ("ttft", "tpot", "itl", "e2el")
+
+
+@dataclass(frozen=True)
+class Serving:
+    """The metrics of one schedule in seconds; times in milliseconds as ``vllm bench serve`` has.
+
+    Attributes
+    ----------
+    mean_*, p50_*, p90_*, p99_*
+        Of TTFT, TPOT, ITL and E2EL; None where there is nothing to be averaged, as for TPOT and
+        ITL where every output has one token.
+    mean_normalized_ms, mean_delay_ms
+        Normalized latency and scheduling delay.
+    duration_s
+        Seconds.
+    request_throughput, output_throughput, total_token_throughput
+        Requests, output tokens, and prompt and output tokens per second.
+    mean_running, mean_waiting, mean_tokens
+        Requests that run and wait, and tokens held, averaged over the time in which rounds run.
+    peak_waiting, peak_tokens
+        The most of them.
+    evictions, recomputed_tokens
+        Totals; see ``Replay``.
+    """
+
+    mean_ttft_ms: float | None
+    p50_ttft_ms: float | None
+    p90_ttft_ms: float | None
+    p99_ttft_ms: float | None
+    mean_tpot_ms: float | None
+    p50_tpot_ms: float | None
+    p90_tpot_ms: float | None
+    p99_tpot_ms: float | None
+    mean_itl_ms: float | None
+    p50_itl_ms: float | None
+    p90_itl_ms: float | None
+    p99_itl_ms: float | None
+    mean_e2el_ms: float | None
+    p50_e2el_ms: float | None
+    p90_e2el_ms: float | None
+    p99_e2el_ms: float | None
+    mean_normalized_ms: float
+    mean_delay_ms: float
+    duration_s: float
+    request_throughput: float
+    output_throughput: float
+    total_token_throughput: float
+    mean_running: float
+    mean_waiting: float
+    mean_tokens: float
+    peak_waiting: int
+    peak_tokens: int
+    evictions: int
+    recomputed_tokens: int
+
+
+#: The metrics by name, in their order.
+METRICS = tuple(each.name for each in fields(Serving))
+
+
+def serving(replay: Replay) -> Serving:
+    """Compute all metrics of a replay but the goodput."""
+    spreads: dict[str, float | None] = {}
+    for name, (values, counts) in _samples(replay).items():
+        spreads |= _spread(name, values, counts)
+    seconds = replay.duration / NANOSECONDS
+    rounds = replay.rounds
+    output = int(replay.outputs.sum())
+    return Serving(
+        **spreads,
+        mean_normalized_ms=float((replay.latencies / replay.outputs).mean()) / MILLISECOND,
+        mean_delay_ms=float((replay.begins - replay.arrivals).mean()) / MILLISECOND,
+        duration_s=seconds,
+        request_throughput=len(replay.arrivals) / seconds,
+        output_throughput=output / seconds,
+        total_token_throughput=(output + int(replay.prompts.sum())) / seconds,
+        mean_running=_over_time(rounds.running, rounds.durations),
+        mean_waiting=_over_time(rounds.waiting, rounds.durations),
+        mean_tokens=_over_time(rounds.tokens, rounds.durations),
+        peak_waiting=int(rounds.waiting.max()),
+        peak_tokens=int(rounds.tokens.max()),
+        evictions=int(replay.evictions.sum()),
+        recomputed_tokens=int(replay.recomputed.sum()),
+    )
+
+
+def tpots(replay: Replay) -> NDArray[np.float64]:
+    """Return the time per output token after the first (ns), shape (n,); NaN for one token."""
+    more = replay.outputs - 1
+    after = replay.completions - replay.first_tokens
+    return np.where(more > 0, after / np.maximum(more, 1), np.nan)
+
+
+def good(replay: Replay, slo: Slo) -> NDArray[np.bool_]:
+    """Tell of each request whether it keeps all limits, shape (n,)."""
+    kept = np.ones(len(replay.arrivals), dtype=bool)
+    if slo.ttft is not None:
+        kept &= replay.first_tokens - replay.arrivals <= slo.ttft
+    if slo.tpot is not None:
+        # In integers: a time of exactly the limit is within it.
+        after = replay.completions - replay.first_tokens
+        kept &= after <= slo.tpot * (replay.outputs - 1)
+    if slo.e2el is not None:
+        kept &= replay.latencies <= slo.e2el
+    return kept
+
+
+def goodput(replay: Replay, slo: Slo) -> float:
+    """Return the requests per second that keep all limits."""
+    return int(good(replay, slo).sum()) / (replay.duration / NANOSECONDS)
+
+
+def percentile(values: NDArray[np.float64] | Ints, counts: Ints, percent: float) -> float:
+    """Return a percentile of values that occur several times each, by linear interpolation."""
+    order = np.argsort(values, kind="stable")
+    last = np.cumsum(counts[order])
+    place = (int(last[-1]) - 1) * percent / 100
+    below = int(place)
+    low, high = (
+        float(values[order[np.searchsorted(last, at, side="right")]])
+        for at in (below, min(below + 1, int(last[-1]) - 1))
+    )
+    return low + (high - low) * (place - below)
+
+
+def _samples(replay: Replay) -> dict[str, tuple[NDArray[np.float64] | Ints, Ints]]:
+    one = np.ones(len(replay.arrivals), dtype=np.int64)
+    per_token = tpots(replay)
+    some = ~np.isnan(per_token)
+    return {
+        "ttft": (replay.first_tokens - replay.arrivals, one),
+        "tpot": (per_token[some], one[some]),
+        "itl": (replay.gaps, replay.gap_counts),
+        "e2el": (replay.latencies, one),
+    }
+
+
+def _spread(name: str, values: NDArray[np.float64] | Ints, counts: Ints) -> dict[str, float | None]:
+    keys = [f"mean_{name}_ms", *(f"p{percent}_{name}_ms" for percent in PERCENTILES)]
+    if not len(values):
+        return dict.fromkeys(keys)
+    mean = float((values.astype(float) * counts).sum()) / int(counts.sum())
+    told = [mean, *(percentile(values, counts, percent) for percent in PERCENTILES)]
+    return dict(zip(keys, (each / MILLISECOND for each in told), strict=True))
+
+
+def _over_time(values: Ints, durations: Ints) -> float:
+    return float((values.astype(float) * durations).sum()) / float(durations.sum())
