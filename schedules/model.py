@@ -150,9 +150,13 @@ def make_schedule(
     status: Status = "feasible",
     attempts: Sequence[Sequence[tuple[int, int]]] | None = None,
     kept: Sequence[Sequence[int]] | None = None,
+    clock: Clock | None = None,
+    tel: int | None = None,
     provenance: dict[str, Any] | None = None,
 ) -> Schedule:
     """Build the schedule of an instance from its start rounds and compute its TEL.
+
+    In real time the TEL is given, since it needs the time of every round.
 
     Parameters
     ----------
@@ -163,6 +167,8 @@ def make_schedule(
     kept
         Output tokens kept by each attempt and by the run that counts, per request; left out where
         nothing was kept.
+    clock, tel
+        In real time only, and both then: when rounds begin, and the total latency (nanoseconds).
 
     Raises
     ------
@@ -176,10 +182,13 @@ def make_schedule(
     for request, start in zip(instance.requests, plain, strict=True):
         if start < 0:
             raise ValueError(f"request {request.id}: expected a start of at least 0, found {start}")
-    tel = sum(
-        start + request.output - int(request.arrival)
-        for start, request in zip(plain, instance.requests, strict=True)
-    )
+    if (clock is None) != (instance.time_unit == "round") or (clock is None) != (tel is None):
+        raise ValueError("expected clock and TEL for an instance in seconds, and for no other")
+    if tel is None:
+        tel = sum(
+            start + request.output - int(request.arrival)
+            for start, request in zip(plain, instance.requests, strict=True)
+        )
     cancelled = None
     if attempts is not None and any(attempts):
         cancelled = tuple(
@@ -197,6 +206,7 @@ def make_schedule(
             status=status,
             attempts=cancelled,
             kept=tuple(tuple(each) for each in kept) if kept and any_kept(kept) else None,
+            clock=clock,
             provenance=provenance or {},
         )
     except ValidationError as error:
