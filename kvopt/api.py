@@ -13,10 +13,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, Unpack
 
-from instances import Instance, read_instance
+from instances import Instance
 from instances.named import find_instance
+from instances.traces import TraceOptions, TraceReport
+from instances.traces.options import TraceKeywords
+from instances.traces.reading import read_input
+from instances.traces.reading import read_trace as read_trace_file
 from kvopt.listening import Calls, Progress, listener
 from kvopt.methods.grammar import Kind, MethodError, read_method
 from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
@@ -45,14 +49,25 @@ KINDS: dict[Kind, str] = {
 _Number = TypeVar("_Number", int, float)
 
 
-def read(name_or_path: str | Path) -> Instance:
-    """Read an instance of the library by its name, or an instance file by its path.
+def read(name_or_path: str | Path, **options: Unpack[TraceKeywords]) -> Instance:
+    """Read an instance of the library by its name, or an instance file or a trace by its path.
+
+    Parameters
+    ----------
+    name_or_path
+        A name of the library, or a path.
+    **options
+        Of a trace: ``memory`` (tokens), which a trace does not state, ``limit``, ``window``,
+        ``rate``, ``arrival_seed``, ``round_seconds``, ``format`` and ``tokenizer``, as in
+        :class:`instances.traces.TraceOptions`.
 
     Raises
     ------
     InstanceFileError
-        If there is none of that name, or the file is not a valid ``kvopt.instance/1``; it is a
-        ValueError whose message is one line.
+        If there is none of that name, or the file is neither a valid ``kvopt.instance/1`` nor a
+        trace; it is a ValueError whose message is one line.
+    TraceOptionError
+        If options are missing, out of range, or given with an instance; a ValueError, too.
     InfeasibleInstanceError
         If a request can never run because its prompt and output together exceed the memory.
 
@@ -62,7 +77,31 @@ def read(name_or_path: str | Path) -> Instance:
     >>> len(instance), instance.memory
     (100, 100)
     """
-    return read_instance(find_instance(name_or_path))
+    return read_input(find_instance(name_or_path), TraceOptions.of(options))[0]
+
+
+def read_trace(path: str | Path, **options: Unpack[TraceKeywords]) -> tuple[Instance, TraceReport]:
+    """Read a trace, and tell what was skipped of it.
+
+    Parameters
+    ----------
+    path
+        A file of a format of ``kvopt convert --list``.
+    **options
+        As in :func:`read`; ``memory`` is needed.
+
+    Returns
+    -------
+    (Instance, TraceReport)
+        The report has ``rows``, ``kept``, ``skipped`` by reason with the first row, and ``notes``
+        on units; ``lines`` is what the commands print of it.
+
+    Raises
+    ------
+    InstanceFileError, TraceOptionError
+        As in :func:`read`.
+    """
+    return read_trace_file(path, TraceOptions.of(options))
 
 
 def solve(

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from instances.outputs import OutputError, check_apart, check_outputs
 from instances.streams import steadily
+from instances.traces import TraceReport
+from instances.traces.arguments import add_trace_options, trace_options
 from instances.usage import Parser, UsageError, complain
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.interrupts import interrupt_once
@@ -116,7 +118,8 @@ def _run(arguments: Sequence[str], program: str) -> int:
         raise InputError("expected a SUITE or an INSTANCE, found none (see --help)")
     if options.export:
         check_export(options.export)
-    sections = read_inputs(options.inputs, _wishes(options))
+    listen = None if options.quiet else _tell_report
+    sections = read_inputs(options.inputs, _wishes(options), trace_options(options), listen)
     tasks = plan(sections)
     if options.inputs and not tasks:
         raise InputError("expected a method (see --list), found none")
@@ -147,8 +150,8 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         nargs="*",
         metavar="SUITE | INSTANCE",
         help=f"a suite ({', '.join(suites())}, or a .toml file); an instance of the library by "
-        "name, an instance file, a folder, or a glob; none with --report or --export alone: then "
-        "all that is stored",
+        "name, an instance file, a trace (--memory), a folder, or a glob; none with --report or "
+        "--export alone: then all that is stored",
     )
     parser.add_argument(
         "--methods",
@@ -185,6 +188,7 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         metavar="N",
         help="runs side by side (default: 1; more of them share cores, so times get longer)",
     )
+    add_trace_options(parser)
     parser.add_argument(
         "--store",
         metavar="FILE | URL",
@@ -256,6 +260,10 @@ def _open(location: str | None, *, readonly: bool) -> Store:
 
 def _is_protected(file: Path) -> bool:
     return file.is_file() and not all(os.access(each, os.W_OK) for each in (file, file.parent))
+
+
+def _tell_report(report: TraceReport) -> None:
+    print("\n".join(map(mask_text, report.lines)), file=sys.stderr)
 
 
 def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sweep:

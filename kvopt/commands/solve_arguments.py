@@ -9,6 +9,7 @@ from pathlib import Path
 
 from instances.named import INSTANCE_HELP, find_instance
 from instances.outputs import check_apart, check_outputs
+from instances.traces.arguments import add_trace_options
 from instances.usage import Parser, UsageError
 from kvopt.methods.engines import default_engine, named_engines
 from kvopt.methods.grammar import (
@@ -182,6 +183,7 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         metavar="K",
         help="seed of the engine, the policy and the prediction (default: 0)",
     )
+    add_trace_options(parser)
     parser.add_argument("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)")
     parser.add_argument("--plot", metavar="FILE", help="draw the schedule (.png or .svg)")
     parser.add_argument(
