@@ -25,6 +25,7 @@ from kvopt.listening import Calls, Progress, listener
 from kvopt.methods.grammar import Kind, MethodError, read_method
 from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.result import Result
+from kvopt.running.batch_time import batch_time_of, read_wish, refuse_rounds_only
 from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.provenance import usable_cores
 from kvopt.running.task import Task
@@ -112,6 +113,7 @@ def solve(
     memory_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
+    batch_time: str | None = None,
     progress: ProgressWish = False,
 ) -> Result:
     """Solve an instance by any method: an engine, a policy, or a file of one's own.
@@ -132,6 +134,9 @@ def solve(
         Of the method; by default all cores that this process may use.
     seed
         Of the method and the prediction, 0 to 2³¹ − 1.
+    batch_time
+        How long a round takes, for an instance with arrivals in seconds and for no other: a batch
+        time of ``python solve.py --list``, by default ``llama2-70b-2xa100``.
     progress
         True prints a line an improvement and every five seconds; a function is called with a
         :class:`kvopt.listening.Progress` at every improvement.
@@ -149,7 +154,8 @@ def solve(
     InfeasibleInstanceError
         If the instance is read here, and a request never fits.
     ValueError
-        If a number is out of range, or the instance's arrivals are in seconds.
+        If a number is out of range, or the method, a batch time and the unit of the instance's
+        arrivals do not go together.
 
     Examples
     --------
@@ -169,11 +175,9 @@ def solve(
         memory_limit=_optional("memory_limit", read_gigabytes, memory_limit),
         threads=_optional("threads", read_count, threads) or usable_cores(),
         prove_anyway=False,
+        batch_time=batch_time_of(found, read_wish(batch_time)),
     )
-    if found.time_unit != "round":
-        raise ValueError(
-            f"{found.name}: expected arrivals in rounds, found time_unit {found.time_unit!r}"
-        )
+    refuse_rounds_only(found, read_as)
     started = time.monotonic()
     stop = threading.Event()
     listen = listener(progress, stop)
@@ -193,6 +197,7 @@ def run(
     seed: int = 0,
     time_limit: float = 60.0,
     memory_limit: float | None = None,
+    batch_time: str | None = None,
 ) -> Result:
     """Run a policy, as in ``mc-sf`` or ``a-min with interval(1,1000)``.
 
@@ -201,7 +206,7 @@ def run(
     policy
         A policy of ``python solve.py --list`` with its parameters; after ``with`` what it is told
         of the outputs if it is not clairvoyant, by default the instance's own intervals.
-    instance, seed, time_limit, memory_limit
+    instance, seed, time_limit, memory_limit, batch_time
         As in :func:`solve`.
 
     Raises
@@ -217,7 +222,14 @@ def run(
     60695
     """
     _of_kind(policy, "policy", "file")
-    return solve(instance, policy, seed=seed, time_limit=time_limit, memory_limit=memory_limit)
+    return solve(
+        instance,
+        policy,
+        seed=seed,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        batch_time=batch_time,
+    )
 
 
 def bound(
@@ -228,6 +240,7 @@ def bound(
     memory_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
+    batch_time: str | None = None,
 ) -> Result:
     """Compute a lower bound, at any size; the result's ``bound`` is it, with a ``certificate``.
 
@@ -236,7 +249,7 @@ def bound(
     method
         ``bound``, or one of its formulations, as in ``bound:bound-dual``; or another engine's
         relaxation, as in ``highs:lp-cliques``.
-    instance, time_limit, memory_limit, threads, seed
+    instance, time_limit, memory_limit, threads, seed, batch_time
         As in :func:`solve`.
 
     Raises
@@ -259,6 +272,7 @@ def bound(
         memory_limit=memory_limit,
         threads=threads,
         seed=seed,
+        batch_time=batch_time,
     )
 
 
@@ -317,6 +331,7 @@ def compare(
     threads: int = 1,
     seeds: int = 1,
     jobs: int = 1,
+    batch_time: str | None = None,
     store: str | Path | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
@@ -335,6 +350,8 @@ def compare(
         Seeds 0 to ``seeds`` − 1, for methods that draw.
     jobs
         Runs side by side; more of them share cores, so times get longer.
+    batch_time
+        Of instances in seconds, as in :func:`solve`.
     store
         An SQLite file, or the URL of a PostgreSQL database, that keeps the runs: what is in it is
         not run again.
@@ -349,6 +366,9 @@ def compare(
         best of these runs and of the library's registry), ``ratio_low`` and ``ratio_high`` (TEL to
         these two: the ratio to the optimum is between them), ``seconds``, and ``detail`` (one line
         on what went wrong).  A run that failed, and a file that cannot be read, is a row too.
+
+        Of instances in seconds TEL and bounds are nanoseconds, and where there are such,
+        ``batch_time`` and the serving metrics (docs/serving.md) are further columns.
 
         Interrupted by Ctrl-C, the runs that had finished, with a warning.
 
@@ -388,6 +408,7 @@ def compare(
         threads=_checked("threads", read_count, threads),
         seeds=_checked("seeds", read_count, seeds),
         jobs=_checked("jobs", read_count, jobs),
+        batch_time=read_wish(batch_time),
         store=store,
         progress=progress,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from instances import Instance
+from instances.batch_time import BatchTime
 from kvopt.best_known import known_values
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.witness import is_own
@@ -24,6 +25,7 @@ from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import display
 from schedules.evidence import believed
+from schedules.real_time.serving import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +40,7 @@ def comparison(
     threads: int,
     seeds: int,
     jobs: int,
+    batch_time: BatchTime | None,
     store: str | Path | None,
     progress: bool,
 ) -> pd.DataFrame:
@@ -50,6 +53,7 @@ def comparison(
         time_limit=time_limit,
         memory_limit=memory_limit,
         threads=threads,
+        batch_time=batch_time,
     )
     if not section.sources:
         raise InputError("expected an instance, found none")
@@ -135,6 +139,8 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
             "detail": rows["detail"],
         }
     )
+    if rows["batch_time"].ne("").any():
+        table = table.join(rows[["batch_time", *METRICS]])
     return table.reset_index(drop=True)
 
 
@@ -150,9 +156,11 @@ def _believed(rows: pd.DataFrame) -> pd.Series:
 
 def _with_registry(rows: pd.DataFrame, values: pd.Series, side: str) -> pd.DataFrame:
     """Return for each row the least and the greatest value of its instance, and the registry's."""
-    of_instance = values.groupby(rows["instance_sha256"])
+    # The hash does not tell seconds from rounds, of which alone the registry knows.
+    in_rounds = rows["batch_time"].eq("")
+    of_instance = values.groupby([rows["instance_sha256"], rows["batch_time"]])
     known = {sha: entry[side] for sha, entry in known_values().items()}
-    told = rows["instance_sha256"].map(known).astype("Int64")
+    told = rows["instance_sha256"].map(known).where(in_rounds).astype("Int64")
     return pd.DataFrame(
         {"least": of_instance.transform("min"), "most": of_instance.transform("max"), "told": told}
     )

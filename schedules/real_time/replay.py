@@ -36,8 +36,9 @@ class Rounds:
         Requests that have arrived when it begins, and neither run nor are complete.
     tokens
         Tokens held at its end.
-    prefilled, decoding
-        Prompt tokens that it processes, and requests that make a token after their first.
+    prefilled, decoding, read
+        Prompt tokens that it processes, requests that make a token after their first, and the
+        tokens that these held when it began.
     """
 
     begins: Ints
@@ -47,6 +48,7 @@ class Rounds:
     tokens: Ints
     prefilled: Ints
     decoding: Ints
+    read: Ints
 
     @property
     def ends(self) -> Ints:
@@ -178,6 +180,7 @@ def replay(instance: Instance, schedule: Schedule) -> Replay:
         + _sums(*_unfinished(runs, chunks), count),
         prefilled=prefilled,
         decoding=decoding,
+        read=read,
     )
     first, gaps, counts = _tokens(runs, n, ends)
     return Replay(

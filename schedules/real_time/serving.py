@@ -24,7 +24,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.batch_time import NANOSECONDS
+from instances.batch_time import NANOSECONDS, BatchTime
 from schedules.real_time.replay import Ints, Replay
 from schedules.real_time.slo import Slo
 
@@ -119,6 +119,34 @@ def serving(replay: Replay) -> Serving:
     )
 
 
+def serving_lines(replay: Replay, slo: Slo | None = None) -> list[tuple[str, str]]:
+    """Return labels and values of what a summary tells of the metrics, times in seconds."""
+    found = serving(replay)
+    lines = []
+    for name in SPREADS:
+        told = [getattr(found, f"{each}_{name}_ms") for each in ("mean", "p50", "p90", "p99")]
+        if None not in told:
+            mean, *rest = (each / 1000 for each in told)
+            shares = ", ".join(f"p{p} {v:.3f}" for p, v in zip(PERCENTILES, rest, strict=True))
+            lines.append((name.upper(), f"mean {mean:.3f} s, {shares}"))
+    lines.append(
+        (
+            "throughput",
+            f"{found.request_throughput:.3f} requests/s, {found.output_throughput:.1f} output "
+            f"tokens/s, {found.total_token_throughput:.1f} tokens/s",
+        )
+    )
+    if slo is not None:
+        share = 100 * float(good(replay, slo).mean())
+        rate = f"{goodput(replay, slo):.3f} requests/s"
+        lines.append(("goodput", f"{rate}, {share:.1f} % of them  ({slo})"))
+    again = f"{found.recomputed_tokens:,} tokens computed again"
+    lines.append(("evictions", f"{found.evictions:,}  ({again})"))
+    peak = f"mean {found.mean_waiting:.1f} requests waiting, most {found.peak_waiting:,}"
+    lines.append(("queue", peak))
+    return lines
+
+
 def tpots(replay: Replay) -> NDArray[np.float64]:
     """Return the time per output token after the first (ns), shape (n,); NaN for one token."""
     more = replay.outputs - 1
@@ -143,6 +171,20 @@ def good(replay: Replay, slo: Slo) -> NDArray[np.bool_]:
 def goodput(replay: Replay, slo: Slo) -> float:
     """Return the requests per second that keep all limits."""
     return int(good(replay, slo).sum()) / (replay.duration / NANOSECONDS)
+
+
+def beyond(replay: Replay, model: BatchTime) -> str:
+    """Return one line if rounds are larger than the batch time was measured for, else nothing."""
+    if model.range is None:
+        return ""
+    rounds, limit = replay.rounds, model.range
+    larger = (rounds.prefilled > limit.prefill) | (rounds.decoding > limit.decoding)
+    larger |= rounds.read > limit.read
+    count = int(larger.sum())
+    if not count:
+        return ""
+    share = f"{count:,} of {len(rounds):,} rounds"
+    return f"{share} are larger than {model.name} was measured for, {model.range}"
 
 
 def percentile(values: NDArray[np.float64] | Ints, counts: Ints, percent: float) -> float:
