@@ -18,10 +18,10 @@ from kvopt.terminal import seconds_of, summary
 from schedules import Schedule, Status, write_schedule
 from schedules.files import parse_schedule
 from schedules.model import any_kept
-from schedules.real_time.replay import Replay, replay
 from schedules.real_time.requests import request_frame
 from schedules.real_time.serving import Serving, goodput, serving, serving_lines
 from schedules.real_time.slo import Slo, read_slo
+from schedules.real_time.timeline import Timeline, timeline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +101,7 @@ class Result:
         return self.bound / NANOSECONDS if self.batch_time and self.bound is not None else None
 
     @cached_property
-    def replay(self) -> Replay:
+    def timeline(self) -> Timeline:
         """When everything in the schedule happened (nanoseconds), for an instance in seconds.
 
         Raises
@@ -109,7 +109,7 @@ class Result:
         ValueError
             If there is no schedule, or the instance is in rounds.
         """
-        return replay(self.instance, self._some_schedule("to replay"))
+        return timeline(self.instance, self._some_schedule("to put on the clock"))
 
     @property
     def serving(self) -> Serving:
@@ -118,9 +118,9 @@ class Result:
         Raises
         ------
         ValueError
-            As :attr:`replay` says.
+            As :attr:`timeline` says.
         """
-        return serving(self.replay)
+        return serving(self.timeline)
 
     @property
     def requests(self) -> pd.DataFrame:
@@ -129,9 +129,9 @@ class Result:
         Raises
         ------
         ValueError
-            As :attr:`replay` says.
+            As :attr:`timeline` says.
         """
-        return request_frame(self.instance, self.replay, self.slo)
+        return request_frame(self.instance, self.timeline, self.slo)
 
     def goodput(self, slo: str) -> float:
         """Return the requests a second that keep an objective, as in ``ttft:0.5,tpot:0.05``.
@@ -141,9 +141,9 @@ class Result:
         SloError
             If the text is none; a ValueError.
         ValueError
-            As :attr:`replay` says.
+            As :attr:`timeline` says.
         """
-        return goodput(self.replay, read_slo(slo))
+        return goodput(self.timeline, read_slo(slo))
 
     @property
     def gap(self) -> float | None:
@@ -304,7 +304,7 @@ class Result:
             rows.append(("gap %", f"{100 * self.gap:.3f}"))
             rows.append(("left to gain", left_to_gain(self.tel or 0, self.bound or 0)))
         if self.tel is not None:
-            rows += serving_lines(self.replay, self.slo)
+            rows += serving_lines(self.timeline, self.slo)
         rows.append(("seconds", f"{self.seconds:.2f}"))
         rows.append(("checker", self._verdict()))
         return rows + [("note", note) for note in self.notes]

@@ -153,10 +153,15 @@ def read_times(
 
 
 def _stretch(stream: TraceStream, table: Any) -> list[list[str]]:
+    before, rows = table.line_num, []
     try:
-        return list(islice(table, _STRETCH))
+        for fields in islice(table, _STRETCH):
+            rows.append(fields)
     except csv.Error as error:
+        # Where it begins, not where the reader has given up.
+        stream.row = before + len(rows) + 1
         stream.refuse(f"expected a row of a CSV: {error}")
+    return rows
 
 
 def _full(

@@ -20,9 +20,9 @@ from kvopt.running.execute import execute
 from kvopt.running.task import Finished, Task
 from kvopt.terminal import seconds_of
 from schedules.files import parse_schedule
-from schedules.real_time.replay import replay
 from schedules.real_time.serving import goodput
 from schedules.real_time.slo import Slo
+from schedules.real_time.timeline import timeline
 
 _HEADER = ["policy", "TEL s", "TEL/LB", "TTFT s", "p99", "TPOT s", "p99", "E2EL s", "p99"]
 _MORE = ["evictions", "ms", "checker"]
@@ -90,7 +90,7 @@ def _row(instance: Instance, finished: Finished, bound: int, slo: Slo | None) ->
         for name in ("ttft", "tpot", "e2el")
         for each in ("mean", "p99")
     ]
-    good = [f"{goodput(replay(instance, schedule), slo):.3f}"] if slo else []
+    good = [f"{goodput(timeline(instance, schedule), slo):.3f}"] if slo else []
     cells = [
         record.method + (MARK if schedule.keeps_tokens else ""),
         f"{schedule.tel / NANOSECONDS:.3f}",

@@ -16,8 +16,8 @@ from kvopt.running.supervise import Supervised
 from kvopt.running.task import Finished, Task
 from schedules import make_schedule
 from schedules.files import schedule_document
-from schedules.real_time.replay import replay
 from schedules.real_time.serving import beyond, serving
+from schedules.real_time.timeline import timeline
 
 
 def faulty(task: Task, fault: str, status: str, started: float) -> Finished:
@@ -112,10 +112,10 @@ def _serving(task: Task, state: RunState) -> dict[str, Any]:
     found = state.schedule
     if found is None or found.clock is None or task.instance is None:
         return {}
-    replayed = replay(task.instance, found)
-    if left := beyond(replayed, parse_batch_time(found.clock.batch_time)):
+    found_times = timeline(task.instance, found)
+    if left := beyond(found_times, parse_batch_time(found.clock.batch_time)):
         state.tell(left)
-    return asdict(serving(replayed))
+    return asdict(serving(found_times))
 
 
 def _of_machine(origin: dict[str, Any]) -> dict[str, Any]:

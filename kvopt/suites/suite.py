@@ -83,12 +83,14 @@ class _Trace(BaseModel):
 
 def _kind(entry: object) -> str:
     if isinstance(entry, _Trace) or (isinstance(entry, dict) and "trace" in entry):
-        return "trace"
+        return "a trace"
     return "draw" if isinstance(entry, dict | _Draw) else "glob"
 
 
 _Entry = Annotated[
-    Annotated[Text, Tag("glob")] | Annotated[_Draw, Tag("draw")] | Annotated[_Trace, Tag("trace")],
+    Annotated[Text, Tag("glob")]
+    | Annotated[_Draw, Tag("draw")]
+    | Annotated[_Trace, Tag("a trace")],
     Discriminator(_kind),
 ]
 
@@ -347,7 +349,7 @@ def _first_fault(error: ValidationError, document: dict[str, Any]) -> str:
         name = table.get("name") if isinstance(table, dict) else None
         where.append(f"section {name!r}" if isinstance(name, str) else f"section {steps[1]}")
         steps = steps[2:]
-    told = ".".join(str(step) for step in steps if step not in ("glob", "draw", "trace"))
+    told = ".".join(str(step) for step in steps if step not in ("glob", "draw", "a trace"))
     if told:
         where.append(told)
     message = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]

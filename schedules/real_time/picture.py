@@ -13,7 +13,7 @@ from instances.batch_time import NANOSECONDS
 from instances.model import Instance
 from schedules.model import Schedule
 from schedules.picture import COLUMNS, add_titles, picture_style
-from schedules.real_time.replay import Ints, Replay, replay
+from schedules.real_time.timeline import Ints, Timeline, timeline
 
 _SIZE = (10.0, 6.0)
 _DPI = 150
@@ -29,9 +29,9 @@ def picture_in_seconds(instance: Instance, schedule: Schedule) -> Figure:
     Raises
     ------
     ValueError
-        If the schedule has no clock (``schedules.real_time.replay``).
+        If the schedule has no clock (``schedules.real_time.timeline``).
     """
-    found = replay(instance, schedule)
+    found = timeline(instance, schedule)
     first = min(int(found.arrivals.min()), int(found.rounds.begins[0]))
     edges = np.linspace(first, int(found.rounds.ends[-1]), COLUMNS + 1)
     seconds = (edges - first) / NANOSECONDS
@@ -54,7 +54,7 @@ def picture_in_seconds(instance: Instance, schedule: Schedule) -> Figure:
     return figure
 
 
-def most(found: Replay, values: Ints, edges: NDArray[np.float64]) -> Ints:
+def most(found: Timeline, values: Ints, edges: NDArray[np.float64]) -> Ints:
     """Return the largest value of the rounds that each column touches, 0 where none runs.
 
     Parameters
@@ -98,7 +98,7 @@ def _draw_memory(axes: Any, seconds: NDArray[np.float64], tokens: Ints, memory: 
 
 
 def _draw_requests(
-    axes: Any, seconds: NDArray[np.float64], found: Replay, edges: NDArray[np.float64]
+    axes: Any, seconds: NDArray[np.float64], found: Timeline, edges: NDArray[np.float64]
 ) -> None:
     running = most(found, found.rounds.running, edges)
     waiting = most(found, found.rounds.waiting, edges)
@@ -109,7 +109,7 @@ def _draw_requests(
     axes.set_ylim(0, 1.25 * max(int(running.max()), int(waiting.max())))
 
 
-def _subtitle(found: Replay, schedule: Schedule) -> str:
+def _subtitle(found: Timeline, schedule: Schedule) -> str:
     total = int(found.latencies.sum()) / NANOSECONDS
     parts = [
         f"n = {len(found.arrivals):,}",

@@ -1,358 +1,282 @@
-"""What happened when: the rounds of a schedule in seconds, and the times of its requests.
+"""A schedule in real time, played again: when each round begins, and what that means for requests.
 
-All times are integers in nanoseconds, all sums exact.  A replay describes any schedule of the right
-shape; whether that schedule is possible, and its TEL true, the checker says.
+All in Python integers, from the schedule alone; nothing is shared with what makes schedules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from instances.batch_time import BatchTime, parse_batch_time
-from instances.model import Instance
+from instances import Instance
+from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 from schedules.model import Schedule
-
-Ints = NDArray[np.int64]
-#: Beyond this, sums of picoseconds are taken in Python's integers.
-_SAFE = 2**62
+from schedules.real_time.runs import Run, runs_of
+from schedules.verdict import Verdict, malformed, shown
 
 
-@dataclass(frozen=True)
-class Rounds:
-    """Every round, in arrays of one entry a round.
+class ReplayError(ValueError):
+    """The rounds of a schedule cannot be put on the clock; ``verdict`` says why."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.reason)
+        self.verdict = verdict
+
+
+class Stretch(NamedTuple):
+    """Rounds between which nothing changes but the tokens read.
 
     Attributes
     ----------
-    begins, durations
-        Nanoseconds.
-    running
-        Requests that are prefilled or make a token in the round.
-    waiting
-        Requests that have arrived when it begins, and neither run nor are complete.
-    tokens
-        Tokens held at its end.
-    prefilled, decoding, read
-        Prompt tokens that it processes, requests that make a token after their first, and the
-        tokens that these held when it began.
+    first, rounds
+        Number of the first round, and how many there are; one where something is prefilled.
+    begin, end
+        Nanoseconds; the rounds follow each other without a gap.
+    prefilled, squares, decoding, read
+        Of the first round, as in ``instances.batch_time.Batch``; each further one reads
+        ``decoding`` tokens more.
     """
 
-    begins: Ints
-    durations: Ints
-    running: Ints
-    waiting: Ints
-    tokens: Ints
-    prefilled: Ints
-    decoding: Ints
-    read: Ints
+    first: int
+    rounds: int
+    begin: int
+    end: int
+    prefilled: int
+    squares: int
+    decoding: int
+    read: int
 
-    @property
-    def ends(self) -> Ints:
-        """When each round ends, nanoseconds."""
-        found: Ints = self.begins + self.durations
-        return found
 
-    def __len__(self) -> int:
-        return len(self.begins)
+class RequestTimes(NamedTuple):
+    """What became of a request (nanoseconds, tokens).
+
+    Attributes
+    ----------
+    arrival, completion
+        Its latency is their difference.
+    begin
+        When the round began in which it was first worked on.
+    first_token
+        End of the round that made the first of the tokens it is left with in the end.
+    evictions
+        Attempts that were cancelled.
+    recomputed
+        Tokens prefilled or made beyond its prompt and its output.
+    """
+
+    arrival: int
+    begin: int
+    first_token: int
+    completion: int
+    evictions: int
+    recomputed: int
 
 
 @dataclass(frozen=True)
 class Replay:
-    """The times of every request, in the instance's order, and every round.
+    """Rounds on the clock, in stretches, and the times of each request, in the instance's order."""
 
-    A token counts where it was made in the end: one that was lost when its request was cancelled,
-    and made again, counts the second time; one that was kept, the first.
-
-    Attributes
-    ----------
-    arrivals, begins, first_tokens, completions
-        Nanoseconds, shape (n,): when each request arrived, when the round began in which it first
-        ran, when its first token and when its last one was there.
-    evictions
-        Times that each request was evicted or cancelled.
-    recomputed
-        Tokens that were computed again: of prompts and of kept output tokens in further prefills,
-        and output tokens that were made a second time.
-    prompts, outputs
-        Tokens of each request.
-    gaps, gap_counts
-        The times between two tokens of one request (nanoseconds), and how often each occurs.
-    """
-
-    arrivals: Ints
-    begins: Ints
-    first_tokens: Ints
-    completions: Ints
-    evictions: Ints
-    recomputed: Ints
-    prompts: Ints
-    outputs: Ints
-    gaps: Ints
-    gap_counts: Ints
-    rounds: Rounds
+    batch_time: BatchTime
+    stretches: list[Stretch]
+    requests: list[RequestTimes]
 
     @property
-    def latencies(self) -> Ints:
-        """Completion less arrival of each request (ns); their sum is the TEL."""
-        found: Ints = self.completions - self.arrivals
-        return found
+    def tel(self) -> int:
+        """Total latency (nanoseconds)."""
+        return sum(each.completion - each.arrival for each in self.requests)
 
     @property
-    def duration(self) -> int:
-        """Nanoseconds from the first arrival to the last completion."""
-        return int(self.completions.max()) - int(self.arrivals.min())
+    def rounds(self) -> int:
+        """Number of rounds."""
+        last = self.stretches[-1]
+        return last.first + last.rounds
+
+    def rounds_out_of_range(self) -> int:
+        """Return how many rounds are beyond what the batch-time model was measured on."""
+        stated = self.batch_time.range
+        if stated is None:
+            return 0
+        count = 0
+        for each in self.stretches:
+            within = each.rounds if stated.holds(each.prefilled, each.decoding, 0) else 0
+            if within and each.decoding:
+                # The tokens read grow by the decoding requests in each round.
+                room = (stated.read - each.read) // each.decoding + 1
+                within = min(within, max(0, room))
+            count += each.rounds - within
+        return count
 
 
-@dataclass(frozen=True)
-class _Runs:
-    """All runs, attempts included: whose it is, its virtual start, tokens kept, its last token."""
+@dataclass
+class _Changes:
+    """What changes at the beginning of a round, and the chunks that are prefilled in it."""
 
-    owner: Ints
-    start: Ints
-    kept: Ints
-    last: Ints
-
-    @property
-    def begin(self) -> Ints:
-        """The round of its last chunk, at the end of which it makes a token."""
-        found: Ints = self.start + self.kept
-        return found
-
-    @property
-    def made(self) -> Ints:
-        """Tokens that it makes."""
-        found: Ints = np.maximum(self.last - self.kept, 0)
-        return found
-
-
-@dataclass(frozen=True)
-class _Chunks:
-    """All pieces of prefills: whose run it is, its round, tokens before it and in it."""
-
-    run: Ints
-    round: Ints
-    before: Ints
-    tokens: Ints
+    decoding: int = 0
+    constant: int = 0
+    prefills: list[tuple[int, int]] = field(default_factory=list)
 
 
 def replay(instance: Instance, schedule: Schedule) -> Replay:
-    """Return when everything in a schedule in seconds happened.
+    """Play a schedule of an instance in seconds, in O(n log n) for n runs and chunks.
+
+    The fields of the schedule must have the right lengths; whether it keeps within the memory is
+    not looked at.
 
     Raises
     ------
-    ValueError
-        If the instance is in rounds, the schedule has no clock, it has rounds in which nothing
-        runs, or they take too long.
-    BatchTimeError
-        If the batch time of its clock is none; a ValueError.
+    ReplayError
+        If the batch time is unknown, a round has no batch or begins before the one before ends, or
+        a run begins before its request has arrived.
     """
-    if schedule.clock is None:
-        raise ValueError(f"{schedule.method}: expected a schedule with a clock, found none")
-    arrivals = instance.arrival_times
-    runs = _runs(instance, schedule)
-    chunks = _chunks(instance, schedule, runs)
-    count = int((runs.begin + np.maximum(runs.made, 1)).max())
-    if count > int(runs.made.sum()) + len(chunks.run) + len(runs.owner):
-        raise ValueError(f"{schedule.method}: expected rounds with a batch, found empty ones")
-    decoding = _covered(runs.begin + 1, runs.start + runs.last, count)
-    read = _held(instance, runs, runs.begin + 1, count)
-    prefilled = _sums(chunks.round, chunks.tokens, count)
-    squares = _sums(chunks.round, chunks.tokens * (2 * chunks.before + chunks.tokens), count)
-    model = parse_batch_time(schedule.clock.batch_time)
-    durations = _durations(model, prefilled, squares, decoding, read)
-    begins = _begins(durations, schedule.clock.begins)
-    ends = begins + durations
-    n, outputs = len(instance), instance.outputs
-    last = runs.start[:n] + outputs - 1
-    running = decoding + _sums(chunks.round, np.ones_like(chunks.round), count)
-    arrived = np.searchsorted(np.sort(arrivals), begins, side="right")
-    complete = np.cumsum(_sums(last + 1, np.ones_like(last), count + 1))[:count]
-    rounds = Rounds(
-        begins=begins,
-        durations=durations,
-        running=running,
-        waiting=arrived - complete - running,
-        tokens=_held(instance, runs, runs.begin, count, after=1)
-        + _sums(*_unfinished(runs, chunks), count),
-        prefilled=prefilled,
-        decoding=decoding,
-        read=read,
-    )
-    first, gaps, counts = _tokens(runs, n, ends)
-    return Replay(
-        arrivals=arrivals,
-        begins=begins[_first_rounds(runs, chunks, n)],
-        first_tokens=first,
-        completions=ends[last],
-        evictions=_sums(runs.owner, np.ones_like(runs.owner), n) - 1,
-        recomputed=_sums(runs.owner[chunks.run], chunks.tokens, n)
-        - instance.prompts
-        + _sums(runs.owner, runs.made, n)
-        - outputs,
-        prompts=instance.prompts,
-        outputs=outputs,
-        gaps=gaps,
-        gap_counts=counts,
-        rounds=rounds,
+    clock = schedule.clock
+    assert clock is not None
+    try:
+        batch_time = parse_batch_time(clock.batch_time)
+    except BatchTimeError as error:
+        raise ReplayError(malformed(str(error))) from None
+    runs = list(runs_of(instance, schedule))
+    stretches = _stretches(batch_time, runs, clock.begins)
+    begins = {each.first: each.begin for each in stretches}
+    ends = {each.first + each.rounds: each.end for each in stretches}
+    times = []
+    for request, of_request in zip(instance.requests, runs, strict=True):
+        arrival = _nanoseconds(request.arrival)
+        for run in of_request:
+            if begins[run.first_chunk] < arrival:
+                raise ReplayError(
+                    Verdict(
+                        "infeasible",
+                        f"request id {request.id} is worked on in round {shown(run.first_chunk)}, "
+                        f"which begins at {shown(begins[run.first_chunk])} ns, before its arrival "
+                        f"at {shown(arrival)} ns",
+                        time=run.first_chunk,
+                        request_ids=(request.id,),
+                    )
+                )
+        times.append(_times(request.prompt + request.output, arrival, of_request, begins, ends))
+    return Replay(batch_time, stretches, times)
+
+
+def _nanoseconds(seconds: float) -> int:
+    """Return an arrival in nanoseconds, by the one rule of rounding (half to even)."""
+    return round(seconds * 10**9)
+
+
+def _times(
+    tokens: int, arrival: int, runs: list[Run], begins: dict[int, int], ends: dict[int, int]
+) -> RequestTimes:
+    first = len(runs) - 1
+    while runs[first].kept:
+        first -= 1  # its tokens were kept from the run before
+    computed = sum(sum(run.chunks) + run.made for run in runs)
+    return RequestTimes(
+        arrival=arrival,
+        begin=begins[runs[0].first_chunk],
+        first_token=ends[runs[first].last_chunk + 1],
+        completion=ends[runs[-1].end],
+        evictions=len(runs) - 1,
+        recomputed=computed - tokens,
     )
 
 
-def _runs(instance: Instance, schedule: Schedule) -> _Runs:
-    """Return the runs that count, in the instance's order, and after them the attempts."""
-    kept = schedule.kept or ((0,),) * len(instance)
-    told: list[tuple[int, int, int, int]] = [
-        (position, start, keeps[-1], request.output)
-        for position, (start, keeps, request) in enumerate(
-            zip(schedule.starts, kept, instance.requests, strict=True)
+def _stretches(
+    batch_time: BatchTime, runs: list[list[Run]], late: Iterable[tuple[int, int]]
+) -> list[Stretch]:
+    """Return all rounds from 0 on, cut wherever a batch changes or a round begins late."""
+    changes = _changes(run for of_request in runs for run in of_request)
+    gaps = dict(late)
+    for number in gaps:
+        changes.setdefault(number, _Changes())
+    numbers = sorted(changes)
+    if numbers[0] != 0:
+        raise ReplayError(malformed("round 0 has no batch"))
+    stretches: list[Stretch] = []
+    decoding = constant = time = 0
+    for number, following in zip(numbers, [*numbers[1:], numbers[-1] + 1], strict=True):
+        change = changes[number]
+        decoding += change.decoding
+        constant += change.constant
+        if not decoding and not change.prefills:
+            if number == numbers[-1] and number not in gaps:
+                break  # all has ended
+            raise ReplayError(malformed(f"round {shown(number)} has no batch"))
+        time = _begin(number, time, gaps)
+        prefilled = sum(tokens for _, tokens in change.prefills)
+        squares = sum((before + tokens) ** 2 - before**2 for before, tokens in change.prefills)
+        read = constant + decoding * number
+        sums = (prefilled, squares, decoding, read)
+        end = time + _duration(batch_time, sums, following - number)
+        stretches.append(Stretch(number, following - number, time, end, *sums))
+        time = end
+    return stretches
+
+
+def _begin(number: int, ended: int, gaps: dict[int, int]) -> int:
+    if number not in gaps:
+        return ended
+    begin = gaps[number]
+    if begin <= ended:
+        raise ReplayError(
+            Verdict(
+                "infeasible",
+                f"round {shown(number)} is to begin at {shown(begin)} ns, expected later than "
+                f"{shown(ended)} ns, when it may begin",
+                time=number,
+            )
         )
-    ]
-    for position, attempts in enumerate(schedule.attempts or ()):
-        for number, (start, tokens) in enumerate(attempts):
-            keeps = schedule.kept[position][number] if schedule.kept else 0
-            told.append((position, start, keeps, tokens))
-    return _Runs(*np.array(told, dtype=np.int64).T)
+    return begin
 
 
-def _chunks(instance: Instance, schedule: Schedule, runs: _Runs) -> _Chunks:
-    whole = instance.prompts[runs.owner] + runs.kept
-    assert schedule.clock is not None
-    cut = schedule.clock.prefills
-    if cut is None:
-        return _Chunks(np.arange(len(runs.owner)), runs.begin, np.zeros_like(whole), whole)
-    # In the order of the runs: those that count first.
-    lists = [*(each[-1] for each in cut), *(run for each in cut for run in each[:-1])]
-    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
-    run = np.repeat(np.arange(len(lists)), lengths)
-    tokens = np.fromiter(chain.from_iterable(lists), np.int64, int(lengths.sum()))
-    ends = np.cumsum(lengths)
-    number = np.arange(len(run)) - np.repeat(ends - lengths, lengths)
-    total = np.cumsum(tokens) - tokens
-    before = total - total[np.repeat(ends - lengths, lengths)] if len(run) else total
-    at = runs.begin[run] - lengths[run] + 1 + number
-    return _Chunks(run, at, before, tokens)
+def _changes(runs: Iterable[Run]) -> dict[int, _Changes]:
+    """Return by round what begins and ends to decode there, and what is prefilled.
 
-
-def _first_rounds(runs: _Runs, chunks: _Chunks, n: int) -> Ints:
-    """Return the round in which each request first ran."""
-    earliest = np.full(n, np.iinfo(np.int64).max)
-    np.minimum.at(earliest, runs.owner[chunks.run], chunks.round)
-    np.minimum.at(earliest, runs.owner, runs.begin)
-    return earliest
-
-
-def _unfinished(runs: _Runs, chunks: _Chunks) -> tuple[Ints, Ints]:
-    """Return rounds and tokens of what is held at the end of chunks after which no token came."""
-    none = (chunks.round < runs.begin[chunks.run]) | (runs.made[chunks.run] == 0)
-    return chunks.round[none], (chunks.before + chunks.tokens)[none]
-
-
-def _sums(places: Ints, values: Ints, count: int) -> Ints:
-    """Return the sum of the values at each of the places 0..count − 1."""
-    total = np.zeros(count, dtype=np.int64)
-    np.add.at(total, places, values)
-    return total
-
-
-def _covered(first: Ints, end: Ints, count: int) -> Ints:
-    """Return how many of the intervals first..end − 1 hold each of the rounds 0..count − 1."""
-    some = end > first
-    changes = _sums(first[some], np.ones(int(some.sum()), np.int64), count + 1)
-    changes -= _sums(end[some], np.ones(int(some.sum()), np.int64), count + 1)
-    covered: Ints = np.cumsum(changes)[:count]
-    return covered
-
-
-def _held(instance: Instance, runs: _Runs, first: Ints, count: int, after: int = 0) -> Ints:
-    """Return what runs hold in the rounds from ``first`` to their last, that make tokens.
-
-    At the beginning of round r that is s + r − start for each; ``after`` = 1 asks for the end.
+    A request that prefilled its last chunk in round b decodes in rounds b + 1, b + 2, ... and
+    reads in round r what it holds at the beginning, s + k + r − b.
     """
-    end = runs.start + runs.last
-    some = (end > first) & (runs.made > 0)
-    held = (instance.prompts[runs.owner] - runs.start + after)[some]
-    constant = _sums(first[some], held, count + 1) - _sums(end[some], held, count + 1)
-    slope = _covered(first[some], end[some], count)
-    total: Ints = np.cumsum(constant)[:count] + slope * np.arange(count)
-    return total
+    changes: dict[int, _Changes] = {}
+
+    def at(number: int) -> _Changes:
+        return changes.setdefault(number, _Changes())
+
+    for run in runs:
+        before = 0
+        for number, tokens in enumerate(run.chunks, run.first_chunk):
+            at(number).prefills.append((before, tokens))
+            # A round that prefills is a stretch of its own.
+            at(number + 1)
+            before += tokens
+        if run.made > 1:
+            constant = run.prompt + run.kept - run.last_chunk
+            for number, sign in ((run.last_chunk + 1, 1), (run.end, -1)):
+                at(number).decoding += sign
+                at(number).constant += sign * constant
+    return changes
 
 
-def _durations(
-    model: BatchTime, prefilled: Ints, squares: Ints, decoding: Ints, read: Ints
-) -> Ints:
-    """Return how long rounds take (ns): ``BatchTime.time_of`` for all at once."""
-    sums = (prefilled, squares, decoding, read)
-    most = model.base + sum(
-        each * int(values.max()) for each, values in zip(model.coefficients[1:], sums, strict=True)
-    )
-    if most >= _SAFE:
-        batches = zip(*(values.tolist() for values in sums), strict=True)
-        slow = [model.time_of(*batch) for batch in batches]
-        if sum(slow) >= 2**63:
-            raise ValueError("rounds take more nanoseconds than 64 bits hold")
-        return np.array(slow, dtype=np.int64)
-    picoseconds = np.full(len(read), model.base, dtype=np.int64)
-    for each, values in zip(model.coefficients[1:], sums, strict=True):
-        picoseconds += each * values
-    return np.maximum(1, -(-picoseconds // 1000))
+def _duration(batch_time: BatchTime, sums: tuple[int, int, int, int], rounds: int) -> int:
+    """Return how long so many rounds take (ns), the first with these sums.
 
-
-def _begins(durations: Ints, stated: Iterable[tuple[int, int]]) -> Ints:
-    """Return when rounds begin: when the one before ends, or when it is stated (ns)."""
-    marks = np.array([(0, 0), *stated], dtype=np.int64)
-    elapsed = np.cumsum(durations) - durations
-    mark = np.searchsorted(marks[:, 0], np.arange(len(durations)), side="right") - 1
-    rounds, times = marks[mark, 0], marks[mark, 1]
-    begins: Ints = times + elapsed - elapsed[rounds]
-    return begins
-
-
-def _tokens(runs: _Runs, n: int, ends: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return when first tokens came, and the times between tokens with their numbers.
-
-    Tokens first..last of a stretch were made one a round, token j at the end of start + j − 1.
+    Only the tokens read change, by ``decoding`` a round, so the i-th round takes x + i · y
+    picoseconds.  Rounding up adds (−x − i · y) mod 1000 picoseconds, which repeats every 1000
+    rounds, so a long stretch costs no more than 1000 steps.
     """
-    first = ends[runs.begin[:n]]
-    firsts, lasts = [runs.begin[:n] + 1], [runs.start[:n] + runs.last[:n]]
-    more: list[int] = []
-    for request, earlier in _kept_stretches(runs, n):
-        # From the last stretch back: each ends where the next begins.
-        following = int(runs.begin[request])
-        for start, kept, last in earlier:
-            more.append(int(ends[following]) - int(ends[start + last - 1]))
-            firsts.append(np.array([start + kept + 1]))
-            lasts.append(np.array([start + last]))
-            following = start + kept
-        first[request] = ends[following]
-    counts = _covered(np.concatenate(firsts), np.concatenate(lasts), len(ends))
-    gaps = np.diff(ends, prepend=0)
-    some = counts > 0
-    return (
-        first,
-        np.concatenate((gaps[some], np.array(more, dtype=np.int64))),
-        np.concatenate((counts[some], np.ones(len(more), dtype=np.int64))),
-    )
-
-
-def _kept_stretches(runs: _Runs, n: int) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
-    """Yield each request whose last run kept tokens, and where these were made, the last first.
-
-    (start, k, j) says that tokens k + 1..j were made in the run of that virtual start.
-    """
-    keepers = np.flatnonzero(runs.kept[:n])
-    if not len(keepers):
-        return
-    attempts: dict[int, list[int]] = {int(request): [] for request in keepers}
-    for number in range(n, len(runs.owner)):
-        attempts.get(int(runs.owner[number]), []).append(number)
-    for request, numbers in attempts.items():
-        left, found = int(runs.kept[request]), []
-        for number in reversed(numbers):
-            kept = int(runs.kept[number])
-            if kept < left:
-                found.append((int(runs.start[number]), kept, left))
-                left = kept
-        yield request, found
+    if rounds == 1:
+        return batch_time.time_of(*sums)
+    prefilled, squares, decoding, read = sums
+    base, per_prefill, per_square, per_decode, per_read = batch_time.coefficients
+    x = base + per_prefill * prefilled + per_square * squares
+    x += per_decode * decoding + per_read * read
+    y = per_read * decoding
+    if x == 0:
+        # A round of no time takes one nanosecond.
+        if y == 0:
+            return rounds
+        return 1 + _duration(
+            batch_time, (prefilled, squares, decoding, read + decoding), rounds - 1
+        )
+    whole, rest = divmod(rounds, 1000)
+    padding = sum(-(x + i * y) % 1000 for i in range(rest))
+    if whole:
+        padding += whole * sum(-(x + i * y) % 1000 for i in range(1000))
+    return (rounds * x + rounds * (rounds - 1) // 2 * y + padding) // 1000

@@ -10,9 +10,9 @@ import numpy as np
 
 from instances.jsonfile import write_bytes
 from instances.model import Instance
-from schedules.real_time.replay import Replay
 from schedules.real_time.serving import MILLISECOND, good, tpots
 from schedules.real_time.slo import Slo
+from schedules.real_time.timeline import Timeline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".csv", ".parquet")
 
 
-def request_frame(instance: Instance, replay: Replay, slo: Slo | None = None) -> pd.DataFrame:
+def request_frame(instance: Instance, timeline: Timeline, slo: Slo | None = None) -> pd.DataFrame:
     """Return one row a request, in the instance's order.
 
     Columns ``id``; ``prompt`` and ``output`` (tokens); ``arrival_ns``, ``begin_ns``,
@@ -31,26 +31,26 @@ def request_frame(instance: Instance, replay: Replay, slo: Slo | None = None) ->
     """
     import pandas as pd  # half a second
 
-    latencies = replay.latencies
+    latencies = timeline.latencies
     frame = pd.DataFrame(
         {
             "id": np.array([request.id for request in instance.requests], dtype=np.int64),
-            "prompt": replay.prompts,
-            "output": replay.outputs,
-            "arrival_ns": replay.arrivals,
-            "begin_ns": replay.begins,
-            "first_token_ns": replay.first_tokens,
-            "completion_ns": replay.completions,
-            "delay_ms": (replay.begins - replay.arrivals) / MILLISECOND,
-            "ttft_ms": (replay.first_tokens - replay.arrivals) / MILLISECOND,
-            "tpot_ms": tpots(replay) / MILLISECOND,
+            "prompt": timeline.prompts,
+            "output": timeline.outputs,
+            "arrival_ns": timeline.arrivals,
+            "begin_ns": timeline.begins,
+            "first_token_ns": timeline.first_tokens,
+            "completion_ns": timeline.completions,
+            "delay_ms": (timeline.begins - timeline.arrivals) / MILLISECOND,
+            "ttft_ms": (timeline.first_tokens - timeline.arrivals) / MILLISECOND,
+            "tpot_ms": tpots(timeline) / MILLISECOND,
             "e2el_ms": latencies / MILLISECOND,
-            "normalized_ms": latencies / replay.outputs / MILLISECOND,
-            "evictions": replay.evictions,
-            "recomputed_tokens": replay.recomputed,
+            "normalized_ms": latencies / timeline.outputs / MILLISECOND,
+            "evictions": timeline.evictions,
+            "recomputed_tokens": timeline.recomputed,
         }
     )
-    return frame if slo is None else frame.assign(good=good(replay, slo))
+    return frame if slo is None else frame.assign(good=good(timeline, slo))
 
 
 def write_requests(frame: pd.DataFrame, path: str | Path) -> None:

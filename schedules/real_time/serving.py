@@ -1,4 +1,4 @@
-"""Serving metrics of a replay, by the names and definitions of ``vllm bench serve`` and Vidur.
+"""Serving metrics of a timeline, by the names and definitions of ``vllm bench serve`` and Vidur.
 
 With arrival a, first token f, completion c and o output tokens of a request:
 
@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.batch_time import NANOSECONDS, BatchTime
-from schedules.real_time.replay import Ints, Replay
 from schedules.real_time.slo import Slo
+from schedules.real_time.timeline import Ints, Timeline
 
 #: Nanoseconds of a millisecond.
 MILLISECOND = NANOSECONDS // 1000
@@ -55,7 +55,7 @@ class Serving:
     peak_waiting, peak_tokens
         The most of them.
     evictions, recomputed_tokens
-        Totals; see ``Replay``.
+        Totals; see ``Timeline``.
     """
 
     mean_ttft_ms: float | None
@@ -93,35 +93,35 @@ class Serving:
 METRICS = tuple(each.name for each in fields(Serving))
 
 
-def serving(replay: Replay) -> Serving:
-    """Compute all metrics of a replay but the goodput."""
+def serving(timeline: Timeline) -> Serving:
+    """Compute all metrics of a timeline but the goodput."""
     spreads: dict[str, float | None] = {}
-    for name, (values, counts) in _samples(replay).items():
+    for name, (values, counts) in _samples(timeline).items():
         spreads |= _spread(name, values, counts)
-    seconds = replay.duration / NANOSECONDS
-    rounds = replay.rounds
-    output = int(replay.outputs.sum())
+    seconds = timeline.duration / NANOSECONDS
+    rounds = timeline.rounds
+    output = int(timeline.outputs.sum())
     return Serving(
         **spreads,
-        mean_normalized_ms=float((replay.latencies / replay.outputs).mean()) / MILLISECOND,
-        mean_delay_ms=float((replay.begins - replay.arrivals).mean()) / MILLISECOND,
+        mean_normalized_ms=float((timeline.latencies / timeline.outputs).mean()) / MILLISECOND,
+        mean_delay_ms=float((timeline.begins - timeline.arrivals).mean()) / MILLISECOND,
         duration_s=seconds,
-        request_throughput=len(replay.arrivals) / seconds,
+        request_throughput=len(timeline.arrivals) / seconds,
         output_throughput=output / seconds,
-        total_token_throughput=(output + int(replay.prompts.sum())) / seconds,
+        total_token_throughput=(output + int(timeline.prompts.sum())) / seconds,
         mean_running=_over_time(rounds.running, rounds.durations),
         mean_waiting=_over_time(rounds.waiting, rounds.durations),
         mean_tokens=_over_time(rounds.tokens, rounds.durations),
         peak_waiting=int(rounds.waiting.max()),
         peak_tokens=int(rounds.tokens.max()),
-        evictions=int(replay.evictions.sum()),
-        recomputed_tokens=int(replay.recomputed.sum()),
+        evictions=int(timeline.evictions.sum()),
+        recomputed_tokens=int(timeline.recomputed.sum()),
     )
 
 
-def serving_lines(replay: Replay, slo: Slo | None = None) -> list[tuple[str, str]]:
+def serving_lines(timeline: Timeline, slo: Slo | None = None) -> list[tuple[str, str]]:
     """Return labels and values of what a summary tells of the metrics, times in seconds."""
-    found = serving(replay)
+    found = serving(timeline)
     lines = []
     for name in SPREADS:
         told = [getattr(found, f"{each}_{name}_ms") for each in ("mean", "p50", "p90", "p99")]
@@ -137,8 +137,8 @@ def serving_lines(replay: Replay, slo: Slo | None = None) -> list[tuple[str, str
         )
     )
     if slo is not None:
-        share = 100 * float(good(replay, slo).mean())
-        rate = f"{goodput(replay, slo):.3f} requests/s"
+        share = 100 * float(good(timeline, slo).mean())
+        rate = f"{goodput(timeline, slo):.3f} requests/s"
         lines.append(("goodput", f"{rate}, {share:.1f} % of them  ({slo})"))
     again = f"{found.recomputed_tokens:,} tokens computed again"
     lines.append(("evictions", f"{found.evictions:,}  ({again})"))
@@ -147,37 +147,37 @@ def serving_lines(replay: Replay, slo: Slo | None = None) -> list[tuple[str, str
     return lines
 
 
-def tpots(replay: Replay) -> NDArray[np.float64]:
+def tpots(timeline: Timeline) -> NDArray[np.float64]:
     """Return the time per output token after the first (ns), shape (n,); NaN for one token."""
-    more = replay.outputs - 1
-    after = replay.completions - replay.first_tokens
+    more = timeline.outputs - 1
+    after = timeline.completions - timeline.first_tokens
     return np.where(more > 0, after / np.maximum(more, 1), np.nan)
 
 
-def good(replay: Replay, slo: Slo) -> NDArray[np.bool_]:
+def good(timeline: Timeline, slo: Slo) -> NDArray[np.bool_]:
     """Tell of each request whether it keeps all limits, shape (n,)."""
-    kept = np.ones(len(replay.arrivals), dtype=bool)
+    kept = np.ones(len(timeline.arrivals), dtype=bool)
     if slo.ttft is not None:
-        kept &= replay.first_tokens - replay.arrivals <= slo.ttft
+        kept &= timeline.first_tokens - timeline.arrivals <= slo.ttft
     if slo.tpot is not None:
         # In integers: a time of exactly the limit is within it.
-        after = replay.completions - replay.first_tokens
-        kept &= after <= slo.tpot * (replay.outputs - 1)
+        after = timeline.completions - timeline.first_tokens
+        kept &= after <= slo.tpot * (timeline.outputs - 1)
     if slo.e2el is not None:
-        kept &= replay.latencies <= slo.e2el
+        kept &= timeline.latencies <= slo.e2el
     return kept
 
 
-def goodput(replay: Replay, slo: Slo) -> float:
+def goodput(timeline: Timeline, slo: Slo) -> float:
     """Return the requests per second that keep all limits."""
-    return int(good(replay, slo).sum()) / (replay.duration / NANOSECONDS)
+    return int(good(timeline, slo).sum()) / (timeline.duration / NANOSECONDS)
 
 
-def beyond(replay: Replay, model: BatchTime) -> str:
+def beyond(timeline: Timeline, model: BatchTime) -> str:
     """Return one line if rounds are larger than the batch time was measured for, else nothing."""
     if model.range is None:
         return ""
-    rounds, limit = replay.rounds, model.range
+    rounds, limit = timeline.rounds, model.range
     larger = (rounds.prefilled > limit.prefill) | (rounds.decoding > limit.decoding)
     larger |= rounds.read > limit.read
     count = int(larger.sum())
@@ -200,15 +200,15 @@ def percentile(values: NDArray[np.float64] | Ints, counts: Ints, percent: float)
     return low + (high - low) * (place - below)
 
 
-def _samples(replay: Replay) -> dict[str, tuple[NDArray[np.float64] | Ints, Ints]]:
-    one = np.ones(len(replay.arrivals), dtype=np.int64)
-    per_token = tpots(replay)
+def _samples(timeline: Timeline) -> dict[str, tuple[NDArray[np.float64] | Ints, Ints]]:
+    one = np.ones(len(timeline.arrivals), dtype=np.int64)
+    per_token = tpots(timeline)
     some = ~np.isnan(per_token)
     return {
-        "ttft": (replay.first_tokens - replay.arrivals, one),
+        "ttft": (timeline.first_tokens - timeline.arrivals, one),
         "tpot": (per_token[some], one[some]),
-        "itl": (replay.gaps, replay.gap_counts),
-        "e2el": (replay.latencies, one),
+        "itl": (timeline.gaps, timeline.gap_counts),
+        "e2el": (timeline.latencies, one),
     }
 
 

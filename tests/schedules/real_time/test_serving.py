@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from schedules.model import Clock
-from schedules.real_time.replay import Replay, Rounds, replay
 from schedules.real_time.serving import (
     METRICS,
     Serving,
@@ -19,14 +18,15 @@ from schedules.real_time.serving import (
     tpots,
 )
 from schedules.real_time.slo import Slo, SloError, read_slo
+from schedules.real_time.timeline import Rounds, Timeline, timeline
 from tests.schedules.real_time.literal import drawn
-from tests.schedules.real_time.test_replay import in_seconds, scheduled
+from tests.schedules.real_time.test_timeline import in_seconds, scheduled
 
 MS = 10**6
 
 
-def by_hand() -> Replay:
-    """Return the replay of two requests, kept tokens and an eviction (``test_replay``).
+def by_hand() -> Timeline:
+    """Return the replay of two requests, kept tokens and an eviction (``test_timeline``).
 
     First: arrival 0, tokens at 12, 23, 47, 57 ms, prompt 2; second: arrival 0, tokens at 23, 33,
     47 ms, prompt 1.  Rounds begin at 0, 12, 23, 33, 47 and end at 57 ms.
@@ -34,7 +34,7 @@ def by_hand() -> Replay:
     instance = in_seconds((0, 2, 4), (0, 1, 3))
     clock = Clock("linear(base=10,prefill=1)")
     kept = {"attempts": (((0, 2),), ()), "kept": ((0, 2), (0,))}
-    return replay(instance, scheduled(instance, clock, (1, 1), **kept))
+    return timeline(instance, scheduled(instance, clock, (1, 1), **kept))
 
 
 #: Metric and value; the arithmetic stands beside it.
@@ -96,7 +96,7 @@ def test_the_duration_begins_with_the_first_arrival() -> None:
     """Arrival at 5 s, one token of 10 ms: 0.01 s, so 100 requests a second."""
     instance = in_seconds((5.0, 1, 1))
     clock = Clock("affine(base=10,token=0)", ((0, 5 * 10**9),))
-    found = serving(replay(instance, scheduled(instance, clock, (0,))))
+    found = serving(timeline(instance, scheduled(instance, clock, (0,))))
     assert (found.duration_s, found.request_throughput) == (0.01, 100.0)
     # One token: there is nothing between tokens.
     spread = {name: getattr(found, name) for name in METRICS if "tpot" in name or "itl" in name}
@@ -108,7 +108,7 @@ def test_requests_of_one_token_have_no_tpot() -> None:
     """They are left out of its mean and percentiles, and keep every limit on it."""
     instance = in_seconds((0, 1, 1), (0, 1, 3))
     clock = Clock("affine(base=10,token=0)")
-    found = replay(instance, scheduled(instance, clock, (0, 0)))
+    found = timeline(instance, scheduled(instance, clock, (0, 0)))
     assert np.isnan(tpots(found)).tolist() == [True, False]
     assert serving(found).mean_tpot_ms == 10.0
     assert good(found, Slo(tpot=10 * MS - 1)).tolist() == [True, False]
@@ -176,7 +176,7 @@ def test_percentiles_are_those_of_numpy(seed: int) -> None:
 def test_of_drawn_schedules() -> None:
     """Percentiles in order, means between the extremes, throughputs in proportion."""
     for seed in range(50):
-        found = replay(*drawn(seed))
+        found = timeline(*drawn(seed))
         metrics = serving(found)
         for name in ("ttft", "tpot", "itl", "e2el"):
             told = [getattr(metrics, f"p{p}_{name}_ms") for p in (50, 90, 99)]

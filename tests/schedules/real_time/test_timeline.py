@@ -1,4 +1,4 @@
-"""When everything happened: by hand, and against a replay token by token."""
+"""When everything happened: by hand, token by token, and as the checker has it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 from instances import Instance, Request
 from schedules import Schedule
 from schedules.model import Clock
-from schedules.real_time.replay import replay
+from schedules.real_time import replay
+from schedules.real_time.timeline import timeline
 from tests.schedules.real_time.literal import drawn, literal
 
 MS = 10**6
@@ -39,7 +40,7 @@ def test_two_requests_by_hand() -> None:
     """Round 0: 10 + 3 + 0.1·9 ms; 1: 10 + 2 + 0.1·4 + 2 + 0.5·4; 2: 10 + 2 + 0.5·5."""
     instance = in_seconds((0, 3, 3), (0.012, 2, 1))
     clock = Clock("linear(base=10,prefill=1,square=0.1,decode=2,read=0.5)")
-    found = replay(instance, scheduled(instance, clock, (0, 1)))
+    found = timeline(instance, scheduled(instance, clock, (0, 1)))
     assert found.rounds.durations.tolist() == [13_900_000, 16_400_000, 14_500_000]
     assert found.rounds.begins.tolist() == [0, 13_900_000, 30_300_000]
     assert found.rounds.tokens.tolist() == [4, 5 + 3, 6]
@@ -64,7 +65,7 @@ def test_kept_tokens_by_hand() -> None:
     instance = in_seconds((0, 2, 4), (0, 1, 3))
     clock = Clock("linear(base=10,prefill=1)")
     kept = {"attempts": (((0, 2),), ()), "kept": ((0, 2), (0,))}
-    found = replay(instance, scheduled(instance, clock, (1, 1), **kept))
+    found = timeline(instance, scheduled(instance, clock, (1, 1), **kept))
     assert (found.rounds.ends // MS).tolist() == [12, 23, 33, 47, 57]
     assert (found.first_tokens // MS).tolist() == [12, 23]
     assert (found.completions // MS).tolist() == [57, 47]
@@ -83,7 +84,7 @@ def test_lost_tokens_by_hand() -> None:
     """What was lost is no first token: the one of the second run, at the end of round 2, is."""
     instance = in_seconds((0, 2, 2))
     clock = Clock("linear(base=10,prefill=1)", ((1, 100 * MS),))
-    found = replay(instance, scheduled(instance, clock, (1,), attempts=(((0, 1),),)))
+    found = timeline(instance, scheduled(instance, clock, (1,), attempts=(((0, 1),),)))
     assert found.first_tokens.tolist() == [112 * MS]
     assert found.completions.tolist() == [122 * MS]
     assert found.begins.tolist() == [0]
@@ -95,7 +96,7 @@ def test_chunks_by_hand() -> None:
     """A prompt of 5 as 2 + 3: squares 4 and 25 − 4, the first token after the second chunk."""
     instance = in_seconds((0, 5, 2))
     clock = Clock("linear(base=10,prefill=1,square=1)", (), (((2, 3),),))
-    found = replay(instance, scheduled(instance, clock, (1,)))
+    found = timeline(instance, scheduled(instance, clock, (1,)))
     assert (found.rounds.durations // MS).tolist() == [10 + 2 + 4, 10 + 3 + 21, 10]
     assert found.rounds.tokens.tolist() == [2, 6, 7]
     assert (found.begins.tolist(), found.first_tokens.tolist()) == ([0], [50 * MS])
@@ -106,7 +107,7 @@ def test_as_token_by_token(first: int) -> None:
     """Evictions with kept and lost tokens, chunks, late rounds: every figure is the literal one."""
     for seed in range(first, first + 100):
         instance, schedule = drawn(seed)
-        told, found = literal(instance, schedule), replay(instance, schedule)
+        told, found = literal(instance, schedule), timeline(instance, schedule)
         rounds = found.rounds
         assert rounds.begins.tolist() == told.begins, seed
         assert rounds.ends.tolist() == told.ends, seed
@@ -124,23 +125,44 @@ def test_as_token_by_token(first: int) -> None:
         assert found.recomputed.tolist() == again, seed
 
 
+def test_as_the_checker_has_it() -> None:
+    """Times, evictions and recomputed tokens of each request, by the checker's own replay."""
+    compared = 0
+    for seed in range(400):
+        instance, schedule = drawn(seed)
+        found = timeline(instance, schedule)
+        if (found.begins < found.arrivals).any():
+            continue  # the checker says no more than that
+        told = replay(instance, schedule)
+        compared += 1
+        columns = (
+            *(found.arrivals, found.begins, found.first_tokens, found.completions),
+            *(found.evictions, found.recomputed),
+        )
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        assert [tuple(each) for each in told.requests] == list(rows), seed
+        assert told.tel == int(found.latencies.sum())
+        assert told.rounds == len(found.rounds)
+    assert compared > 150
+
+
 def test_sums_beyond_64_bits() -> None:
     """10^12 (a prompt of 10^6, squared) at 5 ms are 5 · 10^21 ps, more than 64 bits hold."""
     instance = Instance("huge", 10**9, (Request(0, 0, 10**6, 1),), time_unit="second")
-    found = replay(instance, scheduled(instance, Clock("linear(square=5)"), (0,)))
+    found = timeline(instance, scheduled(instance, Clock("linear(square=5)"), (0,)))
     assert found.completions.tolist() == [5 * 10**18]
     with pytest.raises(ValueError, match="more nanoseconds than 64 bits hold"):
-        replay(instance, scheduled(instance, Clock("linear(square=50)"), (0,)))
+        timeline(instance, scheduled(instance, Clock("linear(square=50)"), (0,)))
 
 
-def test_what_has_no_replay() -> None:
+def test_what_has_no_timeline() -> None:
     """A schedule without clock, an instance in rounds, and rounds in which nothing runs."""
     instance = in_seconds((0, 1, 2))
     clock = Clock("unit")
     with pytest.raises(ValueError, match="expected a schedule with a clock"):
-        replay(instance, scheduled(instance, None, (0,)))
+        timeline(instance, scheduled(instance, None, (0,)))
     with pytest.raises(ValueError, match="found empty ones"):
-        replay(instance, scheduled(instance, clock, (10**12,)))
+        timeline(instance, scheduled(instance, clock, (10**12,)))
     rounds = Instance("rounds", 9, (Request(0, 0, 1, 1),))
     with pytest.raises(ValueError, match="arrivals in rounds"):
-        replay(rounds, scheduled(rounds, clock, (0,)))
+        timeline(rounds, scheduled(rounds, clock, (0,)))
