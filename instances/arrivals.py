@@ -6,12 +6,62 @@ Times are whole nanoseconds in between, so that seconds and rounds are the same 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
+from typing import Annotated
 
+from instances.families.build import Range
 from instances.families.draws import Draws
+from instances.model import Instance
 
 #: Nanoseconds of a second.
 SECOND = 10**9
+
+#: Mean arrivals a round or a second; None for all at 0.
+Rate = Annotated[float, Range(1e-6, 1e6)] | None
+#: Deviation of the gaps over their mean.
+Variation = Annotated[float, Range(0.01, 100)]
+
+
+def arriving(
+    instance: Instance, draws: Draws, rate: float | None, cv: float, seconds: bool
+) -> Instance:
+    """Return an instance of a family with the arrivals that its parameters ask for.
+
+    Parameters
+    ----------
+    instance
+        All of whose requests are at round 0; they arrive in its order.
+    draws
+        Those of the instance, whose lengths are so the same whatever the arrivals.
+    rate
+        Mean arrivals a round, or a second; None leaves all at round 0.  The first is at 0.
+    cv
+        Deviation of the gaps over their mean: 1 for a Poisson process, more for bursts (gamma).
+    seconds
+        Whether arrivals are in seconds; else a request arrives in the first round that begins at or
+        after its time.
+
+    Raises
+    ------
+    ValueError
+        If there is no rate, but what goes with one; or the last arrival is too late.
+    """
+    if rate is None:
+        for name, given in (("cv", cv != 1), ("seconds", seconds)):
+            if given:
+                raise ValueError(f"{name}: goes with a rate, found none")
+        return instance
+    times = drawn_times(draws, len(instance), rate, cv)
+    arrivals = as_seconds(times) if seconds else as_rounds(times)
+    requests = zip(instance.requests, arrivals, strict=True)
+    parts = [f"rate{rate}", *([f"cv{cv}"] if cv != 1 else []), *(["seconds"] if seconds else [])]
+    return replace(
+        instance,
+        name="_".join([instance.name, *parts]),
+        requests=tuple(replace(request, arrival=arrival) for request, arrival in requests),
+        time_unit="second" if seconds else "round",
+    )
 
 
 def drawn_times(draws: Draws, n: int, rate: float, cv: float = 1.0) -> list[int]:

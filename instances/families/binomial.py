@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from instances.arrivals import Rate, Variation, arriving
 from instances.families.build import (
     Count,
     Memory,
@@ -31,8 +32,11 @@ def generate(
     memory: Memory = 100,
     longest: Annotated[int, Range(1, 10_000)] = 50,
     probability: Share = 0.5,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with lengths 1 + Binomial(longest - 1, p), all requests at round 0.
+    """Draw an instance with lengths 1 + Binomial(longest - 1, p), by default all at round 0.
 
     Parameters
     ----------
@@ -46,6 +50,8 @@ def generate(
         Longest prompt and longest output (tokens).
     probability : float
         p, of each of the longest - 1 trials.
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
@@ -60,7 +66,7 @@ def generate(
     def length() -> int:
         return 1 + draws.binomial(longest - 1, probability)
 
-    return Instance(
+    instance = Instance(
         name=f"binomial_n{n}_seed{seed}",
         family="binomial",
         source="wang2025 Appendix 11.2",
@@ -68,3 +74,4 @@ def generate(
         memory=memory,
         requests=numbered((0, length(), length()) for _ in range(n)),
     )
+    return arriving(instance, draws, rate, cv, seconds)

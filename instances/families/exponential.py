@@ -6,6 +6,7 @@ become integers; we round to the nearest and then clip.
 
 from __future__ import annotations
 
+from instances.arrivals import Rate, Variation, arriving
 from instances.families.build import (
     Count,
     Length,
@@ -22,9 +23,16 @@ from instances.model import Instance
 
 @ranged
 def generate(
-    seed: Seed = 0, n: Count = 100, memory: Memory = 100, longest: Length = 50, mean: Spread = 5.0
+    seed: Seed = 0,
+    n: Count = 100,
+    memory: Memory = 100,
+    longest: Length = 50,
+    mean: Spread = 5.0,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with exponential lengths, all requests at round 0.
+    """Draw an instance with exponential lengths, by default all at round 0.
 
     Parameters
     ----------
@@ -38,6 +46,8 @@ def generate(
         Longest prompt and longest output (tokens).
     mean : float
         Of prompts and of outputs before rounding and clipping (tokens), above 0.
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
@@ -50,7 +60,7 @@ def generate(
     def length() -> int:
         return rounded_and_clipped(draws.exponential(mean), 1, longest)
 
-    return Instance(
+    instance = Instance(
         name=f"exponential_n{n}_seed{seed}",
         family="exponential",
         source="wang2025 Appendix 11.2",
@@ -58,3 +68,4 @@ def generate(
         memory=memory,
         requests=numbered((0, length(), length()) for _ in range(n)),
     )
+    return arriving(instance, draws, rate, cv, seconds)

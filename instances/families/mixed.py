@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from instances.arrivals import Rate, Variation, arriving
 from instances.families.build import Count, Memory, Seed, Share, longest_fits, numbered, ranged
 from instances.families.draws import Draws, rounded_and_clipped
 from instances.model import Instance
@@ -20,9 +21,15 @@ _LONGEST = 50
 
 @ranged
 def generate(
-    seed: Seed = 0, n: Count = 200, memory: Memory = 100, long_share: Share = 0.2
+    seed: Seed = 0,
+    n: Count = 200,
+    memory: Memory = 100,
+    long_share: Share = 0.2,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance of the mixed workload, all requests at round 0.
+    """Draw an instance of the mixed workload, by default all at round 0.
 
     Parameters
     ----------
@@ -34,6 +41,8 @@ def generate(
         M, tokens, at least 100: prompts and outputs reach 50 each.
     long_share : float
         Probability of a prompt from the lognormal part.
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
@@ -55,7 +64,7 @@ def generate(
     def output() -> int:
         return rounded_and_clipped(draws.exponential(5.0), 1, _LONGEST)
 
-    return Instance(
+    instance = Instance(
         name=f"mixed_n{n}_seed{seed}",
         family="mixed",
         source="wang2025 Appendix 11.2",
@@ -63,3 +72,4 @@ def generate(
         memory=memory,
         requests=numbered((0, prompt(), output()) for _ in range(n)),
     )
+    return arriving(instance, draws, rate, cv, seconds)

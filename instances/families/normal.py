@@ -6,6 +6,7 @@ leaves open how lengths become integers; we round to the nearest and then clip.
 
 from __future__ import annotations
 
+from instances.arrivals import Rate, Variation, arriving
 from instances.families.build import (
     Count,
     Length,
@@ -28,8 +29,11 @@ def generate(
     longest: Length = 50,
     mean: Spread = 25.0,
     deviation: Spread = 8.33,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with normal lengths, all requests at round 0.
+    """Draw an instance with normal lengths, by default all at round 0.
 
     Parameters
     ----------
@@ -43,6 +47,8 @@ def generate(
         Longest prompt and longest output (tokens).
     mean, deviation : float
         Of prompts and of outputs before rounding and clipping (tokens), above 0.
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
@@ -55,7 +61,7 @@ def generate(
     def length() -> int:
         return rounded_and_clipped(draws.normal(mean, deviation), 1, longest)
 
-    return Instance(
+    instance = Instance(
         name=f"normal_n{n}_seed{seed}",
         family="normal",
         source="wang2025 Appendix 11.2",
@@ -63,3 +69,4 @@ def generate(
         memory=memory,
         requests=numbered((0, length(), length()) for _ in range(n)),
     )
+    return arriving(instance, draws, rate, cv, seconds)

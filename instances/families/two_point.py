@@ -6,6 +6,7 @@ paper leaves the sizes open; its proofs take s = 0, our default.
 
 from __future__ import annotations
 
+from instances.arrivals import Rate, Variation, arriving
 from instances.families.build import (
     Count,
     Length,
@@ -30,8 +31,11 @@ def generate(
     upper: Length = 50,
     long_share: Share = 0.5,
     prompt: Prompt = 0,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with two output lengths, all requests at round 0.
+    """Draw an instance with two output lengths, by default all at round 0.
 
     Parameters
     ----------
@@ -47,6 +51,8 @@ def generate(
         Probability of u, independent for each request.
     prompt : int
         s, tokens, the same for all.
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
@@ -57,7 +63,7 @@ def generate(
     at_least(prompt + upper, memory=memory)
     draws = Draws(seed)
     rows = [(0, prompt, upper if draws.happens(long_share) else lower) for _ in range(n)]
-    return Instance(
+    instance = Instance(
         name=f"two_point_n{n}_seed{seed}",
         family="two-point",
         source="chen2025 section 5.1",
@@ -65,3 +71,4 @@ def generate(
         memory=memory,
         requests=numbered(rows, prediction=(lower, upper)),
     )
+    return arriving(instance, draws, rate, cv, seconds)

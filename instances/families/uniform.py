@@ -6,6 +6,7 @@ upper end excluded, as numpy draws integers, that is 1..50, and s + o <= 100 = M
 
 from __future__ import annotations
 
+from instances.arrivals import Rate, Variation, arriving
 from instances.families.build import Count, Length, Memory, Seed, longest_fits, numbered, ranged
 from instances.families.draws import Draws
 from instances.model import Instance
@@ -13,9 +14,15 @@ from instances.model import Instance
 
 @ranged
 def generate(
-    seed: Seed = 0, n: Count = 100, memory: Memory = 100, longest: Length = 50
+    seed: Seed = 0,
+    n: Count = 100,
+    memory: Memory = 100,
+    longest: Length = 50,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with uniform lengths, all requests at round 0.
+    """Draw an instance with uniform lengths, by default all at round 0.
 
     Parameters
     ----------
@@ -27,6 +34,8 @@ def generate(
         M, tokens, at least twice ``longest``.
     longest : int
         Longest prompt and longest output (tokens).
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
@@ -36,7 +45,7 @@ def generate(
     longest_fits(longest, memory)
     draws = Draws(seed)
     rows = [(0, draws.integer(1, longest), draws.integer(1, longest)) for _ in range(n)]
-    return Instance(
+    instance = Instance(
         name=f"uniform_n{n}_seed{seed}",
         family="uniform",
         source="wang2025 Appendix 11.2",
@@ -44,3 +53,4 @@ def generate(
         memory=memory,
         requests=numbered(rows),
     )
+    return arriving(instance, draws, rate, cv, seconds)

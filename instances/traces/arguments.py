@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import fields
 
-from instances.model import MAX_TOKENS
+from instances.model import MAX_SECONDS, MAX_TOKENS
 from instances.telling import one_line
 from instances.traces.formats import formats
-from instances.traces.options import MAX_TIME, TraceOptions
+from instances.traces.options import TraceOptions
 from instances.usage import read_integer, read_positive
 
 #: Where the parser keeps them, so that they stand in no other option's way.
@@ -57,7 +57,7 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--round-seconds",
-        type=lambda text: read_positive(text, MAX_TIME),
+        type=lambda text: read_positive(text, MAX_SECONDS),
         metavar="S",
         help="turn seconds into rounds of S seconds: a request is visible to the first that begins "
         "at or after its arrival",
@@ -95,8 +95,8 @@ def _time(text: str) -> float:
         value = float(text)
     except ValueError:
         value = -1.0
-    if not 0 <= value <= MAX_TIME:
+    if not 0 <= value <= MAX_SECONDS:
         raise argparse.ArgumentTypeError(
-            f"expected seconds from 0 to {MAX_TIME}, found {one_line(text, 80)!r}"
+            f"expected seconds from 0 to {MAX_SECONDS}, found {one_line(text, 80)!r}"
         )
     return value

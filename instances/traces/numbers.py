@@ -7,8 +7,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from instances.arrivals import SECOND
-from instances.model import MAX_TOKENS
-from instances.traces.options import MAX_TIME
+from instances.model import MAX_SECONDS, MAX_TOKENS
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 #: Digits of an integer that is read without looking further.
@@ -59,12 +58,12 @@ def nanoseconds(value: Any, unit: int) -> int | None:
         number = exact(value)
         if number is None:
             return None
-        if abs(number) * unit > MAX_TIME * SECOND:
+        if abs(number) * unit > MAX_SECONDS * SECOND:
             raise OverflowError
         found = int((number * unit).to_integral_value(ROUND_HALF_EVEN))
         if number < 0:
             raise OverflowError
-    if not 0 <= found <= MAX_TIME * SECOND:
+    if not 0 <= found <= MAX_SECONDS * SECOND:
         raise OverflowError
     return found
 

@@ -9,13 +9,9 @@ from typing import Any, TypedDict
 
 from instances.arrivals import SECOND
 from instances.families.build import LAST_SEED
-from instances.model import MAX_TOKENS
+from instances.model import MAX_SECONDS, MAX_TOKENS
 from instances.telling import unknown_name
 from instances.usage import UsageError
-
-#: Latest time that a trace may state, seconds from whatever it counts from: with it, differences
-#: of times in nanoseconds stay below 2**63.
-MAX_TIME = 4 * 10**9
 
 
 class TraceOptionError(UsageError, ValueError):
@@ -81,13 +77,13 @@ class TraceOptions:
         _integer("limit", self.limit, 1, 10**9)
         _integer("arrival_seed", self.arrival_seed, 0, LAST_SEED)
         _number("rate", self.rate, 1e-9, 1e9)
-        _number("round_seconds", self.round_seconds, 1e-9, MAX_TIME)
+        _number("round_seconds", self.round_seconds, 1e-9, MAX_SECONDS)
         if self.window is not None:
             if not isinstance(self.window, tuple | list) or len(self.window) != 2:
                 raise TraceOptionError(f"window: expected two times, found {self.window!r}")
             first, end = self.window
-            _number("window", first, 0, MAX_TIME)
-            _number("window", end, 0, MAX_TIME)
+            _number("window", first, 0, MAX_SECONDS)
+            _number("window", end, 0, MAX_SECONDS)
             if not first < end:
                 raise TraceOptionError(
                     f"window: expected a start before its end, found {first} and {end}"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from instances.arrivals import SECOND
+from instances.model import MAX_SECONDS
 from instances.traces.numbers import nanoseconds
-from instances.traces.options import MAX_TIME
 
 _DATE = re.compile(
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII
@@ -55,7 +55,7 @@ class Numbers:
             try:
                 time = nanoseconds(value, self.nanoseconds)
             except OverflowError:
-                largest = MAX_TIME * SECOND // self.nanoseconds
+                largest = MAX_SECONDS * SECOND // self.nanoseconds
                 raise TimeError(len(found), f"{self.name} from 0 to {largest:,}") from None
             if time is None:
                 raise TimeError(len(found), f"a number of {self.name}")

@@ -15,7 +15,7 @@ from formulations.lagrangian import prices as prices_module
 from formulations.lagrangian.prices import evaluate_prices
 from formulations.registry import formulations
 from instances import Instance, Request, read_instance
-from instances.families.chat import generate
+from instances.families.chat_lognormal import generate
 from tests.engine_batch import Answer, solve_batch, start_afresh
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances

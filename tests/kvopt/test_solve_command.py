@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from instances import Instance, Request, read_instance, write_instance
-from instances.families import chat
+from instances.families import chat_lognormal
 from schedules import check_schedule, read_schedule
 from tests.kvopt.conftest import ROOT, Command
 
@@ -135,7 +135,7 @@ def test_policies_that_evict(policy: str, solve: Command, tmp_path: Path) -> Non
 def test_the_time_limit_holds_for_policies_too(solve: Command, tmp_path: Path) -> None:
     """A policy that would take minutes is stopped: exit 4, and a row in the table of all."""
     path = tmp_path / "chat.json"
-    write_instance(chat.generate(n=900), path)
+    write_instance(chat_lognormal.generate(n=900), path)
     started = time.monotonic()
     result = solve(path, "--policy", "sorted-f-dp", "--time-limit", "3")
     assert time.monotonic() - started < 3 * 1.1 + 2
