@@ -218,14 +218,10 @@ class Result:
         >>> kvopt.run("tiny_handover", "svf").plot().get_ylabel()
         'KV memory held (tokens)'
         """
-        from schedules.picture import picture_of, save_picture, show_picture  # half a second
+        from schedules.picture import save_picture, show_picture  # half a second
+        from schedules.real_time.picture import drawn
 
-        if self.batch_time:
-            from schedules.real_time.picture import picture_in_seconds
-
-            figure = picture_in_seconds(self.instance, self._some_schedule("to draw"))
-        else:
-            figure = picture_of(self.instance, self._some_schedule("to draw"))
+        figure = drawn(self.instance, self._some_schedule("to draw"))
         if path is not None:
             save_picture(figure, path)
         show_picture(figure)

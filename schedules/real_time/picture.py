@@ -12,12 +12,24 @@ from numpy.typing import NDArray
 from instances.batch_time import NANOSECONDS
 from instances.model import Instance
 from schedules.model import Schedule
-from schedules.picture import COLUMNS, add_titles, picture_style
+from schedules.picture import COLUMNS, add_titles, picture_of, picture_style
 from schedules.real_time.timeline import Ints, Timeline, timeline
 
 _SIZE = (10.0, 6.0)
 _DPI = 150
 _MEMORY, _RUNNING, _WAITING, _LIMIT = "#2f7fc1", "#2a9060", "#c9601a", "crimson"
+
+
+def drawn(instance: Instance, schedule: Schedule) -> Figure:
+    """Return the picture of a schedule, by its unit.
+
+    Raises
+    ------
+    ValueError
+        As ``schedules.picture.picture_of`` and :func:`picture_in_seconds` say.
+    """
+    draw = picture_of if schedule.clock is None else picture_in_seconds
+    return draw(instance, schedule)
 
 
 def picture_in_seconds(instance: Instance, schedule: Schedule) -> Figure:
