@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +28,7 @@ from instances.families.fitted import (
 )
 from instances.families.worst_mix import apportioned, worst_mix
 
-Cdf = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Cdf = Callable[[NDArray[np.floating[Any]]], NDArray[np.float64]]
 Law = Gamma | Lognormal | Normal
 ARRIVING = sorted(
     name for name, each in families().items() if "cv" in each.generate.__annotations__
@@ -83,8 +85,8 @@ def test_the_docstring_tells_the_moments(
     shares: NDArray[np.float64], family: str, told: tuple[str, str, str]
 ) -> None:
     """Mean, variance and median of the law as it is drawn, from its distribution function."""
-    module = __import__(f"instances.families.{family.replace('-', '_')}", fromlist=["generate"])
-    page = " ".join(module.__doc__.split())
+    module = import_module(f"instances.families.{family.replace('-', '_')}")
+    page = " ".join(str(module.__doc__).split())
     for value, text in zip(moments(shares), told, strict=True):
         if text:
             digits = len(text.partition(".")[2])

@@ -37,7 +37,6 @@ def test_solve_takes_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "expected"),
     [
         ([str(VIDUR)], "a trace states no memory"),
-        ([str(VIDUR), "--memory", "100"], "expected arrivals in rounds, found time_unit 'second'"),
         (["tiny_handover", "--memory", "9"], "memory: goes with a trace"),
         (["tiny_handover", "--limit", "9"], "limit: goes with a trace"),
         ([str(VIDUR), "--memory", "9", "--format", "x"], "unknown format 'x'"),

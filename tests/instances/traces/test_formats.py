@@ -11,7 +11,7 @@ import instances.traces.formats
 from instances.arrivals import SECOND
 from instances.files import instance_document, parse_instance
 from instances.model import Instance
-from instances.traces import TraceOptions, TraceReport
+from instances.traces import TraceError, TraceOptions, TraceReport
 from instances.traces.formats import formats
 from instances.traces.reading import is_trace, read_trace
 from tests.instances.traces.cases import CASES, MEMORY, SAMPLES, Case
@@ -82,6 +82,23 @@ def test_the_limit_ends_the_reading(case: Case) -> None:
     assert rows_of(instance) == case.requests[:1]
     before = [first for _, _, first in case.skipped if first < 2]
     assert report.rows == 1 + len(before)
+
+
+def test_nothing_is_read_after_the_limit(tmp_path: Path) -> None:
+    """A row of the file's end that would be refused, and a torn end of gzip, are not reached."""
+    rows = "".join(f"{second},{second % 50},5\n" for second in range(60_000))
+    text = f"arrived_at,num_prefill_tokens,num_decode_tokens\n{rows}0,1,1\n"
+    path = tmp_path / "long.csv"
+    for data in (text.encode(), gzip.compress(text.encode())[:-9]):
+        path.write_bytes(data)
+        for options in (
+            TraceOptions(memory=MEMORY, limit=9),
+            TraceOptions(memory=MEMORY, window=(0, 9)),
+        ):
+            instance, report = read_trace(path, options)
+            assert (len(instance), report.rows) == (9, 9)
+        with pytest.raises(TraceError, match="row "):
+            read_trace(path, TraceOptions(memory=MEMORY))
 
 
 @each_case
