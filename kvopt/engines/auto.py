@@ -56,6 +56,13 @@ def solve(job: Job, report: Report) -> None:
     _Team(job, report).run()
 
 
+def solve_in_seconds(task: Task, report: Report) -> None:
+    """Run policies and compute the bound in seconds, one after the other."""
+    from kvopt.engines.in_seconds import policies_and_bound
+
+    policies_and_bound(task, report)
+
+
 class _Team:
     def __init__(self, job: Job, report: Report) -> None:
         self._job, self._report = job, report

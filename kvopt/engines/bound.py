@@ -14,6 +14,7 @@ from instances import Instance, Request
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import too_large
 from kvopt.running.events import Report
+from kvopt.running.task import Task
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "bound", "named": True, "default": True}
@@ -34,6 +35,13 @@ def compile_kernels() -> None:
         options=patterns.arguments({}),
     )
     solve(job, Report(lambda _: None))
+
+
+def solve_in_seconds(task: Task, report: Report) -> None:
+    """Compute the bound in seconds within the task's limit."""
+    from kvopt.engines.in_seconds import bound_alone
+
+    bound_alone(task, report)
 
 
 def solve(job: Job, report: Report) -> None:

@@ -31,7 +31,7 @@ from kvopt.running.events import (
     ScheduleFound,
 )
 from kvopt.running.process import Outcome
-from kvopt.running.stated_optimum import dispute, evaluated
+from kvopt.running.stated_optimum import dispute, evaluated, evaluated_in_seconds
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import CONTRADICTED, VOLUMES, own_contradiction
 from schedules.model import KEEPS_TOKENS_NOTE, better
@@ -201,12 +201,16 @@ class RunState:
             # Integers prove this one, whoever is right.
             self.lower_bound, self.bound_source = volume_bound(self.instance), VOLUMES
         if self.own and self.closed and self.bound_source != VOLUMES:
-            proved = 0
-            if not self.in_seconds:
-                proved = evaluated(self.instance, self.upper_bound, self.certificate)
+            proved = self._certified()
             self.on_its_word = proved < (self.lower_bound or 0)
         if self.on_its_word:
             self.tell(f"its bound of {self.lower_bound} is its own word, which proves no optimum")
+
+    def _certified(self) -> int:
+        """Return what integers prove of the bound by its certificate (of the TEL's unit)."""
+        if self.in_seconds:
+            return evaluated_in_seconds(self.instance, self.batch_time, self.certificate)
+        return evaluated(self.instance, self.upper_bound, self.certificate)
 
     @property
     def in_seconds(self) -> bool:

@@ -17,6 +17,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from formulations.valid.loads import alone_bound, work_bound
+
 from formulations.valid.volumes import volume_bound
 from heuristics import admission, real_time
 from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
@@ -105,21 +107,27 @@ def _prepare(task: Task) -> Run:
 
 
 def _run_own(own: Run, task: Task, report: Report) -> None:
-    _report_volumes(task, report)
+    _report_quick_bounds(task, report)
     own(task, report)
 
 
-def _report_volumes(task: Task, report: Report) -> None:
-    assert task.instance is not None
-    # In real time rounds have no fixed length, and volumes bound rounds.
+def _report_quick_bounds(task: Task, report: Report) -> None:
+    """Report the bounds that cost next to nothing; volumes bound rounds, loads seconds."""
+    instance = task.instance
+    assert instance is not None
     if not task.batch_time:
-        report.bound(volume_bound(task.instance), "volumes")
+        report.bound(volume_bound(instance), "volumes")
+        return
+    batch_time = parse_batch_time(task.batch_time)
+    for name, compute in (("alone", alone_bound), ("work", work_bound)):
+        value = compute(instance, batch_time)
+        report.bound(value, name, {"kind": name, "value": value, "batch_time": batch_time.name})
 
 
 def _run_policy(method: Method, task: Task, report: Report) -> None:
     assert task.instance is not None
     assert method.call is not None
-    _report_volumes(task, report)
+    _report_quick_bounds(task, report)
     began = time.monotonic()
     advice = None
     if isinstance(method.call.policy, AdvisedPolicy) and not task.batch_time:

@@ -60,10 +60,10 @@ def comparison(
     tasks = plan([section])
     if not tasks:
         raise InputError("expected a method, found none")
-    with _opened(store) as runs:
+    with opened(store) as runs:
         stored = runs.statuses()
         todo = [task for task in tasks if task.key not in stored]
-        if left := _carry_out(todo, runs, jobs, progress):
+        if left := carry_out(todo, runs, jobs, progress):
             warnings.warn(f"interrupted: {left} of {len(tasks)} runs are missing", stacklevel=3)
         keys = [task.key for task in tasks]
         frame = runs.rows(keys)
@@ -84,7 +84,7 @@ def _sources(instance: Instance | str | Path) -> Iterator[Source]:
 
 
 @contextmanager
-def _opened(location: str | Path | None) -> Generator[Store, None, None]:
+def opened(location: str | Path | None) -> Generator[Store, None, None]:
     """Open a store, or one that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="kvopt-") as folder:
         where = Path(folder) / "runs.sqlite" if location is None else location
@@ -92,7 +92,7 @@ def _opened(location: str | Path | None) -> Generator[Store, None, None]:
             yield store
 
 
-def _carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -> int:
+def carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -> int:
     """Run tasks and store every row as it comes; return how many Ctrl-C has left undone."""
     left = len(tasks)
     results = LocalExecutor(jobs).run(tasks)
@@ -118,7 +118,7 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
     gap = (upper - bound.astype("Float64")) / upper.where(upper > 0)
     # A schedule that keeps tokens is outside the problem that bounds are about.
     best = _with_registry(rows, tel.where(~kept), "upper_bound").min(axis=1).astype("Int64")
-    lowers = _with_registry(rows, bound.where(_believed(rows)), "lower_bound")
+    lowers = _with_registry(rows, bound.where(believed_rows(rows)), "lower_bound")
     most = lowers.max(axis=1).astype("Int64")
     # Nothing is concluded where a bound exceeds a schedule.
     sure = most.le(best).fillna(True)
@@ -144,7 +144,7 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
     return table.reset_index(drop=True)
 
 
-def _believed(rows: pd.DataFrame) -> pd.Series:
+def believed_rows(rows: pd.DataFrame) -> pd.Series:
     """Tell of each row whether its bound counts, by the rule of evidence."""
     columns = rows[["status", "detail", "bound_source", "method"]].itertuples(index=False)
     found = [

@@ -1,0 +1,60 @@
+"""What engines do about an instance in seconds: policies on the clock, and the certified bound."""
+
+from __future__ import annotations
+
+import time
+
+from formulations.bounds.seconds import bound_in_seconds
+
+from heuristics.simulator import Setting, run_policy
+from instances.batch_time import BatchTime, parse_batch_time
+from kvopt.engines.start import WARM_START_SHARE, warm_start_policies
+from kvopt.running.events import Report
+from kvopt.running.task import Task
+from schedules.model import better
+
+#: Share of the time kept back for the last evaluation of the prices.
+_RESERVE_SHARE = 0.05
+
+
+def bound_alone(task: Task, report: Report) -> None:
+    """Compute the best bound within the task's limit; report every improvement."""
+    _bound(task, parse_batch_time(task.batch_time), report)
+    report.done(outcome="bound only")
+
+
+def policies_and_bound(task: Task, report: Report) -> None:
+    """Run the policies that know the outputs, compute the bound, and run what is left of them.
+
+    The policies are those that engines begin with; they come first for a share of the time, so that
+    there is a schedule whatever the bound takes.
+    """
+    instance, batch_time = task.instance, parse_batch_time(task.batch_time)
+    assert instance is not None
+    began = time.monotonic()
+    end = task.end_from(began)
+    waiting, best = warm_start_policies(), None
+    for until in (began + WARM_START_SHARE * (end - began), end):
+        while waiting and time.monotonic() < until:
+            policy = waiting.pop(0)
+            schedule = run_policy(policy, instance, Setting(batch_time=batch_time))
+            if best is None or better(schedule, best):
+                best = schedule
+                report.found(schedule, f"policy {policy.name}")
+        if until < end:
+            _bound(task, batch_time, report, end)
+    if waiting:
+        report.note(f"the time was over before {', '.join(each.name for each in waiting)}")
+    report.done()
+
+
+def _bound(task: Task, batch_time: BatchTime, report: Report, end: float | None = None) -> None:
+    assert task.instance is not None
+    now = time.monotonic()
+    left = (task.end_from(now) if end is None else end) - now
+    found = bound_in_seconds(task.instance, batch_time, now + (1 - _RESERVE_SHARE) * left, report)
+    source = str(found.certificate["kind"])
+    # Once more, with its proof: on the way it would be sent too often.
+    report.bound(found.value, source, found.certificate)
+    if found.not_covered:
+        report.note(found.not_covered)
