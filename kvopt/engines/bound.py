@@ -37,6 +37,13 @@ def compile_kernels() -> None:
     solve(job, Report(lambda _: None))
 
 
+def compile_in_seconds() -> None:
+    """Compile what the bound in seconds needs."""
+    from kvopt.engines.in_seconds import compile_kernels
+
+    compile_kernels()
+
+
 def solve_in_seconds(task: Task, report: Report) -> None:
     """Compute the bound in seconds within the task's limit."""
     from kvopt.engines.in_seconds import bound_alone

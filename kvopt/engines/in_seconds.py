@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from formulations.bounds.seconds import bound_in_seconds
-
 from heuristics.simulator import Setting, run_policy
-from instances.batch_time import BatchTime, parse_batch_time
+from instances import Instance, Request
+from instances.batch_time import DEFAULT, BatchTime, parse_batch_time
 from kvopt.engines.start import WARM_START_SHARE, warm_start_policies
 from kvopt.running.events import Report
 from kvopt.running.task import Task
@@ -58,3 +58,9 @@ def _bound(task: Task, batch_time: BatchTime, report: Report, end: float | None 
     report.bound(found.value, source, found.certificate)
     if found.not_covered:
         report.note(found.not_covered)
+
+
+def compile_kernels() -> None:
+    """Compile what searches for prices, or load what has been compiled before."""
+    instance = Instance("two", 9, (Request(0, 0, 1, 3), Request(1, 0, 2, 4)), time_unit="second")
+    bound_in_seconds(instance, parse_batch_time(DEFAULT), time.monotonic() + 60)

@@ -18,7 +18,6 @@ from functools import partial
 from pathlib import Path
 
 from formulations.valid.loads import alone_bound, work_bound
-
 from formulations.valid.volumes import volume_bound
 from heuristics import admission, real_time
 from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
@@ -99,7 +98,9 @@ def _prepare(task: Task) -> Run:
             importlib.import_module("kvopt.engines.highs")
         return partial(_run_policy, method)
     engine = importlib.import_module(engine_of(method.solver).module)
-    if hasattr(engine, "compile_kernels"):
+    if task.batch_time:
+        engine.compile_in_seconds()
+    elif hasattr(engine, "compile_kernels"):
         compile_first([method.solver])
     elif hasattr(engine, "kernels_of"):
         compile_first(engine.kernels_of(task.instance))
