@@ -14,8 +14,8 @@ from instances.families.build import (
     Range,
     Seed,
     Share,
+    drawn,
     longest_fits,
-    numbered,
     ranged,
 )
 from instances.families.draws import Draws
@@ -40,14 +40,8 @@ def generate(
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least twice ``longest``.
-    longest : int
-        Longest prompt and longest output (tokens).
+    seed, n, memory, longest : int
+        As in ``uniform``, with the same errors.
     probability : float
         p, of each of the longest - 1 trials.
     rate, cv, seconds
@@ -56,7 +50,7 @@ def generate(
     Raises
     ------
     ValueError
-        If a parameter is out of range.
+        Also if more trials would be drawn than in half a minute.
     """
     longest_fits(longest, memory)
     if n * longest > _MOST_TRIALS:
@@ -66,12 +60,6 @@ def generate(
     def length() -> int:
         return 1 + draws.binomial(longest - 1, probability)
 
-    instance = Instance(
-        name=f"binomial_n{n}_seed{seed}",
-        family="binomial",
-        source="wang2025 Appendix 11.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered((0, length(), length()) for _ in range(n)),
-    )
+    rows = [(0, length(), length()) for _ in range(n)]
+    instance = drawn("binomial", "wang2025 Appendix 11.2", seed, memory, rows)
     return arriving(instance, draws, rate, cv, seconds)

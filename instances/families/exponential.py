@@ -13,8 +13,8 @@ from instances.families.build import (
     Memory,
     Seed,
     Spread,
+    drawn,
     longest_fits,
-    numbered,
     ranged,
 )
 from instances.families.draws import Draws, rounded_and_clipped
@@ -36,14 +36,8 @@ def generate(
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least twice ``longest``.
-    longest : int
-        Longest prompt and longest output (tokens).
+    seed, n, memory, longest : int
+        As in ``uniform``, with the same errors.
     mean : float
         Of prompts and of outputs before rounding and clipping (tokens), above 0.
     rate, cv, seconds
@@ -60,12 +54,6 @@ def generate(
     def length() -> int:
         return rounded_and_clipped(draws.exponential(mean), 1, longest)
 
-    instance = Instance(
-        name=f"exponential_n{n}_seed{seed}",
-        family="exponential",
-        source="wang2025 Appendix 11.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered((0, length(), length()) for _ in range(n)),
-    )
+    rows = [(0, length(), length()) for _ in range(n)]
+    instance = drawn("exponential", "wang2025 Appendix 11.2", seed, memory, rows)
     return arriving(instance, draws, rate, cv, seconds)

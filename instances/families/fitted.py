@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from instances.arrivals import Rate, Variation, arriving
-from instances.families.build import Count, Memory, Seed, at_least, numbered, ranged
+from instances.families.build import Count, Memory, Seed, at_least, drawn, ranged
 from instances.families.draws import Draws, rounded_and_clipped
 from instances.model import Instance
 
@@ -133,14 +133,7 @@ def service(
         """
         at_least(longest, memory=memory)
         draws = Draws(seed)
-        instance = Instance(
-            name=f"{family.replace('-', '_')}_n{n}_seed{seed}",
-            family=family,
-            source=source,
-            seed=seed,
-            memory=memory,
-            requests=numbered(rows(draws, n)),
-        )
+        instance = drawn(family, source, seed, memory, rows(draws, n))
         return arriving(instance, draws, rate, cv, seconds)
 
     return generate

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from instances.arrivals import Rate, Variation, arriving
-from instances.families.build import Count, Memory, Prompt, Range, Seed, at_least, numbered, ranged
+from instances.families.build import Count, Memory, Prompt, Range, Seed, at_least, drawn, ranged
 from instances.families.draws import Draws, Weighted
 from instances.model import Instance
 
@@ -54,16 +54,8 @@ def generate(
     weights = geometric_weights(p, upper)
     at_least(prompt + upper, memory=memory)
     draws, lengths = Draws(seed), Weighted(weights)
-    instance = Instance(
-        name=f"geometric_n{n}_seed{seed}",
-        family="geometric",
-        source="chen2025 section 5.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered(
-            ((0, prompt, 1 + lengths.draw(draws)) for _ in range(n)), prediction=(1, upper)
-        ),
-    )
+    rows = [(0, prompt, 1 + lengths.draw(draws)) for _ in range(n)]
+    instance = drawn("geometric", "chen2025 section 5.2", seed, memory, rows, (1, upper))
     return arriving(instance, draws, rate, cv, seconds)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from instances.arrivals import Rate, Variation, arriving
-from instances.families.build import Count, Memory, Prompt, Range, Seed, at_least, numbered, ranged
+from instances.families.build import Count, Memory, Prompt, Range, Seed, at_least, drawn, ranged
 from instances.families.draws import Draws, Weighted
 from instances.families.geometric import geometric_weights
 from instances.model import Instance
@@ -55,14 +55,8 @@ def generate(
     weights = [k * weight for k, weight in enumerate(geometric_weights(p, upper), start=1)]
     at_least(prompt + upper, memory=memory)
     draws, lengths = Draws(seed), Weighted(weights)
-    instance = Instance(
-        name=f"linearly_weighted_geometric_n{n}_seed{seed}",
-        family="linearly-weighted-geometric",
-        source="chen2025 section 5.3",
-        seed=seed,
-        memory=memory,
-        requests=numbered(
-            ((0, prompt, 1 + lengths.draw(draws)) for _ in range(n)), prediction=(1, upper)
-        ),
+    rows = [(0, prompt, 1 + lengths.draw(draws)) for _ in range(n)]
+    instance = drawn(
+        "linearly-weighted-geometric", "chen2025 section 5.3", seed, memory, rows, (1, upper)
     )
     return arriving(instance, draws, rate, cv, seconds)

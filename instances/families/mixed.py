@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from instances.arrivals import Rate, Variation, arriving
-from instances.families.build import Count, Memory, Seed, Share, longest_fits, numbered, ranged
+from instances.families.build import Count, Memory, Seed, Share, drawn, longest_fits, ranged
 from instances.families.draws import Draws, rounded_and_clipped
 from instances.model import Instance
 
@@ -64,12 +64,6 @@ def generate(
     def output() -> int:
         return rounded_and_clipped(draws.exponential(5.0), 1, _LONGEST)
 
-    instance = Instance(
-        name=f"mixed_n{n}_seed{seed}",
-        family="mixed",
-        source="wang2025 Appendix 11.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered((0, prompt(), output()) for _ in range(n)),
-    )
+    rows = [(0, prompt(), output()) for _ in range(n)]
+    instance = drawn("mixed", "wang2025 Appendix 11.2", seed, memory, rows)
     return arriving(instance, draws, rate, cv, seconds)

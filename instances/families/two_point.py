@@ -15,7 +15,7 @@ from instances.families.build import (
     Seed,
     Share,
     at_least,
-    numbered,
+    drawn,
     ranged,
 )
 from instances.families.draws import Draws
@@ -39,12 +39,8 @@ def generate(
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least prompt + upper.
+    seed, n, memory, prompt : int
+        As in ``geometric``, with the same errors.
     lower, upper : int
         ℓ and u, tokens.
     long_share : float
@@ -63,12 +59,7 @@ def generate(
     at_least(prompt + upper, memory=memory)
     draws = Draws(seed)
     rows = [(0, prompt, upper if draws.happens(long_share) else lower) for _ in range(n)]
-    instance = Instance(
-        name=f"two_point_n{n}_seed{seed}",
-        family="two-point",
-        source="chen2025 section 5.1",
-        seed=seed,
-        memory=memory,
-        requests=numbered(rows, prediction=(lower, upper)),
+    instance = drawn(
+        "two-point", "chen2025 section 5.1", seed, memory, rows, prediction=(lower, upper)
     )
     return arriving(instance, draws, rate, cv, seconds)

@@ -7,7 +7,7 @@ upper end excluded, as numpy draws integers, that is 1..50, and s + o <= 100 = M
 from __future__ import annotations
 
 from instances.arrivals import Rate, Variation, arriving
-from instances.families.build import Count, Length, Memory, Seed, longest_fits, numbered, ranged
+from instances.families.build import Count, Length, Memory, Seed, drawn, longest_fits, ranged
 from instances.families.draws import Draws
 from instances.model import Instance
 
@@ -45,12 +45,5 @@ def generate(
     longest_fits(longest, memory)
     draws = Draws(seed)
     rows = [(0, draws.integer(1, longest), draws.integer(1, longest)) for _ in range(n)]
-    instance = Instance(
-        name=f"uniform_n{n}_seed{seed}",
-        family="uniform",
-        source="wang2025 Appendix 11.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered(rows),
-    )
+    instance = drawn("uniform", "wang2025 Appendix 11.2", seed, memory, rows)
     return arriving(instance, draws, rate, cv, seconds)

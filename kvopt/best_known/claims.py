@@ -9,13 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from formulations.lagrangian.certificate import (
-    Certificate,
-    CertificateError,
-    evaluate,
-    read_certificate,
-    shrink,
-)
+from formulations.lagrangian.certificate import evaluate, shrink
+from formulations.lagrangian.certificate_file import Certificate, CertificateError, read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.best_known.entry import Value

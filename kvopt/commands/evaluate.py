@@ -148,6 +148,19 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    _add_runs(parser)
+    _add_sweep(parser)
+    parser.add_argument("--list", action="store_true", help="list suites and methods")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but what went wrong")
+    parser.set_defaults(program=program)
+    options = parser.parse_args(arguments)
+    if options.scheduler and options.executor != "dask":
+        raise InputError("--scheduler goes with --executor dask")
+    return options
+
+
+def _add_runs(parser: argparse.ArgumentParser) -> None:
+    """Add what decides which runs there are: instances, methods, seeds and limits."""
     parser.add_argument(
         "inputs",
         nargs="*",
@@ -184,6 +197,10 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     parser.add_argument(
         "--threads", type=read_count, metavar="N", help="threads of each method (default: 1)"
     )
+
+
+def _add_sweep(parser: argparse.ArgumentParser) -> None:
+    """Add where and how the runs are carried out, kept and reported."""
     parser.add_argument(
         "--jobs",
         type=read_count,
@@ -220,13 +237,6 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     again.add_argument(
         "--rerun-failed", action="store_true", help=f"run again what is {', '.join(FAILED)}"
     )
-    parser.add_argument("--list", action="store_true", help="list suites and methods")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but what went wrong")
-    parser.set_defaults(program=program)
-    options = parser.parse_args(arguments)
-    if options.scheduler and options.executor != "dask":
-        raise InputError("--scheduler goes with --executor dask")
-    return options
 
 
 def _wishes(options: argparse.Namespace) -> Wishes:

@@ -135,12 +135,13 @@ def table_text(table: pd.DataFrame) -> str:
         factor = 100.0 if name == "left" else 0.001 if name.endswith("_ms") else 1.0
         values[name] = values[name].astype(float) * factor
     means = values.groupby(["rate", "method"], sort=False).mean().reset_index()
-    return tabulate(
+    text: str = tabulate(
         means.astype(object).where(means.notna(), "-").to_numpy().tolist(),
         headers=["rate", "method", *shown.values()],
         tablefmt="plain",
         floatfmt=("g", "", *[".3f"] * (len(shown) - 1), ".0f"),
     )
+    return text
 
 
 def _write(table: pd.DataFrame, options: argparse.Namespace) -> None:

@@ -129,9 +129,7 @@ def _goodputs(
     """Return the goodput of each run that has a schedule, from that."""
     found = {}
     for task in tasks:
-        if task.key not in rows.index or pd.isna(rows.loc[task.key, "tel"]):
-            continue
-        document = store.schedule(task.key)
+        document = store.schedule(task.key) if task.key in rows.index else None
         if document is not None and task.instance is not None:
             times = timeline(task.instance, parse_schedule(document))
             found[task.key] = goodput(times, slo)

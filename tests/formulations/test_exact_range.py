@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices, likely_horizon
 from formulations.bounds.memory_master import Pricing, request_classes
-from formulations.lagrangian.certificate import evaluate, price_certificate, read_certificate
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import price_certificate, read_certificate
 from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator
 from formulations.lagrangian.prices import certify_prices, evaluate_prices
 from formulations.lagrangian.starts import certified_costs, start_costs

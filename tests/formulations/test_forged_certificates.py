@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from formulations.lagrangian import certificate as evaluation
-from formulations.lagrangian.certificate import CertificateError, evaluate, read_certificate
+from formulations.lagrangian import certificate_limits, certificate_prices, certificate_states
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import CertificateError, read_certificate
 from formulations.lagrangian.exact import SAFE
 from formulations.lagrangian.starts import start_costs
 from formulations.valid.groups import Occupancy, WindowGroup
@@ -213,7 +214,7 @@ def test_interpolations_add_up_in_closed_form(width: int) -> None:
     for here in range(15):
         for there in range(15):
             terms = (-(-(here * (width - e) + there * e) // width) for e in range(width))
-            assert evaluation._interpolated_sum(width, here, there) == sum(terms)
+            assert certificate_states._interpolated_sum(width, here, there) == sum(terms)
 
 
 @pytest.mark.parametrize(("kind", "forge"), [("prices", _priced), ("patterns", _patterned)])
@@ -232,9 +233,10 @@ def test_parts_and_large_numbers_change_no_value(
             drawn.append((instance, certificate, evaluate(instance, read_certificate(certificate))))
         except CertificateError:
             continue
-    monkeypatch.setattr(evaluation, "_STARTS", 3)
-    monkeypatch.setattr(evaluation, "_ENTRIES", 1)
+    monkeypatch.setattr(certificate_limits, "STARTS", 3)
+    monkeypatch.setattr(certificate_states, "_ENTRIES", 1)
     for safe in (SAFE, 0):
-        monkeypatch.setattr(evaluation, "SAFE", safe)
+        for module in (certificate_prices, certificate_states):
+            monkeypatch.setattr(module, "SAFE", safe)
         for instance, certificate, value in drawn:
             assert evaluate(instance, read_certificate(certificate)) == value

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from instances import Instance, Request, write_instance
+from tests.copies import run_copy
 from tests.kvopt.postgres_server import PostgresServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,6 +21,12 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def solve() -> Command:
     """Run ``solve.py`` with the given arguments."""
+    return partial(run_copy, ROOT / "solve.py")
+
+
+@pytest.fixture
+def solve_afresh() -> Command:
+    """Run it by an interpreter of its own, whose start counts."""
 
     def run(*arguments: object, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
