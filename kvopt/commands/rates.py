@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -135,13 +136,23 @@ def table_text(table: pd.DataFrame) -> str:
         factor = 100.0 if name == "left" else 0.001 if name.endswith("_ms") else 1.0
         values[name] = values[name].astype(float) * factor
     means = values.groupby(["rate", "method"], sort=False).mean().reset_index()
+    lines = [
+        [f"{rate:g}", method, *(_cell(each, name) for each, name in zip(line, shown, strict=True))]
+        for rate, method, *line in means.to_numpy().tolist()
+    ]
     text: str = tabulate(
-        means.astype(object).where(means.notna(), "-").to_numpy().tolist(),
+        lines,
         headers=["rate", "method", *shown.values()],
         tablefmt="plain",
-        floatfmt=("g", "", *[".3f"] * (len(shown) - 1), ".0f"),
+        disable_numparse=True,
+        colalign=("right", "left", *["right"] * len(shown)),
     )
     return text
+
+
+def _cell(value: float, name: str) -> str:
+    digits = {"left": 1, "evictions": 1}.get(name, 3)
+    return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def _write(table: pd.DataFrame, options: argparse.Namespace) -> None:

@@ -65,9 +65,9 @@ def compile_in_seconds() -> None:
 
 def solve_in_seconds(task: Task, report: Report) -> None:
     """Run policies and compute the bound in seconds, one after the other."""
-    from kvopt.engines.in_seconds import policies_and_bound
+    from kvopt.engines import in_seconds
 
-    policies_and_bound(task, report)
+    in_seconds.solve_in_seconds(task, report, every_policy=True)
 
 
 class _Team:

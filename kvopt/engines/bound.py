@@ -47,9 +47,9 @@ def compile_in_seconds() -> None:
 
 def solve_in_seconds(task: Task, report: Report) -> None:
     """Compute the bound in seconds within the task's limit."""
-    from kvopt.engines.in_seconds import bound_alone
+    from kvopt.engines import in_seconds
 
-    bound_alone(task, report)
+    in_seconds.solve_in_seconds(task, report, every_policy=False)
 
 
 def solve(job: Job, report: Report) -> None:

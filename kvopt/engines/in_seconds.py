@@ -17,17 +17,16 @@ from schedules.model import better
 _RESERVE_SHARE = 0.05
 
 
-def bound_alone(task: Task, report: Report) -> None:
-    """Compute the best bound within the task's limit; report every improvement."""
-    _bound(task, parse_batch_time(task.batch_time), report)
-    report.done(outcome="bound only")
+def solve_in_seconds(task: Task, report: Report, *, every_policy: bool) -> None:
+    """Run the policies that engines begin with, then compute the bound, and send what improves.
 
+    The policies come first, for a share of the time, so that there is a schedule whatever the bound
+    takes.
 
-def policies_and_bound(task: Task, report: Report) -> None:
-    """Run the policies that know the outputs, compute the bound, and run what is left of them.
-
-    The policies are those that engines begin with; they come first for a share of the time, so that
-    there is a schedule whatever the bound takes.
+    Parameters
+    ----------
+    every_policy
+        Whether what is left of the policies after that share is run after the bound.
     """
     instance, batch_time = task.instance, parse_batch_time(task.batch_time)
     assert instance is not None
@@ -43,16 +42,16 @@ def policies_and_bound(task: Task, report: Report) -> None:
                 report.found(schedule, f"policy {policy.name}")
         if until < end:
             _bound(task, batch_time, report, end)
-    if waiting:
-        report.note(f"the time was over before {', '.join(each.name for each in waiting)}")
+        if not every_policy:
+            break
     report.done()
 
 
-def _bound(task: Task, batch_time: BatchTime, report: Report, end: float | None = None) -> None:
+def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> None:
     assert task.instance is not None
     now = time.monotonic()
-    left = (task.end_from(now) if end is None else end) - now
-    found = bound_in_seconds(task.instance, batch_time, now + (1 - _RESERVE_SHARE) * left, report)
+    deadline = now + (1 - _RESERVE_SHARE) * (end - now)
+    found = bound_in_seconds(task.instance, batch_time, deadline, report)
     source = str(found.certificate["kind"])
     # Once more, with its proof: on the way it would be sent too often.
     report.bound(found.value, source, found.certificate)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from reports.figures.style import INK, MOST_CURVES, drawing, short_name, styles
 from schedules.real_time.slo import Slo
@@ -51,7 +52,9 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None = None) -> str:
                     label=short_name(name),
                 )
         left.set_yscale("log")
+        left.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         left.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        left.yaxis.set_minor_formatter(NullFormatter())
         left.set_title("mean end-to-end latency (s)", loc="left")
         told = f"goodput (requests/s), {slo}" if "goodput" in means else "mean TTFT (s)"
         right.set_title(told, loc="left")
