@@ -74,8 +74,7 @@ def run_in_time(requests, line, memory, first_fit, active, coefficients, clocked
     waiting, completions, passed = [0], [(0, 0)], [0]
     waiting.pop(), completions.pop(), passed.pop()
     heaps = (waiting, completions, passed)
-    low = high = total = arrived = done = gaps = 0
-    now = time = ended = 0
+    low = high = total = arrived = done = gaps = now = time = ended = 0
     while True:
         while len(completions) > 0 and completions[0][0] <= now:
             request = heappop(completions)[1]

@@ -45,7 +45,7 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--rate",
-        type=lambda text: read_positive(text, 1e9),
+        type=lambda text: read_positive(text, 10**9),
         metavar="LAMBDA",
         help="Poisson arrivals, so many requests a second, in place of the trace's own",
     )

@@ -71,16 +71,25 @@ def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
     if not Path(path).is_file():
         # What is no file can be read only once, and a folder not at all.
         return given and Path(path).exists()
+    head = _head(path)
+    if any(each.reader.claims(head) for each in formats().values()):
+        return True
+    return "kvopt.instance/" not in head and (given or Path(path).suffix in _SUFFIXES)
+
+
+def is_instance_file(path: str | Path) -> bool:
+    """Tell whether a file says at its beginning that it is an instance of kvopt."""
+    return Path(path).is_file() and "kvopt.instance/" in _head(path)
+
+
+def _head(path: str | Path) -> str:
+    """Return the beginning of a file, nothing of one that cannot be read."""
     try:
         stream = TraceStream(path)
     except TraceError:
-        return given or Path(path).suffix in _SUFFIXES
+        return ""
     stream.close()
-    if any(each.reader.claims(stream.head) for each in formats().values()):
-        return True
-    if "kvopt.instance/" in stream.head:
-        return False
-    return given or Path(path).suffix in _SUFFIXES
+    return stream.head
 
 
 def read_trace(

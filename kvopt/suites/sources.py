@@ -13,7 +13,7 @@ from instances.families import families
 from instances.jsonfile import FileError
 from instances.telling import one_line
 from instances.traces import TraceOptions, TraceReport
-from instances.traces.reading import read_input
+from instances.traces.reading import is_instance_file, read_input
 
 Value = bool | int | float | str
 #: Hears what was skipped of a trace.
@@ -80,15 +80,16 @@ def file_source(
     name
         What faults call it, by default the path.
     trace
-        How a trace is read; an instance file takes no options.
+        How a trace is read; what says that it is an instance is read as one.
     listen
         Called with the report of a trace.
     """
     told = str(path) if name is None else name
 
     def read() -> Instance:
+        options = None if trace is None or is_instance_file(path) else trace
         try:
-            instance, report = read_input(path, trace, told)
+            instance, report = read_input(path, options, told)
             if report is not None and listen is not None:
                 listen(report)
             return instance

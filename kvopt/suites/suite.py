@@ -31,6 +31,7 @@ from instances.named import FOLDER as LIBRARY
 from instances.named import may_be_instance
 from instances.telling import did_you_mean, one_line, unknown_name
 from instances.traces import TraceOptions
+from instances.traces.reading import is_instance_file
 from kvopt.methods.grammar import read_formulation
 from kvopt.methods.options import switched
 from kvopt.places import shown
@@ -286,6 +287,8 @@ def _traces(path: Path, entry: _Trace) -> Iterator[Source]:
     file = path.parent / entry.trace
     if not file.is_file():
         raise ValueError(f"expected a trace beside the suite, found none: {entry.trace!r}")
+    if is_instance_file(file):
+        raise ValueError(f"expected a trace, found an instance file: {entry.trace!r}")
     yield trace_source(file, shown(file), options)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from instances.batch_time import BatchTime
 from instances.named import find_instances, library_files
 from instances.telling import did_you_mean
 from instances.traces import TraceOptions
+from instances.traces.reading import is_instance_file
 from kvopt.methods.grammar import read_methods
 from kvopt.places import shown
 from kvopt.suites import Section, Source, file_source, read_suite, suites
@@ -72,6 +73,7 @@ def read_inputs(
             sections += read_suite(name).sections
         else:
             sources.update((source.name, source) for source in _sources(name, trace, listen))
+    _refuse_loose_options(trace, sources.values())
     if sources:
         sections.append(Section("", tuple(sources.values()), (DEFAULT_METHOD,)))
     wished = [_as_wished(section, wishes) for section in sections]
@@ -79,6 +81,13 @@ def read_inputs(
     if planned > MAX_RUNS:
         raise InputError(f"expected at most {MAX_RUNS} runs at once, found {planned}")
     return wished
+
+
+def _refuse_loose_options(trace: TraceOptions | None, sources: Iterable[Source]) -> None:
+    """Refuse options of a trace where there is none."""
+    files = [source.file for source in sources if source.file is not None]
+    if trace is not None and trace.given and all(map(is_instance_file, files)):
+        raise InputError(f"{', '.join(trace.given)}: goes with a trace, found none")
 
 
 def input_files(names: Sequence[str], sections: Sequence[Section]) -> list[Path]:

@@ -18,7 +18,7 @@ VLLM = "vidur-vllm"
 BLIS = "blis"
 #: The simulators in the order of the tables, with what they are there.
 SIMULATORS = {
-    KVOPT: "kvopt, `vllm-v1` with chunked prefill",
+    KVOPT: "kvopt, `vllm-v1(chunk=yes)`",
     SARATHI: "Vidur, scheduler `sarathi`",
     VLLM: "Vidur, scheduler `vllm`",
     BLIS: "BLIS, its only batch formation",

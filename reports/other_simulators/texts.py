@@ -135,7 +135,7 @@ CLOSING = """\
   is no room (`whole_fits` turned), a request evicts itself in the middle of its prompt again and
   again, unless a prefix cache saves what it had; vLLM asks for the room by default.  And
   `cut_forgotten` makes most of Vidur's latencies there its own.
-- `cut_forgotten` and `overlaps` are faults, as far as we can see: no engine forgets a prompt or runs
-  two batches at once.  They stand in the versions named above.
+- `cut_forgotten` and `overlaps` are faults of the versions named above, as far as we can see: no
+  engine forgets a prompt or runs two batches at once.
 - Not compared: batch times of the others' own, several workers, sessions, vLLM itself.
 """

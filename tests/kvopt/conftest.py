@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import kvopt.running.process
 from instances import Instance, Request, write_instance
-from tests.copies import run_copy
+from tests.copies import OF_RUNS, run_copy
 from tests.kvopt.postgres_server import PostgresServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +23,12 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 def solve() -> Command:
     """Run ``solve.py`` with the given arguments."""
     return partial(run_copy, ROOT / "solve.py")
+
+
+@pytest.fixture
+def runs_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start the processes of runs as copies of one that has imported what they need."""
+    monkeypatch.setattr(kvopt.running.process, "subprocess", OF_RUNS)
 
 
 @pytest.fixture

@@ -34,6 +34,8 @@ from kvopt.sweeps.inputs import InputError
 from schedules import read_schedule
 from tests.kvopt.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
 FUNCTIONS = ("bound", "check", "compare", "read", "run", "solve")
 #: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 with starts 0, 1, 0, 3 (docs/errata.md, E1).
 FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))

@@ -22,6 +22,8 @@ from schedules.files import parse_schedule
 from tests.kvopt.conftest import ROOT, Command
 from tests.oracles.brute_force import brute_force_optimum
 
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
 TINY = sorted((ROOT / "instances" / "tiny").glob("*.json"))
 
 

@@ -21,6 +21,8 @@ from kvopt.sweeps.contradictions import Showing
 from kvopt.sweeps.failures import Failure
 from tests.kvopt.sweep_tools import ROOT, Evaluate, write_small
 
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
 BAD = Path(__file__).parent / "bad_methods"
 OWN = '''\
 """A method of one's own."""

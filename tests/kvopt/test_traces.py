@@ -84,16 +84,18 @@ def test_the_api_refuses_in_one_line() -> None:
 
 
 def test_a_sweep_runs_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside instances of the library if options are not theirs; two traces by one command."""
+    """Two by one command, and beside instances, which take no options."""
     store = tmp_path / "runs.sqlite"
     arguments = ["--methods", "svf", "--store", str(store)]
     asked = ["--memory", "100", "--round-seconds", "1"]
-    assert evaluate([str(VIDUR), str(BURST), *asked, *arguments]) == 0
+    assert evaluate([str(VIDUR), str(BURST), "tiny_handover", *asked, *arguments]) == 0
     assert "the request failed" in capsys.readouterr().err
     runs = Store(store)
     names = set(runs.rows(None)["instance"])
     runs.close()
-    assert names == {"vidur_m100_round1", "burstgpt_m100_round1"}
+    assert names == {"vidur_m100_round1", "burstgpt_m100_round1", "tiny_handover"}
+    assert evaluate(["tiny_handover", *asked, *arguments]) == 2
+    assert "memory, round_seconds: goes with a trace, found none" in capsys.readouterr().err
     assert evaluate([str(VIDUR), *arguments]) == 2
     assert "a trace states no memory" in capsys.readouterr().err
 
@@ -121,6 +123,7 @@ def test_a_suite_names_traces(tmp_path: Path) -> None:
     ("entry", "expected"),
     [
         ('{ trace = "none.csv", memory = 9 }', "expected a trace beside the suite, found none"),
+        ('{ trace = "an.json", memory = 9 }', "expected a trace, found an instance file"),
         ('{ trace = "some.csv", memry = 9 }', "unknown option of a trace 'memry'; did you mean"),
         ('{ trace = "some.csv", memory = 0 }', "memory: expected an integer from 1"),
         ("{ trace = 3, memory = 9 }", "instances.0.trace: Input should be a valid string"),
@@ -129,6 +132,7 @@ def test_a_suite_names_traces(tmp_path: Path) -> None:
 def test_a_suite_refuses_what_there_is_not(entry: str, expected: str, tmp_path: Path) -> None:
     """When it is read, before any run."""
     shutil.copy(VIDUR, tmp_path / "some.csv")
+    write_instance(kvopt.read("tiny_handover"), tmp_path / "an.json")
     suite = tmp_path / "mine.toml"
     suite.write_text(
         f'summary = "s"\n[[section]]\nname = "a"\nmethods = ["svf"]\ninstances = [{entry}]\n'

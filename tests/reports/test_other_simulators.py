@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +25,7 @@ from reports.other_simulators.scenarios import (
     SIMULATORS,
     VLLM,
     Machine,
+    Scenario,
     draw_trace,
     read_trace,
 )
@@ -44,7 +45,7 @@ HARD = [
 @pytest.mark.parametrize(
     ("scenario", "simulator"), HARD, ids=[f"{one.name}-{name}" for one, name in HARD]
 )
-def test_nothing_else_differs(scenario: command.Scenario, simulator: str) -> None:
+def test_nothing_else_differs(scenario: Scenario, simulator: str) -> None:
     """With its rules turned the literal gives the other simulator's every time, in nanoseconds."""
     theirs = rows.read_rows(simulator)[scenario.name]
     found = simulate(read_trace(scenario.trace), scenario.machine, turned(*TURNED[simulator]))
@@ -52,7 +53,7 @@ def test_nothing_else_differs(scenario: command.Scenario, simulator: str) -> Non
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.name)
-def test_ours_are_the_rows(scenario: command.Scenario) -> None:
+def test_ours_are_the_rows(scenario: Scenario) -> None:
     """What this suite makes of the traces now is what the page compares."""
     assert (
         run_own(scenario.machine, read_trace(scenario.trace))
@@ -76,14 +77,14 @@ def test_ours_is_the_literal_on_small_traces() -> None:
             draw.choice((1, 2, 4)),
             draw.choice((2, 3, 5, 9)),
             draw.randint(1, 4),
-            tuple(draw.choice((0, 700, 1000, 2500)) for _ in range(5)),
+            (draw.randint(0, 9000), draw.choice((0, 1000)), draw.choice((0, 300)), 2500, 700),
         )
         trace = sorted(
             (draw.randint(0, 60), draw.randint(1, 6), draw.randint(1, 6))
             for _ in range(draw.randint(1, 9))
         )
         # What needs more blocks than there are alone can be served by nobody.
-        trace = [row for row in trace if row[1] + row[2] <= machine.blocks * machine.block]
+        trace = [row for row in trace if row[1] + row[2] <= machine.memory]
         if not trace:
             continue
         found = run_own(machine, trace)
@@ -197,6 +198,37 @@ def test_the_page_is_what_the_rows_give() -> None:
     assert every[KVOPT]["calm"] == every[SARATHI]["calm"] == every[BLIS]["calm"]
 
 
+def test_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It writes our rows, the steps and the page; --check tells whether the page is stale."""
+    committed = steps.read_steps()
+    shutil.copytree(rows.ROWS, tmp_path / "rows")
+    wanted = command.PAGE.read_text(encoding="utf-8")
+    monkeypatch.setattr(rows, "ROWS", tmp_path / "rows")
+    monkeypatch.setattr(steps, "FILE", tmp_path / "rows" / "steps.csv")
+    monkeypatch.setattr(command, "FOLDER", tmp_path)
+    monkeypatch.setattr(command, "PAGE", tmp_path / "README.md")
+    # Both take seconds and have tests of their own.
+    monkeypatch.setattr(command, "all_steps", lambda _: committed)
+    ours = rows.read_rows(KVOPT)
+    known = {(one.machine, one.trace): ours[one.name] for one in SCENARIOS}
+    names = {tuple(read_trace(name)): name for name in DRAWN}
+    monkeypatch.setattr(
+        command, "run_own", lambda machine, trace: known[machine, names[tuple(trace)]]
+    )
+    for path in (tmp_path / "rows" / "kvopt.csv", tmp_path / "rows" / "steps.csv"):
+        path.unlink()
+    assert command.main([]) == 0
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == wanted
+    assert (tmp_path / page.FIGURE).read_text(encoding="utf-8").startswith("<svg")
+    assert rows.read_rows(KVOPT) == ours
+    assert command.main(["--check"]) == 0
+    (tmp_path / "README.md").write_text(wanted.replace("1,000", "1,001"), encoding="utf-8")
+    assert command.main(["--check"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "README.md is stale"
+
+
 def test_order_of_completions() -> None:
     """Of three pairs one is in the opposite order; equal times are in no order."""
     here = [Outcome(0, time, 0) for time in (1, 2, 3)]
@@ -242,4 +274,3 @@ def test_steps_of_the_file_are_read_back() -> None:
     assert {key: step.same for key, step in last.items()} == {
         (scenario, name): sizes[scenario] for scenario, name in last
     }
-    json.dumps(found)

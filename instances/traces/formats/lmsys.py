@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import csv
 import json
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -72,11 +73,14 @@ def _records(stream: TraceStream, table: Any, place: int) -> Iterator[tuple[int,
 
 
 def _turns(text: str) -> Any:
-    for read in (json.loads, ast.literal_eval):
-        try:
-            return read(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
+    with warnings.catch_warnings():
+        # Of escapes that Python does not know, in what may be anybody's words.
+        warnings.simplefilter("ignore")
+        for read in (json.loads, ast.literal_eval):
+            try:
+                return read(text)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
     return None
 
 

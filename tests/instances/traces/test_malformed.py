@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import random
 from pathlib import Path
 
 import pytest
 
+from instances.files import instance_document, parse_instance
 from instances.traces import TraceError, TraceOptions
 from instances.traces.convert import main
 from instances.traces.formats import formats
@@ -175,6 +177,28 @@ def test_a_line_of_a_million_characters(case: Case, tmp_path: Path) -> None:
             content = content.partition(', {"from": "human", "value": "and')[0] + "]}]"
     told = refusal(damaged(case, tmp_path, content), case.format)
     assert "row 1" in told or "row 2" in told
+
+
+@each_case
+def test_whatever_is_damaged(case: Case, tmp_path: Path) -> None:
+    """Bytes that are cut out, doubled or overwritten: an instance, or one line."""
+    draws, data = random.Random(case.file), case.path.read_bytes()
+    path = tmp_path / case.file
+    for _ in range(60):
+        start, size = draws.randrange(len(data)), draws.choice([1, 1, 2, 9, 60])
+        what = draws.choice([b"", data[start : start + size] * 2, draws.randbytes(size)])
+        path.write_bytes(data[:start] + what + data[start + size :])
+        form = draws.choice([None, case.format])
+        try:
+            instance, report = read_trace(path, TraceOptions(memory=MEMORY, format=form))
+        except TraceError as error:
+            told = str(error)
+        else:
+            told = path.name
+            assert len(instance) == report.kept
+            assert parse_instance(instance_document(instance)) == instance
+        assert "\n" not in told
+        assert path.name in told
 
 
 def test_a_folder(tmp_path: Path) -> None:
