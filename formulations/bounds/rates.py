@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +89,7 @@ def best_rates(
             return
 
 
+@cache
 def _load_kernel() -> None:
     """Compile the kernel, or load it, before the time of the ascent begins."""
     two = tuple(Request(i, i, 1, 2 + i) for i in range(2))

@@ -1,9 +1,9 @@
-"""The least total latency in real time by trying every batch of every round; no code of the project.
+"""The least total latency in real time by trying every batch of every round; none of our code.
 
 What a scheduler may do here is as much as possible: requests wait, are prefilled whole or in
 chunks, make a token, pause with their memory, or are evicted (at most ``evictions`` times in all)
-with or without the tokens that they made; the worker runs or is idle until the next arrival.  Idling for any other time only delays
-what follows.
+with or without the tokens that they made; the worker runs or is idle until the next arrival.
+Idling for any other time only delays what follows.
 """
 
 from __future__ import annotations
