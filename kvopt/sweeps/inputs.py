@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from instances.batch_time import BatchTime
 from instances.named import find_instances, library_files
 from instances.telling import did_you_mean
 from instances.traces import TraceOptions
@@ -35,6 +36,7 @@ class Wishes:
     time_limit: float | None = None
     memory_limit: float | None = None
     threads: int | None = None
+    batch_time: BatchTime | None = None
 
 
 def read_inputs(
