@@ -70,5 +70,8 @@ def schedule_schema() -> dict[str, Any]:
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = SCHEMA
     schema["properties"] = {"schema": {"const": SCHEMA}} | schema["properties"]
+    # pydantic 2.10 leaves unsaid what is so anyway.
+    free = {"additionalProperties": True} | schema["properties"]["provenance"]
+    schema["properties"]["provenance"] = free
     schema["required"] = ["schema", *schema["required"]]
     return schema
