@@ -45,9 +45,9 @@ Ints = NDArray[np.int64]
 _STATIONS = (0, 2, PLACES)
 #: Levels of the search: share of the knots, steps at most, share of the time, length of the first
 #: step.
-_LEVELS = ((0.15, 600, 0.3, 0.1), (1.0, 1200, 0.7, 0.03))
+_LEVELS = ((0.2, 800, 0.35, 0.06), (1.0, 1600, 0.65, 0.02))
 #: Requests times knots at which they are there, and knots, on the last level.
-_WORK, _FEWEST, _MOST = 200_000, 200, 2000
+_WORK, _FEWEST, _MOST = 100_000, 200, 2000
 #: What the length of a step has shrunk to at the end of a level, and steps that are averaged.
 _SHRINK, _AVERAGED = 0.01, 40
 #: Decay of the mean gradient and of its mean square; what is added to its size.
@@ -278,6 +278,7 @@ class _Ascent:
         curve[-1] = 0
         memory = curve * table.base / table.memory
         works = table.multiples * (table.loads + table.held * (table.base / table.memory))
+        works[:, 0] += 1e-9
         # Even weights for even work, so that no token is put off for the others.
         weights = np.where(table.others > 0, works[:, 0] / works.sum(axis=1), 1.0)
         slopes = table.slopes(weights)
@@ -424,11 +425,12 @@ def _certificate(
     point = _Point(point.values, parts / WEIGHTS, point.memory, point.sharing, point.curve)
     values, weights, memory, sharing = search.prices(point)
     # What rounding errors of the search may have added.
-    values = np.maximum(np.floor(values * (1 - 1e-12)) - 2, 0)
+    lost = PICOSECONDS / np.maximum(table.others, 1)[:, None] + 3
+    values = np.maximum(np.floor(values * (1 - 1e-12) - lost), 0)
     memory, sharing = np.rint(memory), np.floor(sharing)
     machine = search.dual_of(values, weights, memory, sharing).machine
-    # Every part of a cost is rounded down in the certificate, by less than one picosecond.
-    machine = machine * (1 + 1e-9) + (4 * len(instance) + 1) / table.base
+    # The certificate rounds the parts of a cost down, time by less than a nanosecond.
+    machine = machine * (1 + 1e-9) + (PICOSECONDS + 4) * (len(instance) + 1) / table.base
     machine[-1] = 0
     most = float(table.loads.max()) + float(table.loads.mean())
     denominator = largest_denominator(lambda d: float(machine.max()) * d * most < SAFE / 8, _FINEST)
