@@ -425,8 +425,7 @@ def _certificate(
     point = _Point(point.values, parts / WEIGHTS, point.memory, point.sharing, point.curve)
     values, weights, memory, sharing = search.prices(point)
     # What rounding errors of the search may have added.
-    lost = PICOSECONDS / np.maximum(table.others, 1)[:, None] + 3
-    values = np.maximum(np.floor(values * (1 - 1e-12) - lost), 0)
+    values = np.maximum(np.floor(values * (1 - 1e-12)) - (PICOSECONDS + 4), 0)
     memory, sharing = np.rint(memory), np.floor(sharing)
     machine = search.dual_of(values, weights, memory, sharing).machine
     # The certificate rounds the parts of a cost down, time by less than a nanosecond.
