@@ -60,10 +60,8 @@ def _main(arguments: Sequence[str] | None, program: str) -> int:
         if options.family is None:
             raise UsageError("expected a FAMILY; --list names them")
         check_outputs({"--out": options.out})
-        instance = _generate(options.family, options.seed, options.set)
-        if options.out is None:
-            return _print(format_instance(instance))
-        _write(options.out, format_instance(instance))
+        instance = drawn_family(options.family, options.seed, options.set)
+        write_out(options.out, format_instance(instance))
     except (UsageError, OutputError) as error:
         complain(parser.prog, error)
         return 2
@@ -78,7 +76,14 @@ def _listing() -> str:
     )
 
 
-def _generate(name: str, seed: int, assignments: Sequence[str]) -> Instance:
+def drawn_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
+    """Return an instance of a family with parameters as texts, KEY=VALUE.
+
+    Raises
+    ------
+    UsageError
+        If there is no such family or parameter, or nothing can be drawn with it.
+    """
     family = families().get(find_name(name, families()) or "")
     if family is None:
         raise UsageError(unknown_name("family", name, families()))
@@ -135,7 +140,17 @@ def _shown(generate: Callable[..., Instance]) -> str:
     return ", ".join(shown) or "(no parameters)"
 
 
-def _write(path: str, text: str) -> None:
+def write_out(path: str | None, text: str) -> None:
+    """Write a file as ``--out`` asks, on standard output where it was not given.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be written.
+    """
+    if path is None:
+        _print(text)
+        return
     try:
         write_text(path, text)
     except (OSError, ValueError) as error:

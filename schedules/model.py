@@ -150,9 +150,13 @@ def make_schedule(
     status: Status = "feasible",
     attempts: Sequence[Sequence[tuple[int, int]]] | None = None,
     kept: Sequence[Sequence[int]] | None = None,
+    clock: Clock | None = None,
+    tel: int | None = None,
     provenance: dict[str, Any] | None = None,
 ) -> Schedule:
     """Build the schedule of an instance from its start rounds and compute its TEL.
+
+    In real time the TEL is given, since it needs the time of every round.
 
     Parameters
     ----------
@@ -163,6 +167,8 @@ def make_schedule(
     kept
         Output tokens kept by each attempt and by the run that counts, per request; left out where
         nothing was kept.
+    clock, tel
+        In real time only, and both then: when rounds begin, and the total latency (nanoseconds).
 
     Raises
     ------
@@ -170,21 +176,13 @@ def make_schedule(
         If there is not one start of at least 0 for each request, or something else is out of
         range; the message is one plain sentence.
     """
-    plain = tuple(int(start) for start in starts)
-    if len(plain) != len(instance.requests):
-        raise ValueError(f"expected {len(instance.requests)} starts, found {len(plain)}")
-    for request, start in zip(instance.requests, plain, strict=True):
-        if start < 0:
-            raise ValueError(f"request {request.id}: expected a start of at least 0, found {start}")
-    tel = sum(
-        start + request.output - int(request.arrival)
-        for start, request in zip(plain, instance.requests, strict=True)
-    )
-    cancelled = None
-    if attempts is not None and any(attempts):
-        cancelled = tuple(
-            tuple((int(start), int(tokens)) for start, tokens in of_request)
-            for of_request in attempts
+    plain = _plain_starts(instance, starts)
+    if (clock is None) != (instance.time_unit == "round") or (clock is None) != (tel is None):
+        raise ValueError("expected clock and TEL for an instance in seconds, and for no other")
+    if tel is None:
+        tel = sum(
+            start + request.output - int(request.arrival)
+            for start, request in zip(plain, instance.requests, strict=True)
         )
     try:
         return Schedule(
@@ -195,9 +193,28 @@ def make_schedule(
             tel=tel,
             lower_bound=lower_bound,
             status=status,
-            attempts=cancelled,
+            attempts=_plain_attempts(attempts) if attempts and any(attempts) else None,
             kept=tuple(tuple(each) for each in kept) if kept and any_kept(kept) else None,
+            clock=clock,
             provenance=provenance or {},
         )
     except ValidationError as error:
         raise ValueError(describe(error, {})) from None
+
+
+def _plain_starts(instance: Instance, starts: Sequence[int]) -> tuple[int, ...]:
+    plain = tuple(int(start) for start in starts)
+    if len(plain) != len(instance.requests):
+        raise ValueError(f"expected {len(instance.requests)} starts, found {len(plain)}")
+    for request, start in zip(instance.requests, plain, strict=True):
+        if start < 0:
+            raise ValueError(f"request {request.id}: expected a start of at least 0, found {start}")
+    return plain
+
+
+def _plain_attempts(
+    attempts: Sequence[Sequence[tuple[int, int]]],
+) -> tuple[tuple[tuple[int, int], ...], ...]:
+    return tuple(
+        tuple((int(start), int(tokens)) for start, tokens in of_request) for of_request in attempts
+    )

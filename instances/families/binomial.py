@@ -7,17 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from instances.families.build import (
-    Count,
-    Memory,
-    Range,
-    Seed,
-    Share,
-    longest_fits,
-    numbered,
-    ranged,
-)
+from instances.arrivals import Rate, Variation
+from instances.families.build import Count, Memory, Range, Seed, Share, ranged
 from instances.families.draws import Draws
+from instances.families.uniform import alike
 from instances.model import Instance
 
 #: Most trials that are drawn one by one for prompts, and as many for outputs: half a minute.
@@ -31,40 +24,28 @@ def generate(
     memory: Memory = 100,
     longest: Annotated[int, Range(1, 10_000)] = 50,
     probability: Share = 0.5,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with lengths 1 + Binomial(longest - 1, p), all requests at round 0.
+    """Draw an instance with lengths 1 + Binomial(longest - 1, p), by default all at round 0.
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least twice ``longest``.
-    longest : int
-        Longest prompt and longest output (tokens).
+    seed, n, memory, longest, rate, cv, seconds
+        As in ``uniform``, with the same errors.
     probability : float
         p, of each of the longest - 1 trials.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range.
+        Also if more trials would be drawn than in half a minute.
     """
-    longest_fits(longest, memory)
     if n * longest > _MOST_TRIALS:
         raise ValueError(f"expected at most {_MOST_TRIALS} for n * longest, found {n * longest}")
-    draws = Draws(seed)
 
-    def length() -> int:
+    def length(draws: Draws) -> int:
         return 1 + draws.binomial(longest - 1, probability)
 
-    return Instance(
-        name=f"binomial_n{n}_seed{seed}",
-        family="binomial",
-        source="wang2025 Appendix 11.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered((0, length(), length()) for _ in range(n)),
-    )
+    return alike("binomial", length, seed, n, memory, longest, rate, cv, seconds)

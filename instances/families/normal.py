@@ -6,17 +6,10 @@ leaves open how lengths become integers; we round to the nearest and then clip.
 
 from __future__ import annotations
 
-from instances.families.build import (
-    Count,
-    Length,
-    Memory,
-    Seed,
-    Spread,
-    longest_fits,
-    numbered,
-    ranged,
-)
+from instances.arrivals import Rate, Variation
+from instances.families.build import Count, Length, Memory, Seed, Spread, ranged
 from instances.families.draws import Draws, rounded_and_clipped
+from instances.families.uniform import alike
 from instances.model import Instance
 
 
@@ -28,38 +21,21 @@ def generate(
     longest: Length = 50,
     mean: Spread = 25.0,
     deviation: Spread = 8.33,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with normal lengths, all requests at round 0.
+    """Draw an instance with normal lengths, by default all at round 0.
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least twice ``longest``.
-    longest : int
-        Longest prompt and longest output (tokens).
+    seed, n, memory, longest, rate, cv, seconds
+        As in ``uniform``, with the same errors.
     mean, deviation : float
         Of prompts and of outputs before rounding and clipping (tokens), above 0.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
-    longest_fits(longest, memory)
-    draws = Draws(seed)
 
-    def length() -> int:
+    def length(draws: Draws) -> int:
         return rounded_and_clipped(draws.normal(mean, deviation), 1, longest)
 
-    return Instance(
-        name=f"normal_n{n}_seed{seed}",
-        family="normal",
-        source="wang2025 Appendix 11.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered((0, length(), length()) for _ in range(n)),
-    )
+    return alike("normal", length, seed, n, memory, longest, rate, cv, seconds)

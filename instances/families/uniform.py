@@ -6,16 +6,25 @@ upper end excluded, as numpy draws integers, that is 1..50, and s + o <= 100 = M
 
 from __future__ import annotations
 
-from instances.families.build import Count, Length, Memory, Seed, longest_fits, numbered, ranged
+from collections.abc import Callable
+
+from instances.arrivals import Rate, Variation, arriving
+from instances.families.build import Count, Length, Memory, Seed, drawn, longest_fits, ranged
 from instances.families.draws import Draws
 from instances.model import Instance
 
 
 @ranged
 def generate(
-    seed: Seed = 0, n: Count = 100, memory: Memory = 100, longest: Length = 50
+    seed: Seed = 0,
+    n: Count = 100,
+    memory: Memory = 100,
+    longest: Length = 50,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with uniform lengths, all requests at round 0.
+    """Draw an instance with uniform lengths, by default all at round 0.
 
     Parameters
     ----------
@@ -27,20 +36,35 @@ def generate(
         M, tokens, at least twice ``longest``.
     longest : int
         Longest prompt and longest output (tokens).
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
     ValueError
         If a parameter is out of range.
     """
+
+    def length(draws: Draws) -> int:
+        return draws.integer(1, longest)
+
+    return alike("uniform", length, seed, n, memory, longest, rate, cv, seconds)
+
+
+def alike(
+    family: str,
+    length: Callable[[Draws], int],
+    seed: int,
+    n: int,
+    memory: int,
+    longest: int,
+    rate: float | None,
+    cv: float,
+    seconds: bool,
+) -> Instance:
+    """Return the instance of a family of wang2025 whose prompts and outputs have one law."""
     longest_fits(longest, memory)
     draws = Draws(seed)
-    rows = [(0, draws.integer(1, longest), draws.integer(1, longest)) for _ in range(n)]
-    return Instance(
-        name=f"uniform_n{n}_seed{seed}",
-        family="uniform",
-        source="wang2025 Appendix 11.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered(rows),
-    )
+    rows = [(0, length(draws), length(draws)) for _ in range(n)]
+    instance = drawn(family, "wang2025 Appendix 11.2", seed, memory, rows)
+    return arriving(instance, draws, rate, cv, seconds)

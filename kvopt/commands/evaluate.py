@@ -13,8 +13,11 @@ from pathlib import Path
 
 from instances.outputs import OutputError, check_apart, check_outputs
 from instances.streams import steadily
+from instances.traces import TraceReport
+from instances.traces.arguments import add_trace_options, trace_options
 from instances.usage import Parser, UsageError, complain
 from kvopt.best_known import RegistryError, known_values
+from kvopt.commands.in_seconds import add_batch_time
 from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.listing import listing
 from kvopt.executors.executor import Executor, ExecutorError
@@ -22,6 +25,7 @@ from kvopt.masking import mask_text, own_command
 from kvopt.methods.grammar import MethodError
 from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import read_count, read_gigabytes, read_seconds
+from kvopt.running.batch_time import read_wish
 from kvopt.running.record import FAILED
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
@@ -41,13 +45,14 @@ EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_REFUSED = 5
 EXIT_STORE = 6
-EXIT_ENGINE = 7
+EXIT_EXECUTOR = 7
 EXIT_INTERRUPTED = 130
 
 _EPILOG = f"""\
 Runs whose key (instance hash, method, seed, limits, threads, versions, digest of the sources that
-the method can reach) is in the store are not run again, so that a sweep that was stopped, however,
-is resumed by the same command.  Two commands may work on one store at the same time.
+the method can reach, batch time) is in the store are not run again, so that a sweep that was
+stopped, however, is resumed by the same command.  Two commands may work on one store at the same
+time.
 
 exit codes:
   0    every run has a row, every method gave a schedule on one of its runs at least, and nothing is
@@ -60,7 +65,7 @@ exit codes:
   2    bad usage or bad input: one line on standard error; also if no instance could be read
   5    the checker refused a schedule, or a bound is contradicted: named on standard error
   6    the store cannot be opened, read or written: one line on standard error
-  7    the engine failed, so that runs have no row: one line on standard error
+  7    the executor failed, so that runs have no row: one line on standard error
   130  interrupted: what was finished is stored
 Where several apply, 5 goes before 2, and 2 before 1.
 """
@@ -96,7 +101,7 @@ def _main(arguments: Sequence[str], program: str) -> int:
     except StoreError as error:
         return _fail(program, str(error), EXIT_STORE)
     except ExecutorError as error:
-        return _fail(program, str(error), EXIT_ENGINE)
+        return _fail(program, str(error), EXIT_EXECUTOR)
     except KeyboardInterrupt:
         reason = "interrupted; what was finished is stored, the same command resumes"
         return _fail(program, reason, EXIT_INTERRUPTED)
@@ -116,7 +121,8 @@ def _run(arguments: Sequence[str], program: str) -> int:
         raise InputError("expected a SUITE or an INSTANCE, found none (see --help)")
     if options.export:
         check_export(options.export)
-    sections = read_inputs(options.inputs, _wishes(options))
+    listen = None if options.quiet else _tell_report
+    sections = read_inputs(options.inputs, _wishes(options), trace_options(options), listen)
     tasks = plan(sections)
     if options.inputs and not tasks:
         raise InputError("expected a method (see --list), found none")
@@ -142,13 +148,26 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    _add_runs(parser)
+    _add_sweep(parser)
+    parser.add_argument("--list", action="store_true", help="list suites and methods")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but what went wrong")
+    parser.set_defaults(program=program)
+    options = parser.parse_args(arguments)
+    if options.scheduler and options.executor != "dask":
+        raise InputError("--scheduler goes with --executor dask")
+    return options
+
+
+def _add_runs(parser: argparse.ArgumentParser) -> None:
+    """Add what decides which runs there are: instances, methods, seeds and limits."""
     parser.add_argument(
         "inputs",
         nargs="*",
         metavar="SUITE | INSTANCE",
         help=f"a suite ({', '.join(suites())}, or a .toml file); an instance of the library by "
-        "name, an instance file, a folder, or a glob; none with --report or --export alone: then "
-        "all that is stored",
+        "name, an instance file, a trace (--memory), a folder, or a glob; none with --report or "
+        "--export alone: then all that is stored",
     )
     parser.add_argument(
         "--methods",
@@ -178,6 +197,10 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     parser.add_argument(
         "--threads", type=read_count, metavar="N", help="threads of each method (default: 1)"
     )
+
+
+def _add_sweep(parser: argparse.ArgumentParser) -> None:
+    """Add where and how the runs are carried out, kept and reported."""
     parser.add_argument(
         "--jobs",
         type=read_count,
@@ -185,6 +208,8 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         metavar="N",
         help="runs side by side (default: 1; more of them share cores, so times get longer)",
     )
+    add_batch_time(parser)
+    add_trace_options(parser)
     parser.add_argument(
         "--store",
         metavar="FILE | URL",
@@ -193,7 +218,18 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     parser.add_argument("--report", metavar="DIR", help="build the reports of these runs there")
     parser.add_argument("--export", metavar="FILE", help="write the rows (.csv or .parquet)")
     parser.add_argument(
-        "--engine", choices=("local", "dask"), default="local", help="default: local"
+        "--executor",
+        choices=("local", "dask"),
+        default="local",
+        help="this machine's processes, or Dask workers (default: local)",
+    )
+    # Its name before, which scripts rely on.
+    parser.add_argument(
+        "--engine",
+        dest="executor",
+        choices=("local", "dask"),
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, as in tcp://host:8786")
     again = parser.add_mutually_exclusive_group()
@@ -201,13 +237,6 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     again.add_argument(
         "--rerun-failed", action="store_true", help=f"run again what is {', '.join(FAILED)}"
     )
-    parser.add_argument("--list", action="store_true", help="list suites and methods")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but what went wrong")
-    parser.set_defaults(program=program)
-    options = parser.parse_args(arguments)
-    if options.scheduler and options.engine != "dask":
-        raise InputError("--scheduler goes with --engine dask")
-    return options
 
 
 def _wishes(options: argparse.Namespace) -> Wishes:
@@ -217,6 +246,7 @@ def _wishes(options: argparse.Namespace) -> Wishes:
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
         threads=options.threads,
+        batch_time=read_wish(options.batch_time),
     )
 
 
@@ -247,6 +277,10 @@ def _is_protected(file: Path) -> bool:
     return file.is_file() and not all(os.access(each, os.W_OK) for each in (file, file.parent))
 
 
+def _tell_report(report: TraceReport) -> None:
+    print("\n".join(map(mask_text, report.lines)), file=sys.stderr)
+
+
 def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sweep:
     stored = {} if options.rerun else store.statuses()
     if options.rerun_failed:
@@ -258,8 +292,8 @@ def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sw
     return _Sweep(tasks, todo)
 
 
-def _engine(options: argparse.Namespace) -> Executor:
-    if options.engine == "dask":
+def _executor(options: argparse.Namespace) -> Executor:
+    if options.executor == "dask":
         from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
 
         return DaskExecutor(options.scheduler, options.jobs)
@@ -271,7 +305,7 @@ def _engine(options: argparse.Namespace) -> Executor:
 def _carry_out(sweep: _Sweep, store: Store, options: argparse.Namespace) -> None:
     """Run what is left and store every row as it comes."""
     shown = display(sys.stdout, len(sweep.todo), options.jobs, options.quiet)
-    results = _engine(options).run(sweep.todo)
+    results = _executor(options).run(sweep.todo)
     try:
         for finished in results:
             _store(store, finished)

@@ -7,9 +7,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from instances.batch_time.registry import file_of
 from instances.named import INSTANCE_HELP, find_instance
 from instances.outputs import check_apart, check_outputs
+from instances.traces.arguments import add_trace_options
 from instances.usage import Parser, UsageError
+from kvopt.commands.in_seconds import add_serving
 from kvopt.methods.engines import default_engine, named_engines
 from kvopt.methods.grammar import (
     FORM,
@@ -55,10 +58,12 @@ def read_arguments(arguments: Sequence[str], program: str) -> argparse.Namespace
     if options.instance is None:
         raise UsageError("expected INSTANCE, found none (see --help)")
     options.instance = find_instance(options.instance)
-    check_outputs(_outputs(options), [options.instance])
+    measured = file_of(options.batch_time or "")
+    check_outputs(_outputs(options), [options.instance, *([measured] if measured else [])])
     _refuse_unknown_suffix(options.plot, "--plot", (".png", ".svg"))
     _refuse_unknown_suffix(options.write_model, "--write-model", (".mps", ".lp"))
-    if options.policy == "all" and (options.out or options.plot):
+    _refuse_unknown_suffix(options.requests, "--requests", (".csv", ".parquet"))
+    if options.policy == "all" and (options.out or options.plot or options.requests):
         raise UsageError("--policy all prints a table, it has no single schedule to write")
     if options.policy == "all":
         every_policy(options.predict)  # refuses a prediction that there is not
@@ -88,6 +93,7 @@ def _outputs(options: argparse.Namespace) -> dict[str, str | None]:
     return {
         "--out": options.out,
         "--plot": options.plot,
+        "--requests": options.requests,
         "--write-model": options.write_model,
     }
 
@@ -126,6 +132,27 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("instance", nargs="?", metavar="INSTANCE", help=INSTANCE_HELP)
+    _add_method(parser)
+    _add_limits(parser)
+    add_serving(parser)
+    add_trace_options(parser)
+    parser.add_argument("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)")
+    parser.add_argument("--plot", metavar="FILE", help="draw the schedule (.png or .svg)")
+    parser.add_argument(
+        "--write-model", metavar="FILE", help="write the MIP (.mps or .lp) and solve nothing"
+    )
+    parser.add_argument("--quiet", action="store_true", help="print the summary only")
+    parser.add_argument(
+        "--list", action="store_true", help="list solvers, formulations, policies and predictions"
+    )
+    parser.set_defaults(program=program)
+    options = parser.parse_args(arguments)
+    _refuse_loose_parts(options)
+    return options
+
+
+def _add_method(parser: argparse.ArgumentParser) -> None:
+    """Add what names the method, whole or in parts."""
     method = parser.add_mutually_exclusive_group()
     method.add_argument(
         "--method",
@@ -157,6 +184,10 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         help='a formulation of --list with options, as in "cpsat-strong(groups=no,equal=no)" '
         "(default: by size)",
     )
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add what the method may take, and its seed."""
     parser.add_argument(
         "--time-limit",
         type=read_seconds,
@@ -182,19 +213,6 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         metavar="K",
         help="seed of the engine, the policy and the prediction (default: 0)",
     )
-    parser.add_argument("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)")
-    parser.add_argument("--plot", metavar="FILE", help="draw the schedule (.png or .svg)")
-    parser.add_argument(
-        "--write-model", metavar="FILE", help="write the MIP (.mps or .lp) and solve nothing"
-    )
-    parser.add_argument("--quiet", action="store_true", help="print the summary only")
-    parser.add_argument(
-        "--list", action="store_true", help="list solvers, formulations, policies and predictions"
-    )
-    parser.set_defaults(program=program)
-    options = parser.parse_args(arguments)
-    _refuse_loose_parts(options)
-    return options
 
 
 def _refuse_loose_parts(options: argparse.Namespace) -> None:

@@ -24,16 +24,19 @@ from pydantic import (
 )
 
 from instances import Instance
+from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 from instances.families import families
 from instances.families.build import check_ranges
 from instances.named import FOLDER as LIBRARY
 from instances.named import may_be_instance
 from instances.telling import did_you_mean, one_line, unknown_name
+from instances.traces import TraceOptions
+from instances.traces.reading import is_instance_file
 from kvopt.methods.grammar import read_formulation
 from kvopt.methods.options import switched
 from kvopt.places import shown
 from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END
-from kvopt.suites.sources import Source, Value, draw_source, file_source
+from kvopt.suites.sources import Source, Value, draw_source, file_source, trace_source
 
 FOLDER = Path(__file__).parent
 
@@ -72,12 +75,24 @@ class _Draw(BaseModel):
     set: dict[str, Value] = {}
 
 
+class _Trace(BaseModel):
+    """A trace of a file, with the options of :class:`instances.traces.TraceOptions`."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    trace: Text
+
+
 def _kind(entry: object) -> str:
+    if isinstance(entry, _Trace) or (isinstance(entry, dict) and "trace" in entry):
+        return "a trace"
     return "draw" if isinstance(entry, dict | _Draw) else "glob"
 
 
 _Entry = Annotated[
-    Annotated[Text, Tag("glob")] | Annotated[_Draw, Tag("draw")], Discriminator(_kind)
+    Annotated[Text, Tag("glob")]
+    | Annotated[_Draw, Tag("draw")]
+    | Annotated[_Trace, Tag("a trace")],
+    Discriminator(_kind),
 ]
 
 
@@ -92,6 +107,7 @@ class _Section(BaseModel):
     time_limit: Seconds = 60.0
     memory_limit: Annotated[float, Field(gt=0, le=MAX_GIGABYTES)] | None = None
     threads: Annotated[int, Field(ge=1, le=MAX_THREADS)] = 1
+    batch_time: Text | None = None
     reproducible: bool = True
     role: Literal["policies", "exact", "bounds", "anytime"] = "policies"
 
@@ -125,6 +141,8 @@ class Section:
         Gigabytes of one run, None for no limit.
     threads
         Of one run.
+    batch_time
+        Of instances in seconds; None for the default (``instances.batch_time``).
     reproducible
         Whether the results but the times are the same on a slower or faster machine.
     role
@@ -141,6 +159,7 @@ class Section:
     threads: int = 1
     reproducible: bool = True
     role: str = "policies"
+    batch_time: BatchTime | None = None
 
 
 @dataclass(frozen=True)
@@ -218,7 +237,7 @@ def _section(path: Path, section: _Section) -> Section:
     sources: dict[str, Source] = {}
     for entry in section.instances:
         try:
-            found = list(_files(path, entry) if isinstance(entry, str) else _draws(entry))
+            found = list(_sources(path, entry))
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise SuiteError(f"{path}: section {section.name!r}, instances: {reason}") from None
@@ -234,7 +253,16 @@ def _section(path: Path, section: _Section) -> Section:
         threads=section.threads,
         reproducible=section.reproducible,
         role=section.role,
+        batch_time=_batch_time(path, section),
     )
+
+
+def _batch_time(path: Path, section: _Section) -> BatchTime | None:
+    """Return the batch time of a section; a suite states its numbers, no file of measurements."""
+    try:
+        return None if section.batch_time is None else parse_batch_time(section.batch_time)
+    except BatchTimeError as error:
+        raise SuiteError(f"{path}: section {section.name!r}, batch_time: {error}") from None
 
 
 def _methods(entry: str) -> list[str]:
@@ -246,6 +274,22 @@ def _methods(entry: str) -> list[str]:
     if options:
         raise ValueError(f"expected {SWITCHES}SOLVER:FORMULATION without options, found {entry!r}")
     return [f"{solver}:{each}" for each in switched(formulation)]
+
+
+def _sources(path: Path, entry: str | _Draw | _Trace) -> Iterator[Source]:
+    if isinstance(entry, str):
+        return _files(path, entry)
+    return _draws(entry) if isinstance(entry, _Draw) else _traces(path, entry)
+
+
+def _traces(path: Path, entry: _Trace) -> Iterator[Source]:
+    options = TraceOptions.of(entry.model_extra or {})
+    file = path.parent / entry.trace
+    if not file.is_file():
+        raise ValueError(f"expected a trace beside the suite, found none: {entry.trace!r}")
+    if is_instance_file(file):
+        raise ValueError(f"expected a trace, found an instance file: {entry.trace!r}")
+    yield trace_source(file, shown(file), options)
 
 
 def _files(path: Path, pattern: str) -> Iterator[Source]:
@@ -308,7 +352,7 @@ def _first_fault(error: ValidationError, document: dict[str, Any]) -> str:
         name = table.get("name") if isinstance(table, dict) else None
         where.append(f"section {name!r}" if isinstance(name, str) else f"section {steps[1]}")
         steps = steps[2:]
-    told = ".".join(str(step) for step in steps if step not in ("glob", "draw"))
+    told = ".".join(str(step) for step in steps if step not in ("glob", "draw", "a trace"))
     if told:
         where.append(told)
     message = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from instances import Instance
+from instances.batch_time import BatchTime
 from kvopt.best_known import known_values
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.witness import is_own
@@ -24,6 +25,7 @@ from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import display
 from schedules.evidence import believed
+from schedules.real_time.serving import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,10 +40,34 @@ def comparison(
     threads: int,
     seeds: int,
     jobs: int,
+    batch_time: BatchTime | None,
     store: str | Path | None,
     progress: bool,
 ) -> pd.DataFrame:
-    """Run what is not stored yet, and return the table that :func:`kvopt.compare` describes."""
+    """Run what is not stored yet, and return a table; parameters as in :func:`kvopt.compare`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a run, with the columns ``instance``, ``method``, ``seed``, ``status``, ``tel`` and
+        ``bound`` (rounds), ``gap``, ``best`` and ``best_bound`` (TEL and bound of the instance, the
+        best of these runs and of the library's registry), ``ratio_low`` and ``ratio_high`` (TEL to
+        these two: the ratio to the optimum is between them), ``seconds``, and ``detail`` (one line
+        on what went wrong).  A run that failed, and a file that cannot be read, is a row too.
+
+        Of instances in seconds TEL and bounds are nanoseconds, and where there are such,
+        ``batch_time`` and the serving metrics (docs/serving.md) are further columns.
+
+    Examples
+    --------
+    >>> table = kvopt.compare(["tiny_handover", "tiny_two_bursts"], ["svf", "highs"])
+    >>> table[["instance", "method", "tel", "bound", "ratio_low"]]
+              instance method  tel  bound  ratio_low
+    0    tiny_handover    svf    9      9        1.0
+    1    tiny_handover  highs    9      9        1.0
+    2  tiny_two_bursts    svf   22     15        1.0
+    3  tiny_two_bursts  highs   22     22        1.0
+    """
     section = Section(
         name="",
         sources=tuple(source for each in instances for source in _sources(each)),
@@ -50,16 +76,17 @@ def comparison(
         time_limit=time_limit,
         memory_limit=memory_limit,
         threads=threads,
+        batch_time=batch_time,
     )
     if not section.sources:
         raise InputError("expected an instance, found none")
     tasks = plan([section])
     if not tasks:
         raise InputError("expected a method, found none")
-    with _opened(store) as runs:
+    with opened(store) as runs:
         stored = runs.statuses()
         todo = [task for task in tasks if task.key not in stored]
-        if left := _carry_out(todo, runs, jobs, progress):
+        if left := carry_out(todo, runs, jobs, progress):
             warnings.warn(f"interrupted: {left} of {len(tasks)} runs are missing", stacklevel=3)
         keys = [task.key for task in tasks]
         frame = runs.rows(keys)
@@ -80,7 +107,7 @@ def _sources(instance: Instance | str | Path) -> Iterator[Source]:
 
 
 @contextmanager
-def _opened(location: str | Path | None) -> Generator[Store, None, None]:
+def opened(location: str | Path | None) -> Generator[Store, None, None]:
     """Open a store, or one that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="kvopt-") as folder:
         where = Path(folder) / "runs.sqlite" if location is None else location
@@ -88,7 +115,7 @@ def _opened(location: str | Path | None) -> Generator[Store, None, None]:
             yield store
 
 
-def _carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -> int:
+def carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -> int:
     """Run tasks and store every row as it comes; return how many Ctrl-C has left undone."""
     left = len(tasks)
     results = LocalExecutor(jobs).run(tasks)
@@ -114,7 +141,7 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
     gap = (upper - bound.astype("Float64")) / upper.where(upper > 0)
     # A schedule that keeps tokens is outside the problem that bounds are about.
     best = _with_registry(rows, tel.where(~kept), "upper_bound").min(axis=1).astype("Int64")
-    lowers = _with_registry(rows, bound.where(_believed(rows)), "lower_bound")
+    lowers = _with_registry(rows, bound.where(believed_rows(rows)), "lower_bound")
     most = lowers.max(axis=1).astype("Int64")
     # Nothing is concluded where a bound exceeds a schedule.
     sure = most.le(best).fillna(True)
@@ -135,10 +162,12 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
             "detail": rows["detail"],
         }
     )
+    if rows["batch_time"].ne("").any():
+        table = table.join(rows[["batch_time", *METRICS]])
     return table.reset_index(drop=True)
 
 
-def _believed(rows: pd.DataFrame) -> pd.Series:
+def believed_rows(rows: pd.DataFrame) -> pd.Series:
     """Tell of each row whether its bound counts, by the rule of evidence."""
     columns = rows[["status", "detail", "bound_source", "method"]].itertuples(index=False)
     found = [
@@ -150,9 +179,11 @@ def _believed(rows: pd.DataFrame) -> pd.Series:
 
 def _with_registry(rows: pd.DataFrame, values: pd.Series, side: str) -> pd.DataFrame:
     """Return for each row the least and the greatest value of its instance, and the registry's."""
-    of_instance = values.groupby(rows["instance_sha256"])
+    # The hash does not tell seconds from rounds, of which alone the registry knows.
+    in_rounds = rows["batch_time"].eq("")
+    of_instance = values.groupby([rows["instance_sha256"], rows["batch_time"]])
     known = {sha: entry[side] for sha, entry in known_values().items()}
-    told = rows["instance_sha256"].map(known).astype("Int64")
+    told = rows["instance_sha256"].map(known).where(in_rounds).astype("Int64")
     return pd.DataFrame(
         {"least": of_instance.transform("min"), "most": of_instance.transform("max"), "told": told}
     )

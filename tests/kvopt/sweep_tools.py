@@ -15,6 +15,7 @@ import psutil
 
 from instances import Instance, Request, write_instance
 from kvopt.store.export import read_rows
+from tests.copies import run_copy
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Set in the environment of a command and of all that it starts.
@@ -54,6 +55,10 @@ class Evaluate:
         process = self.start()
         out, err = process.communicate(timeout=timeout)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def run_copy(self) -> subprocess.CompletedProcess[str]:
+        """Do the same for what it stores and says: its processes are not told as alive."""
+        return run_copy(ROOT / "evaluate.py", *self.arguments)
 
     def alive(self) -> list[str]:
         """Return the command lines of processes that are left after five seconds' grace."""
