@@ -11,6 +11,8 @@ import pandas as pd
 from instances import Instance
 from instances.batch_time import NANOSECONDS, BatchTime
 from instances.rates import at_rate
+from kvopt.methods.grammar import read_methods
+from kvopt.running.batch_time import refuse_rounds_only
 from kvopt.running.task import Task
 from kvopt.store import Store
 from kvopt.suites import Section, Source
@@ -95,6 +97,8 @@ def rate_sweep(
         As :func:`kvopt.compare` says.
     """
     drawn = {rate: at_rate(instance, rate, arrival_seed) for rate in rates}
+    for method in read_methods(methods):
+        refuse_rounds_only(drawn[rates[0]], method)
     section = Section(
         name="",
         sources=tuple(_source(each) for each in drawn.values()),
