@@ -166,8 +166,3 @@ def pattern_certificate(
     return certificate_document(
         Certificate("patterns", value, upper_bound, table.denominator, states=states)
     )
-
-
-def certificate_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a certificate."""
-    return _ADAPTER.json_schema()
