@@ -355,7 +355,7 @@ BAD = {
     "duplicate ids": json.dumps(GOOD | {"requests": GOOD["requests"] * 2}),  # type: ignore[operator]
     "no requests": json.dumps(GOOD | {"requests": []}),
     "too many tokens": _request(output=10**10),
-    "seconds": json.dumps(GOOD | {"time_unit": "second"}),
+    "hours": json.dumps(GOOD | {"time_unit": "hour"}),
 }
 
 
