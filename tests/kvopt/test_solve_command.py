@@ -254,7 +254,9 @@ def test_the_engine_ends_with_its_parent(hard: Path) -> None:
 
 def test_memory_limit(hard: Path, solve_afresh: Command) -> None:
     """A method above its memory limit is stopped, or its model not built; the report stands."""
-    result = solve_afresh(hard, "--solver", "highs", "--formulation", "ilp", "--memory-limit", "0.25")
+    result = solve_afresh(
+        hard, "--solver", "highs", "--formulation", "ilp", "--memory-limit", "0.25"
+    )
     assert result.returncode == 0
     assert _summary(result.stdout)["note"]
 
