@@ -320,18 +320,14 @@ def compare(
 
     Parameters
     ----------
-    instances
-        Instances, and what ``evaluate.py`` takes; of suites their instances.
-    methods
-        As in :func:`solve`; a text may hold several, separated by commas.
-    time_limit, memory_limit, threads
+    instances, methods
+        As ``evaluate.py`` takes them, of suites their instances; several methods may be one text.
+    time_limit, memory_limit, threads, batch_time
         Of each run, as in :func:`solve`.
     seeds
         Seeds 0 to ``seeds`` − 1, for methods that draw.
     jobs
         Runs side by side; more of them share cores, so times get longer.
-    batch_time
-        Of instances in seconds, as in :func:`solve`.
     store
         The file or URL of a store that keeps the runs: what is in it is not run again.
     progress
@@ -365,14 +361,8 @@ def compare(
     )
     wanted = [instances] if isinstance(instances, Instance | str | Path) else list(instances)
     texts = [methods] if isinstance(methods, str) else list(methods)
-    return comparison(
-        wanted,
-        texts,
-        **numbers,
-        batch_time=read_wish(batch_time),
-        store=store,
-        progress=progress,
-    )
+    wish = read_wish(batch_time)
+    return comparison(wanted, texts, **numbers, batch_time=wish, store=store, progress=progress)
 
 
 def _task(

@@ -32,6 +32,7 @@ from kvopt.ranges import read_count, read_gigabytes, read_seconds
 from kvopt.running.batch_time import read_wish
 from kvopt.store import StoreError
 from kvopt.store.files import store_files
+from kvopt.sweeps.inputs import Wishes
 from kvopt.sweeps.rates import BOUND, RatesError, of_methods, rate_sweep, read_rates
 from reports.figures.rates import rates_figure
 
@@ -80,7 +81,12 @@ def _run(arguments: Sequence[str] | None, program: str) -> int:
     options = _parse(arguments, program)
     rates = read_rates(options.rates)
     methods = [method.text for method in read_methods((options.methods,))]
-    batch_time = read_wish(options.batch_time)
+    wishes = Wishes(
+        seeds=options.seeds,
+        time_limit=options.time_limit,
+        memory_limit=options.memory_limit,
+        batch_time=read_wish(options.batch_time),
+    )
     _check_outputs(options)
     instance = _instance(options)
     try:
@@ -88,12 +94,9 @@ def _run(arguments: Sequence[str] | None, program: str) -> int:
             instance,
             rates,
             methods,
+            wishes,
             arrival_seed=options.arrivals,
-            seeds=options.seeds,
-            batch_time=batch_time,
             slo=options.slo,
-            time_limit=options.time_limit,
-            memory_limit=options.memory_limit,
             jobs=options.jobs,
             store=_store(options),
             progress=not options.quiet,
@@ -229,6 +232,16 @@ def _parse(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
     )
     add_slo(parser)
     add_batch_time(parser)
+    _add_draws(parser)
+    _add_running(parser)
+    parser.add_argument("--export", metavar="FILE", help="write one row a run (.csv)")
+    parser.add_argument("--plot", metavar="FILE", help="draw latency and goodput (.svg)")
+    parser.add_argument("--quiet", action="store_true", help="print the table only")
+    add_trace_options(parser)
+    return parser.parse_args(arguments)
+
+
+def _add_draws(parser: Parser) -> None:
     parser.add_argument(
         "--arrivals",
         type=lambda text: read_integer(text, 0, LAST_SEED),
@@ -249,6 +262,9 @@ def _parse(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
     parser.add_argument(
         "--seeds", type=read_count, default=1, metavar="K", help="seeds of methods that draw"
     )
+
+
+def _add_running(parser: Parser) -> None:
     parser.add_argument(
         "--time-limit", type=read_seconds, default=60.0, metavar="S", help="of a run (default: 60)"
     )
@@ -263,8 +279,3 @@ def _parse(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
         metavar="FILE | URL",
         help="where runs are kept (default: results/runs.sqlite)",
     )
-    parser.add_argument("--export", metavar="FILE", help="write one row a run (.csv)")
-    parser.add_argument("--plot", metavar="FILE", help="draw latency and goodput (.svg)")
-    parser.add_argument("--quiet", action="store_true", help="print the table only")
-    add_trace_options(parser)
-    return parser.parse_args(arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from formulations.bounds.kind import ComputedBound
 from heuristics.policy import AdvisedPolicy
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime, BatchTimeError, read_batch_time
@@ -9,9 +10,8 @@ from instances.telling import one_line
 from instances.usage import UsageError
 from kvopt.methods.grammar import Method
 
-#: Engines that know seconds, and the formulation of theirs that does.
+#: Engines that know seconds.
 ENGINES = ("auto", "bound")
-FORMULATION = "bound-seconds"
 #: What to do about an instance in seconds where only rounds will do.
 _ROUNDS = (
     "read the trace with --round-seconds S (in the API round_seconds=S) to have rounds of S seconds"
@@ -68,7 +68,8 @@ def refuse_rounds_only(instance: Instance, method: Method) -> None:
 
 def rounds_only(instance: Instance, method: Method) -> str:
     """Return why a method cannot run an instance in seconds, and what to do; empty if it can."""
-    in_seconds = method.formulation.partition("(")[0] == FORMULATION
+    declared = None if method.model is None else method.model.declared
+    in_seconds = isinstance(declared, ComputedBound) and declared.time_unit == "second"
     if instance.time_unit == "round":
         wants = f"is in seconds, and {instance.name} has arrivals in rounds"
         return wants if in_seconds else ""

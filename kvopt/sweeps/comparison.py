@@ -7,6 +7,7 @@ import tempfile
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,19 +84,41 @@ def comparison(
     tasks = plan([section])
     if not tasks:
         raise InputError("expected a method, found none")
-    with opened(store) as runs:
-        stored = runs.statuses()
-        todo = [task for task in tasks if task.key not in stored]
-        if left := carry_out(todo, runs, jobs, progress):
-            warnings.warn(f"interrupted: {left} of {len(tasks)} runs are missing", stacklevel=3)
-        keys = [task.key for task in tasks]
-        frame = runs.rows(keys)
-        shown = {showing.key: showing for showing in showings(runs, keys)}
-    for line in alarms(list(shown.values())):
+    with carried_out(tasks, store, jobs, progress) as ran:
+        if ran.left:
+            told = f"interrupted: {ran.left} of {len(tasks)} runs are missing"
+            warnings.warn(told, stacklevel=3)
+    for line in alarms(list(ran.shown.values())):
         warnings.warn(f"A METHOD IS WRONG: {line}", stacklevel=3)
-    # As they were asked for.
-    found = frame.set_index("key").reindex([key for key in keys if key in shown])
-    return _table(found, shown)
+    return _table(ran.rows, ran.shown)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Runs that are stored: their rows by key, as they were asked for, and what each shows.
+
+    ``left`` is how many Ctrl-C has left undone.
+    """
+
+    store: Store
+    rows: pd.DataFrame
+    shown: dict[str, Showing]
+    left: int
+
+
+@contextmanager
+def carried_out(
+    tasks: Sequence[Task], location: str | Path | None, jobs: int, progress: bool
+) -> Generator[Ran, None, None]:
+    """Run what is not in a store yet, and hold it open; without a location it is a passing one."""
+    with _opened(location) as store:
+        stored = store.statuses()
+        todo = [task for task in tasks if task.key not in stored]
+        left = _carry_out(todo, store, jobs, progress)
+        keys = [task.key for task in tasks]
+        shown = {showing.key: showing for showing in showings(store, keys)}
+        rows = store.rows(keys).set_index("key").reindex([key for key in keys if key in shown])
+        yield Ran(store, rows, shown, left)
 
 
 def _sources(instance: Instance | str | Path) -> Iterator[Source]:
@@ -107,7 +130,7 @@ def _sources(instance: Instance | str | Path) -> Iterator[Source]:
 
 
 @contextmanager
-def opened(location: str | Path | None) -> Generator[Store, None, None]:
+def _opened(location: str | Path | None) -> Generator[Store, None, None]:
     """Open a store, or one that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="kvopt-") as folder:
         where = Path(folder) / "runs.sqlite" if location is None else location
@@ -115,7 +138,7 @@ def opened(location: str | Path | None) -> Generator[Store, None, None]:
             yield store
 
 
-def carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -> int:
+def _carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -> int:
     """Run tasks and store every row as it comes; return how many Ctrl-C has left undone."""
     left = len(tasks)
     results = LocalExecutor(jobs).run(tasks)

@@ -9,13 +9,16 @@ from pathlib import Path
 import pandas as pd
 
 from instances import Instance
-from instances.batch_time import NANOSECONDS, BatchTime
+from instances.batch_time import NANOSECONDS
 from instances.rates import at_rate
+from kvopt.methods.grammar import read_methods
+from kvopt.running.batch_time import refuse_rounds_only
 from kvopt.running.task import Task
 from kvopt.store import Store
 from kvopt.suites import Section, Source
-from kvopt.sweeps.comparison import believed_rows, carry_out, opened
-from kvopt.sweeps.contradictions import alarms, showings
+from kvopt.sweeps.comparison import believed_rows, carried_out
+from kvopt.sweeps.contradictions import Showing, alarms
+from kvopt.sweeps.inputs import Wishes, as_wished
 from kvopt.sweeps.plan import plan
 from schedules.files import parse_schedule
 from schedules.real_time.serving import METRICS, goodput
@@ -54,14 +57,10 @@ def rate_sweep(
     instance: Instance,
     rates: Sequence[float],
     methods: Sequence[str],
+    wishes: Wishes,
     *,
     arrival_seed: int = 0,
-    seeds: int = 1,
-    batch_time: BatchTime | None = None,
     slo: Slo | None = None,
-    time_limit: float = 60.0,
-    memory_limit: float | None = None,
-    threads: int = 1,
     jobs: int = 1,
     store: str | Path | None = None,
     progress: bool = False,
@@ -74,6 +73,8 @@ def rate_sweep(
         Its prompts and outputs, in its order; the arrivals are drawn (``instances.rates``).
     rates
         Requests a second.
+    wishes
+        Limits, seeds and batch time of the runs.
     arrival_seed
         Of the arrivals, the same for all rates.
     slo
@@ -82,69 +83,54 @@ def rate_sweep(
     Returns
     -------
     (pandas.DataFrame, list of str)
-        One row a run with the columns ``rate``, ``n``, ``method``, ``seed``, ``status``,
-        ``batch_time``, ``tel_s``, ``ael_s`` (mean latency), ``bound_ael_s`` (what no schedule's
-        mean latency is below, the best bound of that rate), ``left`` (the share of the TEL that is
-        left to gain at most; missing for a schedule that keeps tokens), ``goodput`` (requests a
-        second, with an objective), the serving metrics, ``seconds`` of the run, and ``detail``.
-        And one line for everything that cannot be true.
+        One row a run (docs/serving.md), and one line for everything that cannot be true.
 
     Raises
     ------
     MethodError, InSecondsError, StoreError, ValueError
         As :func:`kvopt.compare` says.
+    KeyboardInterrupt
+        If runs are left; those that were finished are stored.
     """
     drawn = {rate: at_rate(instance, rate, arrival_seed) for rate in rates}
-    section = Section(
-        name="",
-        sources=tuple(_source(each) for each in drawn.values()),
-        methods=tuple(dict.fromkeys([*methods, BOUND])),
-        seeds=seeds,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        threads=threads,
-        batch_time=batch_time,
-    )
-    tasks = plan([section])
-    with opened(store) as runs:
-        stored = runs.statuses()
-        carry_out([task for task in tasks if task.key not in stored], runs, jobs, progress)
-        keys = [task.key for task in tasks]
-        rows = runs.rows(keys).set_index("key")
-        shown = showings(runs, keys)
-        kept = pd.Series({each.key: each.keeps_tokens for each in shown}, dtype=bool)
-        good = {} if slo is None else _goodputs(tasks, rows, runs, slo)
-        rows = rows.reindex([key for key in keys if key in rows.index])
+    for method in read_methods(methods):
+        refuse_rounds_only(drawn[rates[0]], method)
+    sources = tuple(_source(each) for each in drawn.values())
+    section = Section("", sources, tuple(dict.fromkeys([*methods, BOUND])))
+    tasks = plan([as_wished(section, wishes)])
+    with carried_out(tasks, store, jobs, progress) as ran:
+        if ran.left:
+            raise KeyboardInterrupt
+        good = {} if slo is None else _goodputs(tasks, ran.store, slo)
+    table = _table(ran.rows, ran.shown, good)
     names = {each.name: rate for rate, each in drawn.items()}
-    return _table(rows, names, kept.reindex(rows.index), good), alarms(shown)
+    table.insert(0, "rate", table.pop("instance").map(names))
+    return table, alarms(list(ran.shown.values()))
 
 
 def _source(instance: Instance) -> Source:
     return Source(instance.name, lambda: instance)
 
 
-def _goodputs(
-    tasks: Sequence[Task], rows: pd.DataFrame, store: Store, slo: Slo
-) -> dict[str, float]:
+def _goodputs(tasks: Sequence[Task], store: Store, slo: Slo) -> dict[str, float]:
     """Return the goodput of each run that has a schedule, from that."""
     found = {}
     for task in tasks:
-        document = store.schedule(task.key) if task.key in rows.index else None
+        document = store.schedule(task.key)
         if document is not None and task.instance is not None:
             times = timeline(task.instance, parse_schedule(document))
             found[task.key] = goodput(times, slo)
     return found
 
 
-def _table(
-    rows: pd.DataFrame, names: dict[str, float], kept: pd.Series, good: dict[str, float]
-) -> pd.DataFrame:
+def _table(rows: pd.DataFrame, shown: dict[str, Showing], good: dict[str, float]) -> pd.DataFrame:
+    kept = pd.Series([shown[key].keeps_tokens for key in rows.index], rows.index, dtype=bool)
     n, tel = rows["n"].astype(float), rows["tel"].astype("Float64")
     lower = rows["lower_bound"].astype("Float64").where(believed_rows(rows))
     best = lower.groupby(rows["instance_sha256"]).transform("max")
     table = pd.DataFrame(
         {
-            "rate": rows["instance"].map(names),
+            "instance": rows["instance"],
             "n": rows["n"],
             "method": rows["method"],
             "seed": rows["seed"],
