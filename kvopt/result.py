@@ -148,7 +148,7 @@ class Result:
 
     @property
     def gap(self) -> float | None:
-        """(TEL − bound) / TEL; None where either is missing, or the bound is not about the schedule.
+        """(TEL − bound) / TEL; None where either is missing or the bound is not about the schedule.
 
         A bound in rounds is not about one that keeps tokens over an eviction; one in seconds is
         under most batch times (``formulations.valid.loads.not_covered``).
