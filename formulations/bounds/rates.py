@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.guide import Guide, guide
+from formulations.bounds.guide import Guide, guide, work_prices
 from formulations.lagrangian.exact import SAFE, largest_denominator
 from formulations.lagrangian.rates import (
     PLACES,
@@ -45,13 +45,15 @@ Ints = NDArray[np.int64]
 _STATIONS = (0, 2, PLACES)
 #: Levels of the search: share of the knots, steps at most, share of the time, length of the first
 #: step.
-_LEVELS = ((0.15, 600, 0.3, 0.1), (1.0, 1200, 0.7, 0.03))
+_LEVELS = ((0.2, 800, 0.35, 0.06), (1.0, 1600, 0.65, 0.02))
 #: Requests times knots at which they are there, and knots, on the last level.
-_WORK, _FEWEST, _MOST = 200_000, 200, 2000
+_WORK, _FEWEST, _MOST = 100_000, 200, 2000
 #: What the length of a step has shrunk to at the end of a level, and steps that are averaged.
 _SHRINK, _AVERAGED = 0.01, 40
 #: Decay of the mean gradient and of its mean square; what is added to its size.
 _MEAN, _SQUARE, _FLOOR = 0.9, 0.99, 0.3
+#: Picoseconds, 46 days, that 64 bits hold with room.
+_LONGEST = 4e18
 #: Denominators of machine prices go up to this.
 _FINEST = 1 << 12
 
@@ -61,13 +63,16 @@ def best_rates(
 ) -> Iterator[RateCertificate]:
     """Yield certificates of prices, each evaluated, until a deadline (``time.monotonic``).
 
-    None where there is no base to be shared, no time left, or nothing that proves more than 0.
+    None where there is no base to be shared, no time left, times are beyond :data:`_LONGEST`, or
+    nothing proves more than 0.
     """
     if not batch_time.base or time.monotonic() >= deadline:
         return
     _load_kernel()
-    table = _Table.of(instance, batch_time)
     hint = guide(instance, batch_time)
+    if hint.ends.max() > _LONGEST:
+        return
+    table = _Table.of(instance, batch_time)
     search: _Ascent | None = None
     point: _Point | None = None
     done, began = 0.0, time.monotonic()
@@ -77,7 +82,8 @@ def best_rates(
     for part, steps, share, length in _LEVELS:
         before, search = search, _Ascent(table, hint, _knots(table, hint, int(part * finest)))
         if point is None or before is None:
-            point = search.first_point()
+            starts = (search.first_point(), search.work_point(*work_prices(instance, batch_time)))
+            point = max(starts, key=lambda each: search.dual(each).value)
         else:
             point = search.taken_over(point, before.times)
         done += share
@@ -253,7 +259,7 @@ class _Ascent:
         self._stay = np.maximum(hint.ends - origin - table.since, table.base)
 
     def first_point(self) -> _Point:
-        """Return where to begin."""
+        """Return where to begin when little is known."""
         table, count = self.table, len(self.knots)
         weights = np.where(table.others > 0, 0.1, 1.0)
         values = table.slopes(weights) * self._stay[:, None] / 2
@@ -261,6 +267,30 @@ class _Ascent:
         sharing = running * table.least / 2
         sharing[-1] = 0
         return _Point(values, weights, np.zeros(count), sharing, np.zeros(count))
+
+    def work_point(self, times: Floats, worths: Floats) -> _Point:
+        """Return where to begin with prices of work, memory paying for the base of every round.
+
+        Values are the least that each token costs at any knot.
+        """
+        table = self.table
+        curve = np.interp(self.times + table.start * float(PICOSECONDS), times, worths)
+        curve[-1] = 0
+        memory = curve * table.base / table.memory
+        works = table.multiples * (table.loads + table.held * (table.base / table.memory))
+        works[:, 0] += 1e-9
+        # Even weights for even work, so that no token is put off for the others.
+        weights = np.where(table.others > 0, works[:, 0] / works.sum(axis=1), 1.0)
+        slopes = table.slopes(weights)
+        values = slopes * (self.times[-1] - table.since)[:, None]
+        for k, (when, y, m) in enumerate(zip(self.times, curve, memory, strict=True)):
+            there = self.begins <= k
+            cost = slopes[there] * (when - table.since[there])[:, None]
+            cost += y * table.loads[there] + m * table.held[there]
+            values[there] = np.minimum(values[there], cost)
+        point = _Point(values, weights, memory, np.zeros_like(memory), curve)
+        point.values = values - self._followed(point)
+        return point
 
     def taken_over(self, point: _Point, times: Floats) -> _Point:
         """Return a point on other knots as one on these."""
@@ -395,11 +425,11 @@ def _certificate(
     point = _Point(point.values, parts / WEIGHTS, point.memory, point.sharing, point.curve)
     values, weights, memory, sharing = search.prices(point)
     # What rounding errors of the search may have added.
-    values = np.maximum(np.floor(values * (1 - 1e-12)) - 2, 0)
+    values = np.maximum(np.floor(values * (1 - 1e-12)) - (PICOSECONDS + 4), 0)
     memory, sharing = np.rint(memory), np.floor(sharing)
     machine = search.dual_of(values, weights, memory, sharing).machine
-    # Every part of a cost is rounded down in the certificate, by less than one picosecond.
-    machine = machine * (1 + 1e-9) + (4 * len(instance) + 1) / table.base
+    # The certificate rounds the parts of a cost down, time by less than a nanosecond.
+    machine = machine * (1 + 1e-9) + (PICOSECONDS + 4) * (len(instance) + 1) / table.base
     machine[-1] = 0
     most = float(table.loads.max()) + float(table.loads.mean())
     denominator = largest_denominator(lambda d: float(machine.max()) * d * most < SAFE / 8, _FINEST)

@@ -87,7 +87,7 @@ from instances import Instance
 from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 
 #: Parts in which the weight of a first token, and the place of a station, are counted.
-WEIGHTS, PLACES = 256, 8
+WEIGHTS, PLACES = 1 << 16, 8
 #: Bits behind the point of σ.
 ROOT_BITS = 10
 #: Steps of an evaluation, some nanoseconds each, beyond which a certificate is refused.
@@ -123,7 +123,7 @@ class RateCertificate:
     places
         The stations: token 2 + ⌊(o − 2)·x / 8⌋ for each x, from 0 to 8.
     weights
-        π_i · 256 of each request; 256 is meant where the output is one token.
+        π_i · 2^16 of each request; 2^16 is meant where the output is one token.
     values
         For each request v_ij of the first token, then of the stations (picoseconds); of the first
         token only where it is the only one.
@@ -272,7 +272,8 @@ class _Rates:
         begins = np.array([bisect_right(prices.knots, time) - 1 for time in arrivals])
         rows = zip(prices.knots, prices.machine, prices.memory, prices.sharing, shared, strict=True)
         for k, (knot, y, m, e, epsilon) in enumerate(rows):
-            cost = (knot - times) * slopes // over + y * loads // prices.denominator
+            cost = (knot - times) * slopes // WEIGHTS * PICOSECONDS // over
+            cost += y * loads // prices.denominator
             cost += m * held + 2 * e * roots // (1 << ROOT_BITS)
             short = np.maximum((values - cost).max(axis=1), 0)
             asked = int(short[begins <= k].sum())
@@ -293,11 +294,10 @@ class _Rates:
             for value, j in zip(self._prices.values[i], self._stations[i], strict=True):
                 if j == 1:
                     load = prefill_load(self._batch_time, request.prompt)
-                    part = (PICOSECONDS * first, WEIGHTS)
-                    rows.append((value, *part, load, request.prompt, 0))
+                    rows.append((value, first, 1, load, request.prompt, 0))
                     continue
                 load = decode_load(self._batch_time, request.prompt + j - 1)
-                part = (PICOSECONDS * (WEIGHTS - first), WEIGHTS * others)
+                part = (WEIGHTS - first, others)
                 theta = 2 * first * others + (WEIGHTS - first) * (2 * j - 3)
                 root = math.isqrt((theta << 2 * ROOT_BITS) // (2 * WEIGHTS * others))
                 rows.append((value, *part, load, request.prompt + j, root))
@@ -322,7 +322,7 @@ class _Rates:
         value, slope, over, load, held, root = (max(map(max, column)) for column in columns)
         span = prices.knots[-1] - prices.knots[0]
         gap = max(there - here for here, there in pairwise(prices.knots))
-        largest = value + span * slope + max(prices.machine) * load
+        largest = value + span * max(slope, PICOSECONDS) + max(prices.machine) * load
         largest += max(prices.memory) * held + 2 * max(prices.sharing) * root
         largest += len(columns[0]) * (value + PICOSECONDS * gap + 1)
         largest = max(largest, over, *prices.knots)

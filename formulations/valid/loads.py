@@ -69,7 +69,7 @@ def not_covered(instance: Instance, batch_time: BatchTime) -> str:
         if more * instance.memory < batch_time.base:
             return (
                 "it does not carry over to schedules that keep tokens over an eviction: prefilling "
-                f"{tokens} tokens again is not dearer than a decode step by {batch_time.name}"
+                f"{tokens} tokens anew takes less than a decode step and a token's share of a round"
             )
     return ""
 

@@ -178,7 +178,7 @@ def _by_hand() -> RateCertificate:
         memory=(0, 0, 0),
         sharing=(0, 0, 0),
         places=(0, 8),
-        weights=(128,),
+        weights=(1 << 15,),
         values=((value, value, value),),
     )
 
@@ -206,9 +206,9 @@ def test_a_certificate_by_hand() -> None:
         ({"knots": (0, SECOND, 10 * SECOND // 9)}, "machine.2"),
         ({"places": (0, 4)}, "places"),
         ({"places": (8,)}, "places"),
-        ({"weights": (257,)}, "weights"),
+        ({"weights": (65_537,)}, "weights"),
         ({"weights": ()}, "weights, values"),
-        ({"weights": (64,)}, "machine.1"),
+        ({"weights": (1 << 14,)}, "machine.1"),
         ({"values": ((750 * 10**9,),)}, "values.0"),
         ({"values": ((750 * 10**9, 750 * 10**9, 751 * 10**9),)}, "machine.0"),
         ({"batch_time": "unit(2)"}, "unit"),
@@ -287,7 +287,8 @@ def test_kept_tokens_are_told_where_they_are_not_covered() -> None:
     assert alone_bound(instance, model) == 21 * 10**6
     assert least_total_latency(requests, 9, coefficients, Moves(keeps=False)) == 21 * 10**6
     assert least_total_latency(requests, 9, coefficients) < 21 * 10**6
-    assert not_covered(instance, parse_batch_time("llama2-70b-2xa100")) == ""
+    many = _instance(requests, 16_492)
+    assert not_covered(many, parse_batch_time("llama2-70b-2xa100")) == ""
 
 
 @pytest.mark.parametrize("square", [0, 1, 3, 50])

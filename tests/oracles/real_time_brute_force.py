@@ -23,6 +23,11 @@ class _At(NamedTuple):
     ready: bool
 
 
+#: What a request is at the end of a round; tokens before and tokens prefilled, or tokens read, or
+#: nothing; and how often it was evicted before.
+_Choice = tuple[_At | None, tuple[int, int] | int | None, int]
+
+
 class Moves(NamedTuple):
     """What is tried besides waiting, whole prefills and decode steps."""
 
@@ -98,7 +103,7 @@ class _Search:
             return
         self.seen[now, evicted, state] = paid
         choices = [
-            list(self._choices(at, now, evicted, *request)) if at is not None else [(None, None)]
+            list(self._choices(at, now, *request)) if at is not None else [(None, None, 0)]
             for at, request in zip(state, self.requests, strict=True)
         ]
         for taken in product(*choices):
@@ -108,51 +113,45 @@ class _Search:
             self._visit(min(later), state, paid, evicted)
 
     def _choices(
-        self, at: _At, now: int, evicted: int, arrival: int, prompt: int, output: int
-    ) -> Iterator[tuple[_At | None, tuple[int, int] | int | None]]:
-        """Yield what a request may be at the end of a round, and what the round does for it.
-
-        That is tokens before and tokens prefilled, tokens read, -1 for an eviction, or nothing.
-        """
+        self, at: _At, now: int, arrival: int, prompt: int, output: int
+    ) -> Iterator[_Choice]:
+        """Yield what a request may be at the end of a round, what it does, and its evictions."""
         del output
         if arrival > now:
-            yield at, None
+            yield at, None, 0
             return
         if at.ready:
-            yield _At(at.cached + 1, at.made + 1, True), at.cached
+            yield _At(at.cached + 1, at.made + 1, True), at.cached, 0
         else:
-            whole = prompt + at.made
-            left = whole - at.cached
-            yield _At(whole + 1, at.made + 1, True), (at.cached, left)
-            if self.moves.chunks:
-                for tokens in range(1, left):
-                    yield _At(at.cached + tokens, at.made, False), (at.cached, tokens)
+            yield from self._prefills(at, prompt, 0)
         if not at.cached or self.moves.pauses:
-            yield at, None
-        if evicted == self.moves.evictions:
-            return
-        if at.cached and self.moves.keeps:
-            yield _At(0, at.made, False), -1
-        if at.cached and (at.made or not self.moves.keeps) and self.moves.cancels:
-            yield _At(0, 0, False), -1
+            yield at, None, 0
+        # What it kept may be prefilled again at once, or later.
+        losses = [at.made] if self.moves.keeps else []
+        losses += [0] if self.moves.cancels and 0 not in losses else []
+        for made in losses if at.cached else []:
+            yield _At(0, made, False), None, 1
+            yield from self._prefills(_At(0, made, False), prompt, 1)
 
-    def _round(
-        self,
-        now: int,
-        paid: int,
-        evicted: int,
-        taken: tuple[tuple[_At | None, tuple[int, int] | int | None], ...],
-    ) -> None:
-        prefills = [does for _, does in taken if isinstance(does, tuple)]
-        read = [does for _, does in taken if isinstance(does, int) and does >= 0]
-        evicted += sum(does == -1 for _, does in taken)
+    def _prefills(self, at: _At, prompt: int, evictions: int) -> Iterator[_Choice]:
+        whole = prompt + at.made
+        left = whole - at.cached
+        yield _At(whole + 1, at.made + 1, True), (at.cached, left), evictions
+        if self.moves.chunks:
+            for tokens in range(1, left):
+                yield _At(at.cached + tokens, at.made, False), (at.cached, tokens), evictions
+
+    def _round(self, now: int, paid: int, evicted: int, taken: tuple[_Choice, ...]) -> None:
+        prefills = [does for _, does, _ in taken if isinstance(does, tuple)]
+        read = [does for _, does, _ in taken if isinstance(does, int)]
+        evicted += sum(evictions for _, _, evictions in taken)
         if evicted > self.moves.evictions or not (prefills or read):
             return
-        if sum(at.cached for at, _ in taken if at is not None) > self.memory:
+        if sum(at.cached for at, _, _ in taken if at is not None) > self.memory:
             return
         end = now + self._time(prefills, read)
         state: list[_At | None] = []
-        for (at, _), (arrival, _, output) in zip(taken, self.requests, strict=True):
+        for (at, _, _), (arrival, _, output) in zip(taken, self.requests, strict=True):
             done = at is not None and at.made == output
             state.append(None if done else at)
             paid += end - arrival if done else 0
