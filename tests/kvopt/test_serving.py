@@ -309,3 +309,19 @@ def test_rounds_beyond_what_was_measured_are_told() -> None:
     assert "4,096 prompt tokens" in rows["beyond"]
     assert "beyond" not in dict(kvopt.run(FOUR, "fcfs").summary())
     assert "beyond" not in dict(kvopt.run(large, "fcfs", batch_time=BATCH).summary())
+
+
+def test_what_is_left_where_tokens_are_kept() -> None:
+    """Told where the bound covers it; with no time for prompts keeping them is cheaper than any."""
+    requests = tuple(Request(i, 0, 2, 6) for i in range(3))
+    tight = Instance("tight", 12, requests, time_unit="second")
+    covered = kvopt.run(tight, "vllm-v1", batch_time=BATCH)
+    assert covered.schedule is not None
+    assert covered.schedule.keeps_tokens
+    assert covered.bound is not None
+    assert covered.tel is not None
+    assert covered.gap == pytest.approx(1 - covered.bound / covered.tel)
+    assert covered.serving.evictions > 0
+    free = kvopt.run(tight, "vllm-v1", batch_time="linear(base=100,decode=50)")
+    assert free.gap is None
+    assert "left to gain" not in str(free)
