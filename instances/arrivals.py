@@ -98,7 +98,9 @@ def drawn_times(draws: Draws, n: int, rate: float, cv: float = 1.0) -> list[int]
 def as_seconds(times: Sequence[int]) -> list[int | float]:
     """Return times in seconds: whole ones as integers, others as the nearest double.
 
-    Multiplied by 10⁹ and rounded it is the same nanosecond again, up to 104 days (2⁵³ nanoseconds).
+    Multiplied by 10⁹ and rounded it is the same nanosecond again, up to 2²² seconds (48 days): the
+    nearest double is off by 2⁻³² seconds at most, a quarter of a nanosecond, and the product, below
+    2⁵², by half of its last place, another quarter.
     """
     return [time // SECOND if time % SECOND == 0 else time / SECOND for time in times]
 

@@ -101,11 +101,12 @@ def _wrong_attempts(instance: Instance, schedule: Schedule) -> Verdict | None:
     for request, attempts in zip(instance.requests, schedule.attempts, strict=True):
         for start, tokens in attempts:
             # An attempt of all o tokens would have completed.
-            if not (0 if _cuts_prompts(schedule) else 1) <= tokens < request.output:
+            least = 0 if _cuts_prompts(schedule) else 1
+            if not least <= tokens < request.output:
                 return malformed(
                     f"request id {request.id}: cancelled attempt at round {shown(start)} has "
-                    f"{shown(tokens)} tokens, expected at least 1 and fewer than its output of "
-                    f"{request.output}",
+                    f"{shown(tokens)} tokens, expected at least {least} and fewer than its output "
+                    f"of {request.output}",
                     request.id,
                 )
     return None

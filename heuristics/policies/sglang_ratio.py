@@ -160,7 +160,7 @@ class _ReservingRules:
             elif not admitted and not state.prefilling:
                 self._ratio.idle()
         self._last_round = state.now
-        self._running = len(state.starts) + len(admitted)
+        self._running = len(state.starts) + len(state.prefilling) + len(admitted)
         return admitted
 
     def quiet(self) -> bool:

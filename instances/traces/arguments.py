@@ -33,7 +33,7 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
         "--limit",
         type=lambda text: read_integer(text, 1, 10**9),
         metavar="N",
-        help="keep the first N requests and read no further",
+        help="keep the first N requests and read little further",
     )
     add(
         "--window",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 from instances.arrivals import SECOND
 from instances.model import MAX_SECONDS, MAX_TOKENS
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
+#: Multiplies what :func:`exact` reads, 100 characters at most, without rounding.
+_EXACT = Context(prec=200)
 #: Digits of an integer that is read without looking further.
 _FEW = 15
 #: Stands for every length that no memory holds.
@@ -58,9 +60,9 @@ def nanoseconds(value: Any, unit: int) -> int | None:
         number = exact(value)
         if number is None:
             return None
-        if abs(number) * unit > MAX_SECONDS * SECOND:
+        if abs(number) > MAX_SECONDS * SECOND // unit + 1:
             raise OverflowError
-        found = int((number * unit).to_integral_value(ROUND_HALF_EVEN))
+        found = int(_EXACT.multiply(number, unit).to_integral_value(ROUND_HALF_EVEN))
         if number < 0:
             raise OverflowError
     if not 0 <= found <= MAX_SECONDS * SECOND:

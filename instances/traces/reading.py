@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,9 +69,9 @@ def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
     given = bool((options or TraceOptions()).given)
     if options is not None and options.format is not None:
         return True
-    if not Path(path).is_file():
+    if not os.path.isfile(path):
         # What is no file can be read only once, and a folder not at all.
-        return given and Path(path).exists()
+        return given and os.path.exists(path)
     head = _head(path)
     if any(each.reader.claims(head) for each in formats().values()):
         return True
@@ -79,7 +80,7 @@ def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
 
 def is_instance_file(path: str | Path) -> bool:
     """Tell whether a file says at its beginning that it is an instance of kvopt."""
-    return Path(path).is_file() and "kvopt.instance/" in _head(path)
+    return os.path.isfile(path) and "kvopt.instance/" in _head(path)
 
 
 def _head(path: str | Path) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,25 @@ LONGEST_ROW, LONGEST_TEXT = 10**5, 1 << 24
 _GZIP = b"\x1f\x8b"
 _MARK = b"\xef\xbb\xbf"
 _TORN = (EOFError, gzip.BadGzipFile, zlib.error)
+
+
+class _Again(io.RawIOBase):
+    """A stream whose beginning was read before."""
+
+    def __init__(self, start: bytes, rest: io.BufferedReader) -> None:
+        self.start, self._rest = start, rest
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read into a buffer and return how many bytes: 0 at the end only."""
+        if not self.start:
+            return self._rest.readinto(buffer)
+        count = min(len(buffer), len(self.start))
+        buffer[:count], self.start = self.start[:count], self.start[count:]
+        return count
 
 
 class TraceStream:
@@ -45,7 +65,7 @@ class TraceStream:
     def __init__(self, path: str | Path, name: str | None = None) -> None:
         self.name = str(path) if name is None else name
         self.row = 1
-        if Path(path).is_dir():
+        if os.path.isdir(path):
             raise TraceError(f"{printable(self.name)}: expected a trace, found a folder")
         try:
             file: Any = open(path, "rb", buffering=HEAD)  # noqa: SIM115
@@ -53,11 +73,15 @@ class TraceStream:
             reason = getattr(error, "strerror", None) or str(error)
             raise TraceError(f"{printable(self.name)}: cannot be read: {reason}") from None
         self._file = file
-        if file.peek(2)[:2] == _GZIP:
-            # Buffered, so that it can be peeked into.
-            file = io.BufferedReader(gzip.GzipFile(fileobj=file), HEAD)
         try:
-            start: bytes = file.peek(HEAD)[:HEAD]
+            # Whoever fills a pipe may do so in pieces: each read waits for all that it asks for.
+            file = _Again(file.read(len(_GZIP)), file)
+            if file.start == _GZIP:
+                file = io.BufferedReader(gzip.GzipFile(fileobj=io.BufferedReader(file)), HEAD)
+            else:
+                file = io.BufferedReader(file, HEAD)
+            start: bytes = file.read(HEAD)
+            file = io.BufferedReader(_Again(start, file), HEAD)
         except (OSError, *_TORN) as error:
             self.close()
             self._unreadable(error)

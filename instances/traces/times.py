@@ -14,6 +14,8 @@ from instances.traces.numbers import nanoseconds
 _DATE = re.compile(
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
+#: Last year whose nanoseconds since 1970 have 64 bits whole.
+_LAST_YEAR = 2261
 
 
 class TimeError(ValueError):
@@ -77,6 +79,9 @@ class Dates:
         for position, value in enumerate(values):
             if not isinstance(value, str) or not _DATE.fullmatch(value):
                 raise TimeError(position, expected)
+            # Of other years the nanoseconds since 1970 are negative or more than 64 bits.
+            if not 1970 <= int(value[:4]) <= _LAST_YEAR:
+                raise TimeError(position, f"a date from 1970 to {_LAST_YEAR}")
         read = pd.to_datetime(pd.Series(values), format="ISO8601", utc=True, errors="coerce")
         if read.isna().any():
             raise TimeError(int(read.isna().to_numpy().argmax()), expected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 from instances.telling import one_line
 from instances.traces.options import TraceOptionError
@@ -41,7 +41,7 @@ def token_count(name: str | None) -> TokenCount:
             "found none"
         ) from None
     try:
-        read = Tokenizer.from_file if Path(name).exists() else Tokenizer.from_pretrained
+        read = Tokenizer.from_file if os.path.exists(name) else Tokenizer.from_pretrained
         tokenizer = read(name)
     except Exception as error:  # the package raises Exception itself
         raise TraceOptionError(f"tokenizer {name}: cannot be read: {one_line(error)}") from None

@@ -292,6 +292,20 @@ def test_sglang_in_chunks_equals_its_transcription() -> None:
     assert aborted > 0, aborted
 
 
+def test_the_ratio_of_sglang_falls_after_a_prompt_in_chunks() -> None:
+    """Whoever makes tokens alone, after a prompt that was cut, is reserved less and less for.
+
+    In rounds of a nanosecond the second begins beside the first in the same round whatever the
+    chunks; its start is the round of its last one.
+    """
+    requests = (Request(0, 0, 2, 1000), Request(1, 5e-7, 300, 1))
+    instance = Instance("alone", 1108, requests, time_unit="second")
+    policy, batch_time = policies()["sglang-ratio"], parse_batch_time("linear(base=0.000001)")
+    for chunk, rounds in ((0, 1), (2, 150), (1, 300)):
+        setting = Setting({"chunk": chunk}, batch_time=batch_time)
+        assert run_policy(policy, instance, setting).starts[1] == 500 + rounds - 1
+
+
 def test_stalling_equals_its_transcription() -> None:
     """One pass of draws, and time passes while the rest does not fit."""
     stalled = 0

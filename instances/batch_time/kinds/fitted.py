@@ -38,12 +38,14 @@ def _build(path: str) -> BatchTime:
     if len(rows) < _FEWEST:
         raise BatchTimeError(f"{where}: expected at least {_FEWEST} rows, found {len(rows)}")
     held_out = np.arange(len(rows)) % _FOLD == _FOLD - 1
-    predicted = _factors(rows[held_out]) @ _solve(rows[~held_out])
+    predicted = _factors(rows[held_out]) @ np.array(_solve(rows[~held_out])) / _PICOSECONDS
     measured = rows[held_out, 3]
     error = float(np.mean(np.abs(predicted - measured) / measured))
-    coefficients = tuple(round(float(value) * _PICOSECONDS) for value in _solve(rows))
+    coefficients = tuple(_solve(rows))
     if max(coefficients) > MOST_PICOSECONDS:
         raise BatchTimeError(f"{where}: expected rounds of at most 10^6 seconds")
+    if not any(coefficients):
+        raise BatchTimeError(f"{where}: expected rounds that take picoseconds at least")
     largest = rows.max(axis=0)
     measured_to = Range(*(math.ceil(value) for value in largest[:3]))
     told = f"fitted to {len(rows)} rows, held-out error {100 * error:.1f} %"
@@ -55,15 +57,15 @@ def _factors(rows: Rows) -> Rows:
     return np.stack([np.ones(len(rows)), rows[:, 0], rows[:, 4], rows[:, 1], rows[:, 2]], axis=1)
 
 
-def _solve(rows: Rows) -> Rows:
-    """Return the five coefficients (seconds)."""
+def _solve(rows: Rows) -> list[int]:
+    """Return the five coefficients (picoseconds)."""
     from scipy.optimize import nnls
 
     factors = _factors(rows)
     # Columns of one size, since squares are a million times a count of requests.
     sizes = np.maximum(factors.max(axis=0), 1.0)
     found, _ = nnls(factors / sizes, rows[:, 3])
-    return np.asarray(found / sizes)
+    return [round(float(value) * _PICOSECONDS) for value in found / sizes]
 
 
 def _read(where: str, path: str) -> Rows:
@@ -77,10 +79,21 @@ def _read(where: str, path: str) -> Rows:
                 raise BatchTimeError(
                     f"{where}: expected the columns {', '.join(_NEEDED)}, found no {missing[0]}"
                 )
+            for name in (*_NEEDED, _SQUARE):
+                if header.count(name) > 1:
+                    raise BatchTimeError(f"{where}: the column {name} stands twice")
             places = [header.index(name) for name in _NEEDED]
             if _SQUARE in header:
                 places.append(header.index(_SQUARE))
-            rows = [_numbers(where, reader.line_num, row, places) for row in reader if row]
+            rows = []
+            for row in reader:
+                if row and len(row) != len(header):
+                    raise BatchTimeError(
+                        f"{where}: line {reader.line_num}: expected {len(header)} fields, found "
+                        f"{len(row)}"
+                    )
+                if row:
+                    rows.append(_numbers(where, reader.line_num, row, places))
     except (OSError, ValueError, csv.Error) as error:
         if isinstance(error, BatchTimeError):
             raise
@@ -92,9 +105,10 @@ def _read(where: str, path: str) -> Rows:
 def _numbers(where: str, line: int, row: list[str], places: list[int]) -> list[float]:
     values = []
     for place in places:
-        text = row[place] if place < len(row) else ""
+        text = row[place]
         try:
-            value = float(text)
+            # Python reads 1_0 as 10.
+            value = math.nan if "_" in text else float(text)
         except ValueError:
             value = math.nan
         if not 0 <= value <= _LARGEST:

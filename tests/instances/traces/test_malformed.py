@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -100,7 +104,7 @@ def test_a_negative_time(case: Case, tmp_path: Path) -> None:
     good = case.time[0]
     bad = "1969-12-31 23:59:59" if case.format == "azure" else f"-{good}"
     told = refusal(damaged(case, tmp_path, case.text.replace(good, bad)))
-    assert "expected a date since 1970" in told or "seconds from 0 to" in told
+    assert "expected a date from 1970" in told or "seconds from 0 to" in told
     assert "row " in told
 
 
@@ -346,3 +350,43 @@ def test_the_command_exits_with_2(
     assert told.err.startswith("kvopt convert: ")
     assert told.err.count("\n") == 1
     assert not out.exists()
+
+
+@pytest.mark.parametrize("year", ["0001", "1969", "2262", "9999"])
+def test_dates_that_have_no_nanoseconds(year: str, tmp_path: Path) -> None:
+    """Whatever the other rows state, a year beyond 64 bits is told with its row."""
+    path = tmp_path / "azure.csv"
+    path.write_text(
+        "TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-12 00:00:00+00:00,10,4\n"
+        f"{year}-01-01 00:00:00+00:00,20,5\n"
+    )
+    assert "row 3: TIMESTAMP: expected a date from 1970 to 2261" in refusal(path)
+
+
+def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
+    """A path of too many characters is told in one line."""
+    path = tmp_path / ("x" * 300 + ".csv")
+    with pytest.raises(TraceError, match="cannot be read: File name too long"):
+        read_trace(path, TraceOptions(memory=MEMORY))
+
+
+@pytest.mark.parametrize("squeeze", [bytes, gzip.compress])
+def test_a_pipe_that_is_filled_in_pieces(squeeze: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """The beginning is waited for, down to a byte at a time."""
+    case = TABLES[0]
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    data = squeeze(case.text.encode())
+
+    def fill() -> None:
+        with open(path, "wb", buffering=0) as pipe:
+            for place in range(len(data)):
+                pipe.write(data[place : place + 1])
+                time.sleep(0.0005)
+
+    writer = threading.Thread(target=fill)
+    writer.start()
+    instance, _ = read_trace(path, TraceOptions(memory=MEMORY))
+    writer.join()
+    expected, _ = read_trace(damaged(case, tmp_path, case.text), TraceOptions(memory=MEMORY))
+    assert instance.requests == expected.requests

@@ -63,9 +63,15 @@ def test_times_are_the_nearest_nanosecond(time: Decimal) -> None:
     assert nanoseconds(format(time, "f"), SECOND) == round(Fraction(time) * SECOND)
 
 
-@given(st.lists(st.integers(0, 2**53)))
+def test_times_of_many_digits_are_rounded_once() -> None:
+    """A tie in the first thirteen digits that the twenty-eighth decides."""
+    text = "772.4737503965000000000000000001"
+    assert nanoseconds(text, SECOND) == 772_473_750_397
+
+
+@given(st.lists(st.integers(0, 2**22 * SECOND)))
 def test_seconds_give_the_nanosecond_back(times: list[int]) -> None:
-    """Up to 104 days, and whole seconds are integers."""
+    """Up to 48 days, and whole seconds are integers."""
     seconds = as_seconds(times)
     assert [round(each * SECOND) for each in seconds] == times
     assert [isinstance(each, int) for each in seconds] == [time % SECOND == 0 for time in times]
