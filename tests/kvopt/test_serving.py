@@ -300,6 +300,17 @@ def test_the_registry_takes_no_runs_in_seconds(tmp_path: Path, four: Path) -> No
     runs.close()
 
 
+def test_rounds_beyond_what_was_measured_are_told() -> None:
+    """A prompt of 5,000 tokens is more than the model has seen in a round, two of 10 are not."""
+    requests = (Request(0, 0, 5000, 3), Request(1, 0, 10, 3))
+    large = Instance("large", 10_000, requests, time_unit="second")
+    (note,) = kvopt.run(large, "fcfs").notes
+    assert note.startswith("1 of 3 rounds are larger than llama2-70b-2xa100 was measured for")
+    assert "4,096 prompt tokens" in note
+    assert not kvopt.run(FOUR, "fcfs").notes
+    assert not kvopt.run(large, "fcfs", batch_time=BATCH).notes
+
+
 def test_what_is_left_where_tokens_are_kept() -> None:
     """Told where the bound covers it; with no time for prompts keeping them is cheaper than any."""
     requests = tuple(Request(i, 0, 2, 6) for i in range(3))
