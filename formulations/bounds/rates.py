@@ -141,8 +141,7 @@ class _Table:
             ],
             dtype=np.float64,
         )
-        held: Floats = numbers.astype(np.float64)
-        held += instance.prompts.astype(np.float64)[:, None]
+        held = (instance.prompts[:, None] + numbers).astype(np.float64)
         held[:, 0] -= 1.0
         return cls(
             start=int(times.min()),
