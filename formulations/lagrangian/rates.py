@@ -324,7 +324,7 @@ class _Rates:
         gap = max(there - here for here, there in pairwise(prices.knots))
         largest = value + span * max(slope, PICOSECONDS) + max(prices.machine) * load
         largest += max(prices.memory) * held + 2 * max(prices.sharing) * root
-        largest += len(columns[0]) * (value + PICOSECONDS * gap + 1)
+        largest += sum(map(max, columns[0])) + len(columns[0]) * (PICOSECONDS * gap + 1)
         largest = max(largest, over, *prices.knots)
         kind: type = np.int64 if largest < SAFE else object
         steps = len(columns[0]) * len(prices.knots) * (1 + len(prices.places))

@@ -60,6 +60,7 @@ def picture_in_seconds(instance: Instance, schedule: Schedule) -> Figure:
             axes.set_ylim(bottom=0)
             axes.spines[["top", "right"]].set_visible(False)
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        below.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         after = "" if first == 0 else f", from {first / NANOSECONDS:,.3f} s on"
         below.set_xlabel(f"time (seconds{after})")
         figure.align_ylabels((above, below))
@@ -132,5 +133,8 @@ def _subtitle(found: Timeline, schedule: Schedule) -> str:
         parts.append("keeps tokens over evictions")
     elif schedule.lower_bound is not None and total:
         bound = schedule.lower_bound / NANOSECONDS
-        parts.append(f"lower bound {bound:,.3f} s ({100 * (1 - bound / total):.2f} % left at most)")
+        tel = int(found.latencies.sum())
+        # Rounded up, since it is the most that is left.
+        left = -(-1000 * (tel - schedule.lower_bound) // tel) / 10
+        parts.append(f"lower bound {bound:,.3f} s ({left:.1f} % left at most)")
     return "   ".join(parts)
