@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from instances import Instance
-from instances.batch_time import NANOSECONDS, parse_batch_time
+from instances.batch_time import NANOSECONDS
 from instances.named import FOLDER
 from kvopt.running.batch_time import bounds_kept_tokens
 from kvopt.running.record import Record
@@ -304,21 +304,10 @@ class Result:
             rows.append(("gap %", f"{100 * self.gap:.3f}"))
             rows.append(("left to gain", left_to_gain(self.tel or 0, self.bound or 0)))
         if self.tel is not None:
-            rows += serving_lines(self.timeline, self.slo) + self._beyond_range()
+            rows += serving_lines(self.timeline, self.slo)
         rows.append(("seconds", f"{self.seconds:.2f}"))
         rows.append(("checker", self._verdict()))
         return rows + [("note", note) for note in self.notes]
-
-    def _beyond_range(self) -> list[tuple[str, str]]:
-        """Return a line if rounds are larger than what the batch time was measured on."""
-        measured, rounds = parse_batch_time(self.batch_time).range, self.timeline.rounds
-        count = 0 if measured is None else rounds.beyond(measured)
-        if not count:
-            return []
-        told = (
-            f"{count} of {len(rounds)} rounds are larger than what the batch time was measured on"
-        )
-        return [("beyond", f"{told} ({measured})")]
 
     def __str__(self) -> str:
         return summary(self.summary())

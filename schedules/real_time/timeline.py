@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.batch_time import BatchTime, Range, parse_batch_time
+from instances.batch_time import BatchTime, parse_batch_time
 from instances.model import Instance
 from schedules.model import Schedule
 
@@ -56,15 +56,6 @@ class Rounds:
         """When each round ends, nanoseconds."""
         found: Ints = self.begins + self.durations
         return found
-
-    def beyond(self, measured: Range) -> int:
-        """Return how many rounds are larger than what a batch-time model was measured on."""
-        larger = (
-            (self.prefilled > measured.prefill)
-            | (self.decoding > measured.decoding)
-            | (self.read > measured.read)
-        )
-        return int(larger.sum())
 
     def __len__(self) -> int:
         return len(self.begins)

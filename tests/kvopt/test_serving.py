@@ -304,11 +304,11 @@ def test_rounds_beyond_what_was_measured_are_told() -> None:
     """A prompt of 5,000 tokens is more than the model has seen in a round, two of 10 are not."""
     requests = (Request(0, 0, 5000, 3), Request(1, 0, 10, 3))
     large = Instance("large", 10_000, requests, time_unit="second")
-    rows = dict(kvopt.run(large, "fcfs").summary())
-    assert rows["beyond"].startswith("1 of 3 rounds are larger than what the batch time was")
-    assert "4,096 prompt tokens" in rows["beyond"]
-    assert "beyond" not in dict(kvopt.run(FOUR, "fcfs").summary())
-    assert "beyond" not in dict(kvopt.run(large, "fcfs", batch_time=BATCH).summary())
+    (note,) = kvopt.run(large, "fcfs").notes
+    assert note.startswith("1 of 3 rounds are larger than llama2-70b-2xa100 was measured for")
+    assert "4,096 prompt tokens" in note
+    assert not kvopt.run(FOUR, "fcfs").notes
+    assert not kvopt.run(large, "fcfs", batch_time=BATCH).notes
 
 
 def test_what_is_left_where_tokens_are_kept() -> None:
