@@ -322,9 +322,10 @@ def test_a_million_requests_take_seconds() -> None:
         lower_bound=None,
         status="feasible",
     )
-    began = time.perf_counter()
+    # Of this process alone: others may be at work beside it.
+    began = time.process_time()
     assert check_schedule(instance, schedule).valid
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 def brute_force(
