@@ -105,9 +105,14 @@ def read_certificate(document: object) -> Certificate:
     try:
         return _ADAPTER.validate_python(document)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join(str(step) for step in first["loc"])
-        raise CertificateError(f"{where}: {first['msg']}" if where else first["msg"]) from None
+        raise CertificateError(first_complaint(error)) from None
+
+
+def first_complaint(error: ValidationError) -> str:
+    """Return one line on the first thing that is wrong, and where."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(str(step) for step in first["loc"])
+    return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 def certificate_document(certificate: Certificate) -> dict[str, Any]:

@@ -74,6 +74,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from formulations.lagrangian.certificate_file import first_complaint
 from formulations.lagrangian.exact import SAFE
 from formulations.valid.loads import (
     PICOSECONDS,
@@ -156,9 +157,7 @@ def read_rate_certificate(document: object) -> RateCertificate:
     try:
         return _ADAPTER.validate_python(document)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join(str(step) for step in first["loc"])
-        raise RateCertificateError(f"{where}: {first['msg']}" if where else first["msg"]) from None
+        raise RateCertificateError(first_complaint(error)) from None
 
 
 def rate_certificate_document(certificate: RateCertificate) -> dict[str, Any]:
