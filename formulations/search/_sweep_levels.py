@@ -99,16 +99,15 @@ def _sweep(
     if level[2][0] > rules.window:
         return Swept(True, 0)
     for t in range(top, 0, -1):
-        if out_of_time():
-            return Swept(False, nodes, reason="time")
-        most = int((bytes_up_to - held * ARC_BYTES) / base_bytes)
-        found = _step(t, level, rules, pool, threads, max(most, 0))
-        if found is None and keep:
+        most = max(int((bytes_up_to - held * ARC_BYTES) / base_bytes), 0)
+        found = _step(t, level, rules, pool, threads, most, out_of_time)
+        if found == "memory" and keep:
             # Two levels may do where all of them do not.
             keep, arcs, held = False, [], 0
-            found = _step(t, level, rules, pool, threads, int(bytes_up_to / base_bytes))
-        if found is None:
-            return Swept(False, nodes, reason="memory")
+            most = int(bytes_up_to / base_bytes)
+            found = _step(t, level, rules, pool, threads, most, out_of_time)
+        if isinstance(found, str):
+            return Swept(False, nodes, reason=found)
         level, between = found
         nodes += len(between)
         if not len(level[1]):
@@ -130,23 +129,35 @@ def _last_time(rules: Rules) -> int:
 
 
 def _step(
-    t: int, level: Level, rules: Rules, pool: ThreadPoolExecutor | None, threads: int, most: int
-) -> tuple[Level, _Arcs] | None:
-    """Return the bases at t − 1 and the arcs to them; None if they are too many."""
+    t: int,
+    level: Level,
+    rules: Rules,
+    pool: ThreadPoolExecutor | None,
+    threads: int,
+    most: int,
+    out_of_time: Callable[[], bool],
+) -> tuple[Level, _Arcs] | str:
+    """Return the bases at t − 1 and the arcs to them, or what does not suffice."""
     from formulations.search import _sweep_kernels as kernels  # loads the compiler
 
     bases = len(level[1])
     parts = threads if pool is not None and bases >= 2 * CHUNK else 1
     # More chunks than threads, since some bases leave many more than others.
-    cuts = np.linspace(0, bases, 4 * parts + 1 if parts > 1 else 2).astype(np.int64).tolist()
+    cuts = list(range(0, bases, CHUNK)) + [bases]
 
     def expanded(low: int, high: int) -> Any:
-        return kernels.expand(t, level, low, high, rules, most)
+        return None if out_of_time() else kernels.expand(t, level, low, high, rules, most)
 
     run = map if pool is None or parts == 1 else pool.map
-    chunks = list(run(expanded, cuts[:-1], cuts[1:]))
-    if any(each[-1] for each in chunks) or sum(len(each[1]) for each in chunks) > most:
-        return None
+    chunks = []
+    total = 0
+    for each in run(expanded, cuts[:-1], cuts[1:]):
+        if each is None:
+            return "time"
+        chunks.append(each)
+        total += len(each[1])
+        if each[-1] or total > most:
+            return "memory"
     members, number, slack, key, origin, end, entered = _joined(chunks)
     del chunks
     places = np.empty(len(number), dtype=np.int32)

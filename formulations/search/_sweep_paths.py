@@ -16,6 +16,8 @@ from formulations.search._sweep_tables import SAFE, Ints
 PATIENCE, HALVINGS = 6, 7
 #: Evaluations after which they are left in any case.
 EVALUATIONS = 300
+#: Share of the last direction that is kept.
+MOMENTUM = 0.5
 #: Evaluations between which arcs are fixed.
 FIX_EVERY = 10
 
@@ -150,7 +152,9 @@ def improved(
             return paths.kept(np.zeros(len(paths), dtype=bool)), best, None
         if not surplus.any() or halved > HALVINGS or evaluations > EVALUATIONS:
             break
-        direction = surplus + 0.5 * direction
+        direction = surplus + MOMENTUM * direction
+        if not direction.any():
+            direction = surplus.astype(float)
         length = step * (window + 1 - found.value) / float(direction @ direction)
         trial = np.clip(np.rint(trial + length * direction), -farthest, farthest).astype(np.int64)
         found = priced(paths, trial, counts)
