@@ -10,7 +10,6 @@ whatever the prices are, and where 64 bits are exact (``exact``).
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, Literal
@@ -21,7 +20,16 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from formulations.lagrangian.exact import SAFE, run_cost
+from formulations.lagrangian.priced_states import (
+    Count,
+    PricedStates,
+    Prices,
+    interpolated,
+    times_at_once,
+    worths,
+)
 from formulations.lagrangian.states import PriceTable
+from formulations.lagrangian.swept import SweptError, prove
 from formulations.lagrangian.tree import TreeError, TreeNode, evaluate_tree, tokens_paid
 from formulations.valid.groups import WindowGroup
 from formulations.valid.states import searchable_states
@@ -39,13 +47,11 @@ MOST_HELD = 1 << 27
 _STEPS_OF_A_PRICE, _STEPS_OF_A_CALL = 100, 300
 #: Divisions and products for a price at a time between knots.
 _STEPS_OF_A_TIME = 4
-#: Starts that are priced at a time, and entries of the table of patterns.
-_STARTS, _ENTRIES = 1 << 20, 1 << 23
+#: Starts that are priced at a time.
+_STARTS = 1 << 20
 
 _CONFIG = ConfigDict(extra="forbid")
 
-Count = Annotated[int, Field(strict=True, ge=0)]
-Prices = tuple[Count, ...]
 #: Position of the request in the instance, rounds of its window before its start and after.
 Member = tuple[Count, Annotated[int, Field(strict=True)], Annotated[int, Field(strict=True)]]
 
@@ -66,23 +72,6 @@ class PricedGroup:
     prices: Prices
 
 
-Grid = tuple[Count, ...]
-
-
-@dataclass(frozen=True, config=_CONFIG)
-class PricedStates:
-    """Prices on states of running requests: a ``formulations.valid.states.PriceTable``.
-
-    ``table`` lists the numerators by knot, then by tokens held, then by rounds left.
-    """
-
-    knots: Grid
-    tokens: Grid
-    left: Grid
-    table: Prices
-    lookahead: bool = True
-
-
 @dataclass(frozen=True, config=_CONFIG)
 class Certificate:
     """A lower bound on the TEL and what proves it.
@@ -90,7 +79,7 @@ class Certificate:
     Attributes
     ----------
     kind
-        ``volumes`` (nothing else is needed), ``prices``, ``patterns`` or ``tree``.
+        ``volumes`` (nothing else is needed), ``prices``, ``patterns``, ``tree`` or ``sweep``.
     value
         The bound, rounds.
     upper_bound
@@ -99,12 +88,16 @@ class Certificate:
     denominator, memory, groups
         Prices as fractions: ``memory[t]`` / denominator on a token at time t, and those of groups.
     states
-        Of the kind ``patterns``: prices on states, in units of 1 / denominator.
+        Of the kind ``patterns``, and of ``sweep`` where it has no ``memory``: prices on states,
+        in units of 1 / denominator.
     tree
         Of the kind ``tree``: branches and leaves in preorder (``formulations.lagrangian.tree``).
+    multipliers
+        Of the kind ``sweep``: of each different request, in units of 1 / denominator; empty where
+        the sweep alone does (``formulations.lagrangian.swept``).
     """
 
-    kind: Literal["volumes", "prices", "patterns", "tree"]
+    kind: Literal["volumes", "prices", "patterns", "tree", "sweep"]
     value: Count
     upper_bound: Count | None = None
     denominator: Annotated[int, Field(strict=True, ge=1)] = 1
@@ -112,6 +105,7 @@ class Certificate:
     groups: tuple[PricedGroup, ...] = ()
     states: PricedStates | None = None
     tree: tuple[TreeNode, ...] = ()
+    multipliers: tuple[Annotated[int, Field(strict=True)], ...] = ()
 
     @property
     def bare(self) -> bool:
@@ -184,15 +178,19 @@ def pattern_certificate(
     value: int, table: PriceTable, *, lookahead: bool = True, upper_bound: int | None = None
 ) -> dict[str, Any]:
     """Return the JSON object of the certificate of a bound from prices on states."""
-    states = PricedStates(
+    states = _listed(table, lookahead=lookahead)
+    return certificate_document(
+        Certificate("patterns", value, upper_bound, table.denominator, states=states)
+    )
+
+
+def _listed(table: PriceTable, *, lookahead: bool) -> PricedStates:
+    return PricedStates(
         tuple(table.knots.tolist()),
         tuple(table.tokens.tolist()),
         tuple(table.left.tolist()),
         tuple(table.numerators.ravel().tolist()),
         lookahead,
-    )
-    return certificate_document(
-        Certificate("patterns", value, upper_bound, table.denominator, states=states)
     )
 
 
@@ -209,7 +207,8 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
     of the windows of a group at most ``most`` hold a round, which is checked here for every group
     by the conditions that ``formulations.valid.groups`` proves sufficient.  For ``patterns`` see
     :func:`formulations.bounds.patterns.compute_bound`, for ``tree``
-    :func:`formulations.lagrangian.tree.evaluate_tree`.  With λ, μ ≥ 0,
+    :func:`formulations.lagrangian.tree.evaluate_tree`, for ``sweep``
+    :mod:`formulations.lagrangian.swept`.  With λ, μ ≥ 0,
 
         TEL ≥ Σ_i c_i(p_i) − M Σ_t λ_t − Σ_g most_g Σ_t μ_gt,
 
@@ -238,6 +237,10 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
         raise CertificateError("tree: expected with the kind tree, and only there")
     if certificate.tree:
         return _evaluate_tree(instance, certificate)
+    if certificate.kind == "sweep":
+        return _evaluate_sweep(instance, certificate)
+    if certificate.multipliers:
+        raise CertificateError("multipliers: expected with the kind sweep only")
     if (certificate.kind == "patterns") != (certificate.states is not None):
         raise CertificateError("states: expected with the kind patterns, and only there")
     for number, group in enumerate(certificate.groups):
@@ -276,9 +279,9 @@ def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
 def shrink(instance: Instance, certificate: Certificate) -> Certificate:
     """Return a certificate of the same bound with a smaller denominator, so with shorter numbers.
 
-    Prices that end in zeros are cut there.  Trees are made with short numbers.
+    Prices that end in zeros are cut there.  Trees and sweeps are made with short numbers.
     """
-    if certificate.kind in ("volumes", "tree"):
+    if certificate.kind in ("volumes", "tree", "sweep"):
         return certificate
     bits = certificate.denominator.bit_length()
     for exponent in range(2, bits, 2):
@@ -324,6 +327,52 @@ def _evaluate_tree(instance: Instance, certificate: Certificate) -> int:
         return evaluate_tree(instance, certificate.tree, certificate.value)
     except TreeError as error:
         raise CertificateError(f"tree: {error}") from None
+
+
+def _evaluate_sweep(instance: Instance, certificate: Certificate) -> int:
+    if not certificate.bare or (certificate.memory and certificate.states is not None):
+        raise CertificateError("sweep: expected prices on memory or on states, and nothing else")
+    try:
+        prove(
+            instance,
+            certificate.value,
+            certificate.denominator,
+            certificate.memory,
+            certificate.states,
+            certificate.multipliers,
+        )
+    except SweptError as error:
+        raise CertificateError(f"sweep: {error}") from None
+    return certificate.value
+
+
+def sweep_certificate(
+    value: int,
+    prices: PriceTable | tuple[NDArray[np.int64], int],
+    multipliers: Sequence[int] = (),
+) -> dict[str, Any]:
+    """Return the JSON object of the certificate of a sweep; see :class:`Certificate`.
+
+    ``prices`` are those on states, or numerators of λ and their denominator.
+    """
+    own = tuple(int(each) for each in multipliers)
+    if isinstance(prices, PriceTable):
+        made = Certificate(
+            "sweep",
+            value,
+            denominator=prices.denominator,
+            states=_listed(prices, lookahead=True),
+            multipliers=own,
+        )
+    else:
+        made = Certificate(
+            "sweep",
+            value,
+            denominator=prices[1],
+            memory=tuple(prices[0].tolist()),
+            multipliers=own,
+        )
+    return certificate_document(made)
 
 
 def _check_group(instance: Instance, number: int, group: PricedGroup) -> None:
@@ -467,7 +516,7 @@ def _evaluate_states(
             raise CertificateError(f"states.{name}: expected to hold all states")
     table = np.array(states.table, dtype=object).reshape(shape)
     order = sorted(seen, key=lambda state: -state[1])
-    priced = {state: _interpolated(table, states, *state) for state in order}
+    priced = {state: interpolated(table, states, *state) for state in order}
     known: dict[tuple[int, int, int, int], int] = {}
     total = 0
     for request, last in zip(instance.requests, lasts, strict=True):
@@ -475,10 +524,10 @@ def _evaluate_states(
         if like not in known:
             known[like] = _least_state_cost(request, priced, certificate, states, last, kind)
         total += known[like]
-    worths = _worths(order, priced, instance.memory, len(knots), kind)
-    for (low, high), (here, there) in zip(pairwise(knots), pairwise(worths), strict=True):
+    best = worths(order, priced, instance.memory, len(knots), kind)
+    for (low, high), (here, there) in zip(pairwise(knots), pairwise(best), strict=True):
         total -= _interpolated_sum(high - low, here, there)
-    return -(-(total - worths[-1]) // certificate.denominator)
+    return -(-(total - best[-1]) // certificate.denominator)
 
 
 def _measured(
@@ -533,7 +582,7 @@ def _refuse_long_states(
     times = np.where(found.left > 0, room // np.maximum(found.left, 1) + 1, found.most)
     calls = int(np.minimum(times, found.most).sum())
     entries = (found.most + 1) * (instance.memory + 1)
-    blocks = -(-knots // _knots_at_once(entries))
+    blocks = -(-knots // times_at_once(entries))
     steps = (found.work * knots + starts * _STEPS_OF_A_TIME) * weight
     steps += calls * blocks * _STEPS_OF_A_CALL + len(found) * knots * _STEPS_OF_A_PRICE
     return _refuse_long(steps, entries * weight)
@@ -549,22 +598,6 @@ def _interpolated_sum(width: int, here: int, there: int) -> int:
     """
     slope = there - here
     return here * width + (slope * (width - 1) + width - math.gcd(slope, width)) // 2
-
-
-def _knots_at_once(entries: int) -> int:
-    """Return for how many knots a table with so many entries for each is filled at a time."""
-    return max(1, _ENTRIES // entries)
-
-
-def _interpolated(table: NDArray[Any], states: PricedStates, held: int, rounds: int) -> list[int]:
-    """Return the price of a state at every knot, rounded down."""
-    a = min(bisect_right(states.tokens, held), len(states.tokens) - 1)
-    c = min(bisect_right(states.left, rounds), len(states.left) - 1)
-    w0, w1 = states.tokens[a] - held, held - states.tokens[a - 1]
-    r0, r1 = states.left[c] - rounds, rounds - states.left[c - 1]
-    sums = w0 * (r0 * table[:, a - 1, c - 1] + r1 * table[:, a - 1, c])
-    sums += w1 * (r0 * table[:, a, c - 1] + r1 * table[:, a, c])
-    return [int(price) // ((w0 + w1) * (r0 + r1)) for price in sums]
 
 
 def _least_state_cost(
@@ -600,38 +633,3 @@ def _least_state_cost(
             cost += paid // width[at]
         least.append(int(cost.min()))
     return min(least)
-
-
-def _worths(
-    order: Sequence[tuple[int, int]],
-    priced: dict[tuple[int, int], list[int]],
-    memory: int,
-    knots: int,
-    kind: type,
-) -> list[int]:
-    """Return the most that requests which can run together pay at each knot.
-
-    Every request is added to longer ones, so at its completion all of them hold memory.
-    """
-    most = memory // min(held for held, _ in order)
-    # Far below 0 stands for what cannot be.
-    never = -(most + 1) * (max(max(prices) for prices in priced.values()) + 1)
-    at_once = _knots_at_once((most + 1) * (memory + 1))
-    worths: list[int] = []
-    for first in range(0, knots, at_once):
-        part = slice(first, min(first + at_once, knots))
-        shape = (most + 1, memory + 1, part.stop - first)
-        best: NDArray[Any] = np.full(shape, never, dtype=kind)
-        best[0, 0] = 0
-        for held, rounds in order:
-            prices: NDArray[Any] = np.array(priced[held, rounds][part], dtype=kind)
-            for count in range(most):
-                room = memory - held - (count + 1) * rounds
-                if room < 0:
-                    break
-                longer = best[count, : room + 1] + prices
-                best[count + 1, held : held + room + 1] = np.maximum(
-                    best[count + 1, held : held + room + 1], longer
-                )
-        worths += [int(worth) for worth in best.max(axis=(0, 1))]
-    return worths

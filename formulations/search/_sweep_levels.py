@@ -235,10 +235,10 @@ def _concatenated(stages: list[Paths], sizes: list[int], times: list[int]) -> Pa
     shifts = np.cumsum([0, *(len(each.entered) for each in stages[:-1])])
     time = np.repeat(np.array([*times, 0], dtype=np.int32), sizes)
     whole = Paths(
-        np.concatenate([each.origin + np.int32(k) for each, k in zip(stages, offsets[:-1])]),
-        np.concatenate([each.to + np.int32(k) for each, k in zip(stages, offsets[1:])]),
+        np.concatenate([each.origin + np.int32(k) for each, k in zip(stages, offsets[:-1], strict=True)]),
+        np.concatenate([each.to + np.int32(k) for each, k in zip(stages, offsets[1:], strict=True)]),
         np.concatenate([each.cost for each in stages]),
-        np.concatenate([each.begin + k for each, k in zip(stages, shifts)]),
+        np.concatenate([each.begin + k for each, k in zip(stages, shifts, strict=True)]),
         np.concatenate([each.number for each in stages]),
         np.concatenate([each.entered for each in stages]),
         time,

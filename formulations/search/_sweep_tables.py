@@ -20,7 +20,7 @@ SAFE = 1 << 60
 #: Entries of a table up to which it is made, 8 bytes each.
 ENTRIES_UP_TO = 60_000_000
 #: Steps that one search for the best pattern may take, and those of all times together.
-PATTERN_WORK_UP_TO, ALL_WORK_UP_TO = 40_000_000, 4_000_000_000
+PATTERN_WORK_UP_TO, ALL_WORK_UP_TO = 40_000_000, 2_000_000_000
 #: Times before the present one that are looked at, at most.
 DEPTH = 48
 

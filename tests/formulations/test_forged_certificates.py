@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from formulations.lagrangian import certificate as evaluation
+from formulations.lagrangian import priced_states
 from formulations.lagrangian.certificate import CertificateError, evaluate, read_certificate
 from formulations.lagrangian.exact import SAFE
 from formulations.lagrangian.starts import start_costs
@@ -233,7 +234,7 @@ def test_parts_and_large_numbers_change_no_value(
         except CertificateError:
             continue
     monkeypatch.setattr(evaluation, "_STARTS", 3)
-    monkeypatch.setattr(evaluation, "_ENTRIES", 1)
+    monkeypatch.setattr(priced_states, "ENTRIES", 1)
     for safe in (SAFE, 0):
         monkeypatch.setattr(evaluation, "SAFE", safe)
         for instance, certificate, value in drawn:
