@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,7 +190,8 @@ def _network(
         dear[:, g] = unit * (np.arange(starts) + o - a) - least
         dear[: len(cost), g] = cost - least
         dear[:a, g] = _FAR
-    plain = _Network(instance.memory, kinds, pay, worth, dear, window, np.zeros((0, 0, 0)))
+    nothing = np.zeros((0, 0, 0), dtype=np.int64)
+    plain = _Network(instance.memory, kinds, pay, worth, dear, window, nothing)
     return plain if window < 0 else _looking_ahead(plain)
 
 
@@ -200,7 +202,8 @@ def _small(largest: int, entries: int) -> None:
 
 def _of_memory(instance: Instance, kinds: _Kinds, memory: Sequence[int]) -> tuple[Ints, Ints]:
     """Return what states pay at times 0.., (times, states), and the worth of times."""
-    held = [s + j for s, o in zip(kinds.prompts, kinds.outputs, strict=True) for j in range(1, o + 1)]
+    sizes = zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True)
+    held = [s + j for s, o in sizes for j in range(1, o + 1)]
     _small(max(memory, default=0) * instance.memory * len(instance), len(memory) * len(held))
     prices = np.array([*memory, 0], dtype=np.int64)
     pay = prices[:, None] * np.array(held, dtype=np.int64)
@@ -224,7 +227,7 @@ def _of_states(instance: Instance, kinds: _Kinds, states: PricedStates) -> tuple
     """Return what states pay at times 0.., (times, states), and the worth of times."""
     knots, shape = states.knots, (len(states.knots), len(states.tokens), len(states.left))
     for name, grid in (("knots", knots), ("tokens", states.tokens), ("left", states.left)):
-        if len(grid) < 2 or any(low >= high for low, high in zip(grid, grid[1:], strict=False)):
+        if len(grid) < 2 or any(low >= high for low, high in pairwise(grid)):
             raise SweptError(f"states.{name}: expected two or more, increasing")
     if len(states.table) != shape[0] * shape[1] * shape[2] or knots[0] < 1 or not states.lookahead:
         raise SweptError("states: expected a price for each point, and times from 1 on")
@@ -294,9 +297,7 @@ def _looking_ahead(plain: _Network) -> _Network:
             for m in range(held, plain.memory + 1):
                 best[m] = np.maximum(best[m], best[m - held] + price)
         ahead[e] = best
-    return _Network(
-        plain.memory, kinds, plain.pay, plain.worth, plain.dear, plain.window, ahead
-    )
+    return _Network(plain.memory, kinds, plain.pay, plain.worth, plain.dear, plain.window, ahead)
 
 
 def _sweep(network: _Network, *, keep: bool) -> list[_Step] | None:
@@ -356,7 +357,11 @@ def _back(network: _Network, t: int, level: _Level, keep: bool) -> tuple[_Level,
         code = g * len(network.dear) + t - int(network.kinds.outputs[g]) + 1
         peak = int(network.kinds.prompts[g] + network.kinds.outputs[g])
         dear = int(network.dear[t - int(network.kinds.outputs[g]), g])
-        pay = int(network.pay[min(t, len(network.pay) - 1), network.kinds.first[g] + network.kinds.outputs[g] - 1])
+        pay = int(
+            network.pay[
+                min(t, len(network.pay) - 1), network.kinds.first[g] + network.kinds.outputs[g] - 1
+            ]
+        )
         while True:
             of = rows[newest]
             low = g * len(network.dear)

@@ -249,14 +249,6 @@ def expand(t, level, low, high, rules, most):
 
 
 @njit(cache=True, nogil=True)
-def _equal(members, one, other, number):
-    for x in range(number):
-        if members[one, x] != members[other, x]:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
 def merge(bases, part, parts, places):
     """Find the different bases among those whose key falls to one part.
 
@@ -294,7 +286,7 @@ def merge(bases, part, parts, places):
             if (
                 keys[other] == keys[x]
                 and number[other] == number[x]
-                and _equal(members, other, x, number[x])
+                and np.array_equal(members[other, : number[x]], members[x, : number[x]])
             ):
                 break
             slot = (slot + np.uint64(1)) & mask

@@ -143,7 +143,7 @@ def _step(
     bases = len(level[1])
     parts = threads if pool is not None and bases >= 2 * CHUNK else 1
     # More chunks than threads, since some bases leave many more than others.
-    cuts = list(range(0, bases, CHUNK)) + [bases]
+    cuts = [*range(0, bases, CHUNK), bases]
 
     def expanded(low: int, high: int) -> Any:
         return None if out_of_time() else kernels.expand(t, level, low, high, rules, most)
@@ -235,8 +235,12 @@ def _concatenated(stages: list[Paths], sizes: list[int], times: list[int]) -> Pa
     shifts = np.cumsum([0, *(len(each.entered) for each in stages[:-1])])
     time = np.repeat(np.array([*times, 0], dtype=np.int32), sizes)
     whole = Paths(
-        np.concatenate([each.origin + np.int32(k) for each, k in zip(stages, offsets[:-1], strict=True)]),
-        np.concatenate([each.to + np.int32(k) for each, k in zip(stages, offsets[1:], strict=True)]),
+        np.concatenate(
+            [each.origin + np.int32(k) for each, k in zip(stages, offsets[:-1], strict=True)]
+        ),
+        np.concatenate(
+            [each.to + np.int32(k) for each, k in zip(stages, offsets[1:], strict=True)]
+        ),
         np.concatenate([each.cost for each in stages]),
         np.concatenate([each.begin + k for each, k in zip(stages, shifts, strict=True)]),
         np.concatenate([each.number for each in stages]),

@@ -101,9 +101,7 @@ def fixed(paths: Paths, found: Priced, limit: int) -> Paths:
     ahead = np.empty(len(paths.time), dtype=np.int64)
     kernels.from_the_first(paths.origin, paths.to, found.cost, ahead)
     mask = np.empty(len(paths), dtype=bool)
-    kernels.short_enough(
-        paths.origin, paths.to, found.cost, ahead, found.distance, limit, mask
-    )
+    kernels.short_enough(paths.origin, paths.to, found.cost, ahead, found.distance, limit, mask)
     return paths.kept(mask)
 
 

@@ -35,7 +35,7 @@ class ExactSearch:
     kind: ClassVar[Literal["search"]] = "search"
 
     name: str
-    search: Callable[..., None]
+    search: Callable[..., object]
     size: Callable[[Instance, Windows], int]
     widths: tuple[int, ...]
     requests_up_to: int

@@ -148,9 +148,7 @@ def _width(network: Network) -> int:
     return min(len(network.instance), network.instance.memory // least)
 
 
-def _finish(
-    network: Network, target: int, paths: Paths, nodes: int, limits: Limits
-) -> Step | None:
+def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Limits) -> Step | None:
     """Return what the paths that a sweep has left come to; None where a limit came first."""
     counts, window = network.kinds.counts, network.window(target)
     none = Step(target, target + 1, None, nodes, None)
@@ -176,9 +174,7 @@ def _finish(
             continue
         rest = rest[size:]
         size = max(1, min(size, len(rest)))
-        paths, multipliers, value = improved(
-            finer, multipliers, counts, window, limits.out_of_time
-        )
+        paths, multipliers, value = improved(finer, multipliers, counts, window, limits.out_of_time)
     return Step(target, none.bound, None, nodes, multipliers)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.patterns import Options, PatternPricing
+from formulations.lagrangian.certificate import sweep_certificate
 from formulations.lagrangian.states import PriceTable
 from formulations.search._sweep_tables import Ints, Network, TooLargeError, network
 from formulations.search.sweep import Limits, Step, search
@@ -32,8 +33,13 @@ PATTERN_WORK_UP_TO = 40_000_000
 KNOTS, GRIDS = 40, 6
 #: Share of the time that the LP for memory prices may take.
 LP_SHARE = 0.3
+#: Bases up to which a window is certified: more would take a reader too long.
+CERTIFIED_UP_TO = 5_000_000
 #: Share of the memory that may be used, for the levels of the sweep.
 MEMORY_SHARE = 0.5
+
+#: Prices on states, or numerators of those on memory with their denominator.
+Table = PriceTable | tuple[Ints, int]
 
 
 @dataclass
@@ -69,11 +75,10 @@ def solve(job: Job, report: Report) -> None:
     outcome = "limit"
     try:
         prices = _tables(job) if job.options["options"].patterns else None
-        for table, seconds in prices or _memory_prices(job):
+        tables: Iterator[tuple[Table, float]] = prices or _memory_prices(job)
+        for table, seconds in tables:
             under = network(job.instance, table)
-            if not windows.done:
-                windows.run(under, seconds)
-            if windows.done:
+            if windows.run(under, table, seconds):
                 outcome = "optimal"
                 break
     except TooLargeError as error:
@@ -82,16 +87,18 @@ def solve(job: Job, report: Report) -> None:
 
 
 class _Windows:
-    """Sweeps windows under prices that get better; ``done`` once the optimum is proved."""
+    """Sweeps windows under prices that get better."""
 
     def __init__(self, job: Job, report: Report, best: _Best) -> None:
         self._job, self._report, self._best = job, report, best
-        self.done = False
         available = psutil.virtual_memory().available
         self._bytes = MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf))
 
-    def run(self, under: Network, seconds: float) -> None:
-        """Sweep until the next window would take longer than there is time for."""
+    def run(self, under: Network, table: Table, seconds: float) -> bool:
+        """Sweep until the next window would take longer than there is time for.
+
+        Tells whether the optimum is proved.
+        """
         job, best = self._job, self._best
         if under.bound > best.bound:
             best.bound = under.bound
@@ -102,27 +109,31 @@ class _Windows:
             return min(began + seconds - time.monotonic(), job.left())
 
         limits = Limits(job.threads, self._bytes, lambda: job.left() <= 0)
-        self.done = job.formulation.search(
+        done: bool = job.formulation.search(
             under,
             bound=best.bound,
             below=best.tel,
             limits=limits,
-            on_step=self._on_step,
+            on_step=lambda step: self._take(step, table),
             seconds=left,
             options=job.options["options"],
         )
+        return done
 
-    def _on_step(self, step: Step) -> None:
+    def _take(self, step: Step, table: Table) -> None:
         best = self._best
         best.nodes += step.nodes
         if step.starts is not None:
             self._report.schedule(step.starts)
         if step.bound > best.bound:
             best.bound = step.bound
-            self._report.bound(value=step.bound, source="sweep")
+            short = step.nodes <= CERTIFIED_UP_TO
+            found = () if step.multipliers is None else step.multipliers.tolist()
+            certificate = sweep_certificate(step.bound, table, found) if short else None
+            self._report.bound(value=step.bound, source="search", certificate=certificate)
 
 
-def _tables(job: Job) -> Iterator[tuple[PriceTable, float]] | None:
+def _tables(job: Job) -> Iterator[tuple[Table, float]] | None:
     """Return pattern prices that get better, each with the seconds that windows may take then.
 
     None where the patterns are too many.
@@ -131,7 +142,7 @@ def _tables(job: Job) -> Iterator[tuple[PriceTable, float]] | None:
     return None if states is None else _priced(job, states)
 
 
-def _priced(job: Job, states: States) -> Iterator[tuple[PriceTable, float]]:
+def _priced(job: Job, states: States) -> Iterator[tuple[Table, float]]:
     seconds = max(FIRST_SHARE * job.left(), FIRST_SECONDS)
     began = time.monotonic()
     pricing = PatternPricing(
@@ -154,7 +165,7 @@ def _priced(job: Job, states: States) -> Iterator[tuple[PriceTable, float]]:
         began = time.monotonic()
 
 
-def _memory_prices(job: Job) -> Iterator[tuple[tuple[Ints, int], float]]:
+def _memory_prices(job: Job) -> Iterator[tuple[Table, float]]:
     """Return prices on memory alone, those of the start-time LP."""
     windows = start_windows(job.instance, job.upper_bound)
     found = lp_prices(job.instance, windows, [], LP_SHARE * job.left(), by_highs)
