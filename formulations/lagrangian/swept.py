@@ -88,7 +88,7 @@ class _Network:
 
 @dataclass
 class _Level:
-    """Who runs on, a row each: positions in (kind, start) plus 1, falling, then 0; and the slack."""
+    """Who runs on, a row each: 1 + position in (kind, start), falling, then 0; and the slack."""
 
     rows: NDArray[np.int32]
     slack: Ints
@@ -138,6 +138,8 @@ def prove(
         return
     if not multipliers:
         raise SweptError(f"the sweep leaves paths below {value}")
+    if max(abs(each) for each in multipliers) >= 1 << BITS:
+        raise SweptError("the multipliers are too large for this evaluation")
     _count(found, steps, np.array(multipliers, dtype=np.int64), value)
 
 
