@@ -146,23 +146,20 @@ def insert(active, low, high, end, base, request):
 
 
 @kernel
-def complete(completions, now, active, low, total):
-    """Remove what has completed by now; return the new low, and the sum of the bases left."""
+def take_out(active, low, total, request):
+    """Remove a request that has completed; return the new low, and the sum of the bases left."""
     ends, bases, ids = active
-    while len(completions) > 0 and completions[0][0] <= now:
-        request = heappop(completions)[1]
-        position = low
-        while ids[position] != request:
-            position += 1
-        total -= bases[position]
-        # Most often the first to end is the first in line: then nothing moves.
-        while position > low:
-            ends[position] = ends[position - 1]
-            bases[position] = bases[position - 1]
-            ids[position] = ids[position - 1]
-            position -= 1
-        low += 1
-    return low, total
+    position = low
+    while ids[position] != request:
+        position += 1
+    total -= bases[position]
+    # Most often the first to end is the first in line: then nothing moves.
+    while position > low:
+        ends[position] = ends[position - 1]
+        bases[position] = bases[position - 1]
+        ids[position] = ids[position - 1]
+        position -= 1
+    return low + 1, total
 
 
 @kernel
@@ -174,6 +171,65 @@ def event_after(arrivals, by_arrival, arrived, completions):
     if len(completions) > 0:
         event = min(event, completions[0][0])
     return event
+
+
+@kernel
+def admit_in_order(requests, by_rank, memory, first_fit, worker, heaps, starts, now, event):
+    """Start what may start in round ``now``, in rank order; return what has changed.
+
+    The first request that would exceed the memory later ends the admission, unless ``first_fit``,
+    which passes over it.
+
+    Parameters
+    ----------
+    worker : (Active, int, int, int)
+        The active requests, low, high, and the sum of their bases.
+    heaps : (list, list, list)
+        Ranks that wait, (round, request) of completions, and an empty list.
+    event : int
+        Round up to which nothing else changes: the next completion, or arrival where it is known.
+
+    Returns
+    -------
+    tuple
+        Low, high and the sum of the bases; the first round at which another request might start if
+        nothing happens until then; and how many were started, the sum of their prompts and that
+        of the squares of these.
+    """
+    _, prompts, beliefs, outputs = requests
+    active, low, high, total = worker
+    waiting, completions, passed = heaps
+    held_next = total + (high - low) * (now + 1)
+    next_try = event
+    started = prefilled = squares = 0
+    while len(waiting) > 0:
+        request = by_rank[waiting[0]]
+        prompt = prompts[request]
+        begin = event
+        # Until the next event the tokens held only grow: what does not fit now will not then.
+        if held_next + prompt + 1 <= memory:
+            begin = first_feasible(
+                active, low, high, total, prompt, beliefs[request], memory, now, event
+            )
+        if begin > now:
+            next_try = min(next_try, begin)
+            if not first_fit:
+                break
+            passed.append(heappop(waiting))
+            continue
+        heappop(waiting)
+        starts[request] = now
+        started += 1
+        prefilled += prompt
+        squares += prompt * prompt
+        held_next += prompt + 1
+        total += prompt - now
+        low, high = insert(active, low, high, now + beliefs[request], prompt - now, request)
+        heappush(completions, (now + outputs[request], request))
+        event = min(event, completions[0][0])
+    while len(passed) > 0:
+        heappush(waiting, passed.pop())
+    return low, high, total, min(next_try, event), started, prefilled, squares
 
 
 @kernel
@@ -195,48 +251,27 @@ def run_in_order(requests, line, memory, first_fit, active, starts):
     active, starts : Active, sequence of int, shape (n,)
         Scratch space for the active requests, and the start rounds to be filled.
     """
-    arrivals, prompts, beliefs, outputs = requests
+    arrivals = requests[0]
     by_rank, ranks, by_arrival = line
     n = len(starts)
     # Heaps of ranks and of (round, request); what leaves at once tells a compiler the type.
     waiting, completions, passed = [0], [(0, 0)], [0]
     waiting.pop(), completions.pop(), passed.pop()
+    heaps = (waiting, completions, passed)
     low = high = total = arrived = started = 0  # total is the sum of the active requests' bases
     now = arrivals[by_arrival[0]]
     while started < n:
         while arrived < n and arrivals[by_arrival[arrived]] <= now:
             heappush(waiting, ranks[by_arrival[arrived]])
             arrived += 1
-        low, total = complete(completions, now, active, low, total)
-        next_event = event_after(arrivals, by_arrival, arrived, completions)
-        held_next = total + (high - low) * (now + 1)
-        next_try = next_event
-        while len(waiting) > 0:
-            request = by_rank[waiting[0]]
-            prompt = prompts[request]
-            begin = next_event
-            # Until the next event the tokens held only grow: what does not fit now will not then.
-            if held_next + prompt + 1 <= memory:
-                begin = first_feasible(
-                    active, low, high, total, prompt, beliefs[request], memory, now, next_event
-                )
-            if begin > now:
-                next_try = min(next_try, begin)
-                if not first_fit:
-                    break
-                passed.append(heappop(waiting))
-                continue
-            heappop(waiting)
-            starts[request] = now
-            started += 1
-            held_next += prompt + 1
-            total += prompt - now
-            low, high = insert(active, low, high, now + beliefs[request], prompt - now, request)
-            heappush(completions, (now + outputs[request], request))
-            next_event = min(next_event, completions[0][0])
-        while len(passed) > 0:
-            heappush(waiting, passed.pop())
-        now = min(next_try, next_event)
+        while len(completions) > 0 and completions[0][0] <= now:
+            low, total = take_out(active, low, total, heappop(completions)[1])
+        event = event_after(arrivals, by_arrival, arrived, completions)
+        worker = (active, low, high, total)
+        low, high, total, now, new, _, _ = admit_in_order(
+            requests, by_rank, memory, first_fit, worker, heaps, starts, now, event
+        )
+        started += new
 
 
 def starts_in_order(

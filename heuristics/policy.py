@@ -32,13 +32,16 @@ class Known:
     memory
         M, tokens.
     arrivals
-        Rounds (or seconds, where the clock counts seconds).
+        Rounds, or nanoseconds in real time.
     prompts, lower, upper
         Tokens.
     values
         The policy's parameters by name.
     rng
         The policy's draws; they depend on the seed only.
+    ticks
+        Units of ``arrivals`` in what counts as a round for rules that think in rounds: 1, or in
+        real time the nanoseconds of a second.
     """
 
     memory: int
@@ -48,6 +51,7 @@ class Known:
     upper: Ints
     values: Values
     rng: np.random.Generator
+    ticks: int = 1
 
     @property
     def outputs(self) -> Ints:
@@ -122,6 +126,9 @@ class State(Protocol):
         Tokens that the active requests will hold at time now + 1.
     prompts
         Prompt of each request (tokens), by position.
+    prefilling
+        Tokens computed so far of each active request whose prompt is being prefilled in chunks,
+        in the order of admission; empty under rules that cut no prompts.
     """
 
     now: int
@@ -129,6 +136,7 @@ class State(Protocol):
     starts: dict[int, int]
     tokens_next: int
     prompts: Sequence[int]
+    prefilling: dict[int, int]
 
     def made(self, request: int) -> int:
         """Return the output tokens that an active request has made so far, kept ones included."""

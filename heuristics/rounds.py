@@ -1,15 +1,23 @@
-"""The round-by-round driver: any rules, any clock, with evictions and endless loops found."""
+"""The round-by-round driver: any rules, unit rounds or real time, evictions, endless loops found.
+
+In unit rounds round t begins at time t.  In real time (integer nanoseconds) the worker runs rounds
+0, 1, 2, ..., each with a batch that is not empty; a round takes what the batch-time model gives
+its batch, and the next begins when it ends, or later where nothing could run.
+"""
 
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from heuristics.clock import UNIT, Batch, Clock
-from heuristics.policy import Rules, State
+from heuristics.policy import NotApplicableError, Rules, State
+from heuristics.stretches import pass_rounds
+from instances.batch_time import BatchTime
+
+#: Later than all times.
+_NO_LIMIT = 1 << 200
 
 
 @runtime_checkable
@@ -22,6 +30,30 @@ class EarlyEvictions(Protocol):
         In a round at or after it the simulator calls ``evict``, which may return nothing then.
         It is asked in every round before evictions and again after admissions.
         """
+
+
+@runtime_checkable
+class ChunkedPrefill(Protocol):
+    """What rules add that prefill a prompt in several rounds; real time only."""
+
+    def chunks(self, state: State) -> list[tuple[int, int]]:
+        """Return (request, tokens) of what is prefilled in this round, in order.
+
+        It is called after ``admit`` and names each request in ``state.prefilling`` once.
+        """
+
+
+@runtime_checkable
+class Stalling(Protocol):
+    """What rules add that may leave memory exceeded after ``evict``; real time only.
+
+    ``evict`` is then called once a round.  If what is left does not fit, the time of an empty batch
+    passes, nobody makes a token, and ``evict`` is called again: such a time is a gap between two
+    rounds, in which the tokens held are those of the round before, which are at most M.
+    """
+
+    def stall(self, state: State) -> None:
+        """Take note that time passes without progress."""
 
 
 class EndlessLoopError(Exception):
@@ -44,25 +76,40 @@ class Segment:
     """A run without interruption: it makes tokens ``first``..``last`` of a request's output.
 
     The first of them is held one round after ``start``.  ``first`` is 1 unless the request kept
-    tokens when it was preempted.
+    tokens when it was preempted.  A run that was cancelled while its prompt was prefilled in
+    chunks makes none, ``last`` = ``first`` − 1, and ``start`` is the round of its last chunk.
+
+    Attributes
+    ----------
+    chunks
+        Lengths of the chunks (tokens) under rules that cut prompts, the last in round ``start``.
     """
 
     start: int
     first: int
     last: int
+    chunks: tuple[int, ...] = ()
 
 
 @dataclass
 class Trace:
     """What happened: segments of each request, and when it completed.
 
-    ``completions`` and ``begins`` are on the clock: seconds, or rounds under the unit clock;
-    ``rounds`` is the number of rounds that were run.
+    Attributes
+    ----------
+    completions, begins
+        When each request completed, and when its last run began: rounds, or nanoseconds.
+    gaps
+        In real time (round, nanoseconds) of each round that begins later than the one before
+        ends, round 0 if it does not begin at time 0.
+    rounds
+        Number of rounds that were run.
     """
 
     segments: list[list[Segment]]
-    completions: list[float]
-    begins: list[float]
+    completions: list[int]
+    begins: list[int]
+    gaps: list[tuple[int, int]] = field(default_factory=list)
     rounds: int = 0
 
 
@@ -76,6 +123,7 @@ class _State:
     starts: dict[int, int] = field(default_factory=dict)
     tokens_next: int = 0
     kept_tokens: dict[int, int] = field(default_factory=dict)
+    prefilling: dict[int, int] = field(default_factory=dict)
 
     def made(self, request: int) -> int:
         return self.now - self.starts[request] + self.kept_tokens.get(request, 0)
@@ -87,12 +135,12 @@ class _State:
 def drive(
     name: str,
     rules: Rules,
-    arrivals: Sequence[float],
+    arrivals: Sequence[int],
     prompts: Sequence[int],
     outputs: Sequence[int],
     memory: int,
     *,
-    clock: Clock = UNIT,
+    batch_time: BatchTime | None = None,
     keeps_tokens: bool = False,
 ) -> Trace:
     """Run rules until every request is complete.
@@ -100,10 +148,12 @@ def drive(
     Parameters
     ----------
     arrivals
-        When each request arrives, on the clock; it is visible to the first round that begins at
-        or after its arrival.
+        When each request arrives: rounds, or nanoseconds in real time, where it is visible to the
+        first round that begins at or after its arrival.
     prompts, outputs
         Tokens; the rules learn an output when its request completes.
+    batch_time
+        How long a round takes; None for unit rounds.
     keeps_tokens
         Whether an evicted request keeps the tokens it has made.
 
@@ -114,85 +164,124 @@ def drive(
     PolicyError
         If the rules start what does not wait, evict what does not run or nothing although memory
         is exceeded, exceed the memory, or start nothing although nothing runs or is to come.
+    NotApplicableError
+        If the rules cut prompts or stall, which unit rounds have no place for.
     """
-    run = _Run(name, rules, arrivals, prompts, outputs, memory, clock, keeps_tokens)
+    run: _Run
+    if batch_time is None:
+        if isinstance(rules, ChunkedPrefill | Stalling):
+            raise NotApplicableError(
+                f"{name}: chunks of prompts and stalled rounds have no place in unit rounds; "
+                "expected arrivals in seconds"
+            )
+        run = _UnitRounds(name, rules, arrivals, prompts, outputs, memory, keeps_tokens)
+    else:
+        run = _RealTime(name, rules, arrivals, prompts, outputs, memory, keeps_tokens)
+        run.set_batch_time(batch_time)
     while run.unfinished:
         run.one_round()
     return run.trace
 
 
 class _Run:
+    """A run up to how time passes, which ``advance`` of the subclasses tells."""
+
     def __init__(
         self,
         name: str,
         rules: Rules,
-        arrivals: Sequence[float],
+        arrivals: Sequence[int],
         prompts: Sequence[int],
         outputs: Sequence[int],
         memory: int,
-        clock: Clock,
         keeps_tokens: bool,
     ) -> None:
         n = len(outputs)
         self.name = name
         self.rules = rules
         self.outputs = outputs
-        self.clock = clock
         self.keeps_tokens = keeps_tokens
-        self.trace = Trace([[] for _ in range(n)], [0.0] * n, [0.0] * n)
+        self.trace = Trace([[] for _ in range(n)], [0] * n, [0] * n)
         self.unfinished = n
+        self.time = 0
         self._n = n
         self._early = rules if isinstance(rules, EarlyEvictions) else None
-        self._state = _State(memory, prompts)
-        self._time: float = 0
-        self._waiting: set[int] = set()
+        self._cut = rules if isinstance(rules, ChunkedPrefill) else None
+        self._stalling = rules if isinstance(rules, Stalling) else None
+        self.state = _State(memory, prompts)
+        self.waiting: set[int] = set()
         self._to_come = sorted(range(n), key=lambda i: (arrivals[i], i), reverse=True)
         self._arrivals = arrivals
         self._completions: list[tuple[int, int, int]] = []
-        self._begun: list[int] = []
+        #: What is prefilled in this round: tokens computed before, and tokens of this round.
+        self.prefills: list[tuple[int, int]] = []
+        #: Requests that make a token after their first in this round, and what they hold (tokens).
+        self.decoding = self.read = 0
+        self._chunks: dict[int, list[int]] = {}
         self._seen: set[object] = set()
+
+    def advance(self) -> None:
+        """Let the round pass that has been decided, and those in which nothing can change."""
+        raise NotImplementedError
+
+    def stall(self) -> None:
+        """Let time pass without progress."""
+        raise NotImplementedError
 
     def one_round(self) -> None:
         """Decide one round and run it, together with the rounds in which nothing can change."""
-        state = self._state
-        if not state.starts and not self._waiting:
-            # An empty worker runs no rounds: under the unit clock rounds and time are the same.
-            self._skip_to_next_arrival()
-            if self.clock == UNIT:
-                self._time = state.now = math.ceil(self._time)
+        if not self.active() and not self.waiting:
+            self.skip_to_next_arrival()
         self._complete()
-        while self._to_come and self._arrivals[self._to_come[-1]] <= self._time:
+        while self._to_come and self._arrivals[self._to_come[-1]] <= self.time:
             request = self._to_come.pop()
-            self._waiting.add(request)
+            self.waiting.add(request)
             self.rules.arrive(request)
         if not self.unfinished:
             return
         self._evict()
+        if self.state.tokens_next > self.state.memory:
+            self.stall()
+            return
         self._admit()
-        self._advance()
+        self.advance()
 
-    def _skip_to_next_arrival(self) -> None:
+    def active(self) -> bool:
+        """Tell whether a request runs or is being prefilled."""
+        return bool(self.state.starts or self.state.prefilling)
+
+    def skip_to_next_arrival(self) -> None:
+        """Let the worker idle; an empty one runs no rounds."""
         if not self._to_come:
             raise PolicyError(f"{self.name} starts nothing although nothing runs")
-        self._time = max(self._time, self._arrivals[self._to_come[-1]])
+        self.time = max(self.time, self._arrivals[self._to_come[-1]])
+
+    def time_to_next_arrival(self) -> int | None:
+        """Return the time until the next arrival, None if none is to come."""
+        return self._arrivals[self._to_come[-1]] - self.time if self._to_come else None
 
     def _complete(self) -> None:
-        state = self._state
+        state = self.state
         while self._completions and self._completions[0][0] <= state.now:
             _, request, start = heapq.heappop(self._completions)
             if state.starts.get(request) != start:
                 continue  # evicted since
-            kept = state.kept(request)
             state.tokens_next -= state.prompts[request] + self.outputs[request] + 1
-            self.trace.segments[request].append(Segment(start, kept + 1, self.outputs[request]))
-            self.trace.completions[request] = self._time
+            self._end_run(request, start, self.outputs[request])
+            self.trace.completions[request] = self.time
             del state.starts[request]
             self.unfinished -= 1
             self._seen.clear()  # no earlier state can come back
             self.rules.finish(request, self.outputs[request])
 
+    def _end_run(self, request: int, start: int, last: int) -> None:
+        chunks = tuple(self._chunks.pop(request, ()))
+        first = self.state.kept(request) + 1
+        if last >= first or chunks:
+            self.trace.segments[request].append(Segment(start, first, last, chunks))
+
     def _evict(self) -> None:
-        state = self._state
+        state = self.state
         due = self._next_eviction()
         early = due is not None and due <= state.now
         if state.tokens_next <= state.memory and not early:
@@ -202,34 +291,42 @@ class _Run:
         while state.tokens_next > state.memory or early:
             early = False
             evicted = self.rules.evict(state)
-            if not evicted and state.tokens_next > state.memory:
+            if not evicted and state.tokens_next > state.memory and self._stalling is None:
                 raise PolicyError(
                     f"{self.name} evicts nothing although {state.tokens_next} tokens would be held "
                     f"at time {state.now + 1}, memory is {state.memory}"
                 )
             for request in evicted:
-                if request not in state.starts:
-                    raise PolicyError(f"{self.name} evicts request {request}, which does not run")
-                made = state.made(request)
-                start = state.starts.pop(request)
-                state.tokens_next -= state.prompts[request] + made + 1
-                if made > state.kept(request):
-                    segment = Segment(start, state.kept(request) + 1, made)
-                    self.trace.segments[request].append(segment)
-                if self.keeps_tokens:
-                    state.kept_tokens[request] = made
-                self._waiting.add(request)
+                self._take_off(request)
+            if self._stalling is not None:
+                return
+
+    def _take_off(self, request: int) -> None:
+        state = self.state
+        if request in state.starts:
+            made = state.made(request)
+            start = state.starts.pop(request)
+            state.tokens_next -= state.prompts[request] + made + 1
+            self._end_run(request, start, made)
+            if self.keeps_tokens:
+                state.kept_tokens[request] = made
+        elif request in state.prefilling:
+            state.tokens_next -= state.prefilling.pop(request)
+            self._end_run(request, state.now - 1, state.kept(request))
+        else:
+            raise PolicyError(f"{self.name} evicts request {request}, which does not run")
+        self.waiting.add(request)
 
     def _next_eviction(self) -> int | None:
         """Return the round of the next eviction that the rules plan, memory exceeded or not."""
-        return None if self._early is None else self._early.next_eviction(self._state)
+        return None if self._early is None else self._early.next_eviction(self.state)
 
     def _refuse_repeat(self) -> None:
         """Compare the whole state with all earlier ones; equal states prove an endless loop."""
         own = self.rules.fingerprint()
         if own is None:
             return
-        state = self._state
+        state = self.state
         active = tuple((request, state.made(request)) for request in state.starts)
         kept = tuple(sorted(state.kept_tokens.items()))
         fingerprint = (own, active, kept, self.unfinished)
@@ -238,57 +335,138 @@ class _Run:
         self._seen.add(fingerprint)
 
     def _admit(self) -> None:
-        state = self._state
+        state = self.state
+        self.prefills.clear()
+        self.decoding = len(state.starts)
+        self.read = state.tokens_next - self.decoding - sum(state.prefilling.values())
         for request in self.rules.admit(state):
-            if request not in self._waiting:
+            if request not in self.waiting:
                 raise PolicyError(f"{self.name} starts request {request}, which does not wait")
-            self._waiting.remove(request)
-            kept = state.kept(request)
-            state.starts[request] = state.now
-            state.tokens_next += state.prompts[request] + kept + 1
-            end = state.now + self.outputs[request] - kept
-            heapq.heappush(self._completions, (end, request, state.now))
-            self.trace.begins[request] = self._time
-            self._begun.append(request)
+            self.waiting.remove(request)
+            self.trace.begins[request] = self.time
+            if self._cut is not None:
+                state.prefilling[request] = 0
+                self._chunks[request] = []
+                continue
+            tokens = state.prompts[request] + state.kept(request)
+            self.prefills.append((0, tokens))
+            state.tokens_next += tokens
+            self._start(request)
+        if self._cut is not None:
+            self._prefill(self._cut.chunks(state))
         if state.tokens_next > state.memory:
             raise PolicyError(f"{self.name} exceeds the memory at time {state.now + 1}")
 
-    def _advance(self) -> None:
-        state = self._state
-        if self.clock == UNIT:
-            steps = self._quiet_rounds()
-            self._time += steps
-        elif state.starts:
-            steps = 1
-            prefills = tuple(state.prompts[i] + state.kept(i) for i in self._begun)
-            batch = Batch(prefills, len(state.starts) - len(prefills), state.tokens_next)
-            self._time += self.clock.seconds(batch)
-        else:
-            # Requests wait, none runs, and nothing was admitted: only an arrival can help.
-            steps = 0
-            self._skip_to_next_arrival()
-        state.now += steps
-        state.tokens_next += steps * len(state.starts)
-        if state.starts:
-            self.trace.rounds += steps
-        self._begun.clear()
+    def _start(self, request: int) -> None:
+        """Let a request make its first token in this round; its prompt is held already."""
+        state = self.state
+        state.starts[request] = state.now
+        state.tokens_next += 1
+        end = state.now + self.outputs[request] - state.kept(request)
+        heapq.heappush(self._completions, (end, request, state.now))
 
-    def _quiet_rounds(self) -> int:
-        """Return how many rounds pass before anything can change; at least one."""
-        state = self._state
-        if not state.starts:
-            if not self._to_come:
-                raise PolicyError(f"{self.name} starts nothing although nothing runs")
-            return math.ceil(self._arrivals[self._to_come[-1]]) - state.now
-        if self._waiting and not self.rules.quiet():
+    def _prefill(self, chunks: list[tuple[int, int]]) -> None:
+        state = self.state
+        if sorted(request for request, _ in chunks) != sorted(state.prefilling):
+            raise PolicyError(f"{self.name} expected one chunk of each request that it prefills")
+        for request, tokens in chunks:
+            before = state.prefilling[request]
+            whole = state.prompts[request] + state.kept(request)
+            if not min(1, whole) <= tokens <= whole - before:
+                raise PolicyError(
+                    f"{self.name} prefills {tokens} tokens of request {request}, which has "
+                    f"{whole - before} to prefill"
+                )
+            self.prefills.append((before, tokens))
+            self._chunks[request].append(tokens)
+            state.prefilling[request] += tokens
+            state.tokens_next += tokens
+            if before + tokens == whole:
+                del state.prefilling[request]
+                self._start(request)
+
+    def quiet_rounds(self) -> int:
+        """Return how many rounds pass before anything but an arrival can change; at least one."""
+        state = self.state
+        if state.prefilling or (self.waiting and not self.rules.quiet()):
             return 1
         # From now on every round adds a token for each active request: when is M exceeded?
         steps = (state.memory - state.tokens_next) // len(state.starts) + 1
-        if self._to_come:
-            steps = min(steps, math.ceil(self._arrivals[self._to_come[-1]]) - state.now)
         due = self._next_eviction()
         if due is not None:
             steps = min(steps, due - state.now)
         while state.starts.get(self._completions[0][1]) != self._completions[0][2]:
             heapq.heappop(self._completions)
         return max(1, min(steps, self._completions[0][0] - state.now))
+
+    def pass_rounds(self, rounds: int) -> None:
+        """Let the active requests make a token in each of so many rounds."""
+        self.state.now += rounds
+        self.state.tokens_next += rounds * len(self.state.starts)
+        self.trace.rounds += rounds
+
+
+class _UnitRounds(_Run):
+    """Rounds and time are the same, and go on while the worker is empty."""
+
+    def skip_to_next_arrival(self) -> None:
+        super().skip_to_next_arrival()
+        self.state.now = self.time
+
+    def advance(self) -> None:
+        if not self.active():
+            # Requests wait, none runs, and nothing was admitted: only an arrival can help.
+            self.skip_to_next_arrival()
+            return
+        rounds = self.quiet_rounds()
+        to_come = self.time_to_next_arrival()
+        if to_come is not None:
+            rounds = max(1, min(rounds, to_come))
+        self.pass_rounds(rounds)
+        self.time += rounds
+
+
+class _RealTime(_Run):
+    """Time is the sum of what the batches take, and of the gaps between rounds."""
+
+    def set_batch_time(self, batch_time: BatchTime) -> None:
+        """Say how long a round takes."""
+        self._batch_time = batch_time
+        self._ended = 0
+
+    def stall(self) -> None:
+        assert self._stalling is not None
+        self._stalling.stall(self.state)
+        self.time += self._batch_time.time_of(0, 0, 0, 0)
+
+    def advance(self) -> None:
+        if not self.active():
+            self.skip_to_next_arrival()
+            return
+        if self.time > self._ended:
+            self.trace.gaps.append((self.state.now, self.time))
+        self.time += self._first_round()
+        rounds = self.quiet_rounds() - 1
+        self.pass_rounds(1)
+        if rounds > 0:
+            self._pass_decoding(rounds)
+        self._ended = self.time
+
+    def _first_round(self) -> int:
+        """Return how long the round takes that has been decided (ns)."""
+        prefilled = squares = 0
+        for before, tokens in self.prefills:
+            prefilled += tokens
+            squares += tokens * (2 * before + tokens)
+        return self._batch_time.time_of(prefilled, squares, self.decoding, self.read)
+
+    def _pass_decoding(self, rounds: int) -> None:
+        """Let at most so many rounds pass without prefills, until a request arrives."""
+        model, decoding = self._batch_time, len(self.state.starts)
+        read = self.state.tokens_next - decoding
+        first = model.base + model.per_decode * decoding + model.per_read * read
+        to_come = self.time_to_next_arrival()
+        limit = _NO_LIMIT if to_come is None else max(0, to_come)
+        passed, nanoseconds = pass_rounds(first, model.per_read * decoding, rounds, limit)
+        self.pass_rounds(passed)
+        self.time += nanoseconds

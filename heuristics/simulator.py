@@ -1,4 +1,4 @@
-"""One simulator for every policy: from event to event, under any clock."""
+"""One simulator for every policy: from event to event, in unit rounds or in real time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from heuristics.admission import Requests, starts_in_order
 from heuristics.believed import BelievedEnds
-from heuristics.clock import UNIT, Clock
 from heuristics.policy import (
     AdvisedPolicy,
     Ints,
     Known,
     ListPolicy,
+    NotApplicableError,
     PlanPolicy,
     Policy,
     RoundPolicy,
@@ -24,9 +24,11 @@ from heuristics.policy import (
     Values,
 )
 from heuristics.predictions import Prediction, predict
-from heuristics.rounds import Trace, drive
+from heuristics.real_time import starts_in_time
+from heuristics.rounds import Segment, Trace, drive
 from instances import Instance
-from schedules import Schedule, make_schedule
+from instances.batch_time import NANOSECONDS, BatchTime
+from schedules import Clock, Schedule, make_schedule
 
 #: Keeps a policy's draws apart from those of an instance or a prediction with the same seed.
 _STREAM = 0x706F6C69
@@ -50,6 +52,8 @@ class Setting:
         Seed of the policy's and the prediction's draws.
     advice
         For an ``AdvisedPolicy``: expected start of each request, shape (n,), rounds.
+    batch_time
+        How long a round takes, for instances in seconds; None for instances in rounds.
     """
 
     values: Values | None = None
@@ -57,6 +61,7 @@ class Setting:
     prediction_values: Values | None = None
     seed: int = 0
     advice: NDArray[np.float64] | None = None
+    batch_time: BatchTime | None = None
 
 
 DEFAULT_SETTING = Setting()
@@ -65,47 +70,51 @@ DEFAULT_SETTING = Setting()
 def run_policy(
     policy: Policy, instance: Instance, setting: Setting = DEFAULT_SETTING, method: str = ""
 ) -> Schedule:
-    """Return the schedule that a policy makes of an instance under the unit clock.
+    """Return the schedule that a policy makes of an instance, in unit rounds or in real time.
 
     Raises
     ------
     ValueError
-        If the arrivals of the instance are in seconds.
+        If the arrivals of the instance are in seconds and there is no batch time, or the other
+        way round.
     AdviceError
         If the policy needs advice and has none.
+    NotApplicableError
+        If the policy does not serve such an instance.
     EndlessLoopError
         If the policy loops for ever.
     """
-    arrivals = instance.arrivals
-    if isinstance(policy, ListPolicy):
-        known = _known(policy, instance, arrivals, setting)
-        by_rank = _by_rank(known, policy.rank(known))
-        beliefs = known.upper
-        starts = _fast_starts(instance, by_rank, beliefs, policy.first_fit)
-        return make_schedule(instance, starts, method or policy.name)
-    once = isinstance(policy, PlanPolicy | AdvisedPolicy)
-    if once and (policy.offline or not arrivals.any()):
-        order = _whole_order(policy, instance, arrivals, setting)
-        starts = _fast_starts(instance, order, instance.outputs, first_fit=False)
-        return make_schedule(instance, starts, method or policy.name)
-    trace = run_on_clock(policy, instance, UNIT, setting)
-    return _schedule_of(trace, instance, method or policy.name)
+    arrivals = _times(instance, setting.batch_time)
+    by_rank, beliefs, first_fit = _one_order(policy, instance, arrivals, setting)
+    if by_rank is None:
+        trace = run_on_clock(policy, instance, setting)
+        return _schedule_of(trace, instance, method or policy.name, setting.batch_time)
+    requests = Requests(arrivals, instance.prompts, beliefs, instance.outputs)
+    method = method or policy.name
+    if setting.batch_time is None:
+        starts = starts_in_order(requests, by_rank, instance.memory, first_fit=first_fit)
+        return make_schedule(instance, starts, method)
+    timed = starts_in_time(
+        requests, by_rank, instance.memory, setting.batch_time, first_fit=first_fit
+    )
+    clock = Clock(setting.batch_time.name, tuple(timed.gaps))
+    tel = sum(timed.completions) - sum(arrivals.tolist())
+    return make_schedule(instance, timed.starts, method, clock=clock, tel=tel)
 
 
 def run_in_order(instance: Instance, order: Ints, method: str) -> Schedule:
     """Return the schedule of look-ahead admission in a given order (positions, shape (n,))."""
-    starts = _fast_starts(instance, order, instance.outputs, first_fit=False)
-    return make_schedule(instance, starts, method)
+    outputs = instance.outputs
+    requests = Requests(instance.arrivals, instance.prompts, outputs, outputs)
+    return make_schedule(instance, starts_in_order(requests, order, instance.memory), method)
 
 
-def run_on_clock(
-    policy: Policy, instance: Instance, clock: Clock, setting: Setting = DEFAULT_SETTING
-) -> Trace:
-    """Return what a policy does under a clock, round by round; arrivals are on the clock.
+def run_on_clock(policy: Policy, instance: Instance, setting: Setting = DEFAULT_SETTING) -> Trace:
+    """Return what a policy does round by round, in unit rounds or in real time.
 
-    The policy is the same object as under the unit clock and never sees the clock.
+    The policy is the same object in both and knows nothing of the batch time.
     """
-    arrivals = np.array([request.arrival for request in instance.requests])
+    arrivals = _times(instance, setting.batch_time)
     known = _known(policy, instance, arrivals, setting)
     rules: Rules
     keeps_tokens = False
@@ -127,9 +136,32 @@ def run_on_clock(
         instance.prompts.tolist(),
         instance.outputs.tolist(),
         instance.memory,
-        clock=clock,
+        batch_time=setting.batch_time,
         keeps_tokens=keeps_tokens,
     )
+
+
+def _times(instance: Instance, batch_time: BatchTime | None) -> Ints:
+    """Return the arrivals in the unit of a run: rounds, or nanoseconds in real time."""
+    if batch_time is None:
+        return instance.arrivals
+    return instance.arrival_times
+
+
+def _one_order(
+    policy: Policy, instance: Instance, arrivals: Ints, setting: Setting
+) -> tuple[Ints | None, Ints, bool]:
+    """Return the order in which a policy takes requests, believed outputs, and first fit or not.
+
+    The order is None if the policy has no such order for the whole run.
+    """
+    if isinstance(policy, ListPolicy):
+        known = _known(policy, instance, arrivals, setting)
+        return _by_rank(known, policy.rank(known)), known.upper, policy.first_fit
+    once = isinstance(policy, PlanPolicy | AdvisedPolicy)
+    if once and (policy.offline or not arrivals.any()):
+        return _whole_order(policy, instance, arrivals, setting), instance.outputs, False
+    return None, instance.outputs, False
 
 
 def policy_generator(seed: int) -> np.random.Generator:
@@ -141,9 +173,7 @@ def policy_generator(seed: int) -> np.random.Generator:
     return np.random.default_rng([_STREAM, seed])
 
 
-def _known(
-    policy: Policy, instance: Instance, arrivals: NDArray[np.generic], setting: Setting
-) -> Known:
+def _known(policy: Policy, instance: Instance, arrivals: Ints, setting: Setting) -> Known:
     if policy.clairvoyant:
         lower = upper = instance.outputs
     else:
@@ -153,7 +183,8 @@ def _known(
     values = {parameter.name: parameter.default for parameter in policy.parameters}
     values |= setting.values or {}
     rng = policy_generator(setting.seed)
-    return Known(instance.memory, arrivals, instance.prompts, lower, upper, values, rng)
+    ticks = 1 if setting.batch_time is None else NANOSECONDS
+    return Known(instance.memory, arrivals, instance.prompts, lower, upper, values, rng, ticks)
 
 
 def _by_rank(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
@@ -162,9 +193,12 @@ def _by_rank(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
     return np.lexsort(columns[::-1]).astype(np.int64)
 
 
-def _whole_order(
-    policy: Policy, instance: Instance, arrivals: NDArray[np.generic], setting: Setting
-) -> Ints:
+def _whole_order(policy: Policy, instance: Instance, arrivals: Ints, setting: Setting) -> Ints:
+    if isinstance(policy, AdvisedPolicy) and setting.batch_time is not None:
+        raise NotApplicableError(
+            f"{policy.name} orders requests by the LP relaxation, which is in rounds: it does not "
+            "serve instances with arrivals in seconds"
+        )
     known = _known(policy, instance, arrivals, setting)
     if isinstance(policy, PlanPolicy):
         return policy.plan(known)
@@ -174,12 +208,9 @@ def _whole_order(
     return policy.order(known, setting.advice)
 
 
-def _fast_starts(instance: Instance, by_rank: Ints, beliefs: Ints, first_fit: bool) -> list[int]:
-    requests = Requests(instance.arrivals, instance.prompts, beliefs, instance.outputs)
-    return starts_in_order(requests, by_rank, instance.memory, first_fit=first_fit)
-
-
-def _schedule_of(trace: Trace, instance: Instance, method: str) -> Schedule:
+def _schedule_of(
+    trace: Trace, instance: Instance, method: str, batch_time: BatchTime | None
+) -> Schedule:
     """Translate segments into starts, attempts and kept tokens (``schedules.model``)."""
     starts: list[int] = []
     attempts: list[list[tuple[int, int]]] = []
@@ -189,7 +220,20 @@ def _schedule_of(trace: Trace, instance: Instance, method: str) -> Schedule:
         starts.append(final.start - (final.first - 1))
         attempts.append([(each.start - (each.first - 1), each.last) for each in cancelled])
         kept.append([each.first - 1 for each in segments])
-    return make_schedule(instance, starts, method, attempts=attempts, kept=kept)
+    if batch_time is None:
+        return make_schedule(instance, starts, method, attempts=attempts, kept=kept)
+    clock = Clock(batch_time.name, tuple(trace.gaps), _prefills(trace.segments))
+    tel = sum(trace.completions) - sum(instance.arrival_times.tolist())
+    return make_schedule(
+        instance, starts, method, attempts=attempts, kept=kept, clock=clock, tel=tel
+    )
+
+
+def _prefills(segments: list[list[Segment]]) -> tuple[tuple[tuple[int, ...], ...], ...] | None:
+    """Return the chunks of every run, None if no prompt was cut."""
+    if not any(len(each.chunks) > 1 or each.last < each.first for of in segments for each in of):
+        return None
+    return tuple(tuple(each.chunks for each in of_request) for of_request in segments)
 
 
 class _OrderRules:

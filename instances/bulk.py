@@ -77,7 +77,24 @@ def _in_range(name: str, column: Sequence[Any]) -> bool:
     return set(map(type, column)) == {int} and least <= min(column) and max(column) <= largest
 
 
-def _built(names: list[str], columns: list[list[int]], n: int) -> list[Request]:
+def built_requests(
+    arrivals: Sequence[int | float], prompts: Sequence[int], outputs: Sequence[int]
+) -> tuple[Request, ...]:
+    """Return requests with ids 0, 1, ... from columns that are known to be in range.
+
+    Parameters
+    ----------
+    arrivals
+        Rounds or seconds, shape (n,); not negative, and finite.
+    prompts, outputs
+        Tokens, shape (n,), Python integers.
+    """
+    n = len(arrivals)
+    with pause_collector():
+        return tuple(_built(list(_RANGES)[:_REQUIRED], [range(n), arrivals, prompts, outputs], n))
+
+
+def _built(names: list[str], columns: Sequence[Sequence[int | float]], n: int) -> list[Request]:
     requests = list(map(object.__new__, repeat(Request, n)))
     for position, name in enumerate(_RANGES):
         values = columns[position] if position < len(names) else repeat(None)

@@ -17,7 +17,7 @@ from instances.jsonfile import (
     read_bytes,
     write_text,
 )
-from instances.model import InfeasibleInstanceError, Instance
+from instances.model import InfeasibleInstanceError, Instance, as_record
 
 SCHEMA = "kvopt.instance/1"
 SCHEMA_FILE = Path(__file__).with_name("instance.schema.json")
@@ -67,6 +67,10 @@ def parse_instance(document: dict[str, Any]) -> Instance:
 
 def instance_document(instance: Instance) -> dict[str, Any]:
     """Return the JSON object of an instance file, optional keys only where they are set."""
+    return _without_requests(instance) | instance.memory_and_requests()
+
+
+def _without_requests(instance: Instance) -> dict[str, Any]:
     document: dict[str, Any] = {"schema": SCHEMA, "name": instance.name}
     for key in ("family", "source", "seed", "known_optimum", "known_optimum_reason"):
         value = getattr(instance, key)
@@ -74,15 +78,15 @@ def instance_document(instance: Instance) -> dict[str, Any]:
             document[key] = value
     if instance.time_unit != "round":
         document["time_unit"] = instance.time_unit
-    return document | instance.memory_and_requests()
+    return document
 
 
 def format_instance(instance: Instance) -> str:
     """Return the text of an instance file: one key a line, one request a line."""
-    document = instance_document(instance)
-    requests = document.pop("requests")
+    document = _without_requests(instance) | {"memory": instance.memory}
     lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in document.items()]
-    rows = ",\n".join("  " + json.dumps(request) for request in requests)
+    # One by one: a million of these objects take more memory than their text.
+    rows = ",\n".join("  " + json.dumps(as_record(request)) for request in instance.requests)
     return "{\n" + "\n".join(lines) + '\n "requests": [\n' + rows + "\n ]\n}\n"
 
 

@@ -61,9 +61,7 @@ def _main(arguments: Sequence[str] | None, program: str) -> int:
             raise UsageError("expected a FAMILY; --list names them")
         check_outputs({"--out": options.out})
         instance = _generate(options.family, options.seed, options.set)
-        if options.out is None:
-            return _print(format_instance(instance))
-        _write(options.out, format_instance(instance))
+        write_out(options.out, format_instance(instance))
     except (UsageError, OutputError) as error:
         complain(parser.prog, error)
         return 2
@@ -135,7 +133,17 @@ def _shown(generate: Callable[..., Instance]) -> str:
     return ", ".join(shown) or "(no parameters)"
 
 
-def _write(path: str, text: str) -> None:
+def write_out(path: str | None, text: str) -> None:
+    """Write a file as ``--out`` asks, on standard output where it was not given.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be written.
+    """
+    if path is None:
+        _print(text)
+        return
     try:
         write_text(path, text)
     except (OSError, ValueError) as error:

@@ -21,6 +21,9 @@ from pydantic.dataclasses import dataclass
 MAX_TOKENS = 10**9
 #: Largest arrival, in rounds or seconds.
 MAX_ARRIVAL = 10**12
+#: Largest arrival in seconds that a schedule in nanoseconds can be made for; it leaves room below
+#: 2**63 for what comes after, and is later than every clock that counts from 1970.
+MAX_SECONDS = 4 * 10**9
 #: Requests up to which an instance is written out by ``repr``.
 _WRITTEN_OUT = 10
 
@@ -169,6 +172,23 @@ class Instance:
         if self.time_unit != "round":
             raise ValueError(f"instance {self.name!r} has arrivals in seconds, not in rounds")
         return self._column("arrival")
+
+    @cached_property
+    def arrival_times(self) -> NDArray[np.int64]:
+        """Arrival of each request in nanoseconds, rounded half to even, shape (n,).
+
+        For instances in seconds only, since a round has no length of its own.
+        """
+        if self.time_unit != "second":
+            raise ValueError(f"instance {self.name!r} has arrivals in rounds, not in seconds")
+        latest = max(self.requests, key=attrgetter("arrival"))
+        if latest.arrival > MAX_SECONDS:
+            raise ValueError(
+                f"instance {self.name!r}: request id {latest.id} arrives at {latest.arrival} "
+                f"seconds, expected at most {MAX_SECONDS}"
+            )
+        times = (round(request.arrival * 10**9) for request in self.requests)
+        return np.fromiter(times, np.int64, len(self.requests))
 
     @cached_property
     def prompts(self) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from typing import NoReturn
 
@@ -30,6 +31,19 @@ class Parser(argparse.ArgumentParser):
 def complain(program: str, reason: object) -> None:
     """Print one line on standard error."""
     print(f"{program}: {one_line(reason)}", file=sys.stderr)
+
+
+def read_positive(text: str, largest: float) -> float:
+    """Read a number above 0, up to a largest one."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= largest:
+        raise argparse.ArgumentTypeError(
+            f"expected a number above 0, at most {largest}, found {text!r}"
+        )
+    return value
 
 
 def read_integer(text: str, least: int, largest: int) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from instances import Instance
-    from kvopt.api import bound, check, compare, read, run, solve
+    from kvopt.api import bound, check, compare, read, read_trace, run, solve
     from kvopt.result import Result
     from schedules import Schedule
 
@@ -30,6 +30,7 @@ __all__ = [
     "check",
     "compare",
     "read",
+    "read_trace",
     "run",
     "solve",
 ]
@@ -40,7 +41,7 @@ _HOMES = {
     "Instance": "instances",
     "Result": "kvopt.result",
     "Schedule": "schedules",
-} | dict.fromkeys(("bound", "check", "compare", "read", "run", "solve"), "kvopt.api")
+} | dict.fromkeys(("bound", "check", "compare", "read", "read_trace", "run", "solve"), "kvopt.api")
 
 
 def __getattr__(name: str) -> object:

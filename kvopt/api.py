@@ -13,10 +13,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
-from instances import Instance, read_instance
+from instances import Instance
 from instances.named import find_instance
+from instances.traces import TraceOptions, TraceReport
+from instances.traces.options import TraceKeywords
+from instances.traces.reading import read_input
+from instances.traces.reading import read_trace as read_trace_file
 from kvopt.listening import Calls, Progress, listener
 from kvopt.methods.grammar import Kind, MethodError, read_method
 from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
@@ -42,17 +46,34 @@ KINDS: dict[Kind, str] = {
     "file": "a file of one's own",
 }
 
-_Number = TypeVar("_Number", int, float)
+#: How each number is read; the command line takes the same.
+_READERS: dict[str, Callable[[str], float]] = {
+    "time_limit": read_seconds,
+    "memory_limit": read_gigabytes,
+    "seed": read_seed,
+    **dict.fromkeys(("threads", "seeds", "jobs"), read_count),
+}
 
 
-def read(name_or_path: str | Path) -> Instance:
-    """Read an instance of the library by its name, or an instance file by its path.
+def read(name_or_path: str | Path, **options: Unpack[TraceKeywords]) -> Instance:
+    """Read an instance of the library by its name, or an instance file or a trace by its path.
+
+    Parameters
+    ----------
+    name_or_path
+        A name of the library, or a path.
+    **options
+        Of a trace: ``memory`` (tokens), which a trace does not state, ``limit``, ``window``,
+        ``rate``, ``arrival_seed``, ``round_seconds``, ``format`` and ``tokenizer``, as in
+        :class:`instances.traces.TraceOptions`.
 
     Raises
     ------
     InstanceFileError
-        If there is none of that name, or the file is not a valid ``kvopt.instance/1``; it is a
-        ValueError whose message is one line.
+        If there is none of that name, or the file is neither a valid ``kvopt.instance/1`` nor a
+        trace; it is a ValueError whose message is one line.
+    TraceOptionError
+        If options are missing, out of range, or given with an instance; a ValueError, too.
     InfeasibleInstanceError
         If a request can never run because its prompt and output together exceed the memory.
 
@@ -62,7 +83,31 @@ def read(name_or_path: str | Path) -> Instance:
     >>> len(instance), instance.memory
     (100, 100)
     """
-    return read_instance(find_instance(name_or_path))
+    return read_input(find_instance(name_or_path), TraceOptions.of(options))[0]
+
+
+def read_trace(path: str | Path, **options: Unpack[TraceKeywords]) -> tuple[Instance, TraceReport]:
+    """Read a trace, and tell what was skipped of it.
+
+    Parameters
+    ----------
+    path
+        A file of a format of ``kvopt convert --list``.
+    **options
+        As in :func:`read`; ``memory`` is needed.
+
+    Returns
+    -------
+    (Instance, TraceReport)
+        The report has ``rows``, ``kept``, ``skipped`` by reason with the first row, and ``notes``
+        on units; ``lines`` is what the commands print of it.
+
+    Raises
+    ------
+    InstanceFileError, TraceOptionError
+        As in :func:`read`.
+    """
+    return read_trace_file(path, TraceOptions.of(options))
 
 
 def solve(
@@ -107,10 +152,8 @@ def solve(
     ------
     MethodError, InstanceFileError
         If there is no such method or instance; both are a ValueError whose message is one line.
-    InfeasibleInstanceError
-        If the instance is read here, and a request never fits.
-    ValueError
-        If a number is out of range, or the instance's arrivals are in seconds.
+    InfeasibleInstanceError, ValueError
+        If a request never fits; if a number is out of range, or arrivals are in seconds.
 
     Examples
     --------
@@ -118,33 +161,8 @@ def solve(
     >>> result.status, result.tel
     ('optimal', 9)
     """
-    found = _instance(instance)
-    read_as = read_method(method)
-    task = Task(
-        instance=found,
-        name=found.name,
-        method=read_as.text,
-        method_path=read_as.task_path,
-        seed=_checked("seed", read_seed, seed),
-        time_limit=_checked("time_limit", read_seconds, time_limit),
-        memory_limit=_optional("memory_limit", read_gigabytes, memory_limit),
-        threads=_optional("threads", read_count, threads) or usable_cores(),
-        prove_anyway=False,
-    )
-    if found.time_unit != "round":
-        raise ValueError(
-            f"{found.name}: expected arrivals in rounds, found time_unit {found.time_unit!r}"
-        )
-    started = time.monotonic()
-    stop = threading.Event()
-    listen = listener(progress, stop)
-    try:
-        finished = execute(task, stop, listen)
-    except InterruptedRunError:
-        assert isinstance(listen, Calls)
-        assert listen.error is not None
-        raise listen.error from None
-    return Result(found, finished, time.monotonic() - started)
+    task = _task(instance, method, seed, time_limit, memory_limit, threads)
+    return _result(task, progress)
 
 
 def run(
@@ -286,8 +304,7 @@ def compare(
     Parameters
     ----------
     instances
-        Instances, and what ``evaluate.py`` takes: names of the library, paths, folders, globs, and
-        suites, of which the instances are taken.
+        Instances, and what ``evaluate.py`` takes; of suites their instances.
     methods
         As in :func:`solve`; a text may hold several, separated by commas.
     time_limit, memory_limit, threads
@@ -297,61 +314,81 @@ def compare(
     jobs
         Runs side by side; more of them share cores, so times get longer.
     store
-        An SQLite file, or the URL of a PostgreSQL database, that keeps the runs: what is in it is
-        not run again.
+        The file or URL of a store that keeps the runs: what is in it is not run again.
     progress
         Whether to show how many runs are done.
 
     Returns
     -------
     pandas.DataFrame
-        One row a run, with the columns ``instance``, ``method``, ``seed``, ``status``, ``tel`` and
-        ``bound`` (rounds), ``gap``, ``best`` and ``best_bound`` (TEL and bound of the instance, the
-        best of these runs and of the library's registry), ``ratio_low`` and ``ratio_high`` (TEL to
-        these two: the ratio to the optimum is between them), ``seconds``, and ``detail`` (one line
-        on what went wrong).  A run that failed, and a file that cannot be read, is a row too.
-
-        Interrupted by Ctrl-C, the runs that had finished, with a warning.
+        One row a run; :func:`kvopt.sweeps.comparison.comparison` tells its columns.  After Ctrl-C
+        the runs that had finished.
 
     Raises
     ------
-    InputError, MethodError
-        If there is no such instance or method; both are a ValueError whose message is one line.
-    ValueError
-        If a number is out of range.
-    StoreError
-        If the store cannot be opened, read or written.
+    InputError, MethodError, StoreError, ValueError
+        With one line: for what there is not, what cannot be stored, a number out of range.
 
     Warns
     -----
     UserWarning
-        For each run that proves its method wrong, and each bound that exceeds the TEL of another
-        run; for an interruption.
+        For a run that proves its method wrong, a bound above the TEL of another run, Ctrl-C.
 
     Examples
     --------
-    >>> table = kvopt.compare(["tiny_handover", "tiny_two_bursts"], ["svf", "highs"])
-    >>> table[["instance", "method", "tel", "bound", "ratio_low"]]
-              instance method  tel  bound  ratio_low
-    0    tiny_handover    svf    9      9        1.0
-    1    tiny_handover  highs    9      9        1.0
-    2  tiny_two_bursts    svf   22     15        1.0
-    3  tiny_two_bursts  highs   22     22        1.0
+    >>> kvopt.compare("tiny_two_bursts", ["svf", "highs"])["bound"].tolist()
+    [15, 22]
     """
     from kvopt.sweeps.comparison import comparison  # loads pandas and SQLAlchemy: a second
 
-    single = isinstance(instances, Instance | str | Path)
-    return comparison(
-        [instances] if single else list(instances),  # type: ignore[list-item, arg-type]
-        [methods] if isinstance(methods, str) else list(methods),
-        time_limit=_checked("time_limit", read_seconds, time_limit),
-        memory_limit=_optional("memory_limit", read_gigabytes, memory_limit),
-        threads=_checked("threads", read_count, threads),
-        seeds=_checked("seeds", read_count, seeds),
-        jobs=_checked("jobs", read_count, jobs),
-        store=store,
-        progress=progress,
+    numbers = _numbers(
+        time_limit=time_limit, memory_limit=memory_limit, threads=threads, seeds=seeds, jobs=jobs
     )
+    wanted = [instances] if isinstance(instances, Instance | str | Path) else list(instances)
+    texts = [methods] if isinstance(methods, str) else list(methods)
+    return comparison(wanted, texts, **numbers, store=store, progress=progress)
+
+
+def _task(
+    instance: AnyInstance,
+    method: str,
+    seed: int,
+    time_limit: float,
+    memory_limit: float | None,
+    threads: int | None,
+) -> Task:
+    """Return the run that :func:`solve` describes, or raise its complaints."""
+    found = _instance(instance)
+    read_as = read_method(method)
+    numbers = _numbers(seed=seed, time_limit=time_limit, memory_limit=memory_limit)
+    task = Task(
+        instance=found,
+        name=found.name,
+        method=read_as.text,
+        method_path=read_as.task_path,
+        **numbers,
+        **({"threads": usable_cores()} if threads is None else _numbers(threads=threads)),
+        prove_anyway=False,
+    )
+    if found.time_unit != "round":
+        raise ValueError(
+            f"{found.name}: expected arrivals in rounds, found time_unit {found.time_unit!r}"
+        )
+    return task
+
+
+def _result(task: Task, progress: ProgressWish) -> Result:
+    assert task.instance is not None
+    started = time.monotonic()
+    stop = threading.Event()
+    listen = listener(progress, stop)
+    try:
+        finished = execute(task, stop, listen)
+    except InterruptedRunError:
+        assert isinstance(listen, Calls)
+        assert listen.error is not None
+        raise listen.error from None
+    return Result(task.instance, finished, time.monotonic() - started)
 
 
 def _instance(instance: AnyInstance) -> Instance:
@@ -365,12 +402,22 @@ def _of_kind(text: str, *kinds: Kind) -> None:
         raise MethodError(f"{text}: expected {expected}, found {KINDS[method.kind]}")
 
 
-def _checked(name: str, reader: Callable[[str], _Number], value: float) -> _Number:
+def _numbers(**given: float | None) -> dict[str, Any]:
+    """Return numbers as the command line reads them; a ``memory_limit`` of None stays.
+
+    Raises
+    ------
+    ValueError
+        With one line, if one is out of range.
+    """
+    return {
+        name: None if (name, value) == ("memory_limit", None) else _checked(name, value)
+        for name, value in given.items()
+    }
+
+
+def _checked(name: str, value: float | None) -> float:
     try:
-        return reader(str(value))
+        return _READERS[name](str(value))
     except argparse.ArgumentTypeError as error:
         raise ValueError(f"{name}: {error}") from None
-
-
-def _optional(name: str, reader: Callable[[str], _Number], value: float | None) -> _Number | None:
-    return None if value is None else _checked(name, reader, value)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-import math
-
-from instances.usage import read_integer
+from instances.usage import read_integer, read_positive
 
 #: Longest time limit, seconds: 30 years, which every timer and engine can count to.
 MAX_SECONDS = 10**9
@@ -18,24 +15,12 @@ SEED_END = 2**31
 
 def read_seconds(text: str) -> float:
     """Read a time above 0, up to 30 years (seconds)."""
-    return _positive(text, MAX_SECONDS)
+    return read_positive(text, MAX_SECONDS)
 
 
 def read_gigabytes(text: str) -> float:
     """Read an amount of memory above 0 (gigabytes)."""
-    return _positive(text, MAX_GIGABYTES)
-
-
-def _positive(text: str, largest: int) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value <= largest:
-        raise argparse.ArgumentTypeError(
-            f"expected a number above 0, at most {largest}, found {text!r}"
-        )
-    return value
+    return read_positive(text, MAX_GIGABYTES)
 
 
 def read_count(text: str) -> int:

@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING
 
 from schedules.files import ScheduleFileError, read_schedule, write_schedule
-from schedules.model import Schedule, Status, make_schedule
+from schedules.model import Clock, Schedule, Status, make_schedule
 
 if TYPE_CHECKING:
     from schedules.check import Verdict, check_schedule
 
 __all__ = [
+    "Clock",
     "Schedule",
     "ScheduleFileError",
     "Status",

@@ -51,11 +51,13 @@ def parse_schedule(document: dict[str, Any]) -> Schedule:
 
 
 def schedule_document(schedule: Schedule) -> dict[str, Any]:
-    """Return the JSON object of a schedule file; ``attempts`` and ``kept`` only where set."""
+    """Return the JSON object of a schedule file, optional keys only where they are set."""
     document: dict[str, Any] = {"schema": SCHEMA} | _ADAPTER.dump_python(schedule, mode="json")
-    for key in ("attempts", "kept"):
+    for key in ("attempts", "kept", "clock"):
         if document[key] is None:
             del document[key]
+    if schedule.clock is not None and schedule.clock.prefills is None:
+        del document["clock"]["prefills"]
     return document
 
 

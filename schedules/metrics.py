@@ -18,8 +18,8 @@ from instances.model import Instance
 from schedules.model import Schedule
 
 
-class Run(NamedTuple):
-    """One occupation of the memory: the run that counts, or a cancelled attempt.
+class Holding(NamedTuple):
+    """One stretch of time in which a request holds memory: of the run that counts, or an attempt.
 
     It holds ``prompt`` + j tokens at time ``start`` + j for j = 1..``tokens``.  What a run kept of
     the attempt before counts as prompt, and ``start`` is the round in which it really begins.
@@ -106,7 +106,7 @@ def measure(instance: Instance, schedule: Schedule) -> Metrics:
         mean_memory=mean,
         mean_memory_share=mean / instance.memory,
         cancelled_attempts=len(attempts),
-        tokens_lost=sum(run.tokens for run in runs(instance, schedule))
+        tokens_lost=sum(each.tokens for each in holdings(instance, schedule))
         - sum(request.output for request in instance.requests),
     )
 
@@ -147,9 +147,9 @@ def memory_profile(instance: Instance, schedule: Schedule) -> MemoryProfile:
     token a round, so the two ends of each such piece describe it (docs/problem.md).
     """
     changes: dict[int, tuple[int, int]] = {}
-    for run in runs(instance, schedule):
-        offset = run.prompt - run.start
-        for time, sign in ((run.start + 1, 1), (run.start + run.tokens + 1, -1)):
+    for each in holdings(instance, schedule):
+        offset = each.prompt - each.start
+        for time, sign in ((each.start + 1, 1), (each.start + each.tokens + 1, -1)):
             constant, slope = changes.get(time, (0, 0))
             changes[time] = (constant + sign * offset, slope + sign)
     times, tokens = [0], [0]
@@ -175,27 +175,27 @@ def mean_memory(instance: Instance, schedule: Schedule) -> float:
     A run of g tokens holds s·g + g(g+1)/2 token-rounds, which is its volume (docs/glossary.md).
     """
     volume = sum(
-        run.prompt * run.tokens + run.tokens * (run.tokens + 1) // 2
-        for run in runs(instance, schedule)
+        each.prompt * each.tokens + each.tokens * (each.tokens + 1) // 2
+        for each in holdings(instance, schedule)
     )
     return _mean(volume, makespan(instance, schedule))
 
 
-def runs(instance: Instance, schedule: Schedule) -> Iterator[Run]:
-    """Yield every occupation of the memory: first the runs that count, then the attempts."""
+def holdings(instance: Instance, schedule: Schedule) -> Iterator[Holding]:
+    """Yield what holds memory: first the runs that count, then the cancelled attempts."""
     _same_shape(instance, schedule)
     for position, (start, request) in enumerate(
         zip(schedule.starts, instance.requests, strict=True)
     ):
         kept = schedule.kept[position][-1] if schedule.kept else 0
-        yield Run(
+        yield Holding(
             position, start + kept, request.prompt + kept, request.output - kept, cancelled=False
         )
     for position, attempts in enumerate(schedule.attempts or ()):
         prompt = instance.requests[position].prompt
         for number, (start, tokens) in enumerate(attempts):
             kept = schedule.kept[position][number] if schedule.kept else 0
-            yield Run(position, start + kept, prompt + kept, tokens - kept, cancelled=True)
+            yield Holding(position, start + kept, prompt + kept, tokens - kept, cancelled=True)
 
 
 def _mean(total: int, count: int) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
 from instances.jsonfile import describe
@@ -30,15 +30,52 @@ Round = Annotated[int, Field(strict=True, ge=0)]
 #: What a reader is told of a schedule that keeps tokens.
 KEEPS_TOKENS_NOTE = "keeps tokens over evictions: outside the problem, its TEL may be below OPT"
 #: A cancelled attempt: the round in which it started and the tokens it made, kept ones included.
-Attempt = tuple[Round, Annotated[int, Field(strict=True, ge=1)]]
+#: With none it was cancelled while its prompt was prefilled in chunks, which needs a clock.
+Attempt = tuple[Round, Annotated[int, Field(strict=True, ge=0)]]
+#: Nanoseconds since time 0.
+Time = Annotated[int, Field(strict=True, ge=0)]
+#: For each run of a request (attempts, then the run that counts) the lengths of its chunks.
+Chunks = tuple[tuple[Annotated[int, Field(strict=True, ge=0)], ...], ...]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Clock:
+    """When the rounds of a schedule in real time begin, and how prompts were cut.
+
+    Rounds 0, 1, 2, ... each process a batch that is not empty, take the time that ``batch_time``
+    gives it, and begin when the one before has ended, unless ``begins`` says later.
+
+    Attributes
+    ----------
+    batch_time
+        Text of the batch-time model (``instances.batch_time``).
+    begins
+        (round, nanoseconds) of each round that begins later than the one before ends, ascending;
+        round 0 if it does not begin at time 0.
+    prefills
+        Set only where a prompt was cut into chunks: for each request, for each of its attempts
+        and for the run that counts, the lengths of its chunks (tokens).  With chunks c_1..c_k a
+        run whose last chunk is in round b ran chunk i in round b − k + i and held c_1 + .. + c_i
+        tokens at its end.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If a field is missing, of a wrong type or out of range.
+    """
+
+    batch_time: Annotated[Line, Field(min_length=1)]
+    begins: tuple[tuple[Round, Time], ...] = ()
+    prefills: tuple[Chunks, ...] | None = None
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
 class Schedule:
     """Start rounds of all requests, in the instance's order, and what is claimed of them.
 
-    ``tel`` and ``lower_bound`` are in rounds.  ``attempts`` lists, per request, the cancelled
-    attempts (start, tokens) that came before the one that counts.
+    ``tel`` and ``lower_bound`` are in rounds, or in nanoseconds where ``clock`` is set, which it is
+    for instances in seconds and for no others; starts are rounds in either case.  ``attempts``
+    lists, per request, the cancelled attempts (start, tokens) that came before the one that counts.
 
     ``kept``, where set, lists per request for each attempt and then for the run that counts how
     many output tokens it kept from the attempt before (they are prefilled again with the prompt).
@@ -65,7 +102,19 @@ class Schedule:
     status: Status
     attempts: tuple[tuple[Attempt, ...], ...] | None = None
     kept: tuple[tuple[Round, ...], ...] | None = None
+    clock: Clock | None = None
     provenance: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _attempts_make_tokens(self) -> Schedule:
+        cut = self.clock is not None and self.clock.prefills is not None
+        if not cut and any(
+            not tokens for of_request in self.attempts or () for _, tokens in of_request
+        ):
+            raise ValueError(
+                "expected cancelled attempts of at least 1 token where no prompt is cut, found 0"
+            )
+        return self
 
     def __repr__(self) -> str:
         if len(self.starts) > _WRITTEN_OUT:
@@ -101,9 +150,13 @@ def make_schedule(
     status: Status = "feasible",
     attempts: Sequence[Sequence[tuple[int, int]]] | None = None,
     kept: Sequence[Sequence[int]] | None = None,
+    clock: Clock | None = None,
+    tel: int | None = None,
     provenance: dict[str, Any] | None = None,
 ) -> Schedule:
     """Build the schedule of an instance from its start rounds and compute its TEL.
+
+    In real time the TEL is given, since it needs the time of every round.
 
     Parameters
     ----------
@@ -114,6 +167,8 @@ def make_schedule(
     kept
         Output tokens kept by each attempt and by the run that counts, per request; left out where
         nothing was kept.
+    clock, tel
+        In real time only, and both then: when rounds begin, and the total latency (nanoseconds).
 
     Raises
     ------
@@ -121,21 +176,13 @@ def make_schedule(
         If there is not one start of at least 0 for each request, or something else is out of
         range; the message is one plain sentence.
     """
-    plain = tuple(int(start) for start in starts)
-    if len(plain) != len(instance.requests):
-        raise ValueError(f"expected {len(instance.requests)} starts, found {len(plain)}")
-    for request, start in zip(instance.requests, plain, strict=True):
-        if start < 0:
-            raise ValueError(f"request {request.id}: expected a start of at least 0, found {start}")
-    tel = sum(
-        start + request.output - int(request.arrival)
-        for start, request in zip(plain, instance.requests, strict=True)
-    )
-    cancelled = None
-    if attempts is not None and any(attempts):
-        cancelled = tuple(
-            tuple((int(start), int(tokens)) for start, tokens in of_request)
-            for of_request in attempts
+    plain = _plain_starts(instance, starts)
+    if (clock is None) != (instance.time_unit == "round") or (clock is None) != (tel is None):
+        raise ValueError("expected clock and TEL for an instance in seconds, and for no other")
+    if tel is None:
+        tel = sum(
+            start + request.output - int(request.arrival)
+            for start, request in zip(plain, instance.requests, strict=True)
         )
     try:
         return Schedule(
@@ -146,9 +193,28 @@ def make_schedule(
             tel=tel,
             lower_bound=lower_bound,
             status=status,
-            attempts=cancelled,
+            attempts=_plain_attempts(attempts) if attempts and any(attempts) else None,
             kept=tuple(tuple(each) for each in kept) if kept and any_kept(kept) else None,
+            clock=clock,
             provenance=provenance or {},
         )
     except ValidationError as error:
         raise ValueError(describe(error, {})) from None
+
+
+def _plain_starts(instance: Instance, starts: Sequence[int]) -> tuple[int, ...]:
+    plain = tuple(int(start) for start in starts)
+    if len(plain) != len(instance.requests):
+        raise ValueError(f"expected {len(instance.requests)} starts, found {len(plain)}")
+    for request, start in zip(instance.requests, plain, strict=True):
+        if start < 0:
+            raise ValueError(f"request {request.id}: expected a start of at least 0, found {start}")
+    return plain
+
+
+def _plain_attempts(
+    attempts: Sequence[Sequence[tuple[int, int]]],
+) -> tuple[tuple[tuple[int, int], ...], ...]:
+    return tuple(
+        tuple((int(start), int(tokens)) for start, tokens in of_request) for of_request in attempts
+    )

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from instances.jsonfile import write_bytes
 from instances.model import Instance
-from schedules.metrics import MemoryProfile, Run, ael, memory_profile, runs
+from schedules.metrics import Holding, MemoryProfile, ael, holdings, memory_profile
 from schedules.model import Schedule
 
 #: Up to this many requests each has a colour of its own; above, the colour is a quantity.
@@ -160,9 +160,9 @@ def _style() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Area:
-    """One run as steps: from column ``first`` on, between ``bottom`` and ``top`` (tokens)."""
+    """One holding as steps: from column ``first`` on, between ``bottom`` and ``top`` (tokens)."""
 
-    run: Run
+    holding: Holding
     first: int
     bottom: NDArray[np.float64]
     top: NDArray[np.float64]
@@ -186,13 +186,13 @@ def _stacked(instance: Instance, schedule: Schedule) -> _Stack:
     edges, moments = _columns(profile, begin, end)
     level = np.zeros(len(moments))
     areas = []
-    for run in sorted(runs(instance, schedule), key=lambda run: (run.start, run.position)):
-        first, last = np.searchsorted(moments, (run.start, run.start + run.tokens), side="right")
+    for each in sorted(holdings(instance, schedule), key=lambda each: (each.start, each.position)):
+        first, last = np.searchsorted(moments, (each.start, each.start + each.tokens), side="right")
         if first == last:
             continue
         bottom = level[first:last].copy()
-        level[first:last] += run.prompt + (moments[first:last] - run.start)
-        areas.append(_Area(run, int(first), bottom, level[first:last].copy()))
+        level[first:last] += each.prompt + (moments[first:last] - each.start)
+        areas.append(_Area(each, int(first), bottom, level[first:last].copy()))
     return _Stack(edges.astype(float), areas, max(profile.tokens))
 
 
@@ -283,15 +283,15 @@ def _add_frame(axes: Any, instance: Instance, stack: _Stack) -> None:
 def _draw_few(figure: Any, axes: Any, instance: Instance, stack: _Stack) -> None:
     """Draw each request in a colour of its own, with its id inside or else in a legend."""
     palette = sns.color_palette("Set3", FEW_REQUESTS)
-    positions = dict.fromkeys(area.run.position for area in stack.areas)
+    positions = dict.fromkeys(area.holding.position for area in stack.areas)
     colours = dict(zip(positions, palette, strict=False))
-    _add_areas(axes, stack, [colours[area.run.position] for area in stack.areas], 0.7, _INK)
+    _add_areas(axes, stack, [colours[area.holding.position] for area in stack.areas], 0.7, _INK)
     figure.draw_without_rendering()  # Settles the layout, which decides what fits.
     labelled = set()
     for area in stack.areas:
-        text = f"id {instance.requests[area.run.position].id}"
+        text = f"id {instance.requests[area.holding.position].id}"
         if _add_label(axes, stack, area, text):
-            labelled.add(area.run.position)
+            labelled.add(area.holding.position)
     handles = [
         Patch(facecolor=colour, edgecolor=_INK, label=f"id {instance.requests[position].id}")
         for position, colour in colours.items()
@@ -336,7 +336,7 @@ def _add_label(axes: Any, stack: _Stack, area: _Area, text: str) -> bool:
             fontsize=size,
             color=_INK,
             bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
-            if area.run.cancelled
+            if area.holding.cancelled
             else None,
         )
         return True
@@ -348,10 +348,10 @@ def _draw_many(figure: Any, axes: Any, instance: Instance, stack: _Stack) -> Non
     outputs = [request.output for request in instance.requests]
     low, high = min(outputs), max(outputs)
     if low < high:
-        values = [instance.requests[area.run.position].output for area in stack.areas]
+        values = [instance.requests[area.holding.position].output for area in stack.areas]
         label = "output length o (tokens)"
     else:
-        values = [area.run.start for area in stack.areas]
+        values = [area.holding.start for area in stack.areas]
         low, high = min(values), max(values)
         label = "start p (round)"
     # A few long outputs would leave all others in one shade of a linear scale.
@@ -373,7 +373,7 @@ def _add_areas(axes: Any, stack: _Stack, colours: list[Any], width: float, edge:
     corners = [_corners(stack, area) for area in stack.areas]
     image = sum(len(each) for each in corners) > _VECTOR_CORNERS
     for cancelled in (False, True):
-        chosen = [k for k, area in enumerate(stack.areas) if area.run.cancelled == cancelled]
+        chosen = [k for k, area in enumerate(stack.areas) if area.holding.cancelled == cancelled]
         if not chosen:
             continue
         axes.add_collection(

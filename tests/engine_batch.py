@@ -1,13 +1,13 @@
-"""Runs many tasks of one engine in one process: a test does not pay an import for each."""
+"""Runs the tasks of an engine in one process, which stays: no test pays its imports again."""
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import json
-import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 
 import numpy as np
 
@@ -28,9 +28,11 @@ from kvopt.running.events import (
 )
 from kvopt.running.task import Task
 from schedules import Schedule, check_schedule, make_schedule
+from tests.child import Child
 
 _SOLVERS = {each.solves: name for name, each in engines().items() if each.default}
-_ROOT = Path(__file__).resolve().parent.parent
+#: Seconds beyond its limit after which a task hangs: the first of a process imports and compiles.
+_LATE = 300.0
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def solve_batch(
     seed: int = 0,
     poor_start: bool = False,
 ) -> list[Answer]:
-    """Solve (instance, formulation) pairs in one process per engine, in the pairs' order.
+    """Solve (instance, formulation) pairs in one process an engine, in the pairs' order.
 
     A formulation may have options, as in ``cpsat-strong(groups=no)``.  The warm start is the best
     policy's schedule, which is often an optimum, or with ``poor_start`` one request at a time.
@@ -65,8 +67,9 @@ def solve_batch(
             _task(instance, f"{solver}:{name}", seconds, threads, seed, poor_start)
             for _, instance, name in chosen
         ]
-        for (position, *_), task, events in zip(chosen, tasks, _run(tasks), strict=True):
-            answers[position] = _answer(task, events)
+        for (position, *_), task in zip(chosen, tasks, strict=True):
+            events = _children()[solver].ask(task.to_line(), seconds + _LATE)
+            answers[position] = _answer(task, read_events(events))
     return [answers[position] for position in range(len(pairs))]
 
 
@@ -131,18 +134,19 @@ def _answer(task: Task, events: list[Event]) -> Answer:
     return Answer(tel, bound, relaxation)
 
 
-def _run(tasks: list[Task]) -> list[list[Event]]:
-    if not tasks:
-        return []
-    result = subprocess.run(
-        [sys.executable, "-m", "tests.engine_batch"],
-        input="".join(task.to_line() for task in tasks),
-        capture_output=True,
-        text=True,
-        cwd=_ROOT,
-        check=True,
-    )
-    return [read_events(line) for line in result.stdout.splitlines()]
+@cache
+def _children() -> dict[str, Child]:
+    """Return the process of each engine, since two cannot share one; they end with the tests."""
+    children = {solver: Child("-m", "tests.engine_batch") for solver in _SOLVERS.values()}
+    for child in children.values():
+        atexit.register(child.close)
+    return children
+
+
+def start_afresh() -> None:
+    """Have the next tasks run in new processes."""
+    for child in _children().values():
+        child.close()
 
 
 def read_events(line: str) -> list[Event]:

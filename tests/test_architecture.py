@@ -70,3 +70,37 @@ def test_every_station_exists(name: str) -> None:
 def test_what_does_not_exist_is_told(name: str) -> None:
     """The test above can fail."""
     assert not exists(name)
+
+
+#: Splitting it makes the exact search slower; its docstring has the figures.
+LONGER = {"formulations/search/_kernels.py: advance"}
+SOURCE = ("formulations", "heuristics", "instances", "kvopt", "reports", "schedules")
+MOST_LINES = 60
+
+
+def long_functions(text: str) -> list[str]:
+    """Return the names of the functions of more lines than that, docstrings included."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [
+        node.name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, functions) and (node.end_lineno or 0) - node.lineno >= MOST_LINES
+    ]
+
+
+def test_no_function_is_longer_than_a_page() -> None:
+    """All of the source, but for what is named here."""
+    files = sorted(path for folder in SOURCE for path in (ROOT / folder).rglob("*.py"))
+    assert len(files) > 200
+    found = {
+        f"{path.relative_to(ROOT).as_posix()}: {name}"
+        for path in files
+        for name in long_functions(path.read_text(encoding="utf-8"))
+    }
+    assert found == LONGER
+
+
+@pytest.mark.parametrize(("lines", "long"), [(60, []), (61, ["f"])])
+def test_a_longer_function_is_found(lines: int, long: list[str]) -> None:
+    """The test above can fail: its first line counts, and so does the last."""
+    assert long_functions("def f():\n" + "    pass\n" * (lines - 1)) == long

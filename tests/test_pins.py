@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import re
+import runpy
+import tomllib
 from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -30,6 +36,22 @@ def test_the_lock_is_that_of_the_constraints() -> None:
     found = _versions(text)
     assert len(found) == len(set(found))
     assert set(found) == wanted
+
+
+def test_the_oldest_versions_are_of_every_dependency(capsys: pytest.CaptureFixture[str]) -> None:
+    """``.ci/oldest`` prints one pin for each: the release that is stated, and no later series."""
+    runpy.run_path(str(ROOT / ".ci" / "oldest"))
+    pins = [Requirement(line) for line in capsys.readouterr().out.splitlines()]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    stated = [Requirement(line) for line in project["dependencies"]]
+    assert [pin.name for pin in pins] == [each.name for each in stated]
+    for pin, each in zip(pins, stated, strict=True):
+        (least,) = each.specifier
+        assert least.operator == ">="
+        release = Version(least.version).release
+        later = ".".join(map(str, (*release[:-1], release[-1] + 1)))
+        assert pin.specifier.contains(least.version), pin
+        assert not pin.specifier.contains(later), pin
 
 
 def test_nothing_is_installed_from_a_named_place() -> None:

@@ -30,7 +30,7 @@ def compute_bound(
 
     Source: ours, the dual of the memory rows (``docs/leads.md``), with prices that are linear
     between knots instead of constant in buckets; see
-    :class:`formulations.bounds.memory_search.Search` for what is maximised and
+    :class:`formulations.bounds.price_search.PriceSearch` for what is maximised and
     :func:`formulations.lagrangian.prices.certify_prices` for why every reported value is a bound.
 
     Parameters
@@ -42,9 +42,9 @@ def compute_bound(
     known_starts
         Start rounds of a feasible schedule, shape (n,), in the instance's order.
     """
-    from formulations.bounds.memory_search import Search  # loads SciPy
+    from formulations.bounds.price_search import PriceSearch  # loads SciPy
 
-    search = Search(
+    search = PriceSearch(
         instance,
         report,
         deadline=deadline,

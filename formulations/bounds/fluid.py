@@ -15,7 +15,7 @@ from formulations.valid.windows import Windows
 from instances import Instance
 
 if TYPE_CHECKING:
-    from formulations.bounds.memory_master import Groups
+    from formulations.bounds.memory_master import Classes
 
 
 def model_size(instance: Instance, windows: Windows) -> int:
@@ -34,27 +34,27 @@ def likely_horizon(instance: Instance) -> int:
     return int(instance.arrivals.max()) + work + int(outputs.max()) + 10
 
 
-def fluid_prices(instance: Instance, groups: Groups, horizon: int) -> Floats:
+def fluid_prices(instance: Instance, classes: Classes, horizon: int) -> Floats:
     """Return λ_t for t = 0..horizon: requests that wait in the fluid limit, over M.
 
     Requests are worked off in order of volume, M token-rounds a round, each from its arrival on;
     one that arrives later than its turn is taken at its arrival.
     """
-    order = np.lexsort((groups.volumes, groups.arrivals // groups.span))
-    rounds = (groups.volumes * groups.sizes.astype(float))[order] / instance.memory
+    order = np.lexsort((classes.volumes, classes.arrivals // classes.span))
+    rounds = (classes.volumes * classes.sizes.astype(float))[order] / instance.memory
     done = 0.0
-    ends = np.empty(len(groups))
+    ends = np.empty(len(classes))
     for position, (arrival, length) in enumerate(
-        zip(groups.arrivals[order].tolist(), rounds.tolist(), strict=True)
+        zip(classes.arrivals[order].tolist(), rounds.tolist(), strict=True)
     ):
         done = max(done, arrival) + length
         ends[position] = done
     times = np.arange(horizon + 1)
     arrived = np.zeros(horizon + 1)
-    order_of_arrival = np.argsort(groups.arrivals, kind="stable")
-    counts = np.concatenate(([0], np.cumsum(groups.sizes[order_of_arrival])))
-    arrived = counts[np.searchsorted(groups.arrivals[order_of_arrival], times, side="right")]
-    through = np.cumsum(groups.sizes[order])
+    order_of_arrival = np.argsort(classes.arrivals, kind="stable")
+    counts = np.concatenate(([0], np.cumsum(classes.sizes[order_of_arrival])))
+    arrived = counts[np.searchsorted(classes.arrivals[order_of_arrival], times, side="right")]
+    through = np.cumsum(classes.sizes[order])
     left = np.interp(times, np.concatenate(([0], ends)), np.concatenate(([0], through)))
     prices: Floats = np.maximum(arrived - left, 0.0) / instance.memory
     prices[0] = 0.0

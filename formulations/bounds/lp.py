@@ -36,13 +36,13 @@ def compute_bound(
     all requests by T it satisfies them too, so both LPs have one value; else T is raised.  With
     the windows of ``lp-sparse`` the objective is the same.
     """
-    from formulations.bounds.memory_search import Search  # loads SciPy
+    from formulations.bounds.price_search import PriceSearch  # loads SciPy
 
     most = windows.horizon if windows else int(instance.arrivals.max() + instance.outputs.sum())
     horizon = min(likely_horizon(instance), most)
     solved = False
     while True:
-        search = Search(
+        search = PriceSearch(
             instance,
             report,
             deadline=deadline,

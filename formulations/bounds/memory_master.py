@@ -1,4 +1,4 @@
-"""Column generation for memory prices: groups of requests, a price grid, the LP master.
+"""Column generation for memory prices: classes of equal requests, a price grid, the LP master.
 
 Only an engine's process may use the master: it loads HiGHS.
 """
@@ -32,10 +32,10 @@ NEVER = 1 << 61
 
 
 @dataclass(frozen=True)
-class Groups:
-    """Requests that are the same in all that matters, counted; shape (groups,) each.
+class Classes:
+    """Requests that are the same in all that matters, counted; shape (classes,) each.
 
-    ``sizes`` counts the requests of a group, ``group`` (shape (n,)) tells the group of a request.
+    ``sizes`` counts the requests of a class; ``class_of``, shape (n,), is the class of a request.
     """
 
     arrivals: Ints
@@ -43,7 +43,7 @@ class Groups:
     prompts: Ints
     outputs: Ints
     sizes: Ints
-    group: Ints
+    class_of: Ints
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -55,21 +55,21 @@ class Groups:
 
     @property
     def volumes(self) -> Ints:
-        """Token-rounds that one request of each group holds over its run."""
+        """Token-rounds that one request of each class holds over its run."""
         return self.prompts * self.outputs + self.outputs * (self.outputs + 1) // 2
 
 
-def group_requests(instance: Instance, windows: Windows | None = None) -> Groups:
+def request_classes(instance: Instance, windows: Windows | None = None) -> Classes:
     """Return the distinct (arrival, latest start, prompt, output) of an instance, sorted."""
     latest = np.full(len(instance), NEVER) if windows is None else np.array(windows.latest)
     rows = np.stack([instance.arrivals, latest, instance.prompts, instance.outputs], axis=1)
-    distinct, group, sizes = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    distinct, class_of, sizes = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     arrivals, latest, prompts, outputs = np.ascontiguousarray(distinct.T)
-    return Groups(arrivals, latest, prompts, outputs, sizes.astype(np.int64), group.ravel())
+    return Classes(arrivals, latest, prompts, outputs, sizes.astype(np.int64), class_of.ravel())
 
 
 class Pricing:
-    """The cheapest start of every group under given prices, in floating point.
+    """The cheapest start of every class under given prices, in floating point.
 
     Parameters
     ----------
@@ -79,11 +79,11 @@ class Pricing:
         Threads that share the work where there is much of it.
     """
 
-    def __init__(self, instance: Instance, groups: Groups, horizon: int, threads: int) -> None:
-        self._memory, self._groups = instance.memory, groups
+    def __init__(self, instance: Instance, classes: Classes, horizon: int, threads: int) -> None:
+        self._memory, self._classes = instance.memory, classes
         self._constant = exact_sum(instance.outputs) - exact_sum(instance.arrivals)
-        busy = threads if len(groups) * horizon >= SHARE_FROM else 1
-        self._edges = np.linspace(0, len(groups), 8 * busy + 1).astype(int).tolist()
+        busy = threads if len(classes) * horizon >= SHARE_FROM else 1
+        self._edges = np.linspace(0, len(classes), 8 * busy + 1).astype(int).tolist()
         self._pool = ThreadPoolExecutor(busy) if busy > 1 else None
 
     @property
@@ -92,38 +92,38 @@ class Pricing:
         return self._constant
 
     def __call__(self, prices: Floats) -> tuple[float, Ints, Floats]:
-        """Return the Lagrangian value (rounds), the cheapest starts and their costs by group."""
+        """Return the Lagrangian value (rounds), the cheapest starts and their costs by class."""
         from formulations.lagrangian.kernels import cheapest_starts  # loads the compiler
 
-        groups = self._groups
-        costs = np.zeros(len(groups))
-        starts = np.zeros(len(groups), dtype=np.int64)
+        classes = self._classes
+        costs = np.zeros(len(classes))
+        starts = np.zeros(len(classes), dtype=np.int64)
         sums = price_sums(prices, 1.0)
 
-        rows = (groups.arrivals, groups.latest, groups.prompts, groups.outputs)
+        rows = (classes.arrivals, classes.latest, classes.prompts, classes.outputs)
         prefix = (sums.tokens, sums.moments, sums.unit)
 
         def price(first: int, stop: int) -> None:
             cheapest_starts(*rows, *prefix, first, stop, costs, starts)
 
         if self._pool is None:
-            price(0, len(groups))
+            price(0, len(classes))
         else:
             list(self._pool.map(price, self._edges[:-1], self._edges[1:]))
-        value = float(costs @ groups.sizes) + self._constant - self._memory * float(prices.sum())
+        value = float(costs @ classes.sizes) + self._constant - self._memory * float(prices.sum())
         return value, starts, costs
 
     def near_cheapest(self, prices: Floats, count: int) -> list[Ints]:
-        """Return ``count`` proposals: of each group the cheapest starts, from the best on."""
-        groups, last = self._groups, len(prices) - 1
+        """Return ``count`` proposals: of each class the cheapest starts, from the best on."""
+        classes, last = self._classes, len(prices) - 1
         sums = price_sums(prices, 1.0)
-        proposals = np.empty((count, len(groups)), dtype=np.int64)
-        for group in range(len(groups)):
-            first = int(groups.arrivals[group])
-            begin = np.arange(first, min(int(groups.latest[group]), max(first, last)) + 1)
-            costs = sums.of_runs(groups.prompts[group], groups.outputs[group], begin)
+        proposals = np.empty((count, len(classes)), dtype=np.int64)
+        for each in range(len(classes)):
+            first = int(classes.arrivals[each])
+            begin = np.arange(first, min(int(classes.latest[each]), max(first, last)) + 1)
+            costs = sums.of_runs(classes.prompts[each], classes.outputs[each], begin)
             order = np.argsort(costs, kind="stable")[:count]
-            proposals[:, group] = begin[order[np.minimum(np.arange(count), len(order) - 1)]]
+            proposals[:, each] = begin[order[np.minimum(np.arange(count), len(order) - 1)]]
         return list(proposals)
 
 
@@ -170,18 +170,18 @@ class Master:
     memory rows themselves.  Its dual is the price at the knot, λ_t = Σ_k λ_k φ_k(t).
     """
 
-    def __init__(self, instance: Instance, groups: Groups, grid: Grid, constant: int) -> None:
-        self._memory, self._groups, self._constant = instance.memory, groups, constant
-        clusters = min(len(groups), MOST_CLUSTERS)
-        self._members = np.arange(len(groups))
-        if clusters < len(groups):
-            self._members = np.lexsort((groups.volumes, groups.arrivals // groups.span))
-        self._offsets = np.linspace(0, len(groups), clusters + 1).astype(np.int64)
-        self._cluster = np.empty(len(groups), dtype=np.int64)
+    def __init__(self, instance: Instance, classes: Classes, grid: Grid, constant: int) -> None:
+        self._memory, self._classes, self._constant = instance.memory, classes, constant
+        clusters = min(len(classes), MOST_CLUSTERS)
+        self._members = np.arange(len(classes))
+        if clusters < len(classes):
+            self._members = np.lexsort((classes.volumes, classes.arrivals // classes.span))
+        self._offsets = np.linspace(0, len(classes), clusters + 1).astype(np.int64)
+        self._cluster = np.empty(len(classes), dtype=np.int64)
         self._cluster[self._members] = np.repeat(np.arange(clusters), np.diff(self._offsets))
         # Starts of a cluster are told apart by a random sum: a collision would lose one column,
         # never validity.
-        self._marks = np.random.default_rng(0).integers(1, 1 << 62, len(groups))
+        self._marks = np.random.default_rng(0).integers(1, 1 << 62, len(classes))
         self._proposals: list[Ints] = []
         self._kept = 0
         self._keys: Ints = np.empty(0, dtype=np.int64)
@@ -198,11 +198,11 @@ class Master:
         return columns, len(self.grid) + len(self._offsets) - 1, self._use.nnz + columns
 
     def add(self, starts: Ints, *, keep: bool = False) -> int:
-        """Add the columns of a start round for every group; return how many are new.
+        """Add the columns of a start round for every class; return how many are new.
 
         Those to ``keep`` are never dropped: they hold what makes every finer master feasible.
         """
-        groups = self._groups
+        classes = self._classes
         with np.errstate(over="ignore"):
             marked = (starts + 1) * self._marks
             keys = np.add.reduceat(marked[self._members], self._offsets[:-1])
@@ -210,7 +210,7 @@ class Master:
         new = np.flatnonzero(~np.isin(keys, self._keys))
         if not len(new):
             return 0
-        costs = np.bincount(self._cluster, groups.sizes * starts, len(self._offsets) - 1)
+        costs = np.bincount(self._cluster, classes.sizes * starts, len(self._offsets) - 1)
         self._proposals.append(starts)
         if keep:
             self._kept = len(self._proposals)
@@ -239,11 +239,11 @@ class Master:
         Parameters
         ----------
         prices, costs
-            λ at the knots, and the cheapest cost of each group under it.
+            λ at the knots, and the cheapest cost of each class under it.
         weights
             Of the columns when the master was last solved; later columns are unused.
         """
-        least = np.bincount(self._cluster, costs * self._groups.sizes, len(self._offsets) - 1)
+        least = np.bincount(self._cluster, costs * self._classes.sizes, len(self._offsets) - 1)
         excess = self._costs + self._use @ (prices * self._memory * self.grid.weights)
         excess -= least[self._clusters]
         keep = (excess <= above) | (self._origins < self._kept)
@@ -284,9 +284,9 @@ class Master:
         )
 
     def expected_starts(self, weights: Floats) -> Floats:
-        """Return Σ t·x of each group, shape (groups,), rounds."""
-        expected = np.zeros(len(self._groups))
-        total = np.zeros(len(self._groups))
+        """Return Σ t·x of each class, shape (classes,), rounds."""
+        expected = np.zeros(len(self._classes))
+        total = np.zeros(len(self._classes))
         for origin, weight in self._used(weights):
             expected += weight * self._proposals[origin]
             total += weight
@@ -294,14 +294,14 @@ class Master:
 
     def held(self, weights: Floats, length: int) -> Floats:
         """Return the tokens that the master's solution holds at times 0..length − 1."""
-        groups = self._groups
+        classes = self._classes
         active, base = np.zeros(length + 1), np.zeros(length + 1)
         for origin, weight in self._used(weights):
-            requests = weight * groups.sizes
+            requests = weight * classes.sizes
             starts = self._proposals[origin]
             begin = np.minimum(starts + 1, length)
-            end = np.minimum(starts + groups.outputs + 1, length)
-            offset = requests * (groups.prompts - starts)
+            end = np.minimum(starts + classes.outputs + 1, length)
+            offset = requests * (classes.prompts - starts)
             active += np.bincount(begin, requests, length + 1)
             active -= np.bincount(end, requests, length + 1)
             base += np.bincount(begin, offset, length + 1) - np.bincount(end, offset, length + 1)
@@ -311,13 +311,13 @@ class Master:
     def last_completion(self, weights: Floats) -> int:
         """Return the last round at which a column in use completes a request."""
         ends = [
-            int((self._proposals[origin] + self._groups.outputs)[weight > 1e-9].max(initial=0))
+            int((self._proposals[origin] + self._classes.outputs)[weight > 1e-9].max(initial=0))
             for origin, weight in self._used(weights)
         ]
         return max(ends, default=0)
 
     def _used(self, weights: Floats) -> list[tuple[int, Floats]]:
-        """Return, for each proposal in use, its weight in every group."""
+        """Return, for each proposal in use, its weight in every class."""
         used: list[tuple[int, Floats]] = []
         count = len(weights)
         for origin in np.unique(self._origins[:count][weights > 1e-9]).tolist():
@@ -331,8 +331,8 @@ class Master:
         """Return the rows' share of use by cluster, sparse, shape (clusters, knots)."""
         from formulations.lagrangian.kernels import token_use  # loads the compiler
 
-        groups, grid = self._groups, self.grid
+        classes, grid = self._classes, self.grid
         use = np.zeros((len(self._offsets) - 1, len(grid) + 1))
-        of_groups = (starts, groups.prompts, groups.outputs, groups.sizes)
-        token_use(self._members, self._offsets, *of_groups, grid.knot, grid.share, use)
+        of_classes = (starts, classes.prompts, classes.outputs, classes.sizes)
+        token_use(self._members, self._offsets, *of_classes, grid.knot, grid.share, use)
         return sp.csr_matrix(use[:, :-1] / (self._memory * grid.weights))

@@ -191,13 +191,13 @@ class _Search(ColumnGeneration):
         options: Options,
     ) -> None:
         # Here, not above: these load SciPy.
-        from formulations.bounds.memory_master import group_requests
+        from formulations.bounds.memory_master import request_classes
         from formulations.bounds.pattern_master import PatternMaster
 
         super().__init__(instance, report, deadline, threads)
         self._states = states
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        distinct = group_requests(instance)
+        distinct = request_classes(instance)
         horizon = max(likely_horizon(instance), 2)
         self._latest = last_starts(instance, horizon, windows)
         fluid = fluid_prices(instance, distinct, horizon)

@@ -26,24 +26,24 @@ def start_cost(unit, start, prompt, low, high, sums, moments):
 def cheapest_starts(
     arrivals, latest, prompts, outputs, sums, moments, unit, first, stop, costs, starts
 ):
-    """Fill the least cost of a start, and the first start that has it, for groups first..stop-1.
+    """Fill the least cost of a start, and the first start that has it, for classes first..stop-1.
 
     On 64-bit integers the result is exact; the same source serves floating point.
 
     Parameters
     ----------
-    arrivals, latest, prompts, outputs : int64 arrays, shape (groups,)
+    arrivals, latest, prompts, outputs : int64 arrays, shape (classes,)
         First and last start round to be tried, prompt and output (tokens).
     sums, moments, unit
         Of ``costs.PriceSums``, of one type.
-    costs, starts : arrays, shape (groups,)
+    costs, starts : arrays, shape (classes,)
         Filled.
     """
     length = len(sums) - 1
-    for group in range(first, stop):
-        prompt, output, begin = prompts[group], outputs[group], arrivals[group]
+    for each in range(first, stop):
+        prompt, output, begin = prompts[each], outputs[each], arrivals[each]
         # Past the last price a later start only costs more.
-        end = min(latest[group], max(begin, length - 1))
+        end = min(latest[each], max(begin, length - 1))
         low, high = min(begin + 1, length), min(begin + output + 1, length)
         best = start_cost(unit, begin, prompt, low, high, sums, moments)
         chosen = begin
@@ -65,7 +65,7 @@ def cheapest_starts(
             cost = start_cost(unit, t, prompt, t + 1, length, sums, moments)
             if cost < best:
                 best, chosen = cost, t
-        costs[group], starts[group] = best, chosen
+        costs[each], starts[each] = best, chosen
 
 
 @njit(cache=True, nogil=True)
@@ -77,10 +77,10 @@ def token_use(members, offsets, starts, prompts, outputs, sizes, knot, share, us
 
     Parameters
     ----------
-    members, offsets : int64 arrays, shapes (groups,) and (clusters + 1,)
-        The groups of cluster c are members[offsets[c]:offsets[c + 1]].
-    starts, prompts, outputs, sizes : int64 arrays, shape (groups,)
-        Start round, prompt, output (tokens) and number of requests of each group.
+    members, offsets : int64 arrays, shapes (classes,) and (clusters + 1,)
+        The classes of cluster c are members[offsets[c]:offsets[c + 1]].
+    starts, prompts, outputs, sizes : int64 arrays, shape (classes,)
+        Start round, prompt, output (tokens) and number of requests of each class.
     knot, share : int64 and float64 arrays, shape (T + 1,)
     use : float64 array, shape (clusters, knots + 1)
         Filled, token-rounds.
@@ -90,10 +90,10 @@ def token_use(members, offsets, starts, prompts, outputs, sizes, knot, share, us
         for k in range(use.shape[1]):
             use[cluster, k] = 0.0
         for position in range(offsets[cluster], offsets[cluster + 1]):
-            group = members[position]
-            start = starts[group]
-            for t in range(start + 1, min(start + outputs[group] + 1, end)):
-                tokens = float(sizes[group] * (prompts[group] + t - start))
+            each = members[position]
+            start = starts[each]
+            for t in range(start + 1, min(start + outputs[each] + 1, end)):
+                tokens = float(sizes[each] * (prompts[each] + t - start))
                 use[cluster, knot[t]] += (1.0 - share[t]) * tokens
                 use[cluster, knot[t] + 1] += share[t] * tokens
 

@@ -10,7 +10,7 @@ from formulations.mip import ilp_sparse
 from formulations.mip._narrowed import narrowed_windows
 from formulations.mip._parts import weighted
 from formulations.mip.kind import IntegerProgram, Model, Relaxation
-from formulations.valid.groups import Windowed, window_groups
+from formulations.valid.groups import Occupancy, window_groups
 from formulations.valid.windows import Windows
 from instances import Instance
 
@@ -73,7 +73,7 @@ def build_model(instance: Instance, windows: Windows, options: Options | None = 
     return model
 
 
-def _opening(member: Windowed, t: int) -> range:
+def _opening(member: Occupancy, t: int) -> range:
     """Return the start rounds whose windows begin at round t; at 0 also those open before."""
     if t:
         return range(t + member.before, t + member.before + 1)

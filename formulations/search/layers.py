@@ -163,15 +163,7 @@ def search(
         raise ValueError(f"expected at most {REQUESTS_UP_TO} requests, found {n}")
     tel, starts = incumbent
     last = max(windows.latest)
-    prices = scaled_prices(instance, groups, costs, last, tel)
-    widest = CUTS_UP_TO // max(1, n * (last + 2) * len(groups))
-    own = window_arrays(n, groups, max(widest, 1))
-    of_patterns = pattern_tables(instance, patterns, prices, windows.latest, tel)
-    tables = (
-        (instance.arrivals, instance.prompts, instance.outputs, *own),
-        price_tables(instance, groups, prices, windows.latest, tel, own),
-        of_patterns or no_patterns(),
-    )
+    tables, with_patterns = _tables(instance, windows, groups, costs, tel, patterns)
     best = np.array([tel], dtype=np.int64)
     # Half the memory where the numbers are small enough.
     largest = max(instance.memory, windows.horizon, *starts)
@@ -192,13 +184,35 @@ def search(
             options.dominance,
             options.merge,
             options.equal,
-            of_patterns is not None,
+            with_patterns,
         )
         found = _pass(tables, rules, last, (best, best_starts), reach, out_of_time)
         if found is not None:
             on_pass(found)
         if found is None or found.complete:
             return
+
+
+def _tables(
+    instance: Instance,
+    windows: Windows,
+    groups: list[WindowGroup],
+    costs: StartCosts,
+    tel: int,
+    patterns: PatternPrices | None,
+) -> tuple[tuple[Any, ...], bool]:
+    """Return what the kernels read, and whether prices on patterns are among it."""
+    n, last = len(instance), max(windows.latest)
+    prices = scaled_prices(instance, groups, costs, last, tel)
+    widest = CUTS_UP_TO // max(1, n * (last + 2) * len(groups))
+    own = window_arrays(n, groups, max(widest, 1))
+    of_patterns = pattern_tables(instance, patterns, prices, windows.latest, tel)
+    tables = (
+        (instance.arrivals, instance.prompts, instance.outputs, *own),
+        price_tables(instance, groups, prices, windows.latest, tel, own),
+        of_patterns or no_patterns(),
+    )
+    return tables, of_patterns is not None
 
 
 def _pass(

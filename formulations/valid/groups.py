@@ -12,7 +12,7 @@ SIZES = (2, 3)
 
 
 @dataclass(frozen=True)
-class Windowed:
+class Occupancy:
     """A member of a group: when it starts at p its window is [p − before, p + after), in rounds."""
 
     request: int
@@ -25,7 +25,7 @@ class WindowGroup:
     """Members of which at most ``most`` are in their windows at any round, also below 0."""
 
     most: int
-    members: tuple[Windowed, ...]
+    members: tuple[Occupancy, ...]
 
 
 def window_groups(instance: Instance, sizes: tuple[int, ...] = SIZES) -> list[WindowGroup]:
@@ -91,7 +91,7 @@ def exclusive_groups(instance: Instance) -> list[WindowGroup]:
     return list(groups.values())
 
 
-def _standing(instance: Instance, m: int, chosen: list[int]) -> list[Windowed]:
+def _standing(instance: Instance, m: int, chosen: list[int]) -> list[Occupancy]:
     """Return those of the chosen that have windows beside each other; none if there are not m."""
     requests = instance.requests
     while len(chosen) >= m:
@@ -104,7 +104,7 @@ def _standing(instance: Instance, m: int, chosen: list[int]) -> list[Windowed]:
             room = requests[i].prompt + m * requests[i].output + (m - 1) * least - instance.memory
             after = min(-(-room // (m - 1)), requests[i].output - others)
             if after > -before:
-                members.append(Windowed(i, before, after))
+                members.append(Occupancy(i, before, after))
         if len(members) == len(chosen):
             return members
         chosen = [member.request for member in members]

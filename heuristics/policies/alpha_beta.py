@@ -6,6 +6,12 @@ the same round until the rest fits: the papers let memory stay exceeded for a wh
 schedule of this suite may.  A cleared request loses its tokens and returns to its place in the
 queue.
 
+``stall=yes``, for instances in seconds, draws as the papers do: one pass over the active requests.
+If those that are left still do not fit, nobody makes a token, the time of an empty batch passes,
+and the next pass is drawn; so a small β costs time.  That time is no round: the worker holds what
+it held at the end of the round before, which is at most M, until a round can be run, and a schedule
+shows it as a round that begins late.  What arrives meanwhile is seen after it.
+
 It is not clairvoyant and uses no prediction; the draws depend on the seed only.  With β = 1 it
 is ``alpha-greedy``, endless loops included.
 
@@ -23,7 +29,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from heuristics.policies.alpha_greedy import ALPHA, ProtectionRules
-from heuristics.policy import Known, Parameter, RoundPolicy, Rules
+from heuristics.policy import Choice, Known, Parameter, RoundPolicy, Rules, State
 
 
 class ClearingRules(ProtectionRules):
@@ -41,9 +47,22 @@ class ClearingRules(ProtectionRules):
         return super().fingerprint() if self._beta >= 1 else None
 
 
+class StallingRules(ClearingRules):
+    """Draws once for each active request; time passes while what is left does not fit."""
+
+    def evict(self, state: State) -> list[int]:
+        cleared = self.choose(list(state.starts))
+        self._queue.put_back(cleared)
+        return cleared
+
+    def stall(self, state: State) -> None:
+        del state
+
+
 def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    return ClearingRules(known, known.values["alpha"], known.values["beta"], known.rng)
+    kind = StallingRules if known.values["stall"] == "yes" else ClearingRules
+    return kind(known, known.values["alpha"], known.values["beta"], known.rng)
 
 
 POLICY = RoundPolicy(
@@ -53,6 +72,7 @@ POLICY = RoundPolicy(
     parameters=(
         Parameter("alpha", 0.2, 0.0, 0.999, ALPHA),
         Parameter("beta", 0.2, 0.001, 1.0, "chance of each active request to be cleared"),
+        Choice("stall", ("no", "yes"), "one pass of draws, then time passes (real time only)"),
     ),
     rules=rules,
 )

@@ -28,8 +28,8 @@ CHUNK = 10_000
 def plan(known: Known) -> Ints:
     """Return the best list that was found."""
     n, moves = len(known), int(known.values["moves"])
-    # Arrivals in seconds are searched as if they were rounds.
-    arrivals = np.ceil(known.arrivals).astype(np.int64)
+    # Arrivals in seconds are searched as if a second were a round.
+    arrivals = -(-known.arrivals // known.ticks)
     requests = Requests(arrivals, known.prompts, known.outputs, known.outputs)
     compile_it = n * (moves + len(SIMPLE)) >= compiled.COMPILE_FROM
     orders = []

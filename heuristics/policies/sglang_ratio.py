@@ -1,7 +1,7 @@
 """SGLang's scheduler: reserves a decaying share of the tokens still to come (sgl-project/sglang).
 
 Read in the engine's scheduler, ``PrefillAdder`` and ``ScheduleBatch.retract_decode``, versions of
-2025 and 2026, and put into unit rounds:
+2025 and 2026, and put into rounds:
 
 - Admission takes requests in queue order while the prompt and the whole ``max_new`` of each new
   one fit into M minus the tokens now held minus, for each running request, ``ratio`` times
@@ -20,10 +20,18 @@ output under the exact prediction.  The policy is not clairvoyant beyond that.  
 ``fcfs``; ``lof``, longest ``max_new`` first; ``spf``, fewest tokens to prefill first; ``random``,
 by a number drawn when a request enters the queue (the engine shuffles anew each time).
 
-What differs from the engine: prompts run in the same round as decoding and are never chunked, so
-every round in which a request runs on without retraction is a decode round; there are no pages,
-so a request may fill M exactly; and a new request must also fit beside what the running ones
-hold at the next time.
+``chunk`` is the engine's chunked prefill size, for instances in seconds: the most prompt tokens
+that one round prefills; a prompt (with what was kept) that exceeds what is left of them is cut
+there and goes on in the next round before anything is admitted.  At most one prompt is on its way.
+It is admitted like any other, by its whole prompt and ``max_new``, but what is charged while it is
+on its way are the tokens computed.  If the decoding requests and the next chunk would hold more
+than M, decoding requests are retracted until one is left, then the prompt on its way, which loses
+what was computed and joins the queue anew.  0, the default, never cuts.
+
+What differs from the engine: prompts run in the same round as decoding, which takes nothing of
+``chunk``, so every round in which a request runs on without retraction is a decode round; there are
+no pages, so a request may fill M exactly; and a new request must also fit beside what the running
+ones hold at the next time.
 
 Guarantee: none is claimed.  It always ends: the head starts when the worker is empty, one
 request is never retracted, and no token is made twice.
@@ -48,6 +56,8 @@ LAST_SHARE = Fraction(14, 100)
 DECAY_ROUNDS = 600
 LARGEST_RESERVATION = 4096
 ROUNDS_AHEAD = 20
+#: More than any prompt.
+_NO_LIMIT = 1 << 60
 
 
 class ReservationRatio:
@@ -82,7 +92,12 @@ class ReservationRatio:
 
 class _ReservingRules:
     def __init__(
-        self, known: Known, order: str, conservativeness: float, draw: Callable[[], float]
+        self,
+        known: Known,
+        order: str,
+        conservativeness: float,
+        chunk: int,
+        draw: Callable[[], float],
     ) -> None:
         self._max_new: list[int] = known.upper.tolist()
         self._prompts: list[int] = known.prompts.tolist()
@@ -91,6 +106,9 @@ class _ReservingRules:
         self._queue = KeyedQueue(self._key)
         self._full = False
         self._retracted = False
+        self._most_prefilled = chunk or _NO_LIMIT
+        #: What is prefilled in this round: request, tokens.
+        self._cut: list[tuple[int, int]] = []
         self._last_round = self._running = 0
 
     def arrive(self, request: int) -> None:
@@ -105,12 +123,17 @@ class _ReservingRules:
         remaining = sorted(
             state.starts, key=lambda i: (state.made(i), -self._prompts[i]), reverse=True
         )
-        tokens_next = state.tokens_next
+        tokens_next = state.tokens_next + self._growth(state)
         retracted = []
-        while tokens_next > state.memory:
+        # Of several one is left; alone it fits, unless it is not alone.
+        while tokens_next > state.memory and len(remaining) > 1:
             request = remaining.pop()
             tokens_next -= self._prompts[request] + state.made(request) + 1
             self._queue.enter(request, state.made(request))
+            retracted.append(request)
+        if tokens_next > state.memory:
+            (request,) = state.prefilling
+            self._queue.enter(request, state.kept(request))
             retracted.append(request)
         self._ratio.retract(
             sum(map(state.made, remaining)),
@@ -126,14 +149,15 @@ class _ReservingRules:
         if self._running and skipped > 0 and not self._retracted:
             self._ratio.decode(skipped)
         admitted: list[int] = []
+        self._cut = [(request, self._next_chunk(state, request)) for request in state.prefilling]
         if self._retracted:
             self._retracted = self._full = False
         else:
-            if not self._full:
+            if not self._full or state.prefilling:
                 admitted = self._fill(state)
             if state.starts:
                 self._ratio.decode(1)
-            elif not admitted:
+            elif not admitted and not state.prefilling:
                 self._ratio.idle()
         self._last_round = state.now
         self._running = len(state.starts) + len(admitted)
@@ -159,24 +183,64 @@ class _ReservingRules:
             for request in state.starts
         )
         room = floor(state.memory - held - self._ratio.value() * to_come)
-        free_next = state.memory - state.tokens_next
+        free_next = state.memory - state.tokens_next - self._growth(state)
+        left = self._most_prefilled
+        for request, tokens in self._cut:
+            left -= tokens
+            room -= tokens
+            if tokens == self._to_prefill(state, request):
+                room -= self._reserved(state, request)
         admitted: list[int] = []
-        while self._queue:
+        while self._queue and left > 0:
             request = self._queue.head()
-            tokens = self._prompts[request] + state.kept(request)
-            room -= tokens + min(self._max_new[request] - state.kept(request), LARGEST_RESERVATION)
-            free_next -= tokens + 1
-            if room < 0 or free_next < 0:
+            whole = self._to_prefill(state, request)
+            tokens = min(whole, left)
+            if whole + self._reserved(state, request) > room or whole + 1 > free_next:
                 self._full = True
                 break
+            left -= tokens
+            room -= tokens + (self._reserved(state, request) if tokens == whole else 0)
+            free_next -= tokens + (tokens == whole)
+            self._cut.append((request, tokens))
             admitted.append(self._queue.pop())
         return admitted
+
+    def _reserved(self, state: State, request: int) -> int:
+        """Return what is charged for the output of a request that starts."""
+        return min(self._max_new[request] - state.kept(request), LARGEST_RESERVATION)
+
+    def _to_prefill(self, state: State, request: int) -> int:
+        """Return the tokens of a request that are still to be prefilled."""
+        computed = state.prefilling.get(request, 0)
+        return self._prompts[request] + state.kept(request) - computed
+
+    def _next_chunk(self, state: State, request: int) -> int:
+        return min(self._to_prefill(state, request), self._most_prefilled)
+
+    def _growth(self, state: State) -> int:
+        """Return what the prompt on its way adds at the next time, its first token included."""
+        growth = 0
+        for request in state.prefilling:
+            tokens = self._next_chunk(state, request)
+            growth += tokens + (tokens == self._to_prefill(state, request))
+        return growth
+
+
+class _CuttingRules(_ReservingRules):
+    """The same with prompts that are cut."""
+
+    def chunks(self, state: State) -> list[tuple[int, int]]:
+        del state
+        return self._cut
+
+    def next_eviction(self, state: State) -> int | None:
+        return state.now if state.tokens_next + self._growth(state) > state.memory else None
 
 
 def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    values = known.values
-    return _ReservingRules(known, values["order"], values["conservativeness"], known.rng.random)
+    kind = _CuttingRules if known.values["chunk"] else _ReservingRules
+    return kind(known, **known.values, draw=known.rng.random)
 
 
 POLICY = RoundPolicy(
@@ -187,6 +251,7 @@ POLICY = RoundPolicy(
     parameters=(
         Choice("order", ("fcfs", "lof", "spf", "random"), "order of the waiting queue"),
         Parameter("conservativeness", 1.0, 0.0, 10.0, "factor on the first ratio"),
+        Parameter("chunk", 0, 0, 1e9, "most prompt tokens a round, 0: all (real time only)", True),
     ),
     rules=rules,
 )

@@ -1,6 +1,6 @@
 """vLLM's V1 scheduler: arrival order, preempts the last admitted (source of vllm-project/vllm).
 
-Read in ``vllm/v1/core/sched/scheduler.py`` (versions of 2025 and 2026) and put into unit rounds:
+Read in ``vllm/v1/core/sched/scheduler.py`` (versions of 2025 and 2026) and put into rounds:
 
 - The running requests are served first, in order of admission, one token each.  If their blocks
   do not suffice for the next time, the last of them is preempted, and so on until the rest fits.
@@ -21,9 +21,18 @@ is the engine's own accounting.  ``budget`` 8192 and ``running`` 256 are the eng
 offline use on an A100.  ``watermark`` is the share of the blocks that admission leaves free, 0 as
 in the engine; it does not apply when nothing runs.
 
-What differs from the engine: no prefix caching; and a prompt that exceeds what is left of the
-budget is not cut into chunks but waits for the next round, where, being the first, it is admitted
-whole as long as one token of the budget is left, and nothing after it in that round.
+``chunk=yes`` is the engine's chunked prefill, for instances in seconds: a prompt (with what was
+kept) that exceeds what is left of the budget is cut there, and goes on in the next round before
+anything is admitted, with what the decoding requests leave of the budget.  At most one prompt is
+on its way, that of the last admitted request; it makes its first token in the round of its last
+chunk.  A request is admitted only if its whole prompt and first token find free blocks, as the
+engine's default has it, but takes those of its chunks only; if a later chunk does not fit, the
+request is preempted like any last one and loses what was computed.
+
+What differs from the engine: no prefix caching; and with ``chunk=no``, the default, a prompt that
+exceeds what is left of the budget is not cut but waits for the next round, where, being the first,
+it is admitted whole as long as one token of the budget is left, and nothing after it in that round.
+Unit rounds know no chunks, so ``chunk=yes`` refuses instances in rounds.
 
 Guarantee: none is claimed.  It always ends: the first running request is never preempted and no
 token is made twice.  With ``block`` > 1 a request may fit into M tokens and not into the blocks;
@@ -37,6 +46,7 @@ from __future__ import annotations
 from collections import deque
 
 from heuristics.policy import (
+    Choice,
     Known,
     NotApplicableError,
     Parameter,
@@ -68,11 +78,11 @@ class _BlockRules:
 
     def evict(self, state: State) -> list[int]:
         used = self._used_next(state)
-        running = list(state.starts)
+        running = [*state.starts, *state.prefilling]
         preempted = []
         while used > self._blocks:
             request = running.pop()
-            used -= self._ceil(state.prompts[request] + state.made(request) + 1)
+            used -= self._ceil(self._tokens_next(state, request))
             if not running:
                 self._refuse(request)
             self._queue.appendleft(request)
@@ -130,12 +140,17 @@ class _BlockRules:
     def _ceil(self, tokens: int) -> int:
         return -(-tokens // self._block)
 
+    def _tokens_next(self, state: State, request: int) -> int:
+        """Return what an active request holds at the next time, without a chunk of this round."""
+        if request in state.prefilling:
+            return state.prefilling[request]
+        return state.prompts[request] + state.made(request) + 1
+
     def _used_next(self, state: State) -> int:
         if self._block == 1:
             return state.tokens_next
-        return sum(
-            self._ceil(state.prompts[request] + state.made(request) + 1) for request in state.starts
-        )
+        active = (*state.starts, *state.prefilling)
+        return sum(self._ceil(self._tokens_next(state, request)) for request in active)
 
     def _refuse(self, request: int) -> None:
         raise NotApplicableError(
@@ -144,9 +159,83 @@ class _BlockRules:
         )
 
 
+class _ChunkRules(_BlockRules):
+    """The same with prompts that are cut where the budget ends."""
+
+    _cut: list[tuple[int, int]]
+
+    def evict(self, state: State) -> list[int]:
+        preempted = super().evict(state)
+        for request in state.prefilling:
+            if not preempted and self._growth(state, request) > self._blocks - self._used_next(
+                state
+            ):
+                if not state.starts:
+                    self._refuse(request)
+                self._queue.appendleft(request)
+                preempted.append(request)
+                self._preempted = True
+        return preempted
+
+    def admit(self, state: State) -> list[int]:
+        self._cut = []
+        if self._preempted:
+            # The last to be admitted is the first to be preempted: no prompt is on its way.
+            self._preempted = self._quiet = False
+            return []
+        admitted: list[int] = []
+        running = len(state.starts) + len(state.prefilling)
+        budget = self._budget - len(state.starts)
+        free = self._blocks - self._used_next(state)
+        for request in state.prefilling:
+            tokens = self._next_chunk(state, request)
+            free -= self._growth(state, request)
+            budget -= tokens
+            self._cut.append((request, tokens))
+        while self._queue and running < self._running and budget >= 1:
+            request = self._queue[0]
+            whole = state.prompts[request] + state.kept(request)
+            if self._ceil(whole + 1) > free - (self._reserve if running else 0):
+                if not running:
+                    self._refuse(request)
+                break
+            tokens = min(whole, budget)
+            free -= self._ceil(tokens + (tokens == whole))
+            budget -= max(1, tokens)
+            running += 1
+            self._cut.append((request, tokens))
+            admitted.append(self._queue.popleft())
+        self._quiet = budget >= 1 or running >= self._running
+        return admitted
+
+    def chunks(self, state: State) -> list[tuple[int, int]]:
+        del state
+        return self._cut
+
+    def next_eviction(self, state: State) -> int | None:
+        for request in state.prefilling:
+            if self._growth(state, request) > self._blocks - self._used_next(state):
+                return state.now
+        return super().next_eviction(state)
+
+    def _next_chunk(self, state: State, request: int) -> int:
+        """Return the tokens that a prompt on its way gets: what decoding leaves of the budget."""
+        whole = state.prompts[request] + state.kept(request)
+        return min(whole - state.prefilling[request], self._budget - len(state.starts))
+
+    def _growth(self, state: State, request: int) -> int:
+        """Return the blocks that its chunk needs, its first token included if it is the last."""
+        before = state.prefilling[request]
+        after = before + self._next_chunk(state, request)
+        whole = state.prompts[request] + state.kept(request)
+        return self._ceil(after + (after == whole)) - self._ceil(before)
+
+
 def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    return _BlockRules(known, **known.values)
+    values = dict(known.values)
+    kind = _ChunkRules if values.pop("chunk") == "yes" else _BlockRules
+    return kind(known, **values)
 
 
 POLICY = RoundPolicy(
@@ -158,6 +247,7 @@ POLICY = RoundPolicy(
         Parameter("budget", 8192, 1, 1e9, "tokens that one round may process", True),
         Parameter("running", 256, 1, 1e9, "most requests that run at a time", True),
         Parameter("watermark", 0.0, 0.0, 0.9, "share of blocks kept free at admission"),
+        Choice("chunk", ("no", "yes"), "whether prompts are cut at the budget (real time only)"),
     ),
     rules=rules,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from instances.families.build import Count, Range, Seed, numbered, ranged
+from instances.families.build import Count, Range, Seed, drawn, ranged
 from instances.families.draws import Draws
 from instances.model import MAX_TOKENS, Instance
 
@@ -45,14 +45,7 @@ def generate(
     memory = drawn_memory if memory is None else memory
     n = drawn_n if n is None else n
     rows = [(0, *draw_sizes(draws, memory)) for _ in range(n)]
-    return Instance(
-        name=f"am1_n{n}_seed{seed}",
-        family="am1",
-        source="jaillet2025_v2 section 5.1, arrival model 1",
-        seed=seed,
-        memory=memory,
-        requests=numbered(rows),
-    )
+    return drawn("am1", "jaillet2025_v2 section 5.1, arrival model 1", seed, memory, rows)
 
 
 def draw_sizes(draws: Draws, memory: int) -> tuple[int, int]:

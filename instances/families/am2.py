@@ -18,8 +18,8 @@ from instances.families.build import (
     Count,
     Range,
     Seed,
+    drawn,
     not_too_many,
-    numbered,
     ranged,
 )
 from instances.families.draws import Draws
@@ -58,24 +58,17 @@ def generate(
         than an instance is drawn with.
     """
     draws = Draws(seed)
-    drawn = draws.integer(30, 50), draws.integer(40, 60), draws.between(0.5, 1.5)
-    memory = drawn[0] if memory is None else memory
-    rounds = drawn[1] if rounds is None else rounds
-    rate = drawn[2] if rate is None else rate
+    defaults = draws.integer(30, 50), draws.integer(40, 60), draws.between(0.5, 1.5)
+    memory = defaults[0] if memory is None else memory
+    rounds = defaults[1] if rounds is None else rounds
+    rate = defaults[2] if rate is None else rate
     if n is None:
         not_too_many(math.ceil(rate * rounds))
         arrivals = _poisson_arrivals(draws, rounds, rate)
     else:
         arrivals = sorted(draws.integer(1, rounds) for _ in range(n))
     rows = [(arrival, *draw_sizes(draws, memory)) for arrival in arrivals]
-    return Instance(
-        name=f"am2_n{len(rows)}_seed{seed}",
-        family="am2",
-        source="jaillet2025_v2 section 5.1, arrival model 2",
-        seed=seed,
-        memory=memory,
-        requests=numbered(rows),
-    )
+    return drawn("am2", "jaillet2025_v2 section 5.1, arrival model 2", seed, memory, rows)
 
 
 def _poisson_arrivals(draws: Draws, rounds: int, rate: float) -> list[int]:

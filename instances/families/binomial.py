@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from instances.arrivals import Rate, Variation, arriving
 from instances.families.build import (
     Count,
     Memory,
     Range,
     Seed,
     Share,
+    drawn,
     longest_fits,
-    numbered,
     ranged,
 )
 from instances.families.draws import Draws
@@ -31,26 +32,25 @@ def generate(
     memory: Memory = 100,
     longest: Annotated[int, Range(1, 10_000)] = 50,
     probability: Share = 0.5,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with lengths 1 + Binomial(longest - 1, p), all requests at round 0.
+    """Draw an instance with lengths 1 + Binomial(longest - 1, p), by default all at round 0.
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least twice ``longest``.
-    longest : int
-        Longest prompt and longest output (tokens).
+    seed, n, memory, longest : int
+        As in ``uniform``, with the same errors.
     probability : float
         p, of each of the longest - 1 trials.
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range.
+        Also if more trials would be drawn than in half a minute.
     """
     longest_fits(longest, memory)
     if n * longest > _MOST_TRIALS:
@@ -60,11 +60,6 @@ def generate(
     def length() -> int:
         return 1 + draws.binomial(longest - 1, probability)
 
-    return Instance(
-        name=f"binomial_n{n}_seed{seed}",
-        family="binomial",
-        source="wang2025 Appendix 11.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered((0, length(), length()) for _ in range(n)),
-    )
+    rows = [(0, length(), length()) for _ in range(n)]
+    instance = drawn("binomial", "wang2025 Appendix 11.2", seed, memory, rows)
+    return arriving(instance, draws, rate, cv, seconds)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_type_hints
 
-from instances.model import MAX_TOKENS, Request
+from instances.model import MAX_TOKENS, Instance, Request
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -130,6 +130,22 @@ def longest_fits(longest: int, memory: int) -> None:
     """
     if 2 * longest > memory:
         raise ValueError(f"memory: expected at least 2 * longest = {2 * longest}, found {memory}")
+
+
+def drawn(
+    family: str,
+    source: str,
+    seed: int,
+    memory: int,
+    rows: Iterable[tuple[int, int, int]],
+    prediction: tuple[int, int] | None = None,
+) -> Instance:
+    """Return an instance named after its family, size and seed, its requests as ``numbered``."""
+    requests = numbered(rows, prediction)
+    name = f"{family.replace('-', '_')}_n{len(requests)}_seed{seed}"
+    return Instance(
+        name=name, family=family, source=source, seed=seed, memory=memory, requests=requests
+    )
 
 
 def numbered(

@@ -1,44 +1,19 @@
-"""Chat: short prompts and outputs with long tails, lognormal, M = 16,492.
+"""Chat: short prompts and outputs with long tails, gamma, M = 16,492.
 
-Source: jaillet2025_v2 sec. 5.2, which serves a public chat data set with prompts of mean 40.62 and
-median 11 and outputs of mean 85.32 and median 45 under 16,492 tokens.  A lognormal length has
-median exp(μ) and mean exp(μ + σ²/2), so both numbers fix it: σ² = 2·ln(mean / median).  Lengths
-are rounded and clipped to 1..4,096, which takes about 1 % off the means.
+Source: chen2025 sec. 6, which draws 2,000 conversations of a public chat data set: prompts of mean
+41, median 11, variance 4,961 and range 1..468; outputs of mean 85, median 43, variance 9,702 and
+range 1..883; jaillet2025_v2 sec. 5.2 gives means 40.62 and 85.32, medians 11 and 45, and M.  Gamma
+laws with that mean and variance (shape 0.339, scale 121; shape 0.745, scale 114) are rounded and
+clipped to the ranges.  What is drawn then has mean 40.9, variance 4,621 and median 12, and mean
+84.9, variance 9,638 and median 51: clipping takes 7 and 1 % off the variances.  ``chat-lognormal``
+has the published means and medians instead, and variances of 3.1 and 1.9 times the published ones.
 """
 
-from __future__ import annotations
+from instances.families.fitted import CHAT, CHAT_OUTPUT, CHAT_PROMPT, rows_at_0, service
 
-from instances.families.build import Count, Memory, Seed, longest_fits, numbered, ranged
-from instances.families.draws import Draws
-from instances.families.fitted import CHAT_OUTPUT, CHAT_PROMPT, LONGEST
-from instances.model import Instance
-
-
-@ranged
-def generate(seed: Seed = 0, n: Count = 1000, memory: Memory = 16_492) -> Instance:
-    """Draw chat requests, all at round 0.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least 8,192: prompts and outputs reach 4,096 each.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-    """
-    longest_fits(LONGEST, memory)
-    draws = Draws(seed)
-    return Instance(
-        name=f"chat_n{n}_seed{seed}",
-        family="chat",
-        source="lengths fitted to jaillet2025_v2 sec. 5.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered((0, CHAT_PROMPT.draw(draws), CHAT_OUTPUT.draw(draws)) for _ in range(n)),
-    )
+generate = service(
+    "chat",
+    "lengths fitted to chen2025 sec. 6",
+    lambda draws, n: rows_at_0(draws, n, CHAT),
+    CHAT_PROMPT.longest + CHAT_OUTPUT.longest,
+)

@@ -5,8 +5,9 @@ words of a bit generator such as PCG64, and the way it is seeded, are promised t
 draw here is made of those words: the top 53 bits give a double in [0, 1), exactly as
 ``Generator(PCG64(seed)).random()`` does today, and the distributions follow by transforms of our
 own.  ``log1p``, ``exp``, ``cos`` and ``sqrt`` may differ in their last bit from one platform to
-the next.  Families round such draws to integers, so that this would show only where a draw falls
-within about 1e-15 of a rounding boundary; draws without these functions are exact.
+the next, and the inverse of the gamma distribution from one version of scipy to the next.
+Families round such draws to integers, so that this would show only where a draw falls within about
+1e-15 of a rounding boundary; draws without these functions are exact.
 """
 
 from __future__ import annotations
@@ -56,6 +57,12 @@ class Draws:
     def exponential(self, mean: float) -> float:
         """Return an exponential draw by inversion."""
         return -mean * math.log1p(-self.unit())
+
+    def gamma(self, shape: float, scale: float) -> float:
+        """Return a gamma draw by inversion: mean shape · scale, variance shape · scale²."""
+        from scipy.special import gammaincinv  # no other draw needs it
+
+        return float(gammaincinv(shape, self.unit())) * scale
 
     def normal(self, mean: float, deviation: float) -> float:
         """Return a normal draw by the Box-Muller transform (its cosine half)."""

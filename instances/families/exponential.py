@@ -6,14 +6,15 @@ become integers; we round to the nearest and then clip.
 
 from __future__ import annotations
 
+from instances.arrivals import Rate, Variation, arriving
 from instances.families.build import (
     Count,
     Length,
     Memory,
     Seed,
     Spread,
+    drawn,
     longest_fits,
-    numbered,
     ranged,
 )
 from instances.families.draws import Draws, rounded_and_clipped
@@ -22,22 +23,25 @@ from instances.model import Instance
 
 @ranged
 def generate(
-    seed: Seed = 0, n: Count = 100, memory: Memory = 100, longest: Length = 50, mean: Spread = 5.0
+    seed: Seed = 0,
+    n: Count = 100,
+    memory: Memory = 100,
+    longest: Length = 50,
+    mean: Spread = 5.0,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with exponential lengths, all requests at round 0.
+    """Draw an instance with exponential lengths, by default all at round 0.
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least twice ``longest``.
-    longest : int
-        Longest prompt and longest output (tokens).
+    seed, n, memory, longest : int
+        As in ``uniform``, with the same errors.
     mean : float
         Of prompts and of outputs before rounding and clipping (tokens), above 0.
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
@@ -50,11 +54,6 @@ def generate(
     def length() -> int:
         return rounded_and_clipped(draws.exponential(mean), 1, longest)
 
-    return Instance(
-        name=f"exponential_n{n}_seed{seed}",
-        family="exponential",
-        source="wang2025 Appendix 11.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered((0, length(), length()) for _ in range(n)),
-    )
+    rows = [(0, length(), length()) for _ in range(n)]
+    instance = drawn("exponential", "wang2025 Appendix 11.2", seed, memory, rows)
+    return arriving(instance, draws, rate, cv, seconds)

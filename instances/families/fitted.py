@@ -1,14 +1,43 @@
-"""Length distributions fitted to the means and medians that the papers publish."""
+"""Length distributions fitted to the moments that the papers publish, and requests made of them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
+from instances.arrivals import Rate, Variation, arriving
+from instances.families.build import Count, Memory, Seed, at_least, drawn, ranged
 from instances.families.draws import Draws, rounded_and_clipped
+from instances.model import Instance
 
-#: Longest prompt and longest output, tokens.
+#: Longest prompt and longest output of the laws that have no published range, tokens.
 LONGEST = 4096
+
+#: Arrival, prompt and output.
+Row = tuple[int, int, int]
+
+
+class Length(Protocol):
+    """A law of lengths (tokens)."""
+
+    def draw(self, draws: Draws) -> int:
+        """Return a length, 1 or more."""
+        ...
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """A gamma length by its shape and scale (tokens), rounded and clipped to 1..longest."""
+
+    shape: float
+    scale: float
+    longest: int
+
+    def draw(self, draws: Draws) -> int:
+        """Return a length from 1..longest."""
+        return rounded_and_clipped(draws.gamma(self.shape, self.scale), 1, self.longest)
 
 
 @dataclass(frozen=True)
@@ -24,11 +53,87 @@ class Lognormal:
         return rounded_and_clipped(draws.lognormal(math.log(self.median), deviation), 1, LONGEST)
 
 
-CHAT_PROMPT = Lognormal(40.62, 11.0)
-CHAT_OUTPUT = Lognormal(85.32, 45.0)
-SUMMARY_OUTPUT = Lognormal(296.08, 161.0)
+@dataclass(frozen=True)
+class Normal:
+    """A normal length given by its mean and deviation (tokens)."""
+
+    mean: float
+    deviation: float
+
+    def draw(self, draws: Draws) -> int:
+        """Return a length from 1..LONGEST."""
+        return rounded_and_clipped(draws.normal(self.mean, self.deviation), 1, LONGEST)
 
 
-def summary_prompt(draws: Draws) -> int:
-    """Return the prompt of a summary (tokens), normal and clipped to 1..LONGEST."""
-    return rounded_and_clipped(draws.normal(2546.39, 900.0), 1, LONGEST)
+#: Prompt and output.
+Lengths = tuple[Length, Length]
+
+CHAT_PROMPT, CHAT_OUTPUT = Gamma(0.339, 121, 468), Gamma(0.745, 114, 883)
+CHAT: Lengths = (CHAT_PROMPT, CHAT_OUTPUT)
+LOGNORMAL_PROMPT, LOGNORMAL_OUTPUT = Lognormal(40.62, 11.0), Lognormal(85.32, 45.0)
+CHAT_LOGNORMAL: Lengths = (LOGNORMAL_PROMPT, LOGNORMAL_OUTPUT)
+SUMMARY_PROMPT, SUMMARY_OUTPUT = Normal(2546.39, 900.0), Lognormal(296.08, 161.0)
+SUMMARY: Lengths = (SUMMARY_PROMPT, SUMMARY_OUTPUT)
+
+
+def rows_at_0(draws: Draws, n: int, lengths: Lengths) -> list[Row]:
+    """Return n requests at round 0; a prompt is drawn before its output."""
+    prompt, output = lengths
+    return [(0, prompt.draw(draws), output.draw(draws)) for _ in range(n)]
+
+
+def mixed_rows(draws: Draws, n: int, chat: Lengths) -> list[Row]:
+    """Return round(n / 5) summaries and chat otherwise, all at round 0, in random order."""
+    summaries = round(n / 5)
+    rows = rows_at_0(draws, summaries, SUMMARY) + rows_at_0(draws, n - summaries, chat)
+    return draws.shuffled(rows)
+
+
+def service(
+    family: str, source: str, rows: Callable[[Draws, int], list[Row]], longest: int
+) -> Callable[..., Instance]:
+    """Return the generator of a family of requests to a service.
+
+    Parameters
+    ----------
+    family, source
+        As the instances state them.
+    rows
+        Draws n requests at round 0.
+    longest
+        Longest prompt and longest output together (tokens).
+    """
+
+    @ranged
+    def generate(
+        seed: Seed = 0,
+        n: Count = 1000,
+        memory: Memory = 16_492,
+        rate: Rate = None,
+        cv: Variation = 1.0,
+        seconds: bool = False,
+    ) -> Instance:
+        """Draw an instance of the family, by default all at round 0.
+
+        Parameters
+        ----------
+        seed : int
+            Seed of all draws, 0 or more.
+        n : int
+            Number of requests.
+        memory : int
+            M, tokens, at least the longest prompt and the longest output together.
+        rate, cv, seconds
+            When they arrive; see :func:`instances.arrivals.arriving`.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range.
+        """
+        at_least(longest, memory=memory)
+        draws = Draws(seed)
+        instance = drawn(family, source, seed, memory, rows(draws, n))
+        return arriving(instance, draws, rate, cv, seconds)
+
+    return generate

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from instances.families.build import Count, Memory, Prompt, Range, Seed, at_least, numbered, ranged
+from instances.arrivals import Rate, Variation, arriving
+from instances.families.build import Count, Memory, Prompt, Range, Seed, at_least, drawn, ranged
 from instances.families.draws import Draws, Weighted
 from instances.families.geometric import geometric_weights
 from instances.model import Instance
@@ -23,8 +24,11 @@ def generate(
     p: Annotated[float, Range(0, 1, above=True)] = 0.1,
     upper: Annotated[int, Range(1, 10**6)] = 100,
     prompt: Prompt = 0,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with linearly weighted geometric outputs, all requests at round 0.
+    """Draw an instance with linearly weighted geometric outputs, by default all at round 0.
 
     Parameters
     ----------
@@ -40,6 +44,8 @@ def generate(
         u, the longest output and the upper end of the prediction (tokens).
     prompt : int
         s, tokens, the same for all.
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
@@ -49,13 +55,8 @@ def generate(
     weights = [k * weight for k, weight in enumerate(geometric_weights(p, upper), start=1)]
     at_least(prompt + upper, memory=memory)
     draws, lengths = Draws(seed), Weighted(weights)
-    return Instance(
-        name=f"linearly_weighted_geometric_n{n}_seed{seed}",
-        family="linearly-weighted-geometric",
-        source="chen2025 section 5.3",
-        seed=seed,
-        memory=memory,
-        requests=numbered(
-            ((0, prompt, 1 + lengths.draw(draws)) for _ in range(n)), prediction=(1, upper)
-        ),
+    rows = [(0, prompt, 1 + lengths.draw(draws)) for _ in range(n)]
+    instance = drawn(
+        "linearly-weighted-geometric", "chen2025 section 5.3", seed, memory, rows, (1, upper)
     )
+    return arriving(instance, draws, rate, cv, seconds)

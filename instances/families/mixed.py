@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 
-from instances.families.build import Count, Memory, Seed, Share, longest_fits, numbered, ranged
+from instances.arrivals import Rate, Variation, arriving
+from instances.families.build import Count, Memory, Seed, Share, drawn, longest_fits, ranged
 from instances.families.draws import Draws, rounded_and_clipped
 from instances.model import Instance
 
@@ -20,9 +21,15 @@ _LONGEST = 50
 
 @ranged
 def generate(
-    seed: Seed = 0, n: Count = 200, memory: Memory = 100, long_share: Share = 0.2
+    seed: Seed = 0,
+    n: Count = 200,
+    memory: Memory = 100,
+    long_share: Share = 0.2,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance of the mixed workload, all requests at round 0.
+    """Draw an instance of the mixed workload, by default all at round 0.
 
     Parameters
     ----------
@@ -34,6 +41,8 @@ def generate(
         M, tokens, at least 100: prompts and outputs reach 50 each.
     long_share : float
         Probability of a prompt from the lognormal part.
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
@@ -55,11 +64,6 @@ def generate(
     def output() -> int:
         return rounded_and_clipped(draws.exponential(5.0), 1, _LONGEST)
 
-    return Instance(
-        name=f"mixed_n{n}_seed{seed}",
-        family="mixed",
-        source="wang2025 Appendix 11.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered((0, prompt(), output()) for _ in range(n)),
-    )
+    rows = [(0, prompt(), output()) for _ in range(n)]
+    instance = drawn("mixed", "wang2025 Appendix 11.2", seed, memory, rows)
+    return arriving(instance, draws, rate, cv, seconds)

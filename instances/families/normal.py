@@ -6,14 +6,15 @@ leaves open how lengths become integers; we round to the nearest and then clip.
 
 from __future__ import annotations
 
+from instances.arrivals import Rate, Variation, arriving
 from instances.families.build import (
     Count,
     Length,
     Memory,
     Seed,
     Spread,
+    drawn,
     longest_fits,
-    numbered,
     ranged,
 )
 from instances.families.draws import Draws, rounded_and_clipped
@@ -28,21 +29,20 @@ def generate(
     longest: Length = 50,
     mean: Spread = 25.0,
     deviation: Spread = 8.33,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with normal lengths, all requests at round 0.
+    """Draw an instance with normal lengths, by default all at round 0.
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least twice ``longest``.
-    longest : int
-        Longest prompt and longest output (tokens).
+    seed, n, memory, longest : int
+        As in ``uniform``, with the same errors.
     mean, deviation : float
         Of prompts and of outputs before rounding and clipping (tokens), above 0.
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
@@ -55,11 +55,6 @@ def generate(
     def length() -> int:
         return rounded_and_clipped(draws.normal(mean, deviation), 1, longest)
 
-    return Instance(
-        name=f"normal_n{n}_seed{seed}",
-        family="normal",
-        source="wang2025 Appendix 11.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered((0, length(), length()) for _ in range(n)),
-    )
+    rows = [(0, length(), length()) for _ in range(n)]
+    instance = drawn("normal", "wang2025 Appendix 11.2", seed, memory, rows)
+    return arriving(instance, draws, rate, cv, seconds)

@@ -76,10 +76,7 @@ def generate(
     not_too_many(waves * width)
     at_least(width * (width + 1), memory=memory)
     least_prompt = memory // (width + 1)
-    most = memory // width - least_prompt
-    longest = (most + 1) // 2 if longest is None else longest
-    if longest > most:
-        raise ValueError(f"longest: expected at most M // k - M // (k+1) = {most}, found {longest}")
+    longest = _longest(memory // width - least_prompt, longest)
     draws = Draws(seed)
     outputs = sorted(draws.integer(1, longest) for _ in range(waves))
     ends = list(accumulate(outputs))
@@ -104,6 +101,12 @@ def generate(
             "outputs, shortest first, fill the memory exactly"
         ),
     )
+
+
+def _longest(most: int, longest: int | None) -> int:
+    if longest is not None and longest > most:
+        raise ValueError(f"longest: expected at most M // k - M // (k+1) = {most}, found {longest}")
+    return (most + 1) // 2 if longest is None else longest
 
 
 def _parts(draws: Draws, total: int, count: int) -> list[int]:

@@ -6,6 +6,7 @@ paper leaves the sizes open; its proofs take s = 0, our default.
 
 from __future__ import annotations
 
+from instances.arrivals import Rate, Variation, arriving
 from instances.families.build import (
     Count,
     Length,
@@ -14,7 +15,7 @@ from instances.families.build import (
     Seed,
     Share,
     at_least,
-    numbered,
+    drawn,
     ranged,
 )
 from instances.families.draws import Draws
@@ -30,23 +31,24 @@ def generate(
     upper: Length = 50,
     long_share: Share = 0.5,
     prompt: Prompt = 0,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with two output lengths, all requests at round 0.
+    """Draw an instance with two output lengths, by default all at round 0.
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least prompt + upper.
+    seed, n, memory, prompt : int
+        As in ``geometric``, with the same errors.
     lower, upper : int
         ℓ and u, tokens.
     long_share : float
         Probability of u, independent for each request.
     prompt : int
         s, tokens, the same for all.
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
@@ -57,11 +59,7 @@ def generate(
     at_least(prompt + upper, memory=memory)
     draws = Draws(seed)
     rows = [(0, prompt, upper if draws.happens(long_share) else lower) for _ in range(n)]
-    return Instance(
-        name=f"two_point_n{n}_seed{seed}",
-        family="two-point",
-        source="chen2025 section 5.1",
-        seed=seed,
-        memory=memory,
-        requests=numbered(rows, prediction=(lower, upper)),
+    instance = drawn(
+        "two-point", "chen2025 section 5.1", seed, memory, rows, prediction=(lower, upper)
     )
+    return arriving(instance, draws, rate, cv, seconds)

@@ -6,16 +6,23 @@ upper end excluded, as numpy draws integers, that is 1..50, and s + o <= 100 = M
 
 from __future__ import annotations
 
-from instances.families.build import Count, Length, Memory, Seed, longest_fits, numbered, ranged
+from instances.arrivals import Rate, Variation, arriving
+from instances.families.build import Count, Length, Memory, Seed, drawn, longest_fits, ranged
 from instances.families.draws import Draws
 from instances.model import Instance
 
 
 @ranged
 def generate(
-    seed: Seed = 0, n: Count = 100, memory: Memory = 100, longest: Length = 50
+    seed: Seed = 0,
+    n: Count = 100,
+    memory: Memory = 100,
+    longest: Length = 50,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with uniform lengths, all requests at round 0.
+    """Draw an instance with uniform lengths, by default all at round 0.
 
     Parameters
     ----------
@@ -27,6 +34,8 @@ def generate(
         M, tokens, at least twice ``longest``.
     longest : int
         Longest prompt and longest output (tokens).
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
@@ -36,11 +45,5 @@ def generate(
     longest_fits(longest, memory)
     draws = Draws(seed)
     rows = [(0, draws.integer(1, longest), draws.integer(1, longest)) for _ in range(n)]
-    return Instance(
-        name=f"uniform_n{n}_seed{seed}",
-        family="uniform",
-        source="wang2025 Appendix 11.2",
-        seed=seed,
-        memory=memory,
-        requests=numbered(rows),
-    )
+    instance = drawn("uniform", "wang2025 Appendix 11.2", seed, memory, rows)
+    return arriving(instance, draws, rate, cv, seconds)

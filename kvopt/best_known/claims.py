@@ -9,13 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from formulations.lagrangian.certificate import (
-    Certificate,
-    CertificateError,
-    evaluate,
-    read_certificate,
-    shrink,
-)
+from formulations.lagrangian.certificate import evaluate, shrink
+from formulations.lagrangian.certificate_file import Certificate, CertificateError, read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.best_known.entry import Value
@@ -28,7 +23,7 @@ from schedules.model import any_kept
 
 
 @dataclass(frozen=True)
-class Run:
+class StoredRun:
     """What the registry needs of a stored run; see ``kvopt.running.record.Record``."""
 
     key: str
@@ -47,8 +42,8 @@ class Run:
     finished_utc: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}")]
 
 
-_RUN = TypeAdapter(Run)
-_COLUMNS = tuple(each.name for each in fields(Run))
+_STORED_RUN = TypeAdapter(StoredRun)
+_COLUMNS = tuple(each.name for each in fields(StoredRun))
 
 
 @dataclass(frozen=True)
@@ -73,12 +68,12 @@ class Claims:
     notes: tuple[str, ...]
 
 
-def runs_by_instance(store: Store) -> dict[str, list[Run]]:
+def runs_by_instance(store: Store) -> dict[str, list[StoredRun]]:
     """Return the stored runs by the hash of their instance, oldest first."""
-    found: dict[str, list[Run]] = defaultdict(list)
+    found: dict[str, list[StoredRun]] = defaultdict(list)
     for row in store.select(*_COLUMNS):
         try:
-            run = _RUN.validate_python(dict(zip(_COLUMNS, row, strict=True)))
+            run = _STORED_RUN.validate_python(dict(zip(_COLUMNS, row, strict=True)))
         except ValidationError as error:
             raise _damaged(f"{store.name}: run {str(row[0])[:12]}", error) from None
         found[run.instance_sha256].append(run)
@@ -87,7 +82,7 @@ def runs_by_instance(store: Store) -> dict[str, list[Run]]:
     return found
 
 
-def collect(instance: Instance, runs: Sequence[Run], store: Store) -> Claims:
+def collect(instance: Instance, runs: Sequence[StoredRun], store: Store) -> Claims:
     """Return what runs claim of an instance.
 
     Schedules are checked once more.  Of policies that keep tokens over an eviction, whose TEL is no
@@ -130,7 +125,7 @@ def own_claims(instance: Instance, date: str) -> Iterator[tuple[Value, Certifica
 
 
 def _best_schedule(
-    instance: Instance, runs: Sequence[Run], store: Store, notes: list[str]
+    instance: Instance, runs: Sequence[StoredRun], store: Store, notes: list[str]
 ) -> tuple[Value, Schedule] | None:
     found = [run for run in runs if run.tel is not None]
     for run in sorted(found, key=lambda run: run.tel or 0):
@@ -171,7 +166,7 @@ def _plain_schedule(instance: Instance, document: dict[str, Any], value: Value) 
 
 
 def _certified(
-    instance: Instance, run: Run, store: Store, upper: int | None, notes: list[str]
+    instance: Instance, run: StoredRun, store: Store, upper: int | None, notes: list[str]
 ) -> list[tuple[Value, Certificate | None]]:
     """Return the bound that the run's certificate proves, evaluated here, if it has one."""
     document = store.certificate(run.key)
@@ -199,7 +194,7 @@ def _certified(
     return [(value, short)]
 
 
-def _value(run: Run, value: int, source: str, schedule: dict[str, Any] | None) -> Value:
+def _value(run: StoredRun, value: int, source: str, schedule: dict[str, Any] | None) -> Value:
     # The version of the sources stands in the schedule of the same run only.
     told = (schedule or {}).get("provenance")
     provenance = told if isinstance(told, dict) else {}

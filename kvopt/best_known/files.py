@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from formulations.lagrangian.certificate import (
+from formulations.lagrangian.certificate_file import (
     Certificate,
     CertificateError,
     certificate_document,

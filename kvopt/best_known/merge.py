@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from formulations.lagrangian.certificate import Certificate
+from formulations.lagrangian.certificate_file import Certificate
 from instances import Instance
 from kvopt.best_known.claims import Claims, own_claims
 from kvopt.best_known.entry import Entry, History, Step, Value

@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from formulations.bounds.tree_search import BetterScheduleError, grow
-from formulations.lagrangian.certificate import (
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import (
     Certificate,
     CertificateError,
     certificate_document,
-    evaluate,
     read_certificate,
 )
 from formulations.lagrangian.tree import TreeError, TreeNode

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from formulations.lagrangian.certificate import Certificate, CertificateError, evaluate
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import Certificate, CertificateError
 from instances import Instance
 from instances.jsonfile import FileError
 from instances.library import library

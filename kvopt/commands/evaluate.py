@@ -13,6 +13,8 @@ from pathlib import Path
 
 from instances.outputs import OutputError, check_apart, check_outputs
 from instances.streams import steadily
+from instances.traces import TraceReport
+from instances.traces.arguments import add_trace_options, trace_options
 from instances.usage import Parser, UsageError, complain
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.interrupts import interrupt_once
@@ -41,7 +43,7 @@ EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_REFUSED = 5
 EXIT_STORE = 6
-EXIT_ENGINE = 7
+EXIT_EXECUTOR = 7
 EXIT_INTERRUPTED = 130
 
 _EPILOG = f"""\
@@ -60,7 +62,7 @@ exit codes:
   2    bad usage or bad input: one line on standard error; also if no instance could be read
   5    the checker refused a schedule, or a bound is contradicted: named on standard error
   6    the store cannot be opened, read or written: one line on standard error
-  7    the engine failed, so that runs have no row: one line on standard error
+  7    the executor failed, so that runs have no row: one line on standard error
   130  interrupted: what was finished is stored
 Where several apply, 5 goes before 2, and 2 before 1.
 """
@@ -96,7 +98,7 @@ def _main(arguments: Sequence[str], program: str) -> int:
     except StoreError as error:
         return _fail(program, str(error), EXIT_STORE)
     except ExecutorError as error:
-        return _fail(program, str(error), EXIT_ENGINE)
+        return _fail(program, str(error), EXIT_EXECUTOR)
     except KeyboardInterrupt:
         reason = "interrupted; what was finished is stored, the same command resumes"
         return _fail(program, reason, EXIT_INTERRUPTED)
@@ -116,7 +118,8 @@ def _run(arguments: Sequence[str], program: str) -> int:
         raise InputError("expected a SUITE or an INSTANCE, found none (see --help)")
     if options.export:
         check_export(options.export)
-    sections = read_inputs(options.inputs, _wishes(options))
+    listen = None if options.quiet else _tell_report
+    sections = read_inputs(options.inputs, _wishes(options), trace_options(options), listen)
     tasks = plan(sections)
     if options.inputs and not tasks:
         raise InputError("expected a method (see --list), found none")
@@ -142,13 +145,26 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    _add_runs(parser)
+    _add_sweep(parser)
+    parser.add_argument("--list", action="store_true", help="list suites and methods")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but what went wrong")
+    parser.set_defaults(program=program)
+    options = parser.parse_args(arguments)
+    if options.scheduler and options.executor != "dask":
+        raise InputError("--scheduler goes with --executor dask")
+    return options
+
+
+def _add_runs(parser: argparse.ArgumentParser) -> None:
+    """Add what decides which runs there are: instances, methods, seeds and limits."""
     parser.add_argument(
         "inputs",
         nargs="*",
         metavar="SUITE | INSTANCE",
         help=f"a suite ({', '.join(suites())}, or a .toml file); an instance of the library by "
-        "name, an instance file, a folder, or a glob; none with --report or --export alone: then "
-        "all that is stored",
+        "name, an instance file, a trace (--memory), a folder, or a glob; none with --report or "
+        "--export alone: then all that is stored",
     )
     parser.add_argument(
         "--methods",
@@ -178,6 +194,10 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     parser.add_argument(
         "--threads", type=read_count, metavar="N", help="threads of each method (default: 1)"
     )
+
+
+def _add_sweep(parser: argparse.ArgumentParser) -> None:
+    """Add where and how the runs are carried out, kept and reported."""
     parser.add_argument(
         "--jobs",
         type=read_count,
@@ -185,6 +205,7 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         metavar="N",
         help="runs side by side (default: 1; more of them share cores, so times get longer)",
     )
+    add_trace_options(parser)
     parser.add_argument(
         "--store",
         metavar="FILE | URL",
@@ -193,7 +214,18 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     parser.add_argument("--report", metavar="DIR", help="build the reports of these runs there")
     parser.add_argument("--export", metavar="FILE", help="write the rows (.csv or .parquet)")
     parser.add_argument(
-        "--engine", choices=("local", "dask"), default="local", help="default: local"
+        "--executor",
+        choices=("local", "dask"),
+        default="local",
+        help="this machine's processes, or Dask workers (default: local)",
+    )
+    # Its name before, which scripts rely on.
+    parser.add_argument(
+        "--engine",
+        dest="executor",
+        choices=("local", "dask"),
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, as in tcp://host:8786")
     again = parser.add_mutually_exclusive_group()
@@ -201,13 +233,6 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     again.add_argument(
         "--rerun-failed", action="store_true", help=f"run again what is {', '.join(FAILED)}"
     )
-    parser.add_argument("--list", action="store_true", help="list suites and methods")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but what went wrong")
-    parser.set_defaults(program=program)
-    options = parser.parse_args(arguments)
-    if options.scheduler and options.engine != "dask":
-        raise InputError("--scheduler goes with --engine dask")
-    return options
 
 
 def _wishes(options: argparse.Namespace) -> Wishes:
@@ -247,6 +272,10 @@ def _is_protected(file: Path) -> bool:
     return file.is_file() and not all(os.access(each, os.W_OK) for each in (file, file.parent))
 
 
+def _tell_report(report: TraceReport) -> None:
+    print("\n".join(map(mask_text, report.lines)), file=sys.stderr)
+
+
 def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sweep:
     stored = {} if options.rerun else store.statuses()
     if options.rerun_failed:
@@ -258,8 +287,8 @@ def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sw
     return _Sweep(tasks, todo)
 
 
-def _engine(options: argparse.Namespace) -> Executor:
-    if options.engine == "dask":
+def _executor(options: argparse.Namespace) -> Executor:
+    if options.executor == "dask":
         from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
 
         return DaskExecutor(options.scheduler, options.jobs)
@@ -271,7 +300,7 @@ def _engine(options: argparse.Namespace) -> Executor:
 def _carry_out(sweep: _Sweep, store: Store, options: argparse.Namespace) -> None:
     """Run what is left and store every row as it comes."""
     shown = display(sys.stdout, len(sweep.todo), options.jobs, options.quiet)
-    results = _engine(options).run(sweep.todo)
+    results = _executor(options).run(sweep.todo)
     try:
         for finished in results:
             _store(store, finished)

@@ -48,6 +48,18 @@ def _generate(arguments: Sequence[str], program: str) -> int:
     return generate(arguments, program)
 
 
+def _convert(arguments: Sequence[str], program: str) -> int:
+    from instances.traces.convert import main as convert
+
+    return convert(arguments, program)
+
+
+def _memory(arguments: Sequence[str], program: str) -> int:
+    from kvopt.commands.memory import main as memory
+
+    return memory(arguments, program)
+
+
 def _show(arguments: Sequence[str], program: str) -> int:
     from kvopt.commands.show import main as show
 
@@ -67,6 +79,8 @@ _SUBCOMMANDS = {
     ),
     "check": _Subcommand("a schedule file against its instance, in integers", _check),
     "generate": _Subcommand("an instance of a family", _generate),
+    "convert": _Subcommand("a trace as an instance file", _convert),
+    "memory": _Subcommand("how many tokens a GPU's memory holds, step by step", _memory),
     "show": _Subcommand("a policy beside its paper's pseudocode, or a formulation", _show),
     "best-known": _Subcommand("the best values known: merge runs into them, verify", _best_known),
 }

@@ -89,6 +89,22 @@ def policies_table(
         if not any(row.tel is not None for row in rows):
             raise
         why = "interrupted by the user"
+    text, misstated = _shown(instance, rows)
+    if sweep.waiting:
+        names = ", ".join(sweep.waiting)
+        count = len(sweep.waiting)
+        were = "policy was" if count == 1 else "policies were"
+        text += f"\n{count} {were} not run, {why}: {names}"
+    return PoliciesTable(
+        text,
+        accepted=all(row.accepted for row in rows),
+        found=any(row.tel is not None for row in rows),
+        misstated=misstated,
+    )
+
+
+def _shown(instance: Instance, rows: list[_Row]) -> tuple[str, str]:
+    """Return the rows as a table with their ratios, and how they contradict the instance's file."""
     upper = [row.tel for row in rows if row.accepted and not row.keeps_tokens]
     least = min((tel for tel in upper if tel is not None), default=None)
     bound = volume_bound(instance)
@@ -105,17 +121,7 @@ def policies_table(
         lines.append(f"{_MARK.strip()} {KEEPS_TOKENS_NOTE}")
     kind = "known optimum" if optimum is not None else "lower bound (volumes)"
     lines.append(f"{kind} {reference}")
-    if sweep.waiting:
-        names = ", ".join(sweep.waiting)
-        count = len(sweep.waiting)
-        were = "policy was" if count == 1 else "policies were"
-        lines.append(f"{count} {were} not run, {why}: {names}")
-    return PoliciesTable(
-        "\n".join(lines),
-        accepted=all(row.accepted for row in rows),
-        found=any(row.tel is not None for row in rows),
-        misstated="" if found is None else found.text,
-    )
+    return "\n".join(lines), "" if found is None else found.text
 
 
 class _Sweep:

@@ -11,9 +11,11 @@ import sys
 import time
 from collections.abc import Sequence
 
-from instances import InfeasibleInstanceError, Instance, InstanceFileError, read_instance
+from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.outputs import OutputError
 from instances.streams import steadily
+from instances.traces.arguments import trace_options
+from instances.traces.reading import read_input
 from instances.usage import UsageError, complain
 from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.solve_arguments import named_method, read_arguments
@@ -89,7 +91,9 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
         f"{program}: no schedule within the time limit of {options.time_limit:g} s",
     )
     method = None if options.policy == "all" else named_method(options)
-    instance = read_instance(options.instance)
+    instance, report = read_input(options.instance, trace_options(options))
+    if report is not None and not options.quiet:
+        print("\n".join(report.lines), file=sys.stderr)
     if instance.time_unit != "round":
         raise UsageError(
             f"{options.instance}: expected arrivals in rounds, found time_unit "

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from instances.named import INSTANCE_HELP, find_instance
 from instances.outputs import check_apart, check_outputs
+from instances.traces.arguments import add_trace_options
 from instances.usage import Parser, UsageError
 from kvopt.methods.engines import default_engine, named_engines
 from kvopt.methods.grammar import (
@@ -126,6 +127,26 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("instance", nargs="?", metavar="INSTANCE", help=INSTANCE_HELP)
+    _add_method(parser)
+    _add_limits(parser)
+    add_trace_options(parser)
+    parser.add_argument("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)")
+    parser.add_argument("--plot", metavar="FILE", help="draw the schedule (.png or .svg)")
+    parser.add_argument(
+        "--write-model", metavar="FILE", help="write the MIP (.mps or .lp) and solve nothing"
+    )
+    parser.add_argument("--quiet", action="store_true", help="print the summary only")
+    parser.add_argument(
+        "--list", action="store_true", help="list solvers, formulations, policies and predictions"
+    )
+    parser.set_defaults(program=program)
+    options = parser.parse_args(arguments)
+    _refuse_loose_parts(options)
+    return options
+
+
+def _add_method(parser: argparse.ArgumentParser) -> None:
+    """Add what names the method, whole or in parts."""
     method = parser.add_mutually_exclusive_group()
     method.add_argument(
         "--method",
@@ -157,6 +178,10 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         help='a formulation of --list with options, as in "cpsat-strong(groups=no,equal=no)" '
         "(default: by size)",
     )
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add what the method may take, and its seed."""
     parser.add_argument(
         "--time-limit",
         type=read_seconds,
@@ -182,19 +207,6 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
         metavar="K",
         help="seed of the engine, the policy and the prediction (default: 0)",
     )
-    parser.add_argument("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)")
-    parser.add_argument("--plot", metavar="FILE", help="draw the schedule (.png or .svg)")
-    parser.add_argument(
-        "--write-model", metavar="FILE", help="write the MIP (.mps or .lp) and solve nothing"
-    )
-    parser.add_argument("--quiet", action="store_true", help="print the summary only")
-    parser.add_argument(
-        "--list", action="store_true", help="list solvers, formulations, policies and predictions"
-    )
-    parser.set_defaults(program=program)
-    options = parser.parse_args(arguments)
-    _refuse_loose_parts(options)
-    return options
 
 
 def _refuse_loose_parts(options: argparse.Namespace) -> None:

@@ -7,7 +7,8 @@ import time
 import numpy as np
 
 from formulations.bounds.outcome import Bound
-from formulations.lagrangian.certificate import pattern_certificate, price_certificate, too_long
+from formulations.lagrangian.certificate import too_long
+from formulations.lagrangian.certificate_file import pattern_certificate, price_certificate
 from formulations.registry import formulations
 from formulations.valid.windows import start_windows
 from instances import Instance, Request

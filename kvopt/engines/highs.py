@@ -9,7 +9,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.certificate import price_certificate
+from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.prices import certify_prices
 from formulations.lagrangian.starts import certified_costs
 from formulations.valid.groups import WindowGroup

@@ -10,11 +10,11 @@ import psutil
 
 from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.patterns import Options, price_patterns
-from formulations.lagrangian.certificate import price_certificate
+from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.starts import StartCosts, certified_costs
 from formulations.search import layers
 from formulations.search.layers import Pass, PatternPrices
-from formulations.valid.groups import window_groups
+from formulations.valid.groups import WindowGroup, window_groups
 from formulations.valid.states import searchable_states
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
@@ -107,54 +107,74 @@ def solve(job: Job, report: Report) -> None:
         group_prices=costs.groups,
     )
     report.bound(value=costs.bound, source="prices", certificate=certificate)
-    states, outcome = 0, "limit"
-    best = Pass(job.upper_bound, list(job.warm_start), costs.bound, 0, 0, False)
-    priced = chosen.prices and chosen.patterns
-    available = psutil.virtual_memory().available
+    _Passes(job, report, windows, groups, costs).run()
 
-    def on_pass(found: Pass) -> None:
-        nonlocal states, outcome, best
-        states += found.states
-        best = found
-        report.schedule(found.starts)
-        report.bound(value=found.bound, source="search")
-        if found.complete:
-            outcome = "optimal"
 
-    def run(widths: tuple[int, ...], patterns: PatternPrices | None) -> None:
-        formulation.search(
-            instance,
-            windows,
-            groups,
-            costs,
-            (best.tel, best.starts),
-            on_pass,
-            lambda: job.left() < 0,
-            options=chosen,
+class _Passes:
+    """The passes of a search, one after the other, and the best that they have found."""
+
+    def __init__(
+        self,
+        job: Job,
+        report: Report,
+        windows: Windows,
+        groups: list[WindowGroup],
+        costs: StartCosts,
+    ) -> None:
+        self._job, self._report, self._windows = job, report, windows
+        self._groups, self._costs = groups, costs
+        self._options = job.options["options"]
+        self._best = Pass(job.upper_bound, list(job.warm_start), costs.bound, 0, 0, False)
+        self._states = 0
+        available = psutil.virtual_memory().available
+        self._memory_bytes = MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf))
+
+    def run(self) -> None:
+        """Run passes of growing width until one proves the optimum or the time is over."""
+        # The first pass tells what the next one takes, so its clock must not count loading.
+        compile_kernels(priced=False)
+        priced = self._options.prices and self._options.patterns
+        patterns: PatternPrices | None = None
+        narrower, took = 0, 0.0
+        for width in self._job.formulation.widths:
+            left = self._job.left()
+            if self._best.complete or left <= 0:
+                break
+            widths: tuple[int, ...] = (width,)
+            if priced and narrower and took * width / narrower > PATTERNS_FROM:
+                priced = False
+                patterns = _pattern_prices(self._job, self._costs, self._windows, self._best, left)
+                if patterns:
+                    bound = patterns.priced.bound
+                    self._report.bound(value=bound, source="prices of patterns")
+                    # The last pass again, with better prices: its bound may do.
+                    widths = (narrower, width)
+            began = time.monotonic()
+            self._search(widths, patterns)
+            narrower, took = width, time.monotonic() - began
+        outcome = "optimal" if self._best.complete else "limit"
+        self._report.done(solver="kvopt search", nodes=self._states, outcome=outcome)
+
+    def _search(self, widths: tuple[int, ...], patterns: PatternPrices | None) -> None:
+        self._job.formulation.search(
+            self._job.instance,
+            self._windows,
+            self._groups,
+            self._costs,
+            (self._best.tel, self._best.starts),
+            self._take,
+            lambda: self._job.left() < 0,
+            options=self._options,
             patterns=patterns,
             widths=widths,
-            memory_bytes=MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf)),
+            memory_bytes=self._memory_bytes,
         )
 
-    # The first pass tells what the next one takes, so its clock must not count loading.
-    compile_kernels(priced=False)
-    patterns: PatternPrices | None = None
-    narrower, took = 0, 0.0
-    for width in formulation.widths:
-        left = job.left()
-        if outcome == "optimal" or left <= 0:
-            break
-        widths: tuple[int, ...] = (width,)
-        if priced and narrower and took * width / narrower > PATTERNS_FROM:
-            priced = False
-            if patterns := _pattern_prices(job, costs, windows, best, left):
-                report.bound(value=patterns.priced.bound, source="prices of patterns")
-                # The last pass again, with better prices: its bound may do.
-                widths = (narrower, width)
-        began = time.monotonic()
-        run(widths, patterns)
-        narrower, took = width, time.monotonic() - began
-    report.done(solver="kvopt search", nodes=states, outcome=outcome)
+    def _take(self, found: Pass) -> None:
+        self._states += found.states
+        self._best = found
+        self._report.schedule(found.starts)
+        self._report.bound(value=found.bound, source="search")
 
 
 def _pattern_prices(

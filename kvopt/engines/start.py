@@ -17,7 +17,7 @@ from heuristics.registry import policies
 from heuristics.simulator import run_in_order, run_policy
 from instances import Instance
 from kvopt.engines.job import Job
-from kvopt.methods.options import Options, bound_only, format_formulation
+from kvopt.methods.options import OptionValues, bound_only, format_formulation
 from kvopt.running.events import Event, Relaxation, Report, ScheduleFound
 from schedules import Schedule
 
@@ -75,7 +75,7 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
     engine.solve(job, _naming(found_by, instance, report))
 
 
-def _formulation(method: Method, instance: Instance) -> tuple[Formulation | None, Options]:
+def _formulation(method: Method, instance: Instance) -> tuple[Formulation | None, OptionValues]:
     """Return what the method names, or else the size decides; None where the engine takes none."""
     if method.model is None and method.solves is not None:
         name = default_formulation(method.solves, instance, start_windows(instance))

@@ -1,4 +1,4 @@
-"""The engine over Dask: the same runs on one machine, a SLURM cluster or Kubernetes."""
+"""The executor over Dask: the same runs on one machine, a SLURM cluster or Kubernetes."""
 
 from __future__ import annotations
 

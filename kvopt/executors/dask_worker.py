@@ -1,4 +1,4 @@
-"""What the Dask engine has its workers do.
+"""What the Dask executor has its workers do.
 
 Functions travel by name: scheduler and workers must be able to import this file.
 """

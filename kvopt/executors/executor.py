@@ -1,4 +1,4 @@
-"""What the two engines have in common."""
+"""What the two executors have in common."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kvopt.running.task import Finished, Task
 
 
 class ExecutorError(Exception):
-    """The engine cannot go on, whatever the tasks are; the message is one line."""
+    """The executor cannot go on, whatever the tasks are; the message is one line."""
 
 
 class Executor(Protocol):

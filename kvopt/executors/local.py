@@ -1,4 +1,4 @@
-"""The engine of one machine: a few runs at a time, each in its own process."""
+"""The executor of one machine: a few runs at a time, each in its own process."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from instances.telling import did_you_mean, find_name, unknown_name
 from kvopt.methods.engines import default_engine, engine_of, named_engines
 from kvopt.methods.options import (
     MethodError,
-    Options,
+    OptionValues,
     changed_values,
     format_call,
     format_formulation,
@@ -115,7 +115,7 @@ class Method:
     solver: str = ""
     formulation: str = ""
     model: Formulation | None = None
-    options: Options = field(default_factory=dict)
+    options: OptionValues = field(default_factory=dict)
     call: PolicyCall | None = None
     path: Path | None = None
 
@@ -265,7 +265,7 @@ def read_method(
     return _read_engine(solver, formulation, inside)
 
 
-def read_formulation(text: str) -> tuple[Formulation, Options]:
+def read_formulation(text: str) -> tuple[Formulation, OptionValues]:
     """Return a formulation and those of its options that differ from their defaults.
 
     Raises

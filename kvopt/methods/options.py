@@ -23,7 +23,7 @@ _LARGEST = 2**31 - 1
 #: What can be given in parentheses.
 Declared = Parameter | Choice | Option
 #: Values of a formulation's options, those that differ from their defaults.
-Options = dict[str, bool | int]
+OptionValues = dict[str, bool | int]
 
 
 class MethodError(ValueError):
@@ -87,7 +87,7 @@ def format_formulation(formulation: Formulation, values: Mapping[str, bool | int
     return format_call(formulation.name, values, formulation.options)
 
 
-def bound_only(formulation: Formulation, options: Options) -> tuple[bool, Options]:
+def bound_only(formulation: Formulation, options: OptionValues) -> tuple[bool, OptionValues]:
     """Return whether only a bound is asked for, and the options that the model itself takes."""
     own = {name: value for name, value in options.items() if name != RELAXED.name}
     return formulation.relaxation or len(own) < len(options), own
@@ -99,7 +99,7 @@ def switched(formulation: Formulation) -> list[str]:
     A number that is 0 where it is off is turned to 2.  Of an integer program each comes a second
     time with its LP relaxation only.
     """
-    turned: list[Options] = [{}]
+    turned: list[OptionValues] = [{}]
     for option in formulation.options:
         if option == RELAXED:
             continue

@@ -64,7 +64,8 @@ class ScheduleFound(_Event):
 class BoundProved(_Event):
     """An integer that no TEL is below (rounds), and what proves it where integers do.
 
-    ``certificate`` is a document of ``formulations.lagrangian.certificate``; its value may be less.
+    ``certificate`` is a document of ``formulations.lagrangian.certificate_file`` and may
+    prove less.
     """
 
     kind: Literal["bound"] = "bound"

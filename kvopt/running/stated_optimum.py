@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from formulations.lagrangian.certificate import CertificateError, evaluate, read_certificate
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import CertificateError, read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from schedules import evidence

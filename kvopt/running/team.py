@@ -41,35 +41,12 @@ def run_team(
     -------
     Outcomes in the order in which the processes ended.
     """
-    waiting: list[Task | Stop] = list(tasks)
-    running: list[tuple[Task, Process]] = []
-    outcomes: list[Outcome] = []
-
-    def deliver(task: Task, event: Event) -> None:
-        waiting.extend(on_event(task, event))
-
-    def close(member: tuple[Task, Process], ending: Ending) -> None:
-        if member in running:
-            running.remove(member)
-        task, process = member
-        outcomes.append(process.close(ending, partial(deliver, task)))
-
+    team = _Team(list(tasks), on_event)
     ending: Ending = "finished"
     try:
-        while waiting or running:
-            while waiting:
-                order = waiting.pop(0)
-                if isinstance(order, Task):
-                    running.append((order, Process.of(order)))
-                    continue
-                for member in [each for each in running if each[0].method == order.method]:
-                    close(member, "stopped")
-            for member in list(running):
-                task, process = member
-                if not process.take(partial(deliver, task), wait=0.1 / len(running)):
-                    close(member, "finished")
-                elif process.exceeds_memory():
-                    close(member, "memory_limit")
+        while team.waiting or team.running:
+            team.begin()
+            team.listen()
             if finished():
                 ending = "stopped"
                 break
@@ -77,9 +54,51 @@ def run_team(
                 ending = "time_limit"
                 break
     except BaseException:
-        for _, process in running:
+        for _, process in team.running:
             process.close("stopped", lambda _: None)
         raise
-    for member in list(running):
-        close(member, ending)
-    return outcomes
+    for member in list(team.running):
+        team.close(member, ending)
+    return team.outcomes
+
+
+class _Team:
+    """What waits to be started or stopped, what runs, and how it ended."""
+
+    def __init__(
+        self,
+        waiting: list[Task | Stop],
+        on_event: Callable[[Task, Event], Sequence[Task | Stop]],
+    ) -> None:
+        self.waiting, self._on_event = waiting, on_event
+        self.running: list[tuple[Task, Process]] = []
+        self.outcomes: list[Outcome] = []
+
+    def begin(self) -> None:
+        """Start and stop what waits for it."""
+        while self.waiting:
+            order = self.waiting.pop(0)
+            if isinstance(order, Task):
+                self.running.append((order, Process.of(order)))
+                continue
+            for member in [each for each in self.running if each[0].method == order.method]:
+                self.close(member, "stopped")
+
+    def listen(self) -> None:
+        """Take what each process has to say, and close those that have ended or must."""
+        for member in list(self.running):
+            task, process = member
+            if not process.take(partial(self._deliver, task), wait=0.1 / len(self.running)):
+                self.close(member, "finished")
+            elif process.exceeds_memory():
+                self.close(member, "memory_limit")
+
+    def close(self, member: tuple[Task, Process], ending: Ending) -> None:
+        """End a process, after its last words."""
+        if member in self.running:
+            self.running.remove(member)
+        task, process = member
+        self.outcomes.append(process.close(ending, partial(self._deliver, task)))
+
+    def _deliver(self, task: Task, event: Event) -> None:
+        self.waiting.extend(self._on_event(task, event))

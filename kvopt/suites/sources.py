@@ -8,12 +8,16 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from instances import InfeasibleInstanceError, Instance, read_instance
+from instances import InfeasibleInstanceError, Instance
 from instances.families import families
 from instances.jsonfile import FileError
 from instances.telling import one_line
+from instances.traces import TraceOptions, TraceReport
+from instances.traces.reading import is_instance_file, read_input
 
 Value = bool | int | float | str
+#: Hears what was skipped of a trace.
+Listener = Callable[[TraceReport], object]
 
 
 @dataclass(frozen=True)
@@ -61,18 +65,44 @@ def load(source: Source) -> Loaded:
     return Loaded(instance.name, instance)
 
 
-def file_source(path: str | Path, name: str | None = None) -> Source:
-    """Return the source of an instance file; faults call it ``name``, by default the path."""
+def file_source(
+    path: str | Path,
+    name: str | None = None,
+    trace: TraceOptions | None = None,
+    listen: Listener | None = None,
+) -> Source:
+    """Return the source of an instance file, or of a trace.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    name
+        What faults call it, by default the path.
+    trace
+        How a trace is read; what says that it is an instance is read as one.
+    listen
+        Called with the report of a trace.
+    """
     told = str(path) if name is None else name
 
     def read() -> Instance:
+        options = None if trace is None or is_instance_file(path) else trace
         try:
-            return read_instance(path)
+            instance, report = read_input(path, options, told)
+            if report is not None and listen is not None:
+                listen(report)
+            return instance
         except (FileError, InfeasibleInstanceError) as error:
             error.args = (str(error).replace(str(path), told, 1),)
             raise
 
     return Source(told, read, Path(path))
+
+
+def trace_source(path: Path, name: str, options: TraceOptions) -> Source:
+    """Return the source of one trace of a suite, which may stand there more than once."""
+    return replace(file_source(path, name, options), name=f"{name} ({options.memory}, {options})")
 
 
 def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:

@@ -29,11 +29,13 @@ from instances.families.build import check_ranges
 from instances.named import FOLDER as LIBRARY
 from instances.named import may_be_instance
 from instances.telling import did_you_mean, one_line, unknown_name
+from instances.traces import TraceOptions
+from instances.traces.reading import is_instance_file
 from kvopt.methods.grammar import read_formulation
 from kvopt.methods.options import switched
 from kvopt.places import shown
 from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END
-from kvopt.suites.sources import Source, Value, draw_source, file_source
+from kvopt.suites.sources import Source, Value, draw_source, file_source, trace_source
 
 FOLDER = Path(__file__).parent
 
@@ -72,12 +74,24 @@ class _Draw(BaseModel):
     set: dict[str, Value] = {}
 
 
+class _Trace(BaseModel):
+    """A trace of a file, with the options of :class:`instances.traces.TraceOptions`."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    trace: Text
+
+
 def _kind(entry: object) -> str:
+    if isinstance(entry, _Trace) or (isinstance(entry, dict) and "trace" in entry):
+        return "a trace"
     return "draw" if isinstance(entry, dict | _Draw) else "glob"
 
 
 _Entry = Annotated[
-    Annotated[Text, Tag("glob")] | Annotated[_Draw, Tag("draw")], Discriminator(_kind)
+    Annotated[Text, Tag("glob")]
+    | Annotated[_Draw, Tag("draw")]
+    | Annotated[_Trace, Tag("a trace")],
+    Discriminator(_kind),
 ]
 
 
@@ -218,7 +232,7 @@ def _section(path: Path, section: _Section) -> Section:
     sources: dict[str, Source] = {}
     for entry in section.instances:
         try:
-            found = list(_files(path, entry) if isinstance(entry, str) else _draws(entry))
+            found = list(_sources(path, entry))
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise SuiteError(f"{path}: section {section.name!r}, instances: {reason}") from None
@@ -246,6 +260,22 @@ def _methods(entry: str) -> list[str]:
     if options:
         raise ValueError(f"expected {SWITCHES}SOLVER:FORMULATION without options, found {entry!r}")
     return [f"{solver}:{each}" for each in switched(formulation)]
+
+
+def _sources(path: Path, entry: str | _Draw | _Trace) -> Iterator[Source]:
+    if isinstance(entry, str):
+        return _files(path, entry)
+    return _draws(entry) if isinstance(entry, _Draw) else _traces(path, entry)
+
+
+def _traces(path: Path, entry: _Trace) -> Iterator[Source]:
+    options = TraceOptions.of(entry.model_extra or {})
+    file = path.parent / entry.trace
+    if not file.is_file():
+        raise ValueError(f"expected a trace beside the suite, found none: {entry.trace!r}")
+    if is_instance_file(file):
+        raise ValueError(f"expected a trace, found an instance file: {entry.trace!r}")
+    yield trace_source(file, shown(file), options)
 
 
 def _files(path: Path, pattern: str) -> Iterator[Source]:
@@ -308,7 +338,7 @@ def _first_fault(error: ValidationError, document: dict[str, Any]) -> str:
         name = table.get("name") if isinstance(table, dict) else None
         where.append(f"section {name!r}" if isinstance(name, str) else f"section {steps[1]}")
         steps = steps[2:]
-    told = ".".join(str(step) for step in steps if step not in ("glob", "draw"))
+    told = ".".join(str(step) for step in steps if step not in ("glob", "draw", "a trace"))
     if told:
         where.append(told)
     message = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]

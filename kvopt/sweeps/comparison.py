@@ -41,7 +41,27 @@ def comparison(
     store: str | Path | None,
     progress: bool,
 ) -> pd.DataFrame:
-    """Run what is not stored yet, and return the table that :func:`kvopt.compare` describes."""
+    """Run what is not stored yet, and return a table; parameters as in :func:`kvopt.compare`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a run, with the columns ``instance``, ``method``, ``seed``, ``status``, ``tel`` and
+        ``bound`` (rounds), ``gap``, ``best`` and ``best_bound`` (TEL and bound of the instance, the
+        best of these runs and of the library's registry), ``ratio_low`` and ``ratio_high`` (TEL to
+        these two: the ratio to the optimum is between them), ``seconds``, and ``detail`` (one line
+        on what went wrong).  A run that failed, and a file that cannot be read, is a row too.
+
+    Examples
+    --------
+    >>> table = kvopt.compare(["tiny_handover", "tiny_two_bursts"], ["svf", "highs"])
+    >>> table[["instance", "method", "tel", "bound", "ratio_low"]]
+              instance method  tel  bound  ratio_low
+    0    tiny_handover    svf    9      9        1.0
+    1    tiny_handover  highs    9      9        1.0
+    2  tiny_two_bursts    svf   22     15        1.0
+    3  tiny_two_bursts  highs   22     22        1.0
+    """
     section = Section(
         name="",
         sources=tuple(source for each in instances for source in _sources(each)),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from instances.named import find_instances, library_files
 from instances.telling import did_you_mean
+from instances.traces import TraceOptions
+from instances.traces.reading import is_instance_file
 from kvopt.methods.grammar import read_methods
 from kvopt.places import shown
 from kvopt.suites import Section, Source, file_source, read_suite, suites
+from kvopt.suites.sources import Listener
 
 #: Most runs (instances, methods and seeds multiplied) of one command; a run takes a tenth of a
 #: second at least, so these take a day.
@@ -34,8 +37,24 @@ class Wishes:
     threads: int | None = None
 
 
-def read_inputs(names: Sequence[str], wishes: Wishes) -> list[Section]:
+def read_inputs(
+    names: Sequence[str],
+    wishes: Wishes,
+    trace: TraceOptions | None = None,
+    listen: Listener | None = None,
+) -> list[Section]:
     """Return the sections of suites, and one of all instances that are named by themselves.
+
+    Parameters
+    ----------
+    names
+        Of suites, instances and traces.
+    wishes
+        What the user asks for in place of the suites.
+    trace
+        How traces are read that are named by themselves.
+    listen
+        Called with the report of each such trace, once it is read.
 
     Raises
     ------
@@ -51,7 +70,8 @@ def read_inputs(names: Sequence[str], wishes: Wishes) -> list[Section]:
         if name in suites() or name.endswith(".toml"):
             sections += read_suite(name).sections
         else:
-            sources.update((source.name, source) for source in _sources(name))
+            sources.update((source.name, source) for source in _sources(name, trace, listen))
+    _refuse_loose_options(trace, sources.values())
     if sources:
         sections.append(Section("", tuple(sources.values()), (DEFAULT_METHOD,)))
     wished = [_as_wished(section, wishes) for section in sections]
@@ -59,6 +79,13 @@ def read_inputs(names: Sequence[str], wishes: Wishes) -> list[Section]:
     if planned > MAX_RUNS:
         raise InputError(f"expected at most {MAX_RUNS} runs at once, found {planned}")
     return wished
+
+
+def _refuse_loose_options(trace: TraceOptions | None, sources: Iterable[Source]) -> None:
+    """Refuse options of a trace where there is none."""
+    files = [source.file for source in sources if source.file is not None]
+    if trace is not None and trace.given and all(map(is_instance_file, files)):
+        raise InputError(f"{', '.join(trace.given)}: goes with a trace, found none")
 
 
 def input_files(names: Sequence[str], sections: Sequence[Section]) -> list[Path]:
@@ -76,7 +103,7 @@ def _as_wished(section: Section, wishes: Wishes) -> Section:
     return replace(section, **given)
 
 
-def _sources(name: str) -> Iterator[Source]:
+def _sources(name: str, trace: TraceOptions | None, listen: Listener | None) -> Iterator[Source]:
     try:
         files = find_instances(name)
     except OSError as error:
@@ -89,4 +116,4 @@ def _sources(name: str) -> Iterator[Source]:
             f"{name!r}: expected a suite ({', '.join(suites())}), an instance of the library, an "
             f"instance file, a folder or a glob with instances, found none{near}"
         )
-    return (file_source(file, shown(file)) for file in files)
+    return (file_source(file, shown(file), trace, listen) for file in files)

@@ -15,10 +15,10 @@ from typing import Any
 from instances import Instance
 from instances.files import instance_document
 from kvopt.methods.grammar import read_formulation
-from tests.attack.child import Child, ChildError
 from tests.attack.choices import SOLVERS, draw_formulation, draw_policy
 from tests.attack.judge import judge
 from tests.attack.shapes import draw_instance
+from tests.child import Child, ChildError
 from tests.engine_batch import engine_task, one_at_a_time, read_events
 
 _ROOT = Path(__file__).resolve().parents[2]

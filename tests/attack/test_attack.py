@@ -18,11 +18,11 @@ from kvopt.methods.grammar import read_formulation, read_method, with_prediction
 from kvopt.running.events import BoundProved, Event, Failure, Relaxation, ScheduleFound
 from schedules import check_schedule, make_schedule
 from tests.attack.__main__ import main, report, run
-from tests.attack.child import Child, ChildError
 from tests.attack.choices import RESTARTING, draw_formulation, draw_policy, switches
 from tests.attack.judge import judge
 from tests.attack.rows import Rows, RowsError
 from tests.attack.shapes import draw_instance
+from tests.child import Child, ChildError
 from tests.oracles.best_first import best_first_optimum
 from tests.oracles.brute_force import brute_force_optimum
 

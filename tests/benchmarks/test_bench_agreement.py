@@ -8,7 +8,6 @@ for about a quarter of an hour, and prints what was compared.
 from __future__ import annotations
 
 import math
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -20,6 +19,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from formulations.registry import RELAXED, Formulation, formulations
 from instances import Instance
 from kvopt.methods.options import format_formulation
+from tests.child import ChildError
 from tests.engine_batch import Answer, solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.crowds import KINDS, crowd
@@ -65,7 +65,7 @@ def _few_of_all() -> dict[str, list[Answer]]:
     """Solve few draws with all formulations at once; nothing where one of them fails."""
     try:
         return _solve(FEW, (*EXACT, *LOWER))
-    except (AssertionError, subprocess.CalledProcessError):
+    except (AssertionError, ChildError):
         return {}
 
 

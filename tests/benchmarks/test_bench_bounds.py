@@ -15,7 +15,7 @@ import pytest
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, read_instance
-from instances.families import chat, mix80_20
+from instances.families import chat_lognormal, mix80_20_lognormal
 from tests.engine_batch import Answer, solve_batch
 
 LIBRARY = Path(__file__).parents[2] / "instances"
@@ -29,7 +29,10 @@ def _timed(instance: Instance, name: str, seconds: float = 600.0) -> tuple[Answe
     return answer, time.perf_counter() - started
 
 
-@pytest.mark.parametrize(("family", "n"), [(mix80_20, 1000), (chat, 2000), (mix80_20, 10_000)])
+@pytest.mark.parametrize(
+    ("family", "n"),
+    [(mix80_20_lognormal, 1000), (chat_lognormal, 2000), (mix80_20_lognormal, 10_000)],
+)
 def test_dual_bound(family: ModuleType, n: int, benchmark: Any) -> None:
     """The dual's bound on realistic sizes under one time limit; gaps and ratios are told."""
     instance = family.generate(n=n if benchmark.enabled else 30)

@@ -25,7 +25,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import reports.build
-from formulations.lagrangian.certificate import certificate_document
+from formulations.lagrangian.certificate_file import certificate_document
 from instances import Instance, read_instance
 from instances.files import instance_document
 from instances.named import FOLDER

@@ -14,7 +14,7 @@ from heuristics.predictions import PREDICTIONS, predict
 from heuristics.reference.a_min import a_min
 from heuristics.simulator import Setting, policy_generator, run_policy
 from instances import Instance, Request
-from instances.families.chat import generate
+from instances.families.chat_lognormal import generate
 from instances.families.draws import Draws
 from kvopt.methods.grammar import read_method
 from schedules import Schedule, check_schedule

@@ -18,7 +18,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from instances import Instance, write_instance
-from instances.families import am1, chat, uniform
+from instances.families import am1, chat_lognormal, uniform
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -78,7 +78,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _instance(requests: int) -> Instance:
     if requests <= 45:
         return am1.generate(seed=1, n=requests)
-    return uniform.generate(seed=1, n=requests) if requests <= 100 else chat.generate(n=requests)
+    return (
+        uniform.generate(seed=1, n=requests)
+        if requests <= 100
+        else chat_lognormal.generate(n=requests)
+    )
 
 
 @pytest.mark.parametrize(("requests", "method", "limit"), PAIRS)

@@ -15,7 +15,7 @@ from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
-from instances.families.chat import generate
+from instances.families.chat_lognormal import generate
 from kvopt.methods.grammar import read_method
 from schedules import check_schedule
 

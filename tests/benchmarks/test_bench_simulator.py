@@ -16,7 +16,7 @@ import pytest
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance
-from instances.families.chat import generate
+from instances.families.chat_lognormal import generate
 from tests.heuristics.twins import twin
 
 POLICIES = ("mc-sf", "svf", "fcfs")

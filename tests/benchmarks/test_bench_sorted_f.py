@@ -10,7 +10,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
-from instances.families.chat import generate
+from instances.families.chat_lognormal import generate
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request, read_instance
 from instances.families import total_trap
-from instances.families.fitted import CHAT_OUTPUT, CHAT_PROMPT, LONGEST, Lognormal
+from instances.families.fitted import LOGNORMAL_OUTPUT, LOGNORMAL_PROMPT, LONGEST, Lognormal
 from instances.named import find_instance, find_instances
 from kvopt.best_known.entry import Entry
 from kvopt.best_known.files import read_registry
@@ -297,7 +297,7 @@ def test_n6_swaps_keep_the_size_of_a_batch() -> None:
 
 @pytest.mark.parametrize(
     ("law", "variance", "uncut", "cut"),
-    [(CHAT_PROMPT, 4961, 4.2, 3.1), (CHAT_OUTPUT, 9702, 1.9, 1.9)],
+    [(LOGNORMAL_PROMPT, 4961, 4.2, 3.1), (LOGNORMAL_OUTPUT, 9702, 1.9, 1.9)],
 )
 def test_n7_lognormal_variances(law: Lognormal, variance: int, uncut: float, cut: float) -> None:
     """Mean and median fix the law: σ² = 2 ln(mean / median); both factors stand on the page."""

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices, likely_horizon
-from formulations.bounds.memory_master import Pricing, group_requests
-from formulations.lagrangian.certificate import evaluate, price_certificate, read_certificate
+from formulations.bounds.memory_master import Pricing, request_classes
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import price_certificate, read_certificate
 from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator
 from formulations.lagrangian.prices import certify_prices, evaluate_prices
 from formulations.lagrangian.starts import certified_costs, start_costs
@@ -228,12 +229,12 @@ def test_volumes_beyond_64_bits() -> None:
     assert 40 * volume > 1 << 63
     expected = sum(max(-(-j * volume // MAX_TOKENS), MAX_TOKENS - 1) for j in range(1, 41))
     assert volume_bound(instance) == expected
-    groups = group_requests(instance)
+    classes = request_classes(instance)
     assert likely_horizon(instance) == 40 * volume * 13 // (10 * MAX_TOKENS) + MAX_TOKENS - 1 + 10
     # In the fluid limit they are through one after the other, so all wait at first.
-    prices = fluid_prices(instance, groups, 10)
+    prices = fluid_prices(instance, classes, 10)
     assert prices[1] == pytest.approx(40 / MAX_TOKENS, rel=1e-6)
-    assert Pricing(instance, groups, 10, 1).constant == 40 * (MAX_TOKENS - 1)
+    assert Pricing(instance, classes, 10, 1).constant == 40 * (MAX_TOKENS - 1)
 
 
 def test_useless_prices_cost_nothing() -> None:

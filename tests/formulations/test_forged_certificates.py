@@ -9,12 +9,17 @@ from typing import Any
 
 import pytest
 
-from formulations.lagrangian import certificate as evaluation
-from formulations.lagrangian import priced_states
-from formulations.lagrangian.certificate import CertificateError, evaluate, read_certificate
+from formulations.lagrangian import (
+    certificate_limits,
+    certificate_prices,
+    certificate_states,
+    priced_states,
+)
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import CertificateError, read_certificate
 from formulations.lagrangian.exact import SAFE
 from formulations.lagrangian.starts import start_costs
-from formulations.valid.groups import Windowed, WindowGroup
+from formulations.valid.groups import Occupancy, WindowGroup
 from instances import Instance, Request
 from tests.oracles.brute_force import brute_force_optimum
 
@@ -33,7 +38,7 @@ def test_windows_that_begin_after_the_start_hide_no_start(most: int) -> None:
     only, two starts would pay 98·10⁶ each: 12 + 12 + 196·10⁶ − 100·10⁶ = 96,000,024.
     """
     prices = [0] * 10 + [10**6]
-    members = [Windowed(0, -9, 10), Windowed(1, -9, 10)]
+    members = [Occupancy(0, -9, 10), Occupancy(1, -9, 10)]
     for groups in ([[members[0]], [members[1]]], [members]):
         document = {
             "kind": "prices",
@@ -214,7 +219,7 @@ def test_interpolations_add_up_in_closed_form(width: int) -> None:
     for here in range(15):
         for there in range(15):
             terms = (-(-(here * (width - e) + there * e) // width) for e in range(width))
-            assert evaluation._interpolated_sum(width, here, there) == sum(terms)
+            assert certificate_states._interpolated_sum(width, here, there) == sum(terms)
 
 
 @pytest.mark.parametrize(("kind", "forge"), [("prices", _priced), ("patterns", _patterned)])
@@ -233,9 +238,10 @@ def test_parts_and_large_numbers_change_no_value(
             drawn.append((instance, certificate, evaluate(instance, read_certificate(certificate))))
         except CertificateError:
             continue
-    monkeypatch.setattr(evaluation, "_STARTS", 3)
+    monkeypatch.setattr(certificate_limits, "STARTS", 3)
     monkeypatch.setattr(priced_states, "ENTRIES", 1)
     for safe in (SAFE, 0):
-        monkeypatch.setattr(evaluation, "SAFE", safe)
+        for module in (certificate_prices, certificate_states):
+            monkeypatch.setattr(module, "SAFE", safe)
         for instance, certificate, value in drawn:
             assert evaluate(instance, read_certificate(certificate)) == value

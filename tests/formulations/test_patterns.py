@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from formulations.lagrangian.certificate import (
+from formulations.lagrangian.certificate import evaluate, shrink
+from formulations.lagrangian.certificate_file import (
     CertificateError,
-    evaluate,
     pattern_certificate,
     read_certificate,
-    shrink,
 )
 from formulations.lagrangian.kernels import best_patterns
 from formulations.lagrangian.states import PriceTable, last_starts

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices
-from formulations.bounds.memory_master import group_requests
+from formulations.bounds.memory_master import request_classes
 from formulations.lagrangian import swept
-from formulations.lagrangian.certificate import (
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import (
     CertificateError,
-    evaluate,
     read_certificate,
     sweep_certificate,
 )
@@ -61,7 +61,7 @@ def _prices(draw: st.DrawFn, instance: Instance) -> Prices:
     factor = draw(st.sampled_from((0.0, 0.7, 1.0, 1.2)))
     bits = 20 if instance.memory > 10**4 else draw(st.integers(2, 12))
     horizon = int(instance.arrivals.max() + instance.outputs.sum()) + 1
-    fluid = factor * fluid_prices(instance, group_requests(instance), max(horizon, 2))
+    fluid = factor * fluid_prices(instance, request_classes(instance), max(horizon, 2))
     numerators = np.rint(fluid * (1 << bits)).astype(np.int64)
     if instance.memory > 30 or draw(st.booleans()):
         return numerators, 1 << bits

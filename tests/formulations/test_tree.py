@@ -7,13 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.bounds.tree_search import BetterScheduleError, grow
-from formulations.lagrangian.certificate import (
+from formulations.lagrangian.certificate import evaluate, shrink
+from formulations.lagrangian.certificate_file import (
     Certificate,
     CertificateError,
     certificate_document,
-    evaluate,
     read_certificate,
-    shrink,
 )
 from formulations.lagrangian.tree import (
     Branch,

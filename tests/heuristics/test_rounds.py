@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,13 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heuristics.admission import NEVER
-from heuristics.clock import UNIT, AffineClock, Clock
 from heuristics.policy import ListPolicy, RoundPolicy, State
 from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError, PolicyError, Segment, Trace, drive
 from heuristics.simulator import Setting, run_on_clock, run_policy
 from instances import Instance, Request
+from instances.batch_time import NANOSECONDS, BatchTime, parse_batch_time
 from tests.oracles.draws import instances
+
+#: Rounds of 1 s and 0.5 s a token, of 0.5 s and 0.25 s a token, and of 1 s.
+SLOW, FAST, UNIT = map(parse_batch_time, ("affine(1000,500)", "affine(500,250)", "unit"))
 
 LISTS = sorted(name for name, policy in policies().items() if isinstance(policy, ListPolicy))
 ROUNDS = sorted(name for name, policy in policies().items() if isinstance(policy, RoundPolicy))
@@ -88,14 +92,27 @@ def run_fake(
     rules: Fake,
     requests: list[tuple[float, int, int]],
     memory: int = 10,
-    clock: Clock = UNIT,
+    batch_time: BatchTime | None = None,
     keeps_tokens: bool = False,
 ) -> Trace:
-    """Drive rules over (arrival, prompt, output) of each request."""
+    """Drive rules over (arrival, prompt, output) of each request, arrivals in rounds or seconds."""
     arrivals, prompts, outputs = zip(*requests, strict=True)
+    ticks = 1 if batch_time is None else NANOSECONDS
     return drive(
-        "fake", rules, arrivals, prompts, outputs, memory, clock=clock, keeps_tokens=keeps_tokens
+        "fake",
+        rules,
+        [round(arrival * ticks) for arrival in arrivals],
+        prompts,
+        outputs,
+        memory,
+        batch_time=batch_time,
+        keeps_tokens=keeps_tokens,
     )
+
+
+def seconds(times: list[int]) -> list[float]:
+    """Return nanoseconds in seconds."""
+    return [time / NANOSECONDS for time in times]
 
 
 def test_order_of_a_round() -> None:
@@ -171,14 +188,17 @@ def test_planned_eviction_may_evict_nothing() -> None:
         ),
     ],
 )
-@pytest.mark.parametrize("clock", [UNIT, AffineClock(1.0, 0.5)])
+@pytest.mark.parametrize("batch_time", [None, SLOW])
 def test_bad_rules_are_named(
-    rules: Fake, requests: list[tuple[float, int, int]], message: str, clock: Clock
+    rules: Fake,
+    requests: list[tuple[float, int, int]],
+    message: str,
+    batch_time: BatchTime | None,
 ) -> None:
-    """Whatever cannot be done is refused with policy, request and round, under every clock."""
+    """Whatever cannot be done is refused with policy, request and round, in real time too."""
     rules.waiting.clear()
     with pytest.raises(PolicyError, match=f"^fake .*{message}"):
-        run_fake(rules, requests, clock=clock)
+        run_fake(rules, requests, batch_time=batch_time)
 
 
 def clear_everything(fingerprint: object = ()) -> Fake:
@@ -190,11 +210,11 @@ def clear_everything(fingerprint: object = ()) -> Fake:
     )
 
 
-@pytest.mark.parametrize("clock", [UNIT, AffineClock(0.5, 0.25)])
-def test_an_endless_loop_is_found(clock: Clock) -> None:
+@pytest.mark.parametrize("batch_time", [None, FAST])
+def test_an_endless_loop_is_found(batch_time: BatchTime | None) -> None:
     """Both fill M = 8 at time 3 and are cleared at round 3; the state of round 6 is the same."""
     with pytest.raises(EndlessLoopError, match="policy fake loops for ever: at round 6") as caught:
-        run_fake(clear_everything(), [(0, 1, 4), (0, 1, 4)], memory=8, clock=clock)
+        run_fake(clear_everything(), [(0, 1, 4), (0, 1, 4)], memory=8, batch_time=batch_time)
     assert caught.value.round_of_repeat == 6
     assert "0 of 2 requests finished" in str(caught.value)
 
@@ -247,81 +267,84 @@ def test_a_changing_fingerprint_is_no_loop() -> None:
     assert [len(segments) for segments in trace.segments] == [5, 5]
 
 
-def test_affine_clock_by_hand() -> None:
+def test_affine_batch_time_by_hand() -> None:
     """τ = 1 + 0.5·tokens: two requests, the second arrives within a round and waits for its end."""
     # Round 0 begins at 0.0 and prefills 2 tokens: 1 + 1.0, so round 1 begins at 2.0.
     # Round 1 decodes one: 1.5, so round 2 begins at 3.5; request 1 (arrival 2.5) is first seen
     # there.  Round 2 decodes one and prefills 4: 1 + 2.5, so round 3 begins at 7.0, where request
     # 0 (three tokens) completes.  Round 3 decodes request 1: 1.5, it completes at 8.5.
-    trace = run_fake(
-        Fake(everything), [(0.0, 2, 3), (2.5, 4, 2)], memory=20, clock=AffineClock(1.0, 0.5)
-    )
-    assert trace.begins == [0.0, 3.5]
-    assert trace.completions == [7.0, 8.5]
+    trace = run_fake(Fake(everything), [(0.0, 2, 3), (2.5, 4, 2)], memory=20, batch_time=SLOW)
+    assert seconds(trace.begins) == [0.0, 3.5]
+    assert seconds(trace.completions) == [7.0, 8.5]
+    assert trace.gaps == []
     assert trace.rounds == 4
     assert trace.segments == [[Segment(0, 1, 3)], [Segment(2, 1, 2)]]
 
 
 def test_arrival_at_the_very_beginning_of_a_round() -> None:
     """A request is visible to the round that begins exactly at its arrival."""
-    trace = run_fake(
-        Fake(everything), [(0.0, 2, 3), (2.0, 4, 2)], memory=20, clock=AffineClock(1.0, 0.5)
-    )
-    assert trace.begins == [0.0, 2.0]
+    trace = run_fake(Fake(everything), [(0.0, 2, 3), (2.0, 4, 2)], memory=20, batch_time=SLOW)
+    assert seconds(trace.begins) == [0.0, 2.0]
 
 
 def test_an_idle_worker_waits_for_the_next_arrival() -> None:
-    """Under a clock in seconds an empty worker begins its next round when a request arrives."""
-    trace = run_fake(Fake(everything), [(0.25, 0, 1), (7.75, 0, 1)], clock=AffineClock(1.0, 0.0))
-    assert trace.begins == [0.25, 7.75]
-    assert trace.completions == [1.25, 8.75]
-    assert trace.rounds == 2
+    """In real time an empty worker begins its next round when a request arrives, fraction or not.
 
-
-def test_fractional_arrivals_under_the_unit_clock() -> None:
-    """Rounds begin at integers, so 0.25 is seen by round 1 and 7.75 by round 8."""
-    assert run_fake(Fake(everything), [(0.25, 0, 1), (7.75, 0, 1)]).begins == [1, 8]
+    In unit rounds too, where arrivals are integers.
+    """
+    for arrivals, batch_time in (((0.25, 7.75), UNIT), ((1, 8), UNIT), ((1, 8), None)):
+        requests = [(arrival, 0, 1) for arrival in arrivals]
+        trace = run_fake(Fake(everything), requests, batch_time=batch_time)
+        ticks = 1 if batch_time is None else NANOSECONDS
+        assert trace.begins == [arrival * ticks for arrival in arrivals]
+        assert trace.completions == [(arrival + 1) * ticks for arrival in arrivals]
+        assert trace.rounds == 2
+        # Rounds 0 and 1 begin late; in unit rounds there is nothing to tell.
+        assert trace.gaps == ([] if batch_time is None else list(enumerate(trace.begins)))
 
 
 def test_waiting_for_an_arrival_with_an_empty_worker() -> None:
     """Rules may hold back what waits until something arrives; the time until then is no round."""
-    for clock in (UNIT, AffineClock(1.0, 0.0)):
+    for batch_time in (None, UNIT):
         rules = Fake(lambda waiting, state: waiting if len(waiting) == 2 or state.starts else [])
-        trace = run_fake(rules, [(0, 1, 2), (5, 1, 2)], clock=clock)
-        assert (trace.begins, trace.completions, trace.rounds) == ([5, 5], [7, 7], 2)
+        trace = run_fake(rules, [(0, 1, 2), (5, 1, 2)], batch_time=batch_time)
+        ticks = 1 if batch_time is None else NANOSECONDS
+        assert trace.begins == [5 * ticks, 5 * ticks]
+        assert trace.completions == [7 * ticks, 7 * ticks]
+        assert trace.rounds == 2
 
 
 def test_prompts_are_prefilled_again_with_kept_tokens() -> None:
     """A preempted request pays for its prompt and what it kept in the first round after."""
-    batches = []
-
-    class Recording:
-        def seconds(self, batch: Any) -> float:
-            batches.append(batch)
-            return 1.0
-
     rules = Fake(
         lambda waiting, state: list(waiting) if not state.starts else [],
         lambda state: list(state.starts)[-1:],
     )
-    run_fake(rules, [(0, 1, 3), (0, 1, 3)], memory=6, clock=Recording(), keeps_tokens=True)
+    # Each sum that a batch has shows up at decimal places of its own (nanoseconds).
+    model = parse_batch_time("linear(base=10,prefill=0.1,square=0.001,decode=1,read=0.00001)")
+    trace = run_fake(rules, [(0, 1, 3), (0, 1, 3)], memory=6, batch_time=model, keeps_tokens=True)
     # Rounds 0 to 2, then request 1 comes back with 1 prompt token and the 2 it made.
-    assert [(b.prefills, b.decoding, b.tokens_held) for b in batches] == [
-        ((1, 1), 0, 4),
-        ((), 2, 6),
-        ((), 1, 4),
-        ((3,), 0, 4),
+    batches = [((1, 1), 0, 0), ((), 2, 4), ((), 1, 3), ((3,), 0, 0)]
+    taken = [
+        10_000_000
+        + 100_000 * sum(prefills)
+        + 1_000 * sum(each**2 for each in prefills)
+        + 1_000_000 * decoding
+        + 10 * read
+        for prefills, decoding, read in batches
     ]
+    assert trace.completions == [sum(taken[:3]), sum(taken)]
+    assert trace.begins[1] == sum(taken[:3])
 
 
 @pytest.mark.parametrize("name", LISTS)
 @given(instance=instances(max_requests=9), seed=st.integers(0, 3))
 @settings(max_examples=50, deadline=None)
 def test_round_by_round_equals_event_by_event(name: str, instance: Instance, seed: int) -> None:
-    """The driver under the unit clock makes the schedule of the kernel."""
+    """The driver in unit rounds makes the schedule of the kernel."""
     policy, setting = policies()[name], Setting(seed=seed)
     schedule = run_policy(policy, instance, setting)
-    trace = run_on_clock(policy, instance, UNIT, setting)
+    trace = run_on_clock(policy, instance, setting)
     assert tuple(segments[0].start for segments in trace.segments) == schedule.starts
     assert trace.begins == list(schedule.starts)
 
@@ -330,17 +353,21 @@ def test_round_by_round_equals_event_by_event(name: str, instance: Instance, see
 @given(instance=instances(max_requests=9), seed=st.integers(0, 3))
 @settings(max_examples=50, deadline=None)
 def test_rounds_of_one_second_are_unit_rounds(name: str, instance: Instance, seed: int) -> None:
-    """With integer arrivals a clock of 1 second a round tells the times of the unit clock."""
-    policy, setting = policies()[name], Setting(seed=seed)
+    """With integer arrivals rounds of 1 second tell the times of unit rounds."""
+    policy = policies()[name]
 
-    def times(clock: Clock) -> object:
+    def times(batch_time: BatchTime | None) -> object:
+        timed = instance if batch_time is None else replace(instance, time_unit="second")
+        ticks = 1 if batch_time is None else NANOSECONDS
+        setting = Setting(seed=seed, batch_time=batch_time)
         try:
-            trace = run_on_clock(policy, instance, clock, setting)
+            trace = run_on_clock(policy, timed, setting)
         except EndlessLoopError as error:
             return str(error).partition("at round")[0]
-        return trace.begins, trace.completions, trace.rounds
+        begins = [time / ticks for time in trace.begins]
+        return begins, [time / ticks for time in trace.completions], trace.rounds
 
-    assert times(AffineClock(1.0, 0.0)) == times(UNIT)
+    assert times(UNIT) == times(None)
 
 
 def test_never_is_later_than_all_rounds() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -10,7 +11,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heuristics.clock import UNIT, AffineClock
 from heuristics.policies.sglang_ratio import ReservationRatio
 from heuristics.policy import NotApplicableError
 from heuristics.predictions import Prediction
@@ -19,6 +19,7 @@ from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import Setting, run_on_clock, run_policy
 from instances import Instance, Request
+from instances.batch_time import NANOSECONDS, parse_batch_time
 from kvopt.methods.grammar import MethodError, read_method
 from schedules import Schedule, check_schedule
 from tests.heuristics.twins import SHARES, values_of
@@ -64,17 +65,20 @@ def preemptions(schedule: Schedule) -> set[int]:
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data(), instance=instances(max_requests=10), seed=st.integers(0, 9))
 @settings(max_examples=60, deadline=None)
-def test_a_clock_of_one_second_changes_nothing(
+def test_rounds_of_one_second_change_nothing(
     name: str, data: st.DataObject, instance: Instance, seed: int
 ) -> None:
-    """The clock that skips no round completes everything when the unit clock does."""
+    """Rounds of one second complete everything when unit rounds do."""
     # Clearing at random may take very many rounds where α is small.
     values = {"alpha": 0.5, "beta": 0.5} if name == "alpha-beta" else data.draw(values_of(name))
-    setting = Setting(values=values, seed=seed)
     completions = []
-    for clock in (UNIT, AffineClock(1.0, 0.0)):
+    for batch_time in (None, parse_batch_time("unit")):
+        setting = Setting(values=values, seed=seed, batch_time=batch_time)
+        timed = instance if batch_time is None else replace(instance, time_unit="second")
+        ticks = 1 if batch_time is None else NANOSECONDS
         try:
-            completions.append(run_on_clock(policies()[name], instance, clock, setting).completions)
+            trace = run_on_clock(policies()[name], timed, setting)
+            completions.append([time / ticks for time in trace.completions])
         except (EndlessLoopError, NotApplicableError):
             completions.append([])
     assert completions[0] == completions[1]

@@ -15,13 +15,13 @@ from heuristics.batching import Pool, compare_f, in_batches
 from heuristics.batching.quantile import draw_sample, order_by_quantiles
 from heuristics.batching.swap import first_fit
 from heuristics.batching.table import order_by_peaks, order_exactly
-from heuristics.clock import UNIT, AffineClock
 from heuristics.policies import local_search, sorted_f_exact
 from heuristics.policy import NotApplicableError
 from heuristics.reference.sorted_f import fits_together, items_of, least_f
 from heuristics.registry import policies
 from heuristics.simulator import Setting, run_on_clock, run_policy
 from instances import Instance, Request
+from instances.batch_time import parse_batch_time
 from schedules import check_schedule
 from tests.heuristics.twins import twin
 from tests.oracles.draws import instances
@@ -270,15 +270,18 @@ def test_offline_orders_are_the_same_on_the_clock(name: str, instance: Instance)
     values = {"moves": 20} if name == "local-search" else None
     advice = np.array([float(request.output) for request in instance.requests])
     setting = Setting(values=values, advice=advice)
-    trace = run_on_clock(policies()[name], instance, UNIT, setting)
+    trace = run_on_clock(policies()[name], instance, setting)
     starts = [segments[-1].start for segments in trace.segments]
     assert starts == list(run_policy(policies()[name], instance, setting).starts)
 
 
 def test_local_search_takes_arrivals_in_seconds() -> None:
-    """Under a clock in seconds the list is searched with arrivals rounded up to rounds."""
+    """In real time the list is searched with arrivals rounded up to rounds of a second."""
     instance = Instance(
         "seconds", 9, tuple(Request(i, 0.4 * i, 1, 2) for i in range(5)), time_unit="second"
     )
-    trace = run_on_clock(policies()["local-search"], instance, AffineClock(0.1, 0.01))
+    setting = Setting(batch_time=parse_batch_time("affine(100,10)"))
+    trace = run_on_clock(policies()["local-search"], instance, setting)
     assert all(len(segments) == 1 for segments in trace.segments)
+    schedule = run_policy(policies()["local-search"], instance, setting)
+    assert [segments[0].start for segments in trace.segments] == list(schedule.starts)

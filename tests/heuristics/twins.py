@@ -23,7 +23,11 @@ _DRAWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "a-min": {"ties": st.just("permutation")},
     "a-switch": {"ties": st.just("permutation")},
     "alpha-greedy": {"alpha": SHARES},
-    "alpha-beta": {"alpha": SHARES, "beta": st.sampled_from([0.2, 0.5, 0.9, 1.0])},
+    "alpha-beta": {
+        "alpha": SHARES,
+        "beta": st.sampled_from([0.2, 0.5, 0.9, 1.0]),
+        "stall": st.just("no"),
+    },
     "nested-wait": {"segment": st.integers(1, 6), "scale": _SCALES},
     "sglang-ratio": {"conservativeness": st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.0])},
     "svf-1bit": {"threshold": st.sampled_from([0.0, 0.5, 1.0, 3.0])},
@@ -32,6 +36,7 @@ _DRAWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "budget": st.integers(1, 30),
         "running": st.integers(1, 8),
         "watermark": st.sampled_from([0.0, 0.1, 0.3]),
+        "chunk": st.just("no"),
     },
     "wait": {"scale": _SCALES},
 }

@@ -550,7 +550,10 @@ def _predictions(instance: Instance) -> set[tuple[int | None, int | None]]:
 
 @pytest.mark.parametrize(
     ("name", "prompts", "outputs"),
-    [("chat", (40.62, 11), (85.32, 45)), ("summarize", (2546.39, 2546.39), (296.08, 161))],
+    [
+        ("chat-lognormal", (40.62, 11), (85.32, 45)),
+        ("summarize", (2546.39, 2546.39), (296.08, 161)),
+    ],
 )
 def test_fitted_lengths(
     name: str, prompts: tuple[float, float], outputs: tuple[float, float]
@@ -565,8 +568,9 @@ def test_fitted_lengths(
 
 def test_a_fifth_of_the_mix_are_summaries() -> None:
     """Among 1,000 requests 200 are summaries: their prompts stand out above 700 tokens."""
-    instance = families()["mix80-20"].generate(n=1000)
-    assert 180 <= int((instance.prompts > 700).sum()) <= 215
+    for name in ("mix80-20", "mix80-20-lognormal"):
+        instance = families()[name].generate(n=1000)
+        assert 180 <= int((instance.prompts > 700).sum()) <= 215
 
 
 def test_total_trap_with_another_exponent() -> None:

@@ -154,7 +154,7 @@ def test_every_number_has_a_range() -> None:
     """What --list shows without a range is a switch or a word."""
     for name, key in _parameters():
         if key not in ranges(families()[name].generate):
-            assert key in ("solvable", "online", "variant")
+            assert key in ("solvable", "online", "variant", "seconds")
 
 
 @pytest.mark.parametrize(

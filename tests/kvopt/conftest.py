@@ -5,11 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import kvopt.running.process
 from instances import Instance, Request, write_instance
+from tests.copies import OF_RUNS, run_copy
 from tests.kvopt.postgres_server import PostgresServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,6 +22,18 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def solve() -> Command:
     """Run ``solve.py`` with the given arguments."""
+    return partial(run_copy, ROOT / "solve.py")
+
+
+@pytest.fixture
+def runs_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start the processes of runs as copies of one that has imported what they need."""
+    monkeypatch.setattr(kvopt.running.process, "subprocess", OF_RUNS)
+
+
+@pytest.fixture
+def solve_afresh() -> Command:
+    """Run it by an interpreter of its own, whose start counts."""
 
     def run(*arguments: object, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -15,6 +15,7 @@ import psutil
 
 from instances import Instance, Request, write_instance
 from kvopt.store.export import read_rows
+from tests.copies import run_copy
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Set in the environment of a command and of all that it starts.
@@ -51,9 +52,8 @@ class Evaluate:
 
     def run(self, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         """Run the command to its end."""
-        process = self.start()
-        out, err = process.communicate(timeout=timeout)
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+        marked = os.environ | {_MARK: self.mark}
+        return run_copy(ROOT / "evaluate.py", *self.arguments, env=marked, timeout=timeout)
 
     def alive(self) -> list[str]:
         """Return the command lines of processes that are left after five seconds' grace."""

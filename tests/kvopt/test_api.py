@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import io
+import os
 import re
 import subprocess
 import sys
@@ -33,6 +34,8 @@ from kvopt.sweeps.inputs import InputError
 from schedules import read_schedule
 from tests.kvopt.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
 FUNCTIONS = ("bound", "check", "compare", "read", "run", "solve")
 #: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 with starts 0, 1, 0, 3 (docs/errata.md, E1).
 FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
@@ -47,10 +50,16 @@ def own(folder: Path, body: str) -> str:
     return f"file:{path}"
 
 
-def in_python(code: str, *, timeout: float = 60) -> str:
+def in_python(code: str, *, folder: Path = ROOT, timeout: float = 60) -> str:
     """Return what a fresh interpreter prints."""
     run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=timeout, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()
@@ -386,7 +395,7 @@ def test_a_comparison_warns_of_a_method_that_is_wrong(tmp_path: Path) -> None:
     assert list(table["best_bound"]) == [12, 12]
 
 
-@pytest.mark.parametrize("module", [kvopt.api, kvopt.result])
+@pytest.mark.parametrize("module", [kvopt.api, kvopt.result, kvopt.sweeps.comparison])
 def test_the_examples_of_the_docstrings(
     module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -398,7 +407,8 @@ def test_the_examples_of_the_docstrings(
         if test.examples
     ]
     named = {test.name.rpartition(".")[2] for test in tests}
-    assert named >= (set(FUNCTIONS) if module is kvopt.api else {"Result", "plot", "save"})
+    public = {"Result", "plot", "save"} if module is kvopt.result else {"comparison"}
+    assert named >= (set(FUNCTIONS) if module is kvopt.api else public)
     report = io.StringIO()
     for test in tests:
         doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(
@@ -407,16 +417,14 @@ def test_the_examples_of_the_docstrings(
     assert report.getvalue() == ""
 
 
-def test_the_snippet_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It runs as it stands there, but for its time limits."""
-    monkeypatch.chdir(tmp_path)
+def test_the_snippet_of_the_readme(tmp_path: Path) -> None:
+    """It runs as it stands there, in an interpreter of its own, but for its time limits."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (snippet,) = re.findall(r"```python\n(import kvopt\n.*?)```", text, re.S)
     assert _LIMIT.search(snippet)
-    names: dict[str, Any] = {}
-    exec(_LIMIT.sub("time_limit=2", snippet), names)
+    code = f"{_LIMIT.sub('time_limit=2', snippet)}\nprint(result.status)\n"
+    assert in_python(code, folder=tmp_path).splitlines()[-1] == "feasible"
     assert {path.name for path in tmp_path.iterdir()} == {"memory.png", "schedule.json"}
-    assert names["result"].status == "feasible"
 
 
 def test_the_notebook(tmp_path: Path) -> None:

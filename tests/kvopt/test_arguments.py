@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import instances.generate
+import instances.traces.convert
 import kvopt.best_known.prove
 import kvopt.commands.evaluate
+import kvopt.commands.memory
 import kvopt.commands.solve
 import reports.build
 from instances.usage import read_integer
@@ -22,10 +24,15 @@ from tests.kvopt.sweep_tools import write_small
 Main = Callable[[list[str]], int]
 
 
+TRACE = ["arrival-seed", "limit", "round-seconds"]
 #: Every command that takes numbers, with those that its help names.
 NUMBERS = {
-    kvopt.commands.solve.main: ["memory-limit", "seed", "threads", "time-limit"],
-    kvopt.commands.evaluate.main: ["jobs", "memory-limit", "seeds", "threads", "time-limit"],
+    kvopt.commands.solve.main: sorted(["memory-limit", "seed", "threads", "time-limit", *TRACE]),
+    kvopt.commands.evaluate.main: sorted(
+        ["jobs", "memory-limit", "seeds", "threads", "time-limit", *TRACE]
+    ),
+    kvopt.commands.memory.main: ["gpus", "head-size", "kv-heads", "layers"],
+    instances.traces.convert.main: TRACE,
     kvopt.best_known.prove.main: ["time-limit"],
     instances.generate.main: ["seed"],
     reports.build.main: ["pages", "pictures"],

@@ -11,7 +11,7 @@ from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, read_instance
-from instances.families import am1, am2, chat
+from instances.families import am1, am2, chat_lognormal
 from kvopt.engines.auto import chosen_methods
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.grammar import read_method
@@ -21,6 +21,8 @@ from schedules import check_schedule
 from schedules.files import parse_schedule
 from tests.kvopt.conftest import ROOT, Command
 from tests.oracles.brute_force import brute_force_optimum
+
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
 
 TINY = sorted((ROOT / "instances" / "tiny").glob("*.json"))
 
@@ -40,7 +42,7 @@ def test_tiny_instances_are_closed(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "instance", [am2.generate(seed=3), chat.generate(n=2000)], ids=["am2", "chat"]
+    "instance", [am2.generate(seed=3), chat_lognormal.generate(n=2000)], ids=["am2", "chat"]
 )
 def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
     """In 8 s: a checked schedule no worse than svf's, a bound no worse than the volume bound."""
@@ -61,8 +63,8 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
         (am2.generate(seed=3, n=12), ["search:layers"]),
         (am1.generate(seed=0), ["highs:lp-cliques", "bound:bound-patterns"]),
         # Patterns of 40 requests in 16,492 tokens are too many to search.
-        (Instance("few", 16_492, chat.generate(n=40).requests), ["highs:lp-cliques"]),
-        (chat.generate(n=2000), ["bound:bound-dual"]),
+        (Instance("few", 16_492, chat_lognormal.generate(n=40).requests), ["highs:lp-cliques"]),
+        (chat_lognormal.generate(n=2000), ["bound:bound-dual"]),
     ],
     ids=["small", "medium", "large memory", "large"],
 )

@@ -11,7 +11,8 @@ import jsonschema
 import pytest
 
 from formulations.bounds import tree_search
-from formulations.lagrangian.certificate import certificate_document, evaluate, read_certificate
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import certificate_document, read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.files import instance_document

@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.lagrangian.certificate import (
+from formulations.lagrangian.certificate import evaluate, shrink
+from formulations.lagrangian.certificate_file import (
     Certificate,
     CertificateError,
     PricedGroup,
     certificate_document,
-    evaluate,
     price_certificate,
     read_certificate,
-    shrink,
 )
 from formulations.lagrangian.prices import certify_prices
 from formulations.lagrangian.starts import start_costs

@@ -11,8 +11,9 @@ import pytest
 
 from formulations.bounds import patterns
 from formulations.bounds.outcome import Bound
-from formulations.lagrangian import certificate
-from formulations.lagrangian.certificate import CertificateError, evaluate, read_certificate
+from formulations.lagrangian import certificate_limits
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import CertificateError, read_certificate
 from formulations.lagrangian.states import PriceTable
 from instances import Instance, Request
 from kvopt.engines import bound
@@ -60,7 +61,7 @@ def test_a_certificate_too_long_to_evaluate_is_not_sent(
     """Its reader would refuse it; the bound stays, with a line that says so."""
     proved, _ = _sent()
     assert proved.certificate is not None
-    monkeypatch.setattr(certificate, limit, 5)
+    monkeypatch.setattr(certificate_limits, limit, 5)
     with pytest.raises(CertificateError, match=reason) as refused:
         evaluate(TWO, read_certificate(proved.certificate))
     proved, notes = _sent()

@@ -1,4 +1,4 @@
-"""The Dask engine on a real scheduler and real workers: what it survives and what it refuses."""
+"""The Dask executor on a real scheduler and real workers: what it survives and what it refuses."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
 
 
 @pytest.fixture
-def engine(cluster: DaskCluster) -> DaskExecutor:
-    """The engine on that cluster."""
+def executor(cluster: DaskCluster) -> DaskExecutor:
+    """The executor on that cluster."""
     return DaskExecutor(cluster.address, jobs=1)
 
 
@@ -112,10 +112,10 @@ def worker_of(finished: Finished) -> int:
     return int(found.group(1))
 
 
-def test_same_rows_as_without_dask(engine: DaskExecutor) -> None:
-    """Workers of a cluster give the rows that the local engine gives."""
+def test_same_rows_as_without_dask(executor: DaskExecutor) -> None:
+    """Workers of a cluster give the rows that the local executor gives."""
     planned = tasks("mc-sf", "fcfs", count=2)
-    assert by_key(list(engine.run(planned))) == by_key(list(LocalExecutor(2).run(planned)))
+    assert by_key(list(executor.run(planned))) == by_key(list(LocalExecutor(2).run(planned)))
 
 
 def test_without_a_scheduler_nothing_but_loopback_listens() -> None:
@@ -138,7 +138,7 @@ def test_cluster_as_documented_listens_on_loopback(cluster: DaskCluster) -> None
 
 
 def test_worker_killed_and_worker_late(
-    cluster: DaskCluster, engine: DaskExecutor, tmp_path: Path
+    cluster: DaskCluster, executor: DaskExecutor, tmp_path: Path
 ) -> None:
     """A run whose worker is killed is run elsewhere; a worker that joins late gets work."""
     planned = gated_tasks(tmp_path, count=6)
@@ -157,7 +157,7 @@ def test_worker_killed_and_worker_late(
 
     events = threading.Thread(target=happen)
     events.start()
-    results = list(engine.run(planned))
+    results = list(executor.run(planned))
     events.join()
     assert by_key(results).keys() == {task.key for task in planned}
     assert {each.record.status for each in results} == {"feasible"}
@@ -167,10 +167,10 @@ def test_worker_killed_and_worker_late(
 
 
 def test_closing_the_results_stops_the_runs(
-    cluster: DaskCluster, engine: DaskExecutor, tmp_path: Path
+    cluster: DaskCluster, executor: DaskExecutor, tmp_path: Path
 ) -> None:
     """Who stops asking leaves no process behind on the workers, not even a grandchild."""
-    results = engine.run([*tasks("fcfs"), *gated_tasks(tmp_path, 4)])
+    results = executor.run([*tasks("fcfs"), *gated_tasks(tmp_path, 4)])
     assert isinstance(results, Generator)
     next(results)
     wait_until(lambda: any(map(runs_of, cluster.workers)))
@@ -188,8 +188,12 @@ def test_command_that_is_stopped_leaves_nothing(
     for task in tasks("fcfs", count=4):
         assert task.instance is not None
         write_instance(task.instance, tmp_path / f"{task.name}.json")
-    arguments = ["--methods", method, "--store", str(tmp_path / "store"), "--engine", "dask"]
-    arguments += ["--scheduler", cluster.address] if on_workers else ["--jobs", "2"]
+    arguments = ["--methods", method, "--store", str(tmp_path / "store")]
+    # Its name, and the one that it had before.
+    if on_workers:
+        arguments += ["--executor", "dask", "--scheduler", cluster.address]
+    else:
+        arguments += ["--engine", "dask", "--jobs", "2"]
     command = subprocess.Popen(
         [sys.executable, ROOT / "evaluate.py", *tmp_path.glob("*.json"), *arguments],
         stdout=subprocess.DEVNULL,
@@ -210,17 +214,17 @@ def test_command_that_is_stopped_leaves_nothing(
         assert len(errors.splitlines()) == 1
 
 
-def test_other_sources_are_refused(engine: DaskExecutor) -> None:
+def test_other_sources_are_refused(executor: DaskExecutor) -> None:
     """Results of a worker that has other sources or libraries never stand under our key."""
     (task,) = tasks("fcfs")
     with pytest.raises(ExecutorError, match=r"no worker can .* fcfs: the sources were"):
-        list(engine.run([replace(task, code="0" * 16)]))
+        list(executor.run([replace(task, code="0" * 16)]))
     with pytest.raises(ExecutorError, match=r"fcfs: python 3.* on this machine"):
-        list(engine.run([replace(task, versions=task.versions | {"python": "3.1"})]))
+        list(executor.run([replace(task, versions=task.versions | {"python": "3.1"})]))
 
 
 def test_worker_without_kvopt_is_passed_over(
-    cluster: DaskCluster, engine: DaskExecutor, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    cluster: DaskCluster, executor: DaskExecutor, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A worker from another environment gets no runs; the others do them all."""
     hide_kvopt(tmp_path)
@@ -229,7 +233,7 @@ def test_worker_without_kvopt_is_passed_over(
     results: list[Finished] = []
 
     def passed_over() -> bool:
-        results[:] = engine.run(planned)
+        results[:] = executor.run(planned)
         return "takes no part" in caplog.text
 
     try:

@@ -10,14 +10,18 @@ import pandas as pd
 import pytest
 
 import kvopt.commands.evaluate as evaluate_module
+import kvopt.executors.dask
 import kvopt.methods.fingerprint
 from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
+from kvopt.executors.local import LocalExecutor
 from kvopt.running.record import FAILED
 from kvopt.store.export import read_rows
 from kvopt.sweeps.contradictions import Showing
 from kvopt.sweeps.failures import Failure
 from tests.kvopt.sweep_tools import ROOT, Evaluate, write_small
+
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
 
 BAD = Path(__file__).parent / "bad_methods"
 OWN = '''\
@@ -318,7 +322,9 @@ def test_names_are_only_names(
         (["smoke", "--time-limit", "-1"], "expected a number above 0"),
         (["smoke", "--export", "rows.xls"], ".csv or .parquet"),
         (["smoke", "--rerun", "--rerun-failed"], "not allowed with"),
-        (["smoke", "--scheduler", "tcp://127.0.0.1:1"], "--engine dask"),
+        (["smoke", "--scheduler", "tcp://127.0.0.1:1"], "--executor dask"),
+        (["smoke", "--executor", "slurm"], "argument --executor: invalid choice: 'slurm'"),
+        (["smoke", "--engine", "slurm"], "argument --engine: invalid choice: 'slurm'"),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_2(
@@ -329,6 +335,37 @@ def test_bad_usage_is_one_line_and_exit_2(
     (line,) = capfd.readouterr().err.splitlines()
     assert line.startswith("evaluate.py: ")
     assert reason in line
+
+
+@pytest.mark.parametrize("option", ["--executor", "--engine"])
+def test_the_executor_by_both_names(
+    evaluate: Run, small: Path, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scripts that say ``--engine dask`` get what ``--executor dask`` gives, address and all."""
+    asked: list[tuple[str | None, int]] = []
+
+    def recorded(scheduler: str | None, jobs: int) -> LocalExecutor:
+        asked.append((scheduler, jobs))
+        return LocalExecutor(jobs)
+
+    monkeypatch.setattr(kvopt.executors.dask, "DaskExecutor", recorded)
+    address = "tcp://127.0.0.1:8786"
+    several = ["--jobs", "2", "--methods", "fcfs"]
+    assert evaluate(small, *several, option, "dask", "--scheduler", address) == 0
+    assert evaluate(small, *several, option, "dask", "--rerun") == 0
+    assert evaluate(small, *several, option, "local", "--rerun") == 0
+    assert asked == [(address, 2), (None, 2)]
+
+
+def test_only_one_name_of_the_executor_is_shown(
+    evaluate: Run, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The older name works, and a reader of the help need not learn it."""
+    with pytest.raises(SystemExit):
+        evaluate("--help")
+    shown = capfd.readouterr().out
+    assert "--executor {local,dask}" in shown
+    assert "--engine" not in shown
 
 
 def test_a_method_that_is_not_python(

@@ -33,6 +33,8 @@ from schedules.model import KEEPS_TOKENS_NOTE, any_kept, better
 from tests.kvopt.conftest import Command
 from tests.oracles.brute_force import brute_force_optimum
 
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
 #: M = 2 and four requests of two tokens, at 0 or at 1.  A request that holds two tokens runs alone,
 #: so OPT is 18 by brute force; vllm-v1 goes on with what it kept and needs 14.
 INSTANCE = Instance(

@@ -12,6 +12,7 @@ import pytest
 
 import kvopt
 from kvopt.commands.main import main
+from tests.copies import run_copy
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What was called before, beside the subcommand that does the same.
@@ -22,17 +23,6 @@ BEFORE = {
     "generate": ("-m", "instances.generate"),
     "best-known": ("-m", "kvopt.best_known"),
 }
-
-
-def _python(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
 
 
 @pytest.mark.parametrize(
@@ -55,8 +45,8 @@ def test_a_subcommand_is_the_same_under_another_name(
     """Exit code and both streams are those of the script, but for the name that was typed."""
     before = BEFORE[subcommand]
     called = before if len(before) > 1 else (str(ROOT / before[0]),)
-    old = _python(*called, *arguments, folder=tmp_path)
-    new = _python("-m", "kvopt", subcommand, *arguments, folder=tmp_path)
+    old = run_copy(*called, *arguments, cwd=tmp_path)
+    new = run_copy("-m", "kvopt", subcommand, *arguments, cwd=tmp_path)
     name = before[0] if len(before) == 1 else f"python {' '.join(before)}"
     typed = f"python -m kvopt {subcommand}"
     assert new.returncode == old.returncode
@@ -108,9 +98,8 @@ def test_output_that_cannot_be_written_is_told() -> None:
 def test_the_default_store_lies_in_the_current_folder(tmp_path: Path) -> None:
     """Wherever the sources are; the same command finds it again."""
     for now in (1, 0):
-        ran = _python(
-            str(ROOT / "evaluate.py"), "tiny_handover", "--methods", "svf", folder=tmp_path
-        )
+        arguments = ("tiny_handover", "--methods", "svf")
+        ran = run_copy(ROOT / "evaluate.py", *arguments, cwd=tmp_path)
         assert f"of which {now} now" in ran.stdout, ran.stderr
         assert "results/runs.sqlite" in ran.stdout
     assert (tmp_path / "results" / "runs.sqlite").is_file()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from kvopt.masking import mask_command, mask_text, mask_url
 from kvopt.store import Store, StoreError
 from kvopt.store.location import told_location
+from tests.copies import run_copy
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -118,6 +118,7 @@ def test_any_password_is_hidden(user: str, password: str) -> None:
         ["smoke", "--methods", "svf,a-min with interval(1,1000)", "--store", "runs.sqlite"],
         ["a b/*.json", "--store=../x/runs.sqlite", "--report", "r"],
         ["smoke", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:8786"],
+        ["smoke", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:8786"],
         ["instances/x@y.json", "--methods", "file:mine.py,highs:ilp-strong(groups=no)"],
     ],
 )
@@ -167,15 +168,8 @@ def test_the_commands_refuse_it(
     command: list[str], location: str, code: int, tmp_path: Path
 ) -> None:
     """One line on standard error, the documented exit code, and nothing is made."""
-    script = [str(ROOT / command[0]), str(ROOT / command[1])] if code == 6 else command[:2]
-    result = subprocess.run(
-        [sys.executable, *script, *command[2:], "--store", location],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": ""},
-        timeout=60,
-    )
+    script = [ROOT / command[0], ROOT / command[1]] if code == 6 else command[:2]
+    result = run_copy(*script, *command[2:], "--store", location, cwd=tmp_path, env={"PATH": ""})
     assert result.returncode == code
     assert len(result.stderr.splitlines()) == 1
     assert "hidden" not in result.stderr

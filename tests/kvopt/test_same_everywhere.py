@@ -16,6 +16,8 @@ from schedules.files import parse_schedule
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import Evaluate
 
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
 #: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12, which no policy finds (docs/errata.md, E1).
 FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
 OWN = """\

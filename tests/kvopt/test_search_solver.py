@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.lagrangian.certificate import evaluate, read_certificate
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import read_certificate
 from formulations.lagrangian.starts import certified_costs, start_costs
 from formulations.search import layers
 from formulations.valid.groups import window_groups

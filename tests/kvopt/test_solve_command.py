@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from instances import Instance, Request, read_instance, write_instance
-from instances.families import chat
+from instances.families import chat_lognormal
 from schedules import check_schedule, read_schedule
 from tests.kvopt.conftest import ROOT, Command
 
@@ -45,9 +45,9 @@ def _summary(output: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("solver", ["highs", "cpsat"])
-def test_one_session_uses_both_engines(solver: str, small: Path, solve: Command) -> None:
+def test_one_session_uses_both_engines(solver: str, small: Path, solve_afresh: Command) -> None:
     """HiGHS and CP-SAT both prove 12 here, although one process cannot import both."""
-    result = solve(small, "--solver", solver)
+    result = solve_afresh(small, "--solver", solver)
     assert result.returncode == 0, result.stderr
     rows = _summary(result.stdout)
     assert rows["status"] == "optimal"
@@ -132,35 +132,35 @@ def test_policies_that_evict(policy: str, solve: Command, tmp_path: Path) -> Non
     assert (schedule.kept is not None) == (policy == "vllm-v1")
 
 
-def test_the_time_limit_holds_for_policies_too(solve: Command, tmp_path: Path) -> None:
+def test_the_time_limit_holds_for_policies_too(solve_afresh: Command, tmp_path: Path) -> None:
     """A policy that would take minutes is stopped: exit 4, and a row in the table of all."""
     path = tmp_path / "chat.json"
-    write_instance(chat.generate(n=900), path)
+    write_instance(chat_lognormal.generate(n=900), path)
     started = time.monotonic()
-    result = solve(path, "--policy", "sorted-f-dp", "--time-limit", "3")
+    result = solve_afresh(path, "--policy", "sorted-f-dp", "--time-limit", "3")
     assert time.monotonic() - started < 3 * 1.1 + 2
     assert result.returncode == 4
     assert "time limit" in _summary(result.stdout)["note"]
-    table = solve(path, "--policy", "all", "--time-limit", "5")
+    table = solve_afresh(path, "--policy", "all", "--time-limit", "5")
     assert table.returncode == 0
     last = table.stdout.splitlines()[-1]
     assert "stopped after its share" in table.stdout or "policies were not run, the time" in last
 
 
-def test_the_seconds_that_are_told(small: Path, solve: Command) -> None:
+def test_the_seconds_that_are_told(small: Path, solve_afresh: Command) -> None:
     """No more than the caller has measured: the start is known to a hundredth of a second."""
     for _ in range(3):
         began = time.monotonic()
-        result = solve(small, "--policy", "svf")
+        result = solve_afresh(small, "--policy", "svf")
         assert float(_summary(result.stdout)["seconds"]) <= time.monotonic() - began + 0.02
 
 
-def test_a_file_that_takes_too_long_to_read(solve: Command, tmp_path: Path) -> None:
+def test_a_file_that_takes_too_long_to_read(solve_afresh: Command, tmp_path: Path) -> None:
     """Nobody waits for the end of the reading, here of a pipe: exit 4 and one line."""
     path = tmp_path / "endless.json"
     os.mkfifo(path)
     started = time.monotonic()
-    result = solve(path, "--policy", "svf", "--time-limit", "0.2")
+    result = solve_afresh(path, "--policy", "svf", "--time-limit", "0.2")
     assert time.monotonic() - started < 0.2 * 1.1 + 2 + 3  # a loaded machine wakes up late
     assert (result.returncode, result.stdout) == (4, "")
     assert result.stderr == "solve.py: no schedule within the time limit of 0.2 s\n"
@@ -205,10 +205,10 @@ def test_progress_has_fixed_columns(small: Path, solve: Command) -> None:
     assert row[: header.index("incumbent") + len("incumbent")].split()[-1].isdigit()
 
 
-def test_time_limit_holds(hard: Path, solve: Command) -> None:
+def test_time_limit_holds(hard: Path, solve_afresh: Command) -> None:
     """A limit of 6 s is over within 10 % + 2 s and leaves a checked schedule and a bound."""
     started = time.monotonic()
-    result = solve(hard, "--solver", "highs", "--time-limit", "6")
+    result = solve_afresh(hard, "--solver", "highs", "--time-limit", "6")
     assert time.monotonic() - started < 6 * 1.1 + 2
     rows = _summary(result.stdout)
     assert result.returncode == 0
@@ -519,13 +519,13 @@ def test_policy_all_without_a_schedule_says_so(small: Path, solve: Command) -> N
 
 
 def test_the_limit_covers_what_a_file_of_ones_own_does_at_its_import(
-    small: Path, tmp_path: Path, solve: Command
+    small: Path, tmp_path: Path, solve_afresh: Command
 ) -> None:
     """A sleep of half a minute at module level is no compiling of ours."""
     own = tmp_path / "own.py"
     own.write_text("import time\ntime.sleep(30)\ndef solve(instance):\n    return []\n")
     started = time.monotonic()
-    result = solve(small, "--method", f"file:{own}", "--time-limit", "3")
+    result = solve_afresh(small, "--method", f"file:{own}", "--time-limit", "3")
     assert time.monotonic() - started < 15  # a loaded machine
     assert (result.returncode, _summary(result.stdout)["status"]) == (4, "time_limit")
     assert "compiles" not in result.stdout

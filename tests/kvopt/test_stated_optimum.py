@@ -31,6 +31,8 @@ from schedules.model import KEEPS_TOKENS_NOTE
 from tests.kvopt.conftest import Command
 from tests.oracles.brute_force import brute_force_optimum
 
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
 #: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 with starts 0, 1, 0, 3 (docs/errata.md, E1), volumes 10.
 FOUR = Instance(
     "four",

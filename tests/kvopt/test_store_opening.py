@@ -17,6 +17,7 @@ import pytest
 from kvopt.best_known import __main__ as best_known
 from kvopt.store import Store, StoreError
 from kvopt.store.export import read_rows
+from tests.copies import run_copy
 from tests.kvopt.old_store import first_release
 from tests.kvopt.test_postgres import RECORD, RUN, named
 
@@ -123,7 +124,7 @@ def test_a_sweep_on_a_read_only_disk(folder: Path) -> None:
     path = folder / "runs.sqlite"
     instances = [str(ROOT / "instances/tiny" / f"{name}.json") for name in ("one_token", "horizon")]
     base = [sys.executable, str(ROOT / "evaluate.py"), "--methods", "svf", "--store", str(path)]
-    subprocess.run([*base, instances[0]], check=True, capture_output=True, timeout=60)
+    run_copy(*base[1:], instances[0]).check_returncode()
     folder.chmod(0o555)
     path.chmod(0o444)
     with tempfile.TemporaryDirectory() as out:
@@ -157,15 +158,8 @@ def test_a_sweep_on_a_read_only_disk(folder: Path) -> None:
 )
 def test_a_store_that_is_not_there_is_not_made(command: list[str], tmp_path: Path) -> None:
     """Commands that read say so in one line; a mistyped name is no empty store."""
-    script = [str(ROOT / command[0])] if command[0] == "evaluate.py" else command[:1]
-    result = subprocess.run(
-        [sys.executable, *script, *command[1:], "--store", "nothere.sqlite"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        timeout=120,
-    )
+    script = [ROOT / command[0]] if command[0] == "evaluate.py" else command[:1]
+    result = run_copy(*script, *command[1:], "--store", "nothere.sqlite", cwd=tmp_path)
     assert result.returncode in (2, 6)
     assert result.stderr.endswith("nothere.sqlite: there is no such store\n")
     assert len(result.stderr.splitlines()) == 1

@@ -17,11 +17,13 @@ def instances(
 ) -> Instance:
     """Draw an instance: arrivals with ties and gaps, prompts from 0, peaks up to M."""
     memory = draw(st.integers(1, max_memory))
+    outputs = st.integers(1, min(memory, max_output or memory))
     requests = []
     for i in range(draw(st.integers(1, max_requests))):
-        output = draw(st.integers(1, min(memory, max_output or memory)))
+        output = draw(outputs)
         prompt = draw(st.integers(0, memory - output))
-        arrival = draw(st.one_of(st.just(0), st.integers(0, max_arrival)))
+        # Every second one is 0, in one draw: a draw costs more than most policies.
+        arrival = max(0, draw(st.integers(-max_arrival, max_arrival)))
         requests.append(Request(i, arrival, prompt, output))
     return Instance("drawn", memory, tuple(requests))
 

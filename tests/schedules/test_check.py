@@ -143,14 +143,15 @@ def test_another_name_is_not_an_error() -> None:
     assert "'old name'" in verdict.reason
 
 
-def test_arrivals_in_seconds_are_not_supported() -> None:
-    """Start rounds cannot be compared with arrivals in seconds, and the reason says so."""
-    instance = Instance(
-        name="real", memory=9, requests=(Request(0, 0.5, 1, 1),), time_unit="second"
-    )
-    verdict = judged(instance, [1])
+def test_arrivals_in_seconds_need_a_clock() -> None:
+    """Start rounds alone cannot be compared with arrivals in seconds, and the reason says so."""
+    instance = Instance(name="real", memory=9, requests=(Request(0, 1, 1, 1),))
+    schedule = make_schedule(instance, [1], "by hand")
+    verdict = check_schedule(dataclasses.replace(instance, time_unit="second"), schedule)
     assert verdict.kind == "malformed"
-    assert "seconds" in verdict.reason
+    assert "arrivals in seconds, found no clock" in verdict.reason
+    with pytest.raises(ValueError, match="expected clock and TEL"):
+        make_schedule(dataclasses.replace(instance, time_unit="second"), [1], "by hand")
 
 
 @pytest.mark.parametrize(

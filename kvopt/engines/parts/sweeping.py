@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.patterns import Options, PatternPricing
-from formulations.lagrangian.certificate import sweep_certificate
+from formulations.lagrangian.certificate_file import sweep_certificate
 from formulations.lagrangian.states import PriceTable
 from formulations.search._sweep_tables import Ints, Network, TooLargeError, network
 from formulations.search.sweep import Limits, Step, search

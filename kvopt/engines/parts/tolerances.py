@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.clique_lp import STARTS_UP_TO, by_highs, lp_prices
-from formulations.lagrangian.certificate import price_certificate
+from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.starts import certified_costs
 from formulations.valid.groups import window_groups
 from formulations.valid.windows import Windows

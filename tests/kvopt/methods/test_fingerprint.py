@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,15 +26,25 @@ METHODS: tuple[str, ...] = (
 METHODS += ("bound:bound-dual", "search")
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the sources, which the digests are taken of."""
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the sources, which are read once."""
+    copy = tmp_path_factory.mktemp("project")
     for folder in ("instances", "schedules", "formulations", "heuristics", "kvopt"):
-        shutil.copytree(
-            ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.json", "__pycache__")
-        )
-    monkeypatch.setattr(kvopt.methods.sources, "ROOT", tmp_path)
-    return tmp_path
+        ignored = shutil.ignore_patterns("*.json", "__pycache__")
+        shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
+    return copy
+
+
+@pytest.fixture
+def project(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The copy, of which the digests are taken; what a test edits is as before after it."""
+    before = {path: path.stat().st_mtime_ns for path in sources.rglob("*.py")}
+    monkeypatch.setattr(kvopt.methods.sources, "ROOT", sources)
+    yield sources
+    for path in sources.rglob("*.py"):
+        if path.stat().st_mtime_ns != before[path]:
+            shutil.copy2(ROOT / path.relative_to(sources), path)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from instances.files import instance_document
 from kvopt.methods.grammar import MethodError, read_formulation, read_method
 from kvopt.methods.options import changed_values, describe, format_formulation
 from schedules import read_schedule
+from tests.copies import run_copy
 from tests.kvopt.conftest import ROOT
 
 TINY = ROOT / "instances" / "tiny" / "horizon.json"
@@ -79,12 +81,7 @@ def test_every_option_is_described() -> None:
     described = [describe(option) for each in formulations().values() for option in each.options]
     assert described
     assert all(option.meaning for each in formulations().values() for option in each.options)
-    listing = subprocess.run(
-        [sys.executable, str(ROOT / "solve.py"), "--list"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    listing = run_copy(ROOT / "solve.py", "--list").stdout
     assert all(line in listing for line in described)
     assert any(line.startswith("compare=64  (0..2147483647)") for line in described)
     assert any(line.startswith("separation=yes  (yes | no)") for line in described)
@@ -120,31 +117,34 @@ def test_a_former_name_is_still_read() -> None:
 def test_an_option_reaches_the_model() -> None:
     """Without pairwise separation and groups the same model has fewer rows."""
     instance = Instance("four", 9, tuple(Request(i, 0, 2, 4) for i in range(4)))
-    assert _rows(instance, "cpsat(separation=no)") < _rows(instance, "cpsat")
-    for switch in ("groups", "equal", "bound", "separation"):
-        assert _rows(instance, f"cpsat-strong({switch}=no)") < _rows(instance, "cpsat-strong")
+    strong = [f"cpsat-strong({switch}=no)" for switch in ("groups", "equal", "bound", "separation")]
+    models = ("cpsat", "cpsat(separation=no)", "cpsat-strong", *strong)
+    rows = dict(zip(models, _rows(instance, models), strict=True))
+    assert rows["cpsat(separation=no)"] < rows["cpsat"]
+    assert all(rows[model] < rows["cpsat-strong"] for model in strong)
 
 
-def _rows(instance: Instance, text: str) -> int:
-    """Return the number of constraints of a CP model."""
+def _rows(instance: Instance, models: Sequence[str]) -> list[int]:
+    """Return the number of constraints of each CP model."""
     code = (
         "import sys, json; from kvopt.methods.grammar import read_formulation; "
-        "from instances.files import parse_instance; "
-        "formulation, options = read_formulation(sys.argv[1]); "
-        "program, chosen = formulation.declared, formulation.arguments(options); "
-        "instance = parse_instance(json.loads(sys.argv[2])); "
-        "model, _ = program.build(instance, program.windows(instance), None, **chosen); "
-        "print(len(model.proto.constraints))"
+        "from instances.files import parse_instance\n"
+        "instance = parse_instance(json.loads(sys.argv[1]))\n"
+        "for text in sys.argv[2:]:\n"
+        "    formulation, options = read_formulation(text)\n"
+        "    program, chosen = formulation.declared, formulation.arguments(options)\n"
+        "    model, _ = program.build(instance, program.windows(instance), None, **chosen)\n"
+        "    print(len(model.proto.constraints))"
     )
     document = json.dumps(instance_document(instance))
     printed = subprocess.run(
-        [sys.executable, "-c", code, text, document],
+        [sys.executable, "-c", code, document, *models],
         capture_output=True,
         text=True,
         check=True,
         cwd=ROOT,
     ).stdout
-    return int(printed)
+    return [int(line) for line in printed.split()]
 
 
 def test_the_command_names_the_options_in_its_results(tmp_path: Path) -> None:
@@ -168,9 +168,4 @@ def test_the_command_refuses_in_one_line(text: str) -> None:
 
 
 def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(ROOT / "solve.py"), str(TINY), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_copy(ROOT / "solve.py", TINY, *arguments)

@@ -16,7 +16,7 @@ from formulations.bounds.memory_master import (
     Ints,
     Master,
     Pricing,
-    group_requests,
+    request_classes,
 )
 from formulations.bounds.outcome import Bound, Reporter
 from formulations.lagrangian.prices import PriceBound, certify_prices
@@ -35,7 +35,7 @@ KEEP_FACTOR = 10.0
 SPLIT_SHARE = 0.95
 
 
-class Search(ColumnGeneration):
+class PriceSearch(ColumnGeneration):
     """Prices that improve over iterations and grids, and the bounds they certify.
 
     Nothing here has to be right for the bound to be: any λ ≥ 0 certifies one
@@ -73,9 +73,9 @@ class Search(ColumnGeneration):
     ) -> None:
         super().__init__(instance, report, deadline, threads)
         self._windows = windows
-        self.groups = group_requests(instance, windows)
+        self.classes = request_classes(instance, windows)
         self.horizon = likely_horizon(instance) if horizon is None else horizon
-        self.pricing = Pricing(instance, self.groups, self.horizon, threads)
+        self.pricing = Pricing(instance, self.classes, self.horizon, threads)
         self.certified: PriceBound | None = None
         self._value = -np.inf
         self._near = 0
@@ -83,8 +83,8 @@ class Search(ColumnGeneration):
         self._certified_value = -np.inf
         self._certified_at = -np.inf
         self._known = known_starts
-        self._best_costs: Floats = np.zeros(len(self.groups))
-        self.try_prices(fluid_prices(instance, self.groups, self.horizon), certify=True)
+        self._best_costs: Floats = np.zeros(len(self.classes))
+        self.try_prices(fluid_prices(instance, self.classes, self.horizon), certify=True)
 
     @property
     def value(self) -> float:
@@ -115,7 +115,7 @@ class Search(ColumnGeneration):
         """Set up the master on a grid of about ``number`` knots, with columns around the prices."""
         knots = fitted_knots(self._prices, number)
         grid = Grid(knots)
-        self.master = Master(self.instance, self.groups, grid, self.pricing.constant)
+        self.master = Master(self.instance, self.classes, grid, self.pricing.constant)
         prices = grid.prices(self._prices[knots])
         self.master.add(self._escape(), keep=True)
         if self._known is not None:
@@ -130,7 +130,7 @@ class Search(ColumnGeneration):
     def iterate(self, tolerance: float, near: int = 0) -> bool:
         """Improve the prices on this grid to a relative gap; tell whether it was reached.
 
-        ``near`` columns of each group, its cheapest starts, are added in every iteration besides
+        ``near`` columns of each class, its cheapest starts, are added in every iteration besides
         the cheapest one.
         """
         self._near = near
@@ -167,7 +167,7 @@ class Search(ColumnGeneration):
             self._prices[self.master.grid.knots],
             self._best_costs,
             solution.weights,
-            KEEP_FACTOR * allowance / min(len(self.groups), MOST_CLUSTERS),
+            KEEP_FACTOR * allowance / min(len(self.classes), MOST_CLUSTERS),
         )
         # What comes after a deadline must find the weights where the columns are now.
         self.solution = replace(solution, weights=weights)
@@ -201,7 +201,7 @@ class Search(ColumnGeneration):
         assert self.certified is not None
         expected = objective = None
         if self.solution is not None:
-            expected = self.master.expected_starts(self.solution.weights)[self.groups.group]
+            expected = self.master.expected_starts(self.solution.weights)[self.classes.class_of]
             if solved:
                 objective = self.solution.objective
             columns, rows, entries = self.master.size
@@ -211,16 +211,15 @@ class Search(ColumnGeneration):
     def _escape(self) -> Ints:
         """Return starts past the priced times where windows allow it: always within memory."""
         return np.minimum(
-            np.maximum(self.groups.arrivals, self.horizon),
-            np.maximum(self.groups.latest, self.groups.arrivals),
+            np.maximum(self.classes.arrivals, self.horizon),
+            np.maximum(self.classes.latest, self.classes.arrivals),
         )
 
     def _add_known(self, starts: Ints) -> None:
-        """Add the columns of a schedule, one proposal for each round of requests of a group."""
-        group = self.groups.group
-        order = np.argsort(group, kind="stable")
-        first = np.concatenate(([0], np.cumsum(self.groups.sizes)))
+        """Add the columns of a schedule, one proposal for each round of requests of a class."""
+        order = np.argsort(self.classes.class_of, kind="stable")
+        first = np.concatenate(([0], np.cumsum(self.classes.sizes)))
         # Identical requests start at different rounds: all r-th ones make the r-th proposal.
-        for rank in range(min(int(self.groups.sizes.max()), 50)):
-            position = first[:-1] + np.minimum(rank, self.groups.sizes - 1)
+        for rank in range(min(int(self.classes.sizes.max()), 50)):
+            position = first[:-1] + np.minimum(rank, self.classes.sizes - 1)
             self.master.add(starts[order[position]], keep=True)

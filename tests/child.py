@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import resource
@@ -12,9 +13,11 @@ import tempfile
 import threading
 from pathlib import Path
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[1]
 #: Address space of a child, bytes: what eats memory dies alone.
 _MEMORY = 8 << 30
+#: Seconds in which a child that is asked nothing more ends by itself.
+_END_SECONDS = 10.0
 
 
 class ChildError(Exception):
@@ -50,7 +53,7 @@ class Child:
             process.stdin.flush()
             answer = self._lines.get(timeout=seconds)
         except queue.Empty:
-            self.close()
+            self._kill()
             raise ChildError(f"hangs: no answer within {seconds:g} s") from None
         except BrokenPipeError:
             answer = None
@@ -63,12 +66,21 @@ class Child:
         return answer
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """Let the process come to its end, if there is one."""
         if self._process is not None:
-            if self._process.poll() is None:
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            self._process = None
+            assert self._process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_SECONDS)
+            self._kill()
+
+    def _kill(self) -> None:
+        assert self._process is not None
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._process = None
 
     def _start(self) -> subprocess.Popen[str]:
         self._errors = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115

@@ -1,0 +1,183 @@
+"""What a file keeps of a lower bound: reading a certificate, and writing one of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from numpy import int64
+from numpy.typing import NDArray
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from formulations.lagrangian.priced_states import Count, PricedStates, Prices
+from formulations.lagrangian.states import PriceTable
+from formulations.lagrangian.tree import TreeNode
+from formulations.valid.groups import WindowGroup
+
+_CONFIG = ConfigDict(extra="forbid")
+
+#: Position of the request in the instance, rounds of its window before its start and after.
+Member = tuple[Count, Annotated[int, Field(strict=True)], Annotated[int, Field(strict=True)]]
+
+
+class CertificateError(ValueError):
+    """A certificate proves nothing; the message is one line."""
+
+
+@dataclass(frozen=True, config=_CONFIG)
+class PricedGroup:
+    """A window group (``formulations.valid.groups``): at most ``most`` windows hold one round.
+
+    ``prices`` are numerators of μ_t for t = 0, 1, ...
+    """
+
+    most: Annotated[int, Field(strict=True, ge=1)]
+    members: tuple[Member, ...]
+    prices: Prices
+
+
+@dataclass(frozen=True, config=_CONFIG)
+class Certificate:
+    """A lower bound on the TEL and what proves it.
+
+    Attributes
+    ----------
+    kind
+        ``volumes`` (nothing else is needed), ``prices``, ``patterns``, ``tree`` or ``sweep``.
+    value
+        The bound, rounds.
+    upper_bound
+        TEL of a feasible schedule that the starts were limited with
+        (``formulations.valid.windows``); None where every start from the arrival on is allowed.
+    denominator, memory, groups
+        Prices as fractions: ``memory[t]`` / denominator on a token at time t, and those of groups.
+    states
+        Of the kind ``patterns``, and of ``sweep`` where it has no ``memory``: prices on states,
+        in units of 1 / denominator.
+    tree
+        Of the kind ``tree``: branches and leaves in preorder (``formulations.lagrangian.tree``).
+    multipliers
+        Of the kind ``sweep``: of each different request, in units of 1 / denominator; empty where
+        the sweep alone does (``formulations.lagrangian.swept``).
+    """
+
+    kind: Literal["volumes", "prices", "patterns", "tree", "sweep"]
+    value: Count
+    upper_bound: Count | None = None
+    denominator: Annotated[int, Field(strict=True, ge=1)] = 1
+    memory: Prices = ()
+    groups: tuple[PricedGroup, ...] = ()
+    states: PricedStates | None = None
+    tree: tuple[TreeNode, ...] = ()
+    multipliers: tuple[Annotated[int, Field(strict=True)], ...] = ()
+
+    @property
+    def bare(self) -> bool:
+        """Whether it rests on the memory limit alone, not on windows or groups."""
+        return self.upper_bound is None and not self.groups
+
+
+_ADAPTER = TypeAdapter(Certificate)
+
+
+def read_certificate(document: object) -> Certificate:
+    """Return the certificate of a JSON object.
+
+    Raises
+    ------
+    CertificateError
+        If it is not of this form.
+    """
+    try:
+        return _ADAPTER.validate_python(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        where = ".".join(str(step) for step in first["loc"])
+        raise CertificateError(f"{where}: {first['msg']}" if where else first["msg"]) from None
+
+
+def certificate_document(certificate: Certificate) -> dict[str, Any]:
+    """Return the JSON object of a certificate, with what is not set left out."""
+    document: dict[str, Any] = _ADAPTER.dump_python(certificate, mode="json", exclude_defaults=True)
+    return document
+
+
+def price_certificate(
+    value: int,
+    denominator: int,
+    memory: NDArray[int64],
+    *,
+    upper_bound: int | None = None,
+    groups: Sequence[WindowGroup] = (),
+    group_prices: NDArray[int64] | None = None,
+) -> dict[str, Any]:
+    """Return the JSON object of the certificate of a bound from prices.
+
+    A value of 0 or less needs no prices, since no TEL is below 0.
+
+    Parameters
+    ----------
+    memory
+        Numerators of λ, shape (T + 1,).
+    upper_bound
+        TEL that limited the starts; None where nothing did.
+    group_prices
+        Numerators of μ, shape (groups, T + 1); without ``groups`` None.
+    """
+    if value <= 0:
+        return certificate_document(Certificate("prices", 0))
+    rows = [] if group_prices is None else group_prices.tolist()
+    priced = tuple(
+        PricedGroup(
+            group.most, tuple((m.request, m.before, m.after) for m in group.members), tuple(row)
+        )
+        for group, row in zip(groups, rows, strict=True)
+    )
+    return certificate_document(
+        Certificate("prices", value, upper_bound, denominator, tuple(memory.tolist()), priced)
+    )
+
+
+def pattern_certificate(
+    value: int, table: PriceTable, *, lookahead: bool = True, upper_bound: int | None = None
+) -> dict[str, Any]:
+    """Return the JSON object of the certificate of a bound from prices on states."""
+    states = _listed(table, lookahead=lookahead)
+    return certificate_document(
+        Certificate("patterns", value, upper_bound, table.denominator, states=states)
+    )
+
+
+def sweep_certificate(
+    value: int, prices: PriceTable | tuple[NDArray[int64], int], multipliers: Sequence[int] = ()
+) -> dict[str, Any]:
+    """Return the JSON object of the certificate of a sweep.
+
+    ``prices`` are those on states, or numerators of λ and their denominator.
+    """
+    own = tuple(int(each) for each in multipliers)
+    if isinstance(prices, PriceTable):
+        states = _listed(prices, lookahead=True)
+        made = Certificate(
+            "sweep", value, denominator=prices.denominator, states=states, multipliers=own
+        )
+    else:
+        memory = tuple(prices[0].tolist())
+        made = Certificate("sweep", value, denominator=prices[1], memory=memory, multipliers=own)
+    return certificate_document(made)
+
+
+def _listed(table: PriceTable, *, lookahead: bool) -> PricedStates:
+    return PricedStates(
+        tuple(table.knots.tolist()),
+        tuple(table.tokens.tolist()),
+        tuple(table.left.tolist()),
+        tuple(table.numerators.ravel().tolist()),
+        lookahead,
+    )
+
+
+def certificate_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a certificate."""
+    return _ADAPTER.json_schema()

@@ -1,0 +1,79 @@
+"""Rounds in which nothing changes but the tokens read, added up at once (integers, picoseconds).
+
+In such a stretch the i-th round takes x_i = first + i · slope picoseconds, rounded up to
+nanoseconds, one at least.  A short stretch is added round by round; a long one by the sum of
+floors of a line, which needs as many steps as Euclid's algorithm.
+"""
+
+from __future__ import annotations
+
+from heuristics.compiled import kernel
+
+#: Rounds up to which a stretch is added one by one.
+_SHORT = 200
+
+
+@kernel
+def floor_sum(count: int, modulus: int, slope: int, offset: int) -> int:
+    """Return the sum of ⌊(slope · i + offset) / modulus⌋ over i = 0..count−1, nothing negative.
+
+    Whole multiples of the modulus are taken out of slope and offset; what is left counts lattice
+    points below a line, which are as many with the axes exchanged.
+    """
+    total = 0
+    while count > 0:
+        total += count * (count - 1) // 2 * (slope // modulus) + count * (offset // modulus)
+        slope %= modulus
+        offset %= modulus
+        top = slope * count + offset
+        count = top // modulus
+        offset = top % modulus
+        slope, modulus = modulus, slope
+    return total
+
+
+@kernel
+def time_of_rounds(first: int, slope: int, count: int) -> int:
+    """Return the nanoseconds of so many rounds, the i-th of first + i · slope picoseconds."""
+    if count <= 0:
+        return 0
+    if first > 0:
+        return floor_sum(count, 1000, slope, first + 999)
+    # The first round would take no time at all, and takes one nanosecond.
+    return 1 + (floor_sum(count - 1, 1000, slope, slope + 999) if slope > 0 else count - 1)
+
+
+@kernel
+def pass_rounds(first: int, slope: int, rounds: int, limit: int) -> tuple[int, int]:
+    """Return how many of so many rounds pass, and the nanoseconds that they take together.
+
+    No further round begins once ``limit`` nanoseconds have passed.
+
+    Parameters
+    ----------
+    first, slope : int
+        Picoseconds of the first round, and how many more each further one takes.
+    rounds, limit : int
+        At least 0.
+    """
+    if rounds > _SHORT:
+        total = time_of_rounds(first, slope, rounds)
+        if total < limit or time_of_rounds(first, slope, rounds - 1) < limit:
+            return rounds, total
+        # The least number of rounds that takes ``limit`` or more.
+        low, high = 0, rounds
+        while low < high:
+            middle = (low + high) // 2
+            if time_of_rounds(first, slope, middle) < limit:
+                low = middle + 1
+            else:
+                high = middle
+        return low, time_of_rounds(first, slope, low)
+    count = 0
+    passed = 0
+    picoseconds = first
+    while count < rounds and passed < limit:
+        passed += max(1, -(-picoseconds // 1000))
+        picoseconds += slope
+        count += 1
+    return count, passed

@@ -1,0 +1,116 @@
+"""When requests arrive: gaps that are drawn, and times as an instance states them.
+
+Times are whole nanoseconds in between, so that seconds and rounds are the same on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Annotated
+
+from instances.families.build import Range
+from instances.families.draws import Draws
+from instances.model import Instance
+
+#: Nanoseconds of a second.
+SECOND = 10**9
+
+#: Mean arrivals a round or a second; None for all at 0.
+Rate = Annotated[float, Range(1e-6, 1e6)] | None
+#: Deviation of the gaps over their mean.
+Variation = Annotated[float, Range(0.01, 100)]
+
+
+def arriving(
+    instance: Instance, draws: Draws, rate: float | None, cv: float, seconds: bool
+) -> Instance:
+    """Return an instance of a family with the arrivals that its parameters ask for.
+
+    Parameters
+    ----------
+    instance
+        All of whose requests are at round 0; they arrive in its order.
+    draws
+        Those of the instance, whose lengths are so the same whatever the arrivals.
+    rate
+        Mean arrivals a round, or a second; None leaves all at round 0.  The first is at 0.
+    cv
+        Deviation of the gaps over their mean: 1 for a Poisson process, more for bursts (gamma).
+    seconds
+        Whether arrivals are in seconds; else a request arrives in the first round that begins at or
+        after its time.
+
+    Raises
+    ------
+    ValueError
+        If there is no rate, but what goes with one; or the last arrival is too late.
+    """
+    if rate is None:
+        for name, given in (("cv", cv != 1), ("seconds", seconds)):
+            if given:
+                raise ValueError(f"{name}: goes with a rate, found none")
+        return instance
+    times = drawn_times(draws, len(instance), rate, cv)
+    arrivals = as_seconds(times) if seconds else as_rounds(times)
+    requests = zip(instance.requests, arrivals, strict=True)
+    parts = [f"rate{rate}", *([f"cv{cv}"] if cv != 1 else []), *(["seconds"] if seconds else [])]
+    return replace(
+        instance,
+        name="_".join([instance.name, *parts]),
+        requests=tuple(replace(request, arrival=arrival) for request, arrival in requests),
+        time_unit="second" if seconds else "round",
+    )
+
+
+def drawn_times(draws: Draws, n: int, rate: float, cv: float = 1.0) -> list[int]:
+    """Return n ascending times, the first 0 (nanoseconds).
+
+    The gaps are independent, gamma distributed with mean 1 / rate: exponential for ``cv`` = 1,
+    which is a Poisson process, and in bursts for a larger one.
+
+    Parameters
+    ----------
+    draws
+        Where the n − 1 gaps come from.
+    rate
+        Mean arrivals a second.
+    cv
+        Coefficient of variation of the gaps, their deviation over their mean.
+
+    Raises
+    ------
+    ValueError
+        If the last time is beyond 2⁶² nanoseconds, 146 years.
+    """
+    shape = 1 / cv**2
+    if cv == 1:
+        gaps = [draws.exponential(1 / rate) for _ in range(n - 1)]
+    else:
+        gaps = [draws.gamma(shape, 1 / (rate * shape)) for _ in range(n - 1)]
+    times = [0, *accumulate(gaps)][:n]
+    if times[-1] * SECOND > 2**62:
+        raise ValueError(f"rate: expected arrivals within 146 years, found {rate} a second")
+    return [round(time * SECOND) for time in times]
+
+
+def as_seconds(times: Sequence[int]) -> list[int | float]:
+    """Return times in seconds: whole ones as integers, others as the nearest double.
+
+    Multiplied by 10⁹ and rounded it is the same nanosecond again, up to 104 days (2⁵³ nanoseconds).
+    """
+    return [time // SECOND if time % SECOND == 0 else time / SECOND for time in times]
+
+
+def as_rounds(times: Sequence[int], length: int = SECOND) -> list[int]:
+    """Return the first round that begins at or after each time.
+
+    Parameters
+    ----------
+    times
+        Nanoseconds from the beginning of round 0.
+    length
+        Nanoseconds of a round.
+    """
+    return [-(-time // length) for time in times]

@@ -1,0 +1,43 @@
+"""Llama-2-70B on two A100, fitted to Vidur's profiles: held-out error 2.8 % (mean, absolute).
+
+Least squares on 12,000 batches that were composed of the profiled operators.  The profiles reach
+to batches of 4,096 prompt tokens, 128 decoding requests and contexts of 4,096 tokens; beyond
+these the numbers are an extrapolation.  ``scale`` multiplies all of them: a calibration against
+measured latencies, not a measurement.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from instances.batch_time.kind import Kind, Option, exact
+from instances.batch_time.model import BatchTime, BatchTimeError, Range, decimal
+
+_NAME = "llama2-70b-2xa100"
+#: Picoseconds: 54.26 ms a round, 0.3119 ms a prompt token, 1.63e-5 ms a prompt token squared,
+#: 0.1963 ms a decoding request and 1.44e-4 ms a token read.
+_COEFFICIENTS = (54_260_000_000, 311_900_000, 16_300, 196_300_000, 144_000)
+_RANGE = Range(prefill=4096, decoding=128, read=128 * 4096)
+_SMALLEST, _LARGEST = "0.001", "1000"
+#: Decimals of a scale, so that the name is the number that is meant.
+_PLACES = 12
+
+
+def _build(options: dict[str, str]) -> BatchTime:
+    scale = exact(f"{_NAME}, scale", options["scale"])
+    if not Fraction(_SMALLEST) <= scale <= Fraction(_LARGEST):
+        raise BatchTimeError(
+            f"{_NAME}: expected a scale of {_SMALLEST} to {_LARGEST}, found {options['scale']}"
+        )
+    numerator = scale * 10**_PLACES
+    if numerator.denominator != 1:
+        raise BatchTimeError(f"{_NAME}: expected a scale of at most {_PLACES} decimals")
+    base, prefill, square, decode, read = (round(scale * value) for value in _COEFFICIENTS)
+    written = decimal(int(numerator), _PLACES)
+    name = _NAME if scale == 1 else f"{_NAME}(scale={written})"
+    measured = "Vidur's profiles of Llama-2-70B on two A100, held-out error 2.8 %"
+    origin = measured if scale == 1 else f"{measured}, times {written}"
+    return BatchTime(name, base, prefill, square, decode, read, range=_RANGE, origin=origin)
+
+
+KIND = Kind(_NAME, _build, options=(Option("scale", "1", "multiplies every coefficient"),))

@@ -1,0 +1,16 @@
+"""Every round takes one second, whatever it processes: the unit rounds of all four papers."""
+
+from __future__ import annotations
+
+from instances.batch_time.kind import Kind
+from instances.batch_time.model import NANOSECONDS, BatchTime
+
+_NAME = "unit"
+
+
+def _build(options: dict[str, str]) -> BatchTime:
+    del options
+    return BatchTime(_NAME, base=1000 * NANOSECONDS)
+
+
+KIND = Kind(_NAME, _build)

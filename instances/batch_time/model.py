@@ -1,0 +1,143 @@
+"""A batch, and a batch-time model: five integer coefficients in picoseconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+#: Nanoseconds of a second: arrivals, begins and total latency in real time are integers of these.
+NANOSECONDS = 10**9
+#: Picoseconds of a millisecond, the unit in which coefficients are written.
+PICOSECONDS_PER_MS = 10**9
+#: Largest coefficient, picoseconds: about eleven days.
+MOST_PICOSECONDS = 10**18
+
+
+class BatchTimeError(ValueError):
+    """A batch-time model cannot be read; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one round processes.
+
+    Attributes
+    ----------
+    prefills
+        For each request that prefills in this round: tokens computed before, and the tokens of
+        this round (the whole prompt, or a chunk of it).
+    decoding
+        Number of requests that make a token after their first.
+    kv_read
+        Tokens that the decoding requests held at the beginning of the round, prompts included.
+    """
+
+    prefills: tuple[tuple[int, int], ...]
+    decoding: int
+    kv_read: int
+
+    @property
+    def prefilled(self) -> int:
+        """Tokens that are prefilled in this round."""
+        return sum(tokens for _, tokens in self.prefills)
+
+    @property
+    def squares(self) -> int:
+        """Sum of (c + p)² − c² over the chunks: those of a prompt sum up to its square."""
+        return sum(tokens * (2 * before + tokens) for before, tokens in self.prefills)
+
+
+@dataclass(frozen=True)
+class Range:
+    """The largest batches that a model was measured on (tokens, requests, tokens)."""
+
+    prefill: int
+    decoding: int
+    read: int
+
+    def __str__(self) -> str:
+        return (
+            f"up to {self.prefill:,} prompt tokens, {self.decoding:,} decoding requests and "
+            f"{self.read:,} tokens read a round"
+        )
+
+    def holds(self, prefill: int, decoding: int, read: int) -> bool:
+        """Tell whether a batch with these numbers is within the range."""
+        return prefill <= self.prefill and decoding <= self.decoding and read <= self.read
+
+
+@dataclass(frozen=True)
+class BatchTime:
+    """How long a round takes, as a linear function of what it processes.
+
+    With P prompt tokens, S the sum of squares (``Batch.squares``), D decoding requests and K
+    tokens read by them, a round takes base + per_prefill · P + per_square · S + per_decode · D +
+    per_read · K picoseconds, rounded up to nanoseconds, and one nanosecond at least.
+
+    Attributes
+    ----------
+    name
+        Canonical text, which ``parse_batch_time`` reads back.
+    base, per_prefill, per_square, per_decode, per_read
+        Picoseconds, 0 or more.
+    range
+        Where the model was measured; None where it states no range.
+    origin
+        One line on where the numbers come from, with their error where it is known.
+
+    Raises
+    ------
+    BatchTimeError
+        If a coefficient is negative or above 10^18 picoseconds.
+    """
+
+    name: str
+    base: int = 0
+    per_prefill: int = 0
+    per_square: int = 0
+    per_decode: int = 0
+    per_read: int = 0
+    range: Range | None = None
+    origin: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        for value in self.coefficients:
+            if not 0 <= value <= MOST_PICOSECONDS:
+                raise BatchTimeError(
+                    f"batch time {self.name}: expected coefficients of 0 to 10^9 ms, found one "
+                    "outside"
+                )
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def coefficients(self) -> tuple[int, int, int, int, int]:
+        """Base, per prefilled token, per square, per decoding request, per token read (ps)."""
+        return (self.base, self.per_prefill, self.per_square, self.per_decode, self.per_read)
+
+    def nanoseconds(self, batch: Batch) -> int:
+        """Return how long a round takes that processes a batch (ns)."""
+        return self.time_of(batch.prefilled, batch.squares, batch.decoding, batch.kv_read)
+
+    def time_of(self, prefilled: int, squares: int, decoding: int, read: int) -> int:
+        """Return how long a round with these sums takes (ns); see ``Batch``."""
+        picoseconds = (
+            self.base
+            + self.per_prefill * prefilled
+            + self.per_square * squares
+            + self.per_decode * decoding
+            + self.per_read * read
+        )
+        return max(1, -(-picoseconds // 1000))
+
+
+def decimal(numerator: int, places: int) -> str:
+    """Return numerator / 10^places as the shortest decimal number, without exponent."""
+    text = f"{Decimal(numerator).scaleb(-places):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def milliseconds(picoseconds: int) -> str:
+    """Return picoseconds as a decimal number of milliseconds."""
+    return decimal(picoseconds, 9)

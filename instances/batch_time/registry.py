@@ -1,0 +1,101 @@
+"""The batch-time models, found by looking into ``kinds``, and the text that names one.
+
+``NAME`` or ``NAME(option=value, ...)``; the numbers of a model are decimal milliseconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import replace
+from functools import cache
+
+from instances.batch_time import kinds
+from instances.batch_time.kind import Kind
+from instances.batch_time.model import BatchTime, BatchTimeError
+from instances.telling import did_you_mean, find_name, printable, unknown_name
+
+#: What an instance with arrivals in seconds is run with unless another model is named.
+DEFAULT = "llama2-70b-2xa100"
+#: Longest text of a batch time; a path may be long.
+_LONGEST = 4000
+
+
+@cache
+def batch_times() -> dict[str, Kind]:
+    """Return all kinds of batch-time models by name, sorted, with one line each.
+
+    Raises
+    ------
+    TypeError
+        If a file in ``instances/batch_time/kinds`` holds no ``KIND`` or no docstring.
+    """
+    found: dict[str, Kind] = {}
+    for module_info in pkgutil.iter_modules(kinds.__path__):
+        module = importlib.import_module(f"{kinds.__name__}.{module_info.name}")
+        kind = getattr(module, "KIND", None)
+        if not isinstance(kind, Kind) or not module.__doc__:
+            raise TypeError(f"{module.__name__}: expected a docstring and a KIND")
+        found[kind.name] = replace(kind, summary=module.__doc__.strip().splitlines()[0])
+    return dict(sorted(found.items()))
+
+
+def read_batch_time(text: str) -> BatchTime:
+    """Return the model that a text names, which may be fitted to a file.
+
+    Raises
+    ------
+    BatchTimeError
+        If there is no such model, or its options or its file are not right.
+    """
+    kind, inside = _kind_of(text)
+    return kind.build(inside if kind.takes_file else _options(kind, inside))
+
+
+def parse_batch_time(text: str) -> BatchTime:
+    """Return the model that a text names; no file is read, whatever the text says.
+
+    Raises
+    ------
+    BatchTimeError
+        If there is no such model, its options are not right, or it is to be fitted to a file.
+    """
+    kind, inside = _kind_of(text)
+    if kind.takes_file:
+        raise BatchTimeError(
+            f"batch time {printable(text, 60)!r} names a file, expected its numbers: linear(...)"
+        )
+    return kind.build(_options(kind, inside))
+
+
+def _kind_of(text: str) -> tuple[Kind, str]:
+    """Return the kind that a text names, and what stands in its parentheses."""
+    name, opened, rest = text[:_LONGEST].strip().partition("(")
+    known = batch_times()
+    found = find_name(name.strip(), known)
+    if found is None:
+        raise BatchTimeError(unknown_name("batch time", printable(name.strip(), 60), known))
+    if bool(opened) != rest.endswith(")"):
+        raise BatchTimeError(f"batch time {printable(text, 60)!r}: expected {found}(...)")
+    return known[found], rest[:-1]
+
+
+def _options(kind: Kind, inside: str) -> dict[str, str]:
+    """Return the text of every option, defaults where none is given, by position or by name."""
+    known = {option.name: option for option in kind.options}
+    given: dict[str, str] = {}
+    for position, entry in enumerate(inside.split(",") if inside.strip() else []):
+        key, equals, value = (part.strip() for part in entry.partition("="))
+        if not equals and key and position < len(kind.options):
+            key, value = kind.options[position].name, key
+        meant = find_name(key, known)
+        if meant is None:
+            takes = ", ".join(known) or "no options"
+            shown = printable(key, 60)
+            raise BatchTimeError(
+                f"batch time {kind.name} takes {takes}, found {shown!r}{did_you_mean(key, known)}"
+            )
+        if meant in given:
+            raise BatchTimeError(f"batch time {kind.name}: {meant} stands twice")
+        given[meant] = value
+    return {name: option.default for name, option in known.items()} | given

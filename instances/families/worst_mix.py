@@ -1,0 +1,107 @@
+"""The mix of outputs that is worst for A_min, all with the prediction [1, u].
+
+Source: chen2025 Corollary 1 and figure 1: without prompts, and with predictions [1, u] for all,
+the ratio of A_min to shortest first tends to x'Ax / x'Bx, where x_o is the share of requests with
+output o and, with m = min(i, j), a_ij = m²/(ij)·((i+j)²/2 − m²) and b_ij = m².  The figure shows
+its maximum over x.  Both matrices are positive definite (Lemma 3), so the maximum over all vectors
+is the largest eigenvalue of B⁻¹A, at its eigenvector; that has no negative entry for the u that
+are drawn here, which is looked at, so it is a mix.  Its requests are counted off, not drawn:
+output o has n·x_o of them, rounded down, and those that are left go to the largest remainders.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.arrivals import Rate, Variation, arriving
+from instances.families.build import Count, Memory, Range, Seed, at_least, numbered, ranged
+from instances.families.draws import Draws
+from instances.model import Instance
+
+
+@ranged
+def generate(
+    seed: Seed = 0,
+    n: Count = 1000,
+    memory: Memory = 1000,
+    upper: Annotated[int, Range(1, 500)] = 20,
+    rate: Rate = None,
+    cv: Variation = 1.0,
+    seconds: bool = False,
+) -> Instance:
+    """Count off the mix, by default all at round 0; only the order is drawn.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the order, 0 or more.
+    n : int
+        Number of requests; of few the long outputs of the mix are missing.
+    memory : int
+        M, tokens, at least ``upper``; the ratio is that of large M and n.
+    upper : int
+        u, the longest output and the upper end of the prediction (tokens).
+    rate, cv, seconds
+        When they arrive; see :func:`instances.arrivals.arriving`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    at_least(upper, memory=memory)
+    draws = Draws(seed)
+    counts = apportioned(worst_mix(upper)[0], n)
+    outputs = [output for output, count in enumerate(counts, start=1) for _ in range(count)]
+    instance = Instance(
+        name=f"worst_mix_n{n}_u{upper}_seed{seed}",
+        family="worst-mix",
+        source="chen2025 Corollary 1, figure 1",
+        seed=seed,
+        memory=memory,
+        requests=numbered(
+            ((0, 0, output) for output in draws.shuffled(outputs)), prediction=(1, upper)
+        ),
+    )
+    return arriving(instance, draws, rate, cv, seconds)
+
+
+def worst_mix(upper: int) -> tuple[NDArray[np.float64], float]:
+    """Return the shares of the outputs 1..u that are worst, and the ratio that they tend to.
+
+    Returns
+    -------
+    (array, float)
+        Shares, shape (u,), and the largest eigenvalue of B⁻¹A.
+
+    Raises
+    ------
+    ArithmeticError
+        If the eigenvector has a negative entry, and is no mix.
+    """
+    from scipy.linalg import eigh  # only where a mix is asked for
+
+    i = np.arange(1, upper + 1, dtype=float)
+    least = np.minimum.outer(i, i)
+    a = least**2 / np.outer(i, i) * (np.add.outer(i, i) ** 2 / 2 - least**2)
+    values, vectors = eigh(a, least**2, subset_by_index=[upper - 1, upper - 1])
+    shares = vectors[:, 0] / vectors[:, 0].sum()
+    if shares.min() < 0:
+        raise ArithmeticError(f"expected a mix for u = {upper}, found {shares.min()}")
+    return shares, float(values[0])
+
+
+def apportioned(shares: NDArray[np.float64], n: int) -> list[int]:
+    """Return n divided by shares: rounded down, the rest to the largest remainders.
+
+    Equal remainders go to the shorter output; a billionth of a request counts for nothing, so that
+    the last bits of the shares do not.
+    """
+    wanted = np.round(shares * n, 9)
+    counts = np.floor(wanted)
+    order = np.argsort(counts - wanted, kind="stable")
+    counts[order[: n - int(counts.sum())]] += 1
+    return [int(count) for count in counts]

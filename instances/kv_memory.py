@@ -1,0 +1,132 @@
+"""M from a model and its GPUs: how many tokens of keys and values the memory holds.
+
+A token's cache is a key and a value in every layer, for every KV head, head_size numbers each:
+2 · layers · kv_heads · head_size · bytes.  What the GPUs have, times the share that is used, less
+the weights, is left for it.  jaillet2025_v1 section 7 (J1) computes so with the hidden size 8,192
+for kv_heads · head_size, as if every one of 64 heads had keys and values of its own, and states
+16,492 tokens, which its numbers do not give; jaillet2025_v2 Appendix C (J2) calls the same number
+observed in real experiments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+#: The memory of the papers' experiments with Llama-2-70B on two A100, tokens.
+PUBLISHED = 16_492
+GB, GIB = 10**9, 2**30
+
+
+@dataclass(frozen=True)
+class KvMemory:
+    """A model and the GPUs that serve it together.
+
+    Attributes
+    ----------
+    layers, kv_heads, head_size
+        Of the model; KV heads are fewer than heads under grouped-query attention.
+    number_bytes
+        Bytes of a number of the cache.
+    gpu_bytes
+        Memory of one GPU, bytes.
+    gpus
+        How many share the model.
+    weight_bytes
+        Of the model, bytes, all GPUs together.
+    utilization
+        Share of the GPUs' memory that is used, above 0, at most 1.
+
+    Raises
+    ------
+    ValueError
+        If not one token fits.
+    """
+
+    layers: int
+    kv_heads: int
+    head_size: int
+    number_bytes: Fraction
+    gpu_bytes: int
+    gpus: int = 1
+    weight_bytes: int = 0
+    utilization: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        if self.tokens < 1:
+            raise ValueError(
+                f"expected memory for one token, {self.token_bytes:,} bytes, found "
+                f"{self.left_bytes:,} bytes besides the weights"
+            )
+
+    @property
+    def token_bytes(self) -> int:
+        """Bytes of the keys and values of one token, rounded up."""
+        exact = 2 * self.layers * self.kv_heads * self.head_size * self.number_bytes
+        return -(-exact.numerator // exact.denominator)
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of all GPUs that are used, rounded down."""
+        return int(self.gpus * self.gpu_bytes * self.utilization)
+
+    @property
+    def left_bytes(self) -> int:
+        """Bytes that are left for the cache."""
+        return self.used_bytes - self.weight_bytes
+
+    @property
+    def tokens(self) -> int:
+        """M, rounded down."""
+        return self.left_bytes // self.token_bytes
+
+    def steps(self) -> list[tuple[str, str]]:
+        """Return label and text of each step of the computation."""
+        factors = (
+            f"2 (key and value) x {self.layers} layers x {self.kv_heads} KV heads x "
+            f"{self.head_size} numbers x {float(self.number_bytes):g} bytes"
+        )
+        gpus = f"{self.gpus} x {_shown(self.gpu_bytes)} x {float(self.utilization):g} used"
+        quotient = f"{self.left_bytes:,} / {self.token_bytes:,}, rounded down"
+        return [
+            ("bytes a token", f"{factors} = {self.token_bytes:,}"),
+            ("memory", f"{gpus} = {self.used_bytes:,} bytes"),
+            ("weights", f"{_shown(self.weight_bytes)} = {self.weight_bytes:,} bytes"),
+            ("left", f"{self.left_bytes:,} bytes"),
+            ("M", f"{quotient} = {self.tokens:,} tokens"),
+        ]
+
+
+def llama2_70b(kv_heads: int, unit: int) -> KvMemory:
+    """Return J1's setting: 80 layers, two GPUs of 80 units of memory, weights of 140 units.
+
+    Parameters
+    ----------
+    kv_heads
+        64 as J1 counts; the model has 8.
+    unit
+        ``GB`` or ``GIB``.
+    """
+    return KvMemory(80, kv_heads, 128, Fraction(2), 80 * unit, 2, 140 * unit)
+
+
+def on_the_published() -> list[str]:
+    """Return lines on where 16,492 tokens do not come from."""
+    all_heads, grouped = llama2_70b(64, GB), llama2_70b(8, GB)
+    needed = PUBLISHED * all_heads.token_bytes / GB
+    return [
+        f"{PUBLISHED:,} tokens is the papers' M for Llama-2-70B on two A100.  J1 computes it as",
+        f"(160 - 140) GB / {all_heads.token_bytes:,} bytes, which is {all_heads.tokens:,} with "
+        f"GB and {llama2_70b(64, GIB).tokens:,} with GiB;",
+        f"{PUBLISHED:,} such tokens take {needed:.1f} GB.  The model groups its queries on 8 KV "
+        "heads, with",
+        f"which the same memory holds {grouped.tokens:,}.  J2 calls {PUBLISHED:,} observed in real "
+        "experiments.",
+    ]
+
+
+def _shown(size: int) -> str:
+    for unit, name in ((GB, "GB"), (GIB, "GiB")):
+        if size % unit == 0:
+            return f"{size // unit:,} {name}"
+    return f"{size / GB:g} GB"

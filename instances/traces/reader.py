@@ -1,0 +1,108 @@
+"""What a reader of a format is, and the rows that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.traces.numbers import whole
+from instances.traces.report import Reason
+from instances.traces.stream import TraceStream
+
+#: Counts the tokens of a text.
+TokenCount = Callable[[str], int]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A stretch of a trace; every field has one entry a row.
+
+    Attributes
+    ----------
+    numbers
+        Rows of the file, from 1; of a JSON array its entries.
+    times
+        Nanoseconds from whatever the file counts from; None where it states none.
+    prompts, outputs
+        Tokens; of no meaning where there is a reason.
+    reasons
+        Why a row is no request (:class:`Reason`), as far as the format alone tells.
+    """
+
+    numbers: NDArray[np.int64]
+    times: NDArray[np.int64] | None
+    prompts: NDArray[np.int64]
+    outputs: NDArray[np.int64]
+    reasons: NDArray[np.int8]
+
+
+class Reader(Protocol):
+    """Reads one format.
+
+    Attributes
+    ----------
+    expects
+        Columns or keys by which the format is known, all of them.
+    units
+        What its times are in; empty where it has none.
+    counts_text
+        Whether lengths are counted in text, so that a tokenizer may be named.
+    """
+
+    @property
+    def expects(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    @property
+    def units(self) -> str: ...  # noqa: D102
+
+    @property
+    def counts_text(self) -> bool: ...  # noqa: D102
+
+    def finds(self, head: str) -> set[str]:
+        """Return which of the columns or keys a file's beginning has, as far as it can tell."""
+        ...
+
+    def claims(self, head: str) -> bool:
+        """Tell whether a file with this beginning is of the format."""
+        ...
+
+    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
+        """Yield the rows in the file's order, a stretch at a time.
+
+        Raises
+        ------
+        TraceError
+            If the file is not of the format; a length that is no number is no such fault.
+        """
+        ...
+
+
+def make_rows(
+    numbers: Sequence[int] | range,
+    times: Sequence[int] | None,
+    prompts: Sequence[Any],
+    outputs: Sequence[Any],
+    reasons: Sequence[Reason] | None = None,
+) -> Rows:
+    """Return rows from what a file states; lengths that are no whole numbers get their reason."""
+    n = len(numbers)
+    lengths = [list(map(whole, each)) for each in (prompts, outputs)]
+    found = np.array(
+        reasons if reasons is not None else np.zeros(n), np.int8
+    )  # copied, since it is written to
+    for column in lengths:
+        if None in column:
+            lost = np.fromiter((each is None for each in column), bool, n)
+            found[lost & (found == Reason.NONE)] = Reason.NOT_A_NUMBER
+            column[:] = [0 if each is None else each for each in column]
+    return Rows(
+        numbers=np.array(numbers, np.int64),
+        times=None if times is None else np.array(times, np.int64),
+        prompts=np.array(lengths[0], np.int64),
+        outputs=np.array(lengths[1], np.int64),
+        reasons=found,
+    )

@@ -1,0 +1,363 @@
+"""The one way from a trace to an instance, for commands, API, suites and sweeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.arrivals import as_rounds, as_seconds, drawn_times
+from instances.bulk import built_requests
+from instances.families.draws import Draws
+from instances.files import read_instance
+from instances.model import MAX_ARRIVAL, Instance
+from instances.telling import printable, unknown_name
+from instances.traces.formats import Format, formats
+from instances.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
+from instances.traces.reader import Rows
+from instances.traces.report import Reason, Skipped, TraceError, TraceReport
+from instances.traces.stream import TraceStream
+from instances.traces.table import header_of
+from instances.traces.tokens import WORDS_NOTE, token_count
+
+#: Ends of names that no instance file has.
+_SUFFIXES = (".csv", ".jsonl", ".gz")
+
+
+def read_input(
+    path: str | Path, options: TraceOptions | None = None, name: str | None = None
+) -> tuple[Instance, TraceReport | None]:
+    """Read an instance file, or a trace; which of them it is its beginning tells.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    options
+        How a trace is read; an instance file takes none.
+    name
+        What messages call it, by default the path.
+
+    Returns
+    -------
+    (Instance, TraceReport or None)
+        No report of an instance file.
+
+    Raises
+    ------
+    InstanceFileError, InfeasibleInstanceError
+        As :func:`instances.files.read_instance` and :func:`read_trace` do.
+    TraceOptionError
+        If options are given with an instance file, or do not go with the trace.
+    """
+    wanted = options or TraceOptions()
+    if is_trace(path, wanted):
+        return read_trace(path, wanted, name)
+    if wanted.given:
+        raise TraceOptionError(
+            f"{', '.join(wanted.given)}: goes with a trace, "
+            f"{printable(str(path))} is an instance file"
+        )
+    return read_instance(path), None
+
+
+def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
+    """Tell a trace from an instance file: by its beginning, its name, or what is asked of it."""
+    given = bool((options or TraceOptions()).given)
+    if options is not None and options.format is not None:
+        return True
+    if not Path(path).is_file():
+        # What is no file can be read only once, and a folder not at all.
+        return given and Path(path).exists()
+    head = _head(path)
+    if any(each.reader.claims(head) for each in formats().values()):
+        return True
+    return "kvopt.instance/" not in head and (given or Path(path).suffix in _SUFFIXES)
+
+
+def is_instance_file(path: str | Path) -> bool:
+    """Tell whether a file says at its beginning that it is an instance of kvopt."""
+    return Path(path).is_file() and "kvopt.instance/" in _head(path)
+
+
+def _head(path: str | Path) -> str:
+    """Return the beginning of a file, nothing of one that cannot be read."""
+    try:
+        stream = TraceStream(path)
+    except TraceError:
+        return ""
+    stream.close()
+    return stream.head
+
+
+def read_trace(
+    path: str | Path, options: TraceOptions, name: str | None = None
+) -> tuple[Instance, TraceReport]:
+    """Read a trace.
+
+    Parameters
+    ----------
+    path
+        Of a file of one of :func:`instances.traces.formats.formats`, gzip or not.
+    options
+        With a memory.
+    name
+        What messages call it, by default the path.
+
+    Returns
+    -------
+    (Instance, TraceReport)
+        Requests in the trace's order with ids 0, 1, ...; arrivals in seconds from the first kept
+        request or the window's start, in rounds where a round's length is given, and all at round 0
+        where the trace has none and no rate is given.
+
+    Raises
+    ------
+    TraceError
+        If the file cannot be read, no reader knows it, a row is out of order or damaged, or no
+        request is left.
+    TraceOptionError
+        If the memory is missing, or an option does not go with the format.
+    """
+    if options.memory is None:
+        raise TraceOptionError(
+            f"{printable(str(path) if name is None else name)}: a trace states no memory, "
+            "expected one in tokens (--memory M)"
+        )
+    stream = TraceStream(path, name)
+    try:
+        form = _format(stream, options)
+        count = token_count(options.tokenizer)
+        selection = _Selection(options, stream)
+        for rows in form.reader.rows(stream, count):
+            if not selection.take(rows):
+                break
+    finally:
+        stream.close()
+    skipped = selection.skipped
+    if not selection.kept:
+        raise TraceError(f"{printable(stream.name)}: {_nothing_left(selection, skipped)}")
+    instance, notes = _instance(Path(path), form, selection)
+    report = TraceReport(
+        file=stream.name,
+        format=form.name,
+        rows=selection.rows,
+        kept=selection.kept,
+        skipped=skipped,
+        notes=tuple(notes),
+    )
+    return instance, report
+
+
+def _nothing_left(selection: _Selection, skipped: tuple[Skipped, ...]) -> str:
+    if skipped:
+        return f"no request is left of {selection.rows:,} rows: {'; '.join(map(str, skipped))}"
+    if selection.options.window is not None and selection.seen:
+        return f"no row is within the window; the last arrives at {selection.last_second:g} s"
+    return "row 2: expected a request, found the end of the file"
+
+
+def _format(stream: TraceStream, options: TraceOptions) -> Format:
+    known = formats()
+    if options.format is not None:
+        if options.format not in known:
+            raise TraceOptionError(unknown_name("format", options.format, known))
+        form = known[options.format]
+    else:
+        claimed = [each for each in known.values() if each.reader.claims(stream.head)]
+        if len(claimed) > 1:
+            names = ", ".join(each.name for each in claimed)
+            raise TraceOptionError(f"format: expected one of {names} (--format), since all fit")
+        if not claimed:
+            stream.refuse(_unknown(stream.head))
+        form = claimed[0]
+    if options.tokenizer is not None and not form.reader.counts_text:
+        raise TraceOptionError(f"tokenizer: goes with text, {form.name} states tokens")
+    return form
+
+
+def _unknown(head: str) -> str:
+    """Return the complaint on a beginning that no reader knows, with the nearest format."""
+    start = ", ".join(header_of(head)) or head.partition("\n")[0]
+    found = f"no reader knows this beginning: {printable(start, 120)}"
+    nearest = max(formats().values(), key=lambda each: len(each.reader.finds(head)))
+    there = nearest.reader.finds(head)
+    if not there:
+        return f"{found}; formats are {', '.join(formats())}"
+    lacking = ", ".join(each for each in nearest.reader.expects if each not in there)
+    return f"{found}; {nearest.name} expects also {lacking}"
+
+
+@dataclass
+class _Selection:
+    """The rows that become requests, and why the others do not."""
+
+    options: TraceOptions
+    stream: TraceStream
+    rows: int = 0
+    kept: int = 0
+    seen: bool = False
+    timed: bool = False
+    _first: int = 0
+    _last: int = 0
+    _kept: list[tuple[NDArray[np.int64], ...]] = field(default_factory=list)
+    _skipped: dict[Reason, Skipped] = field(default_factory=dict)
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What was skipped, by the first row."""
+        return tuple(sorted(self._skipped.values(), key=lambda each: each.first_row))
+
+    @property
+    def last_second(self) -> float:
+        """When the last row arrived that was seen, seconds since the first."""
+        return (self._last - self._first) / 1e9
+
+    def take(self, rows: Rows) -> bool:
+        """Take what is wanted of a stretch; tell whether there may be more of it."""
+        start, end, more = 0, len(rows.numbers), True
+        if rows.times is not None:
+            self._in_order(rows.numbers, rows.times)
+            if self.options.window is not None:
+                window = [self._first + in_nanoseconds(each) for each in self.options.window]
+                start, end = np.searchsorted(rows.times, window).tolist()
+                more = end == len(rows.numbers)
+        elif self.options.window is not None:
+            raise TraceOptionError(f"window: {self.stream.name} has no arrivals")
+        self.seen = True
+        return self._sort(rows, start, end) and more
+
+    def _in_order(self, numbers: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+        if not self.seen:
+            self.timed, self._first, self._last = True, int(times[0]), int(times[0])
+        back = np.flatnonzero(np.diff(times, prepend=self._last) < 0)
+        if len(back):
+            self.stream.row = int(numbers[back[0]])
+            late = (int(times[back[0] - 1]) if back[0] else self._last) - int(times[back[0]])
+            self.stream.refuse(
+                f"expected rows in the order of arrival, found one {late / 1e9:g} s "
+                "before the row above it"
+            )
+        self._last = int(times[-1])
+
+    def _sort(self, rows: Rows, start: int, end: int) -> bool:
+        """Keep requests and count the others; tell whether the limit leaves room for more."""
+        assert self.options.memory is not None
+        reasons = rows.reasons[start:end].copy()
+        prompts, outputs = rows.prompts[start:end], rows.outputs[start:end]
+        for reason, fault in (
+            (Reason.NEGATIVE, (prompts < 0) | (outputs < 0)),
+            (Reason.NO_OUTPUT, outputs == 0),
+            (Reason.OVER_MEMORY, prompts + outputs > self.options.memory),
+        ):
+            reasons[fault & (reasons == Reason.NONE)] = reason
+        kept = np.flatnonzero(reasons == Reason.NONE)
+        limit = self.options.limit
+        if limit is not None and len(kept) >= limit - self.kept:
+            kept = kept[: limit - self.kept]
+            reasons = reasons[: kept[-1] + 1]
+        self.rows += len(reasons)
+        self.kept += len(kept)
+        columns = [prompts[kept], outputs[kept]]
+        if rows.times is not None:
+            columns.append(rows.times[start:end][kept])
+        self._kept.append(tuple(columns))
+        self._count(rows.numbers[start:end], reasons)
+        return limit is None or self.kept < limit
+
+    def _count(self, numbers: NDArray[np.int64], reasons: NDArray[np.int8]) -> None:
+        for value in np.unique(reasons[reasons != Reason.NONE]).tolist():
+            reason, places = Reason(value), np.flatnonzero(reasons == value)
+            before = self._skipped.get(reason)
+            first = before.first_row if before else int(numbers[places[0]])
+            count = len(places) + (before.rows if before else 0)
+            self._skipped[reason] = Skipped(reason, count, first)
+
+    def columns(self) -> tuple[list[int], list[int], list[int] | None]:
+        """Return prompts, outputs and, where there are any, times in nanoseconds from 0."""
+        prompts, outputs, *times = (np.concatenate(each) for each in zip(*self._kept, strict=True))
+        if not times:
+            return prompts.tolist(), outputs.tolist(), None
+        base = int(times[0][0])
+        if self.options.window is not None:
+            base = self._first + in_nanoseconds(self.options.window[0])
+        return prompts.tolist(), outputs.tolist(), (times[0] - base).tolist()
+
+
+def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance, list[str]]:
+    options = selection.options
+    assert options.memory is not None
+    prompts, outputs, times = selection.columns()
+    notes = []
+    if form.reader.counts_text:
+        notes.append(WORDS_NOTE if options.tokenizer is None else f"tokens of {options.tokenizer}")
+    if options.rate is not None:
+        times = _poisson(options, len(prompts))
+        notes.append(f"arrivals drawn: Poisson, {options.rate:g} a second")
+    elif times is None:
+        notes.append("no arrivals in the file: all at round 0")
+    else:
+        start = "the window's start" if options.window else "the first kept request"
+        notes.append(f"{form.reader.units}, rounded to nanoseconds, counted from {start}")
+    if options.round_seconds is not None:
+        notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
+    arrivals, time_unit = _arrivals(options, times, len(prompts))
+    told = f"{path.name}, {form.name}" + (f", {options}" if str(options) else "")
+    instance = Instance(
+        name=printable(_name(path, options), 200),
+        source=printable(told, 300),
+        seed=options.arrival_seed if options.rate is not None else None,
+        memory=options.memory,
+        time_unit="second" if time_unit == "second" else "round",
+        requests=built_requests(arrivals, prompts, outputs),
+    )
+    return instance, notes
+
+
+def _poisson(options: TraceOptions, n: int) -> list[int]:
+    assert options.rate is not None
+    try:
+        return drawn_times(Draws(options.arrival_seed), n, options.rate)
+    except ValueError as error:
+        raise TraceOptionError(str(error)) from None
+
+
+def _arrivals(
+    options: TraceOptions, times: list[int] | None, n: int
+) -> tuple[list[int] | list[int | float], str]:
+    if times is None:
+        if options.round_seconds is not None:
+            raise TraceOptionError("round_seconds: goes with arrivals or a rate, found neither")
+        return [0] * n, "round"
+    if options.round_seconds is None:
+        return as_seconds(times), "second"
+    rounds = as_rounds(times, max(in_nanoseconds(options.round_seconds), 1))
+    if rounds[-1] > MAX_ARRIVAL:
+        raise TraceOptionError(
+            f"round_seconds: expected rounds up to {MAX_ARRIVAL}, found {rounds[-1]}"
+        )
+    return rounds, "round"
+
+
+def _name(path: Path, options: TraceOptions) -> str:
+    """Return the stem of the file with the options that were given, as in conv_m16492_limit100."""
+    stem = path.name
+    while (suffix := Path(stem).suffix) in (*_SUFFIXES, ".json"):
+        stem = stem.removesuffix(suffix)
+    parts = [stem or "trace", f"m{options.memory}"]
+    given = {key: value for key, value in options.given.items() if key != "memory"}
+    given.pop("format", None)
+    for key, value in given.items():
+        if isinstance(value, tuple):
+            value = f"{value[0]:g}-{value[1]:g}"
+        elif key == "tokenizer":
+            value = "-" + Path(str(value)).name
+        elif isinstance(value, float):
+            value = f"{value:g}"
+        parts.append(f"{_SHORT.get(key, key)}{value}")
+    return "_".join(parts)
+
+
+_SHORT = {"round_seconds": "round", "arrival_seed": "seed"}

@@ -1,0 +1,289 @@
+"""Readers of JSON: an object a request, one a line (JSONL) or in one array."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from instances.telling import printable
+from instances.traces.reader import Rows, TokenCount, make_rows
+from instances.traces.report import Reason
+from instances.traces.stream import LONGEST_ROW, LONGEST_TEXT, TraceStream
+from instances.traces.table import read_times
+from instances.traces.times import Unit
+
+#: Objects that are read at once.
+_STRETCH = 5_000
+#: Characters of the longest word or escape of JSON.
+_NEAR = 16
+#: A key, whose quotation marks no backslash is before.
+_KEY = re.compile(r'"(\w+)"\s*:')
+
+#: A prompt and its answer: texts to be counted, or numbers of tokens.
+Exchange = tuple[Any, Any]
+
+
+def keys_of(head: str) -> set[str]:
+    """Return the keys within the first object of a file, as far as the beginning shows it.
+
+    There are none where it is no JSON, or says itself that it is a file of kvopt.
+    """
+    start = head.lstrip()
+    if start[:1] not in ("{", "["):
+        return set()
+    found = set(_KEY.findall(start.partition("\n")[0] if start[0] == "{" else start))
+    return set() if "schema" in found else found
+
+
+@dataclass(frozen=True)
+class RecordReader:
+    """Reads objects with numbers.
+
+    Attributes
+    ----------
+    prompt, output, time
+        Keys of lengths (tokens) and arrivals.
+    unit
+        Of the arrivals.
+    """
+
+    prompt: str
+    output: str
+    time: str
+    unit: Unit
+    counts_text: bool = False
+
+    @property
+    def expects(self) -> tuple[str, ...]:
+        """The keys by which the format is known."""
+        return self.time, self.prompt, self.output
+
+    @property
+    def units(self) -> str:
+        """What the times are in."""
+        return f"{self.time}: {self.unit.name}"
+
+    def finds(self, head: str) -> set[str]:
+        """Return which of the keys the first object has."""
+        return keys_of(head) & set(self.expects)
+
+    def claims(self, head: str) -> bool:
+        """Tell whether the first object has all keys."""
+        return keys_of(head) >= set(self.expects)
+
+    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
+        """Yield the rows; see :class:`instances.traces.reader.Reader`."""
+        del count
+        for numbers, objects in stretches(stream, LONGEST_ROW):
+            columns = {}
+            for key in self.expects:
+                columns[key] = [each.get(key) for each in objects]
+                if None in columns[key]:
+                    stream.row = numbers[columns[key].index(None)]
+                    stream.refuse(f"expected a key {key}, found none")
+            times = read_times(stream, numbers, self.time, self.unit, columns[self.time])
+            yield make_rows(numbers, times, columns[self.prompt], columns[self.output])
+
+
+@dataclass(frozen=True)
+class ConversationReader:
+    """Reads objects with text.
+
+    Attributes
+    ----------
+    expects
+        Keys by which the format is known.
+    exchange
+        Returns the prompt and the answer of an object, None if it has none.
+    without
+        Keys that no object of the format has.
+    """
+
+    expects: tuple[str, ...]
+    exchange: Callable[[dict[str, Any]], Exchange | None]
+    without: tuple[str, ...] = ()
+    counts_text: bool = True
+    units: str = ""
+
+    def finds(self, head: str) -> set[str]:
+        """Return which of the keys the first object has."""
+        return keys_of(head) & set(self.expects)
+
+    def claims(self, head: str) -> bool:
+        """Tell whether the first object has all keys and none of another format."""
+        found = keys_of(head)
+        return found >= set(self.expects) and not found & set(self.without)
+
+    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
+        """Yield the rows; see :class:`instances.traces.reader.Reader`."""
+        for numbers, objects in stretches(stream, LONGEST_TEXT):
+            yield counted(numbers, [self.exchange(each) for each in objects], count)
+
+
+def counted(numbers: list[int], exchanges: list[Exchange | None], count: TokenCount) -> Rows:
+    """Return rows from prompts and answers: texts are counted, numbers taken as they are."""
+    reasons = [Reason.NO_ANSWER if each is None else Reason.NONE for each in exchanges]
+    pairs = [(0, 0) if each is None else each for each in exchanges]
+    lengths = [
+        [count(each) if isinstance(each, str) else each for each in column]
+        for column in zip(*pairs, strict=True)
+    ]
+    rows = make_rows(numbers, None, lengths[0], lengths[1], reasons)
+    # Some token must be read before another can be made of it.
+    rows.reasons[(rows.prompts == 0) & (rows.reasons == Reason.NONE)] = Reason.EMPTY_PROMPT
+    return rows
+
+
+def first_exchange(
+    turns: Any, text: str, speaker: str = "", speakers: tuple[str, ...] = ()
+) -> Exchange | None:
+    """Return the texts of a conversation's first two turns; None where there are no such two.
+
+    Parameters
+    ----------
+    turns
+        What stands where a list of objects is expected.
+    text
+        Key of a turn's text.
+    speaker, speakers
+        Key of who speaks, and the two in their order; anybody may speak if left out.
+    """
+    first = turns[:2] if isinstance(turns, list) else []
+    if len(first) < 2 or not all(isinstance(turn, dict) for turn in first):
+        return None
+    if speaker and tuple(turn.get(speaker) for turn in first) != speakers:
+        return None
+    prompt, answer = (turn.get(text) for turn in first)
+    return (prompt, answer) if isinstance(prompt, str) and isinstance(answer, str) else None
+
+
+def stretches(
+    stream: TraceStream, longest: int
+) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
+    """Yield row numbers with their objects, some thousands at a time.
+
+    Raises
+    ------
+    TraceError
+        If a row is no JSON object.
+    """
+    objects = _array(stream) if stream.head.lstrip()[:1] == "[" else _lines(stream, longest)
+    while stretch := list(islice(objects, _STRETCH)):
+        yield [row for row, _ in stretch], [each for _, each in stretch]
+
+
+def single_object(stream: TraceStream) -> dict[str, Any]:
+    """Return the one JSON object that a file holds.
+
+    Raises
+    ------
+    TraceError
+        If it holds none.
+    """
+    return _object(stream, _parsed(stream, "".join(stream.pieces())))
+
+
+def _lines(stream: TraceStream, longest: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line in stream.lines(longest):
+        if line.strip():
+            yield stream.row, _object(stream, _parsed(stream, line))
+
+
+def _parsed(stream: TraceStream, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        stream.refuse(f"expected a JSON object, found {_told(error)}")
+
+
+def _object(stream: TraceStream, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        stream.refuse(f"expected a JSON object, found {printable(repr(value), 80)}")
+    return value
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"at column {error.colno}: {error.msg}"
+    return "too deep a nesting" if isinstance(error, RecursionError) else "too long a number"
+
+
+def _array(stream: TraceStream) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the entries of an array one after the other; only the one at hand is kept."""
+    text = _Growing(stream)
+    text.skip("[")
+    stream.row = 0
+    while not text.at("]"):
+        if stream.row:
+            text.skip(",")
+        stream.row += 1
+        yield stream.row, _object(stream, text.value())
+    text.skip("]")
+    if text.at(""):
+        return
+    stream.refuse("expected the end of the file after the array")
+
+
+class _Growing:
+    """The part of a text that has not been read yet, which grows as far as a value needs."""
+
+    def __init__(self, stream: TraceStream) -> None:
+        self._stream, self._pieces = stream, stream.pieces()
+        self._text, self._place = "", 0
+        self._decoder = json.JSONDecoder()
+
+    def at(self, sign: str) -> bool:
+        """Tell whether a sign comes next; with an empty one, whether nothing does."""
+        while True:
+            rest = self._text[self._place : self._place + 1]
+            if rest and rest in " \t\r\n":
+                self._place += 1
+            elif rest or not self._grow():
+                return rest == sign
+
+    def skip(self, sign: str) -> None:
+        """Pass over a sign that must come next."""
+        if not self.at(sign):
+            found = self._text[self._place : self._place + 1]
+            self._stream.refuse(
+                f"expected {sign!r} in the array, found {found!r}"
+                if found
+                else "the array does not end: the file is damaged or not complete"
+            )
+        self._place += 1
+
+    def value(self) -> Any:
+        """Return the value that comes next."""
+        self.at("")
+        while True:
+            try:
+                value, self._place = self._decoder.raw_decode(self._text, self._place)
+            except (ValueError, RecursionError) as error:
+                fault = error
+            else:
+                return value
+            if self._may_be_cut(fault) and self._grow():
+                continue
+            self._stream.refuse(f"expected a JSON object, found {_told(fault)}")
+
+    def _may_be_cut(self, fault: Exception) -> bool:
+        """Tell whether more text may mend it: of a string without an end, or near the end."""
+        if not isinstance(fault, json.JSONDecodeError):
+            return False
+        return fault.msg.startswith("Unterminated") or fault.pos > len(self._text) - _NEAR
+
+    def _grow(self) -> bool:
+        """Read as much as there is once more; tell whether there was anything."""
+        self._text, self._place = self._text[self._place :], 0
+        if len(self._text) > LONGEST_TEXT:
+            self._stream.refuse(f"expected at most {LONGEST_TEXT:,} characters, found more")
+        more: list[str] = []
+        # Doubled, so that a long value is not begun again too often.
+        while sum(map(len, more)) <= len(self._text) and (piece := next(self._pieces, "")):
+            more.append(piece)
+        self._text += "".join(more)
+        return bool(more)

@@ -1,0 +1,88 @@
+"""What became of a trace's rows: kept, or skipped for which reason, and where first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from instances.files import InstanceFileError
+
+
+class TraceError(InstanceFileError):
+    """A trace cannot be read; the message is one line with the file and the row."""
+
+
+class Reason(IntEnum):
+    """Why a row is no request; 0 where it is one.  The first that applies is counted."""
+
+    NONE = 0
+    FAILED = 1
+    NO_ANSWER = 2
+    NOT_A_NUMBER = 3
+    NEGATIVE = 4
+    EMPTY_PROMPT = 5
+    NO_OUTPUT = 6
+    OVER_MEMORY = 7
+
+    def __str__(self) -> str:
+        """Return the reason in words."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Reason.NONE: "kept",
+    Reason.FAILED: "the request failed",
+    Reason.NO_ANSWER: "no prompt with an answer",
+    Reason.NOT_A_NUMBER: "a length is no whole number",
+    Reason.NEGATIVE: "a length is negative",
+    Reason.EMPTY_PROMPT: "the prompt is empty",
+    Reason.NO_OUTPUT: "no output tokens",
+    Reason.OVER_MEMORY: "prompt and output exceed the memory",
+}
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Rows that are no requests, for one reason; ``first_row`` is the first of them."""
+
+    reason: Reason
+    rows: int
+    first_row: int
+
+    def __str__(self) -> str:
+        rows = "row" if self.rows == 1 else "rows"
+        return f"{self.rows:,} {rows} skipped: {self.reason} (first in row {self.first_row})"
+
+
+@dataclass(frozen=True)
+class TraceReport:
+    """What was read of a trace.
+
+    Attributes
+    ----------
+    file
+        As the user named it.
+    format
+        The name of its reader.
+    rows
+        Rows that were looked at; reading ends with the limit or the window.
+    kept
+        Requests of the instance.
+    skipped
+        Rows that are no requests, by reason.
+    notes
+        How units were converted and what was left out, one line each.
+    """
+
+    file: str
+    format: str
+    rows: int
+    kept: int
+    skipped: tuple[Skipped, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def lines(self) -> list[str]:
+        """What a command prints on standard error, one line each."""
+        counts = f"{self.format}, {self.rows:,} rows read, {self.kept:,} requests kept"
+        return [f"{self.file}: {each}" for each in (counts, *map(str, self.skipped), *self.notes)]

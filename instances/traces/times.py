@@ -1,0 +1,90 @@
+"""Units of a trace's times: numbers of seconds or milliseconds, and dates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from instances.arrivals import SECOND
+from instances.model import MAX_SECONDS
+from instances.traces.numbers import nanoseconds
+
+_DATE = re.compile(
+    r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII
+)
+
+
+class TimeError(ValueError):
+    """A value is no time of the unit; ``position`` is that in the sequence."""
+
+    def __init__(self, position: int, expected: str) -> None:
+        super().__init__(expected)
+        self.position = position
+
+
+class Unit(Protocol):
+    """Turns what a file states into nanoseconds."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    def read(self, values: Sequence[Any]) -> Sequence[int]:
+        """Return nanoseconds.
+
+        Raises
+        ------
+        TimeError
+            For the first value that is no time of the unit.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of some unit, 0 or more, rounded to whole nanoseconds."""
+
+    name: str
+    nanoseconds: int
+
+    def read(self, values: Sequence[Any]) -> Sequence[int]:
+        """Return nanoseconds."""
+        found: list[int] = []
+        for value in values:
+            try:
+                time = nanoseconds(value, self.nanoseconds)
+            except OverflowError:
+                largest = MAX_SECONDS * SECOND // self.nanoseconds
+                raise TimeError(len(found), f"{self.name} from 0 to {largest:,}") from None
+            if time is None:
+                raise TimeError(len(found), f"a number of {self.name}")
+            found.append(time)
+        return found
+
+
+@dataclass(frozen=True)
+class Dates:
+    """Dates with times of day; without an offset they count as UTC."""
+
+    name: str = "dates and times"
+
+    def read(self, values: Sequence[Any]) -> Sequence[int]:
+        """Return nanoseconds since 1970."""
+        import pandas as pd  # only where there are dates: it takes half a second
+
+        expected = "a date and a time as in 2023-11-16 18:15:46.68"
+        for position, value in enumerate(values):
+            if not isinstance(value, str) or not _DATE.fullmatch(value):
+                raise TimeError(position, expected)
+        read = pd.to_datetime(pd.Series(values), format="ISO8601", utc=True, errors="coerce")
+        if read.isna().any():
+            raise TimeError(int(read.isna().to_numpy().argmax()), expected)
+        found: list[int] = read.dt.as_unit("ns").astype("int64").tolist()
+        if min(found) < 0:
+            raise TimeError(found.index(min(found)), "a date since 1970")
+        return found
+
+
+SECONDS = Numbers("seconds", SECOND)
+MILLISECONDS = Numbers("milliseconds", 10**6)

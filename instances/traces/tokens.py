@@ -1,0 +1,52 @@
+"""How the tokens of a text are counted: whitespace words, or a tokenizer that the user names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from instances.telling import one_line
+from instances.traces.options import TraceOptionError
+from instances.traces.reader import TokenCount
+
+#: What a report says where no tokenizer is named.
+WORDS_NOTE = "lengths are whitespace words, not tokens: --tokenizer counts tokens"
+
+
+def words(text: str) -> int:
+    """Return the number of whitespace words."""
+    return len(text.split())
+
+
+def token_count(name: str | None) -> TokenCount:
+    """Return what counts the tokens of a text, special tokens left out.
+
+    Parameters
+    ----------
+    name
+        The path of a ``tokenizer.json``, or a name of the Hugging Face hub, which is then asked;
+        None for whitespace words.
+
+    Raises
+    ------
+    TraceOptionError
+        If the package ``tokenizers`` is not installed, or there is no such tokenizer.
+    """
+    if name is None:
+        return words
+    try:
+        from tokenizers import Tokenizer  # an extra, needed for nothing else
+    except ImportError:
+        raise TraceOptionError(
+            f"tokenizer {name}: expected the package tokenizers (the extra kvopt[tokenizers]), "
+            "found none"
+        ) from None
+    try:
+        read = Tokenizer.from_file if Path(name).exists() else Tokenizer.from_pretrained
+        tokenizer = read(name)
+    except Exception as error:  # the package raises Exception itself
+        raise TraceOptionError(f"tokenizer {name}: cannot be read: {one_line(error)}") from None
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+    return count

@@ -1,0 +1,1 @@
+"""The same traces in simulators that others wrote: Vidur and BLIS."""

@@ -1,0 +1,134 @@
+"""What the checker asks of a schedule in real time: its clock, its chunks, and that it can be run.
+
+In Python integers only; nothing is shared with what makes schedules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from instances import Instance
+from schedules.memory import Piece, memory_exceeded
+from schedules.model import Chunks, Clock, Schedule
+from schedules.real_time.replay import Replay, ReplayError, replay
+from schedules.real_time.runs import Run, runs_of
+from schedules.verdict import Verdict, malformed, shown
+
+
+def wrong_clock(instance: Instance, schedule: Schedule) -> Verdict | None:
+    """Return what is wrong with the field ``clock``, given that the other fields have their shape.
+
+    It is there for instances in seconds and for no others, names its late rounds once and in order,
+    and where prompts are cut tells for every run chunks that make up the prompt and what it kept;
+    those of an attempt that was cancelled before its first token make up less.
+    """
+    clock = schedule.clock
+    if (clock is None) != (instance.time_unit == "round"):
+        found, unit = ("no clock", "seconds") if clock is None else ("a clock", "rounds")
+        return malformed(f"instance {instance.name!r} has arrivals in {unit}, found {found}")
+    if clock is None:
+        return None
+    for (before, _), (number, _) in pairwise(clock.begins):
+        if number <= before:
+            return malformed(
+                f"expected late rounds in ascending order, found {shown(number)} after "
+                f"{shown(before)}"
+            )
+    return _wrong_lengths(instance, schedule, clock) or _wrong_runs(instance, schedule)
+
+
+def _wrong_lengths(instance: Instance, schedule: Schedule, clock: Clock) -> Verdict | None:
+    if clock.prefills is None:
+        return None
+    n = len(instance.requests)
+    if len(clock.prefills) != n:
+        return malformed(
+            f"expected {n} lists of chunks, one per request, found {len(clock.prefills)}"
+        )
+    attempts = schedule.attempts or ((),) * n
+    for request, chunks, tried in zip(instance.requests, clock.prefills, attempts, strict=True):
+        if len(chunks) != len(tried) + 1 or not all(chunks):
+            return malformed(
+                f"request id {request.id}: expected chunks of {len(tried) + 1} runs, found "
+                f"{_found(chunks)}",
+                request.id,
+            )
+    return None
+
+
+def _found(chunks: Chunks) -> str:
+    return f"{len(chunks)}" if all(chunks) else "a run without any"
+
+
+def _wrong_runs(instance: Instance, schedule: Schedule) -> Verdict | None:
+    for request, runs in zip(instance.requests, runs_of(instance, schedule), strict=True):
+        for run in runs:
+            reason = _wrong_run(run, last=run is runs[-1])
+            if reason:
+                return malformed(f"request id {request.id}: {reason}", request.id)
+    return None
+
+
+def _wrong_run(run: Run, *, last: bool) -> str:
+    """Return what is wrong with the chunks of a run, or nothing."""
+    whole, computed = run.prompt + run.kept, sum(run.chunks)
+    if run.first_chunk < 0:
+        return f"a run whose last chunk is in round {shown(run.last_chunk)} has too many before it"
+    if not all(run.chunks) and run.chunks != (0,):
+        return "expected chunks of at least 1 token, found 0"
+    if computed == whole and run.made > 0:
+        return ""
+    if computed < whole and run.made == 0 and not last and computed > 0:
+        return ""
+    return (
+        f"a run prefills {shown(computed)} of {shown(whole)} tokens and makes {shown(run.made)}; "
+        "expected all and at least 1, or fewer and none in an attempt that was cancelled"
+    )
+
+
+def run_in_time(instance: Instance, schedule: Schedule) -> Replay | Verdict:
+    """Return a schedule played again, or the first violation of what can be run.
+
+    The schedule has a clock and the right structure.
+    """
+    try:
+        played: Replay | None = replay(instance, schedule)
+        found = []
+    except ReplayError as error:
+        if error.verdict.kind == "malformed":
+            return error.verdict
+        played, found = None, [error.verdict]
+    runs = list(runs_of(instance, schedule))
+
+    def pieces() -> Iterator[Piece]:
+        return (piece for of_request in runs for run in of_request for piece in run.pieces())
+
+    for verdict in (_overlap(instance, runs), memory_exceeded(instance, pieces)):
+        if verdict is not None:
+            found.append(verdict)
+    if found:
+        return min(found, key=lambda verdict: verdict.time or 0)
+    assert played is not None
+    return played
+
+
+def _overlap(instance: Instance, runs: list[list[Run]]) -> Verdict | None:
+    first: tuple[int, int, int] | None = None
+    for request, of_request in zip(instance.requests, runs, strict=True):
+        for before, run in pairwise(of_request):
+            if run.first_chunk < before.end:
+                found = (run.first_chunk, request.id, before.end)
+                first = found if first is None else min(first, found)
+    return None if first is None else overlap(*first)
+
+
+def overlap(time: int, identity: int, end: int) -> Verdict:
+    """Return the verdict on a run that starts before the previous attempt ends (rounds)."""
+    return Verdict(
+        "infeasible",
+        f"request id {identity} starts at round {shown(time)}, before its previous "
+        f"attempt ends at time {shown(end)}",
+        time=time,
+        request_ids=(identity,),
+    )

@@ -1,0 +1,79 @@
+"""The runs of a schedule in real time, with the chunks in which prompts were prefilled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from instances import Instance
+from schedules.memory import Piece
+from schedules.model import Schedule
+
+
+class Run(NamedTuple):
+    """One run of a request: an attempt that was cancelled, or the run that counts.
+
+    Attributes
+    ----------
+    position
+        Of the request in the instance.
+    last_chunk
+        Round in which its last chunk is prefilled; the first token is made in that round if that
+        completes the prompt.
+    kept, made
+        Output tokens that it kept, and that it makes.
+    prompt
+        Tokens of the request's prompt; they and the kept ones are prefilled.
+    chunks
+        Lengths of its chunks (tokens), one for a prompt that is not cut.
+    """
+
+    position: int
+    last_chunk: int
+    kept: int
+    made: int
+    prompt: int
+    chunks: tuple[int, ...]
+
+    @property
+    def first_chunk(self) -> int:
+        """Round in which it begins."""
+        return self.last_chunk - len(self.chunks) + 1
+
+    @property
+    def end(self) -> int:
+        """First round after it."""
+        return self.last_chunk + max(self.made, 1)
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield what it holds: tokens computed after each chunk, then one more after each round."""
+        held = 0
+        # The chunk that completes the prompt is followed by the first token at the same time.
+        partial = self.chunks[:-1] if self.made else self.chunks
+        for time, tokens in enumerate(partial, self.first_chunk + 1):
+            held += tokens
+            yield self.position, time, time + 1, held, 0
+        if self.made:
+            constant = self.prompt + self.kept - self.last_chunk
+            begin = self.last_chunk + 1
+            yield self.position, begin, begin + self.made, constant, 1
+
+
+def runs_of(instance: Instance, schedule: Schedule) -> Iterator[list[Run]]:
+    """Yield the runs of each request in the instance's order, the one that counts last.
+
+    The fields of the schedule must have the right lengths.
+    """
+    prefills = schedule.clock.prefills if schedule.clock is not None else None
+    for position, request in enumerate(instance.requests):
+        attempts = schedule.attempts[position] if schedule.attempts else ()
+        tried = (*attempts, (schedule.starts[position], request.output))
+        kept = schedule.kept[position] if schedule.kept else (0,) * len(tried)
+        runs = []
+        for number, ((start, tokens), before) in enumerate(zip(tried, kept, strict=True)):
+            whole = (request.prompt + before,)
+            chunks = prefills[position][number] if prefills else whole
+            runs.append(
+                Run(position, start + before, before, tokens - before, request.prompt, chunks)
+            )
+        yield runs

@@ -1,0 +1,240 @@
+"""Families of requests to a service: the published moments, arrivals, and the worst mix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import gamma, lognorm, norm
+
+from instances.arrivals import SECOND
+from instances.families import families
+from instances.families.fitted import (
+    CHAT_OUTPUT,
+    CHAT_PROMPT,
+    LOGNORMAL_OUTPUT,
+    LOGNORMAL_PROMPT,
+    LONGEST,
+    SUMMARY_OUTPUT,
+    SUMMARY_PROMPT,
+    Gamma,
+    Lognormal,
+    Normal,
+)
+from instances.families.worst_mix import apportioned, worst_mix
+
+Cdf = Callable[[NDArray[np.floating[Any]]], NDArray[np.float64]]
+Law = Gamma | Lognormal | Normal
+ARRIVING = sorted(
+    name for name, each in families().items() if "cv" in each.generate.__annotations__
+)
+
+
+def shares_of(law: Law) -> NDArray[np.float64]:
+    """Return the probability of each length from 1 on: rounded, and what is outside at the ends."""
+    longest = law.longest if isinstance(law, Gamma) else LONGEST
+    ends = _cdf(law)(np.arange(1, longest + 1) + 0.5)
+    ends[-1] = 1
+    return np.diff(ends, prepend=0)
+
+
+def _cdf(law: Law) -> Cdf:
+    if isinstance(law, Gamma):
+        return gamma(law.shape, scale=law.scale).cdf  # type: ignore[no-any-return]
+    if isinstance(law, Normal):
+        return norm(law.mean, law.deviation).cdf  # type: ignore[no-any-return]
+    deviation = math.sqrt(2 * math.log(law.mean / law.median))
+    return lognorm(deviation, scale=law.median).cdf  # type: ignore[no-any-return]
+
+
+def moments(shares: NDArray[np.float64]) -> tuple[float, float, int]:
+    """Return mean, variance and median of lengths from 1 on."""
+    lengths = np.arange(1, len(shares) + 1)
+    mean = float(shares @ lengths)
+    median = int(lengths[np.searchsorted(np.cumsum(shares), 0.5)])
+    return mean, float(shares @ lengths**2 - mean**2), median
+
+
+def mixed(chat: Law, summary: Law) -> NDArray[np.float64]:
+    shares = 0.2 * shares_of(summary)
+    share = shares_of(chat)
+    shares[: len(share)] += 0.8 * share
+    return shares
+
+
+@pytest.mark.parametrize(
+    ("shares", "family", "told"),
+    [
+        (shares_of(CHAT_PROMPT), "chat", ("40.9", "4,621", "12")),
+        (shares_of(CHAT_OUTPUT), "chat", ("84.9", "9,638", "51")),
+        (shares_of(SUMMARY_PROMPT), "summarize", ("2,531", "", "2,546")),
+        (shares_of(SUMMARY_OUTPUT), "summarize", ("293", "", "161")),
+        (mixed(CHAT_PROMPT, SUMMARY_PROMPT), "mix80-20", ("539.0", "", "25")),
+        (mixed(CHAT_OUTPUT, SUMMARY_OUTPUT), "mix80-20", ("126.5", "", "")),
+        (mixed(LOGNORMAL_PROMPT, SUMMARY_PROMPT), "mix80-20-lognormal", ("538.5", "", "18")),
+        (mixed(LOGNORMAL_OUTPUT, SUMMARY_OUTPUT), "mix80-20-lognormal", ("126.8", "", "")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_docstring_tells_the_moments(
+    shares: NDArray[np.float64], family: str, told: tuple[str, str, str]
+) -> None:
+    """Mean, variance and median of the law as it is drawn, from its distribution function."""
+    module = import_module(f"instances.families.{family.replace('-', '_')}")
+    page = " ".join(str(module.__doc__).split())
+    for value, text in zip(moments(shares), told, strict=True):
+        if text:
+            digits = len(text.partition(".")[2])
+            assert f"{value:,.{digits}f}" == text
+            assert text in page
+
+
+@pytest.mark.parametrize(
+    ("law", "mean", "variance"), [(CHAT_PROMPT, 41, 4961), (CHAT_OUTPUT, 85, 9702)]
+)
+def test_chat_has_the_published_moments(law: Gamma, mean: float, variance: float) -> None:
+    """chen2025 section 6: the gamma law to 1 %, and with its tail cut the variance to 7 %."""
+    assert law.shape * law.scale == pytest.approx(mean, rel=0.01)
+    assert law.shape * law.scale**2 == pytest.approx(variance, rel=0.01)
+    found = moments(shares_of(law))
+    assert found[0] == pytest.approx(mean, rel=0.01)
+    assert found[1] == pytest.approx(variance, rel=0.07)
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt", "output"),
+    [
+        ("chat", CHAT_PROMPT, CHAT_OUTPUT),
+        ("chat-lognormal", LOGNORMAL_PROMPT, LOGNORMAL_OUTPUT),
+        ("summarize", SUMMARY_PROMPT, SUMMARY_OUTPUT),
+    ],
+)
+def test_draws_follow_the_law(name: str, prompt: Law, output: Law) -> None:
+    """20,000 draws: no share of lengths up to any is further off than 2.2 / √n (Kolmogorov).
+
+    Under the law that is exceeded once in 8,000 times: 2·exp(−2·2.2²).
+    """
+    instance = families()[name].generate(seed=0, n=20_000)
+    for lengths, law in ((instance.prompts, prompt), (instance.outputs, output)):
+        shares = shares_of(law)
+        counted = np.bincount(lengths, minlength=len(shares) + 1)
+        assert counted[0] == 0
+        assert len(counted) == len(shares) + 1
+        off = np.abs(np.cumsum(counted[1:]) / len(lengths) - np.cumsum(shares)).max()
+        assert off < 2.2 / math.sqrt(len(lengths))
+
+
+def test_the_lognormal_draws_are_those_of_before() -> None:
+    """What was ``chat`` and ``mix80-20`` until the gamma laws came, byte for byte."""
+    told = {
+        "chat-lognormal": "eb30ef96c3e956519e70a2a511c82fe81d2996dc631ace3fdbca1a93d55c26a2",
+        "mix80-20-lognormal": "3ad20b4b184e3a03add721ab8f20b5b25272023a1b30cd96e3859d890974a5d5",
+    }
+    for name, sha in told.items():
+        assert families()[name].generate(seed=3).sha256 == sha
+
+
+def test_families_that_take_arrivals() -> None:
+    """Those in which all requests wait at round 0 and nothing follows from that."""
+    assert set(ARRIVING) == {
+        *("uniform", "normal", "binomial", "exponential", "mixed"),
+        *("chat", "chat-lognormal", "summarize", "mix80-20", "mix80-20-lognormal"),
+        *("two-point", "geometric", "linearly-weighted-geometric", "worst-mix"),
+    }
+
+
+@pytest.mark.parametrize("name", ARRIVING)
+def test_arrivals_change_no_length(name: str) -> None:
+    """Poisson or in bursts, in rounds or seconds, at any rate: lengths are those of the burst."""
+    generate = families()[name].generate
+    plain = generate(seed=1, n=50)
+    assert not plain.arrivals.any()
+    for arguments in ({"rate": 0.5}, {"rate": 50.0, "seconds": True}, {"rate": 2.0, "cv": 4.0}):
+        found = generate(seed=1, n=50, **arguments)
+        assert found.prompts.tolist() == plain.prompts.tolist()
+        assert found.outputs.tolist() == plain.outputs.tolist()
+        assert found.name != plain.name
+        arrivals = [request.arrival for request in found.requests]
+        assert arrivals == sorted(arrivals)
+        assert arrivals[0] == 0 < arrivals[-1]
+        assert found.time_unit == ("second" if "seconds" in arguments else "round")
+
+
+def test_rounds_are_seconds_rounded_up() -> None:
+    """The same draws in both units."""
+    generate = families()["chat"].generate
+    in_seconds = generate(n=200, rate=3.0, cv=2.0, seconds=True)
+    in_rounds = generate(n=200, rate=3.0, cv=2.0)
+    times = [round(request.arrival * SECOND) for request in in_seconds.requests]
+    assert [-(-time // SECOND) for time in times] == in_rounds.arrivals.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"cv": 2.0}, "cv: goes with a rate, found none"),
+        ({"seconds": True}, "seconds: goes with a rate, found none"),
+        ({"rate": 0.0}, "rate: expected 1e-06 to 1000000.0, found 0.0"),
+        ({"rate": math.nan}, "rate: expected"),
+        ({"rate": 1.0, "cv": 0.0}, "cv: expected 0.01 to 100, found 0.0"),
+        ({"rate": 1e-6, "n": 10_000}, "rate: expected arrivals within 146 years"),
+        ({"memory": 1350}, "memory: expected at least 1351, found 1350"),
+    ],
+)
+def test_arrivals_out_of_range(arguments: dict[str, float], message: str) -> None:
+    """One line that names the parameter."""
+    with pytest.raises(ValueError, match=message):
+        families()["chat"].generate(**arguments)
+
+
+def test_two_point_with_a_prompt() -> None:
+    """Every request holds s from its start on, and peaks at s + ℓ or s + u."""
+    instance = families()["two-point"].generate(prompt=100, lower=1, upper=50, n=400)
+    assert set(instance.prompts.tolist()) == {100}
+    assert set(instance.outputs.tolist()) == {1, 50}
+
+
+@pytest.mark.parametrize("upper", [1, 2, 5, 20, 100, 500])
+def test_the_worst_mix_is_a_maximum(upper: int) -> None:
+    """By the paper's Lemma 2, with s = 0 and ℓ = 1, no other mix that is tried is worse.
+
+    From u = 20 on the value is that of figure 1's fit, to 1 %.
+    """
+    shares, ratio = worst_mix(upper)
+    assert shares.min() >= 0
+    assert shares.sum() == pytest.approx(1)
+    assert _lemma_2(shares) == pytest.approx(ratio)
+    draws = np.random.default_rng(0)
+    for _ in range(30):
+        other = np.abs(shares * draws.normal(1, 0.5, upper)) + draws.choice([0, 1e-3]) / upper
+        assert _lemma_2(other / other.sum()) <= ratio + 1e-9
+    if upper >= 20:
+        assert ratio == pytest.approx(0.2555 * math.log(upper + 0.2793) + 1.1587, rel=0.011)
+
+
+def _lemma_2(x: NDArray[np.float64]) -> float:
+    """Return the ratio by the sums of chen2025 Lemma 2 for s = 0 and ℓ = 1, O(u²)."""
+    u = len(x)
+    above = below = 0.0
+    for k in range(1, u + 1):
+        i = np.arange(k, u + 1)
+        rest = x[k - 1 :]
+        above += (i @ rest) * (rest / i).sum() + (i @ rest) * 2 * ((i - k) / i * rest)[1:].sum()
+        below += k * k * x[k - 1] * (x[k - 1] + 2 * rest[1:].sum())
+    return above / below
+
+
+def test_the_worst_mix_is_counted_off() -> None:
+    """Shares 1/2, 1/3, 1/6 of 10: 5, 3, 1 and one left, for the remainder 2/3 against 1/3."""
+    assert apportioned(np.array([1 / 2, 1 / 3, 1 / 6]), 10) == [5, 3, 2]
+    assert apportioned(np.array([0.5, 0.5]), 3) == [2, 1]
+    instance = families()["worst-mix"].generate(n=500, upper=20)
+    counts = np.bincount(instance.outputs, minlength=21)[1:]
+    assert np.abs(counts - worst_mix(20)[0] * 500).max() < 1
+    assert counts.sum() == 500
+    assert {(each.output_lower, each.output_upper) for each in instance.requests} == {(1, 20)}

@@ -1,0 +1,82 @@
+"""``kvopt convert`` writes a trace as an instance file, and tells what it skipped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from instances import read_instance
+from instances.files import format_instance
+from instances.traces import TraceOptions
+from instances.traces.convert import main
+from instances.traces.formats import formats
+from instances.traces.reading import read_trace
+from tests.instances.traces.cases import BY_NAME, CASES, Case
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.file)
+def test_the_file_reads_as_the_trace(
+    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same instance, and the report on standard error only."""
+    path = tmp_path / "out.json"
+    assert main([str(case.path), "--memory", "100", "--out", str(path)]) == 0
+    instance, report = read_trace(case.path, TraceOptions(memory=100))
+    assert read_instance(path) == instance
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.splitlines() == report.lines
+
+
+def test_all_options_arrive(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each of them, without a file to standard output, and quietly."""
+    arguments = (
+        "--memory 100 --limit 2 --window 0 3 --rate 2.5 --arrival-seed 7 --round-seconds 0.5 "
+        "--format vidur --quiet"
+    )
+    trace = BY_NAME["vidur.csv"].path
+    assert main([str(trace), *arguments.split()]) == 0
+    options = TraceOptions(100, 2, (0.0, 3.0), 2.5, "vidur", None, 0.5, 7)
+    told = capsys.readouterr()
+    assert told.out == format_instance(read_trace(trace, options)[0])
+    assert told.err == ""
+
+
+def test_the_listing_names_every_format(capsys: pytest.CaptureFixture[str]) -> None:
+    """With its summary and its columns."""
+    assert main(["--list"]) == 0
+    shown = capsys.readouterr().out
+    for form in formats().values():
+        assert form.name in shown
+        assert form.summary in shown
+        assert ", ".join(form.reader.expects) in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "expected a TRACE, found none"),
+        (["TRACE"], "a trace states no memory"),
+        (["TRACE", "--memory", "0"], "argument --memory: expected an integer from 1"),
+        (["TRACE", "--memory", "9", "--window", "3", "1"], "window: expected a start before"),
+        (["TRACE", "--memory", "9", "--window", "x", "1"], "expected seconds from 0 to"),
+        (["TRACE", "--memory", "9", "--rate", "-1"], "--rate: expected a number above 0"),
+        (["TRACE", "--memory", "9", "--format", "nope"], "unknown format 'nope'"),
+        (["none.csv", "--memory", "9"], "cannot be read"),
+        (["TRACE", "--memory", "9", "--out", "TRACE"], "is the input"),
+        (["TRACE", "--memory", "9", "--out", "/no/such/folder/x"], "no such folder"),
+    ],
+)
+def test_every_mistake_is_one_line(
+    arguments: list[str], expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, and the trace is unharmed."""
+    path = tmp_path / "trace.csv"
+    path.write_text(BY_NAME["vidur.csv"].text)
+    given = [str(path) if each == "TRACE" else each for each in arguments]
+    assert main(given, "kvopt convert") == 2
+    told = capsys.readouterr()
+    assert expected in told.err
+    assert told.err.count("\n") == 1
+    assert path.read_text() == BY_NAME["vidur.csv"].text

@@ -1,0 +1,74 @@
+"""``kvopt memory``: M of a model and its GPUs, and what the papers' formula gives."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from instances.kv_memory import GB, GIB, KvMemory, llama2_70b, on_the_published
+from kvopt.commands.memory import main
+
+LLAMA = ["--layers", "80", "--kv-heads", "64", "--head-size", "128", "--gpus", "2"]
+
+
+@pytest.mark.parametrize(
+    ("kv_heads", "unit", "tokens"),
+    # 20 GB / 2,621,440 = 7,629.39; 20 GiB / 2.5 MiB = 8,192; an eighth of the bytes: 61,035.2.
+    [(64, GB, 7_629), (64, GIB, 8_192), (8, GB, 61_035)],
+)
+def test_the_papers_setting(kv_heads: int, unit: int, tokens: int) -> None:
+    """J1's formula, by hand."""
+    assert llama2_70b(kv_heads, unit).tokens == tokens
+    assert any(f"{tokens:,}" in line for line in on_the_published())
+
+
+def test_16492_is_explained() -> None:
+    """It would take 16,492 · 2,621,440 bytes = 43.2 GB of the cache."""
+    told = "\n".join(on_the_published())
+    assert "16,492 such tokens take 43.2 GB" in told
+    assert "observed" in told
+
+
+def test_every_step_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """2 · 80 · 64 · 128 · 2 bytes a token; 0.9 of 160 GB less 140 GB leaves 4 GB: 1,525 tokens."""
+    arguments = ["--gpu-memory", "80GB", "--weights", "140 GB", "--utilization", "0.9"]
+    assert main([*LLAMA, *arguments]) == 0
+    told = capsys.readouterr().out
+    for step in ("= 2,621,440", "= 144,000,000,000 bytes", "4,000,000,000 bytes", "= 1,525 tokens"):
+        assert step in told
+    assert "16,492" in told
+    assert main([*LLAMA, *arguments, "--quiet"]) == 0
+    assert capsys.readouterr().out == "1525\n"
+
+
+def test_half_bytes_are_exact() -> None:
+    """One head of one number in one layer at half a byte: 2 · 0.5 = 1 byte a token."""
+    assert KvMemory(1, 1, 1, Fraction(1, 2), 7).tokens == 7
+    # A third of three bytes, though 1/3 is no double.
+    assert KvMemory(1, 1, 1, Fraction(1), 6, utilization=Fraction(1, 3)).tokens == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "required: --layers"),
+        ([*LLAMA], "required: --gpu-memory"),
+        ([*LLAMA, "--gpu-memory", "80TB"], "expected a size as in 80GB or 80GiB, found '80TB'"),
+        ([*LLAMA, "--gpu-memory", "nan"], "expected a size"),
+        ([*LLAMA, "--gpu-memory", "80", "--weights", "160"], "expected memory for one token"),
+        ([*LLAMA, "--gpu-memory", "80", "--utilization", "1.1"], "above 0, at most 1"),
+        ([*LLAMA, "--gpu-memory", "80", "--utilization", "0"], "above 0, at most 1"),
+        ([*LLAMA, "--gpu-memory", "80", "--bytes", "0.1"], "a number from 0.5 to 8"),
+        (["--layers", "0"], "expected an integer from 1"),
+    ],
+)
+def test_every_mistake_is_one_line(
+    arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2."""
+    assert main(arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert expected in told.err
+    assert told.err.count("\n") == 1

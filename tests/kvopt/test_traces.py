@@ -1,0 +1,152 @@
+"""Traces go straight into the commands, the API and suites, by the same options everywhere."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import kvopt
+from instances.files import write_instance
+from instances.traces import TraceOptions
+from instances.traces.options import TraceOptionError
+from instances.traces.reading import read_trace
+from kvopt.commands.evaluate import main as evaluate
+from kvopt.commands.solve import main as solve
+from kvopt.store import Store
+from kvopt.suites import SuiteError, load, read_suite
+from tests.instances.traces.cases import BY_NAME
+
+VIDUR, BURST = BY_NAME["vidur.csv"].path, BY_NAME["burstgpt.csv"].path
+
+
+def test_solve_takes_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    """In rounds: 0, 211 (105.5 s of half a second), so both run at once: 18 + 5 rounds."""
+    arguments = [str(BURST), "--memory", "100", "--round-seconds", "0.5", "--method", "svf"]
+    assert solve(arguments) == 0
+    told = capsys.readouterr()
+    assert "burstgpt_m100_round0.5" in told.out
+    assert "TEL          23" in told.out
+    assert "1 row skipped: the request failed (first in row 3)" in told.err
+    assert solve([*arguments, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([str(VIDUR)], "a trace states no memory"),
+        (["tiny_handover", "--memory", "9"], "memory: goes with a trace"),
+        (["tiny_handover", "--limit", "9"], "limit: goes with a trace"),
+        ([str(VIDUR), "--memory", "9", "--format", "x"], "unknown format 'x'"),
+    ],
+)
+def test_solve_refuses_in_one_line(
+    arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2; an instance file takes no options of a trace."""
+    assert solve([*arguments, "--quiet"]) == 2
+    told = capsys.readouterr().err
+    assert expected in told
+    assert told.count("\n") == 1
+
+
+def test_an_unknown_table_is_told_as_a_trace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its name it is no instance file, so the nearest format is named and not JSON."""
+    path = tmp_path / "mine.csv"
+    path.write_text("TIMESTAMP,ContextTokens\n1,2\n")
+    assert solve([str(path), "--memory", "9"]) == 2
+    assert "azure expects also GeneratedTokens" in capsys.readouterr().err
+
+
+def test_the_api_reads_traces() -> None:
+    """``read`` gives the instance, ``read_trace`` the report with it."""
+    instance = kvopt.read(VIDUR, memory=100, limit=2, round_seconds=1.0)
+    again, report = kvopt.read_trace(VIDUR, memory=100, limit=2, round_seconds=1.0)
+    assert instance == again
+    # 4.064579 s is after round 4 has begun.
+    assert instance.arrivals.tolist() == [0, 5]
+    assert (report.rows, report.kept) == (2, 2)
+    assert kvopt.run(instance, "svf").tel is not None
+
+
+def test_the_api_refuses_in_one_line() -> None:
+    """Options are checked by name; all errors are a ValueError."""
+    with pytest.raises(TraceOptionError, match="states no memory"):
+        kvopt.read(VIDUR)
+    with pytest.raises(ValueError, match="unknown option of a trace 'lmit'; did you mean limit"):
+        kvopt.read(VIDUR, memory=3, lmit=2)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="goes with a trace"):
+        kvopt.read("tiny_handover", memory=3)
+
+
+def test_a_sweep_runs_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two by one command, and beside instances, which take no options."""
+    store = tmp_path / "runs.sqlite"
+    arguments = ["--methods", "svf", "--store", str(store)]
+    asked = ["--memory", "100", "--round-seconds", "1"]
+    assert evaluate([str(VIDUR), str(BURST), "tiny_handover", *asked, *arguments]) == 0
+    assert "the request failed" in capsys.readouterr().err
+    runs = Store(store)
+    names = set(runs.rows(None)["instance"])
+    runs.close()
+    assert names == {"vidur_m100_round1", "burstgpt_m100_round1", "tiny_handover"}
+    assert evaluate(["tiny_handover", *asked, *arguments]) == 2
+    assert "memory, round_seconds: goes with a trace, found none" in capsys.readouterr().err
+    assert evaluate([str(VIDUR), *arguments]) == 2
+    assert "a trace states no memory" in capsys.readouterr().err
+
+
+def test_a_suite_names_traces(tmp_path: Path) -> None:
+    """Beside its file, with the options of the command; one file may stand there twice."""
+    shutil.copy(VIDUR, tmp_path / "some.csv")
+    suite = tmp_path / "mine.toml"
+    suite.write_text(
+        'summary = "s"\n[[section]]\nname = "a"\nmethods = ["svf"]\ninstances = [\n'
+        '  { trace = "some.csv", memory = 100, round_seconds = 1.0 },\n'
+        '  { trace = "./some.csv", memory = 100, limit = 2, window = [0, 9], rate = 2 },\n]\n'
+    )
+    loaded = [load(source) for source in read_suite(suite).sections[0].sources]
+    options = [
+        TraceOptions(memory=100, round_seconds=1.0),
+        TraceOptions(memory=100, limit=2, window=(0, 9), rate=2),
+    ]
+    for found, wanted in zip(loaded, options, strict=True):
+        assert found.fault == ""
+        assert found.instance == read_trace(tmp_path / "some.csv", wanted)[0]
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ('{ trace = "none.csv", memory = 9 }', "expected a trace beside the suite, found none"),
+        ('{ trace = "an.json", memory = 9 }', "expected a trace, found an instance file"),
+        ('{ trace = "some.csv", memry = 9 }', "unknown option of a trace 'memry'; did you mean"),
+        ('{ trace = "some.csv", memory = 0 }', "memory: expected an integer from 1"),
+        ("{ trace = 3, memory = 9 }", "instances.0.trace: Input should be a valid string"),
+    ],
+)
+def test_a_suite_refuses_what_there_is_not(entry: str, expected: str, tmp_path: Path) -> None:
+    """When it is read, before any run."""
+    shutil.copy(VIDUR, tmp_path / "some.csv")
+    write_instance(kvopt.read("tiny_handover"), tmp_path / "an.json")
+    suite = tmp_path / "mine.toml"
+    suite.write_text(
+        f'summary = "s"\n[[section]]\nname = "a"\nmethods = ["svf"]\ninstances = [{entry}]\n'
+    )
+    with pytest.raises(SuiteError, match=expected):
+        read_suite(suite)
+
+
+def test_an_instance_file_stays_one(tmp_path: Path) -> None:
+    """Whatever it is called, and on one line: its keys are not those of a trace."""
+    instance = kvopt.read("tiny_handover")
+    for name in ("some.csv", "some.jsonl", "some"):
+        path = tmp_path / name
+        write_instance(instance, path)
+        assert kvopt.read(path) == instance
+        path.write_text(path.read_text().replace("\n", " "))
+        assert kvopt.read(path) == instance
