@@ -166,6 +166,8 @@ def _network(
         pay, worth = _of_memory(instance, kinds, memory)
     else:
         pay, worth = _of_states(instance, kinds, states)
+    # The first token is held at time 1.
+    worth[0] = 0
     longest, latest = int(kinds.outputs.max()), int(kinds.arrivals.max())
     dearest = int(pay.max(initial=0))
     costs = []

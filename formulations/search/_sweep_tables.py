@@ -142,6 +142,8 @@ def network(instance: Instance, prices: PriceTable | tuple[Ints, int]) -> Networ
         values = prices[0][:, None] * states.tokens
     _refuse(values.size, "prices")
     worth = np.append(_worths(instance, states, values, prices), 0)
+    # The first token is held at time 1.
+    worth[0] = 0
     values = np.concatenate((values, np.zeros((1, len(states)), dtype=np.int64)))
     offsets = np.cumsum(instance.outputs) - instance.outputs
     one = [int(np.flatnonzero(kinds.of == g)[0]) for g in range(len(kinds.counts))]

@@ -216,7 +216,9 @@ def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Lim
     while value is not None:
         best = priced(paths, multipliers, counts)
         if np.array_equal(entries(paths, best.path, len(counts)), counts):
-            tel, left = divmod(network.total + value, network.unit)
+            # After fixing, the best path may be longer than when the multipliers were found.
+            assert best.value is not None
+            tel, left = divmod(network.total + best.value, network.unit)
             assert left == 0
             starts = _starts(network.kinds, paths, best.path)
             return Step(target, tel, starts, nodes, multipliers)
