@@ -83,6 +83,38 @@ def _counted(code, first, last, entered, step, most):
 
 
 @njit(cache=True, nogil=True)
+def _slot(node, code, slots):
+    key = (np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(code)
+    key *= np.uint64(0xBF58476D1CE4E5B9)
+    key ^= key >> np.uint64(31)
+    return np.int64(key & np.uint64(slots - 1))
+
+
+@njit(cache=True, nogil=True)
+def _find(node, code, reached, made, table):
+    """Return the place of a state, that of a new one where it is not there yet."""
+    nodes, codes, _ = reached
+    slot = _slot(node, code, len(table))
+    while table[slot] >= 0:
+        k = table[slot]
+        if nodes[k] == node and codes[k] == code:
+            return k
+        slot = (slot + 1) & (len(table) - 1)
+    table[slot] = made
+    return made
+
+
+@njit(cache=True, nogil=True)
+def _table_of(reached, made):
+    """Return a table of twice as many slots as there is room for states."""
+    nodes, codes, _ = reached
+    table = np.full(2 * len(nodes), -1, np.int32)
+    for k in range(made):
+        _find(nodes[k], codes[k], (nodes[:k], codes[:k], codes[:k]), k, table)
+    return table
+
+
+@njit(cache=True, nogil=True)
 def split_stage(states, arcs, begins, entered, step, most, behind, limit, too_many):
     """Follow the arcs of one stage from nodes with counts to nodes with counts.
 
@@ -104,16 +136,10 @@ def split_stage(states, arcs, begins, entered, step, most, behind, limit, too_ma
     """
     nodes, codes, distances = states
     to, cost, begin, number = arcs
-    slots = 1024
-    table = np.full(slots, -1, np.int32)
-    size = 512
-    new_node, new_code = np.empty(size, np.int32), np.empty(size, np.int64)
-    new_distance = np.empty(size, np.int64)
-    made = 0
-    room = 1024
-    way_origin, way_arc = np.empty(room, np.int32), np.empty(room, np.int32)
-    way_to = np.empty(room, np.int32)
-    ways = 0
+    reached = (np.empty(512, np.int32), np.empty(512, np.int64), np.empty(512, np.int64))
+    table = np.full(1024, -1, np.int32)
+    ways = (np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int32))
+    made, count = 0, 0
     for state in range(len(nodes)):
         for x in range(begins[nodes[state]], begins[nodes[state] + 1]):
             distance = distances[state] + cost[x]
@@ -122,53 +148,22 @@ def split_stage(states, arcs, begins, entered, step, most, behind, limit, too_ma
             code = _counted(codes[state], begin[x], begin[x] + number[x], entered, step, most)
             if code < 0:
                 continue
-            if ways >= too_many:
-                return new_node[:0], new_code[:0], new_distance[:0], way_origin, way_arc, way_to
-            slot = _slot(to[x], code, slots)
-            while table[slot] >= 0:
-                k = table[slot]
-                if new_node[k] == to[x] and new_code[k] == code:
-                    break
-                slot = (slot + 1) & (slots - 1)
-            if table[slot] < 0:
-                if made == size:
-                    size *= 2
-                    new_node, new_code = _longer(new_node), _longer(new_code)
-                    new_distance = _longer(new_distance)
-                    slots *= 2
-                    table = np.full(slots, -1, np.int32)
-                    for k in range(made):
-                        again = _slot(new_node[k], new_code[k], slots)
-                        while table[again] >= 0:
-                            again = (again + 1) & (slots - 1)
-                        table[again] = k
-                    slot = _slot(to[x], code, slots)
-                    while table[slot] >= 0:
-                        slot = (slot + 1) & (slots - 1)
-                table[slot] = made
-                new_node[made], new_code[made], new_distance[made] = to[x], code, distance
+            if count >= too_many:
+                return reached[0][:0], reached[1][:0], reached[2][:0], ways[0], ways[1], ways[2]
+            if made == len(reached[0]):
+                reached = (_longer(reached[0]), _longer(reached[1]), _longer(reached[2]))
+                table = _table_of(reached, made)
+            k = _find(to[x], code, reached, made, table)
+            if k == made:
+                reached[0][k], reached[1][k], reached[2][k] = to[x], code, distance
                 made += 1
-            k = table[slot]
-            new_distance[k] = min(new_distance[k], distance)
-            if ways == room:
-                room *= 2
-                way_origin, way_arc = _longer(way_origin), _longer(way_arc)
-                way_to = _longer(way_to)
-            way_origin[ways], way_arc[ways], way_to[ways] = state, x, k
-            ways += 1
+            else:
+                reached[2][k] = min(reached[2][k], distance)
+            if count == len(ways[0]):
+                ways = (_longer(ways[0]), _longer(ways[1]), _longer(ways[2]))
+            ways[0][count], ways[1][count], ways[2][count] = state, x, k
+            count += 1
     return (
-        new_node[:made],
-        new_code[:made],
-        new_distance[:made],
-        way_origin[:ways],
-        way_arc[:ways],
-        way_to[:ways],
-    )
-
-
-@njit(cache=True, nogil=True)
-def _slot(node, code, slots):
-    key = (np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(code)
-    key *= np.uint64(0xBF58476D1CE4E5B9)
-    key ^= key >> np.uint64(31)
-    return np.int64(key & np.uint64(slots - 1))
+        reached[0][:made], reached[1][:made], reached[2][:made],
+        ways[0][:count], ways[1][:count], ways[2][:count],
+    )  # fmt: skip

@@ -136,97 +136,127 @@ def _longer(array):
 
 
 @njit(cache=True, nogil=True)
+def _room(size, members):
+    return (
+        np.empty((size, members.shape[1]), members.dtype),
+        np.empty(size, np.int16),
+        np.empty(size, np.int64),
+        np.empty(size, np.uint64),
+        np.empty(size, np.int32),
+        np.empty(size, np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _roomier(out):
+    members, number, slack, key, origin, end = out
+    return (
+        _longer(members), _longer(number), _longer(slack), _longer(key), _longer(origin),
+        _longer(end),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _begin(t, level, base, rules, count, spent, held, paid):
+    """Set what a base at t has spent, holds and pays, and how many of each kind it has."""
+    members, number, slack = level
+    row = min(t, len(rules.worth) - 1)
+    count[:] = 0
+    held[0], paid[0], spent[0] = 0, 0, slack[base]
+    for x in range(number[base]):
+        state = members[base, x]
+        count[rules.kind[state]] += 1
+        held[0] += rules.tokens[state]
+        paid[0] += rules.pay[row, state]
+
+
+@njit(cache=True, nogil=True)
+def _leave(t, level, base, chosen, depth, after, rules, out, made):
+    """Write the base at t − 1 that a node leaves; tell whether it can be within the window."""
+    members, number, slack, key, origin, _ = out
+    count, code = _next_base(level[0][base], level[1][base], chosen, depth, rules, members[made])
+    room = rules.window - after
+    if _behind(t - 1, members[made], count, rules, room) > room:
+        return False
+    number[made], slack[made], key[made], origin[made] = count, after, code, base
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _next_kind(t, g, able, count, spent, held, rules):
+    """Return the first kind from g on of which one more may complete at t."""
+    while g < len(able):
+        if (
+            able[g]
+            and count[g] < rules.counts[g]
+            and held + rules.tokens[rules.last[g]] <= rules.memory
+            and spent + rules.dear[t - rules.outputs[g], g] <= rules.window
+        ):
+            break
+        g += 1
+    return g
+
+
+@njit(cache=True, nogil=True)
+def _complete(t, g, depth, rules, spent, held, paid):
+    """Add what one more request that completes at t costs, holds and pays."""
+    state = rules.last[g]
+    spent[depth + 1] = spent[depth] + rules.dear[t - rules.outputs[g], g]
+    held[depth + 1] = held[depth] + rules.tokens[state]
+    paid[depth + 1] = paid[depth] + rules.pay[min(t, len(rules.worth) - 1), state]
+
+
+@njit(cache=True, nogil=True)
+def _listed(entered, listed, chosen, depth):
+    while listed + depth > len(entered):
+        entered = _longer(entered)
+    for y in range(depth):
+        entered[listed + y] = chosen[y]
+    return entered
+
+
+@njit(cache=True, nogil=True)
 def expand(t, level, low, high, rules, most):
     """Return the bases at t − 1 that nodes at t of the bases ``low``..``high`` − 1 leave.
 
-    Parameters
-    ----------
-    level
-        Members, their number and the slack of each base at t.
-    most
-        Bases beyond which it stops: the last value returned tells whether it did.
-
-    Returns
-    -------
-    Members, number, slack, key and origin of each base left; where what it let complete ends among
-    the kinds that are listed next; and whether there were too many.
+    ``level`` are members, their number and the slack of each base at t; the same of each base left
+    is returned, with its key, its origin, where what it let complete ends among the kinds that are
+    listed next, and whether there were ``most`` of them, where it stops.
     """
-    members, number, slack = level
-    kinds, width = len(rules.first), members.shape[1]
+    width = level[0].shape[1]
     row = min(t, len(rules.worth) - 1)
-    worth = rules.worth[row]
     able, gain = _enterable(t, rules)
-    bounded = len(gain) > 1
-    size = max(1024, 2 * (high - low))
-    made = 0
-    out_members = np.empty((size, width), members.dtype)
-    out_number = np.empty(size, np.int16)
-    out_slack = np.empty(size, np.int64)
-    out_key = np.empty(size, np.uint64)
-    out_origin = np.empty(size, np.int32)
-    out_end = np.empty(size, np.int64)
-    entered = np.empty(size, np.uint16)
-    listed = 0
-    count = np.zeros(kinds, np.int64)
+    out = _room(max(1024, 2 * (high - low)), level[0])
+    entered = np.empty(1024, np.uint16)
+    made, listed, many = 0, 0, False
+    count = np.zeros(len(able), np.int64)
     chosen = np.zeros(width + 2, np.int64)
     spent = np.zeros(width + 2, np.int64)
-    held = np.zeros(width + 2, np.int64)
-    paid = np.zeros(width + 2, np.int64)
+    held, paid = np.zeros_like(spent), np.zeros_like(spent)
     for base in range(low, high):
-        count[:] = 0
-        held[0], paid[0], spent[0] = 0, 0, slack[base]
-        for x in range(number[base]):
-            state = members[base, x]
-            count[rules.kind[state]] += 1
-            held[0] += rules.tokens[state]
-            paid[0] += rules.pay[row, state]
+        _begin(t, level, base, rules, count, spent, held, paid)
         depth, g, fresh = 0, 0, True
-        while True:
+        while not many:
             if fresh:
                 fresh = False
-                after = spent[depth] + worth - paid[depth]
+                after = spent[depth] + rules.worth[row] - paid[depth]
                 if after <= rules.window:
-                    if made >= most:
-                        break
-                    if made == len(out_number):
-                        out_members = _longer(out_members)
-                        out_number, out_slack = _longer(out_number), _longer(out_slack)
-                        out_key, out_origin = _longer(out_key), _longer(out_origin)
-                        out_end = _longer(out_end)
-                    left, key = _next_base(
-                        members[base], number[base], chosen, depth, rules, out_members[made]
-                    )
-                    room = rules.window - after
-                    if _behind(t - 1, out_members[made], left, rules, room) <= room:
-                        out_number[made], out_slack[made], out_key[made] = left, after, key
-                        out_origin[made] = base
-                        while listed + depth > len(entered):
-                            entered = _longer(entered)
-                        for y in range(depth):
-                            entered[listed + y] = chosen[y]
+                    if made == len(out[1]):
+                        out = _roomier(out)
+                    if _leave(t, level, base, chosen, depth, after, rules, out, made):
+                        entered = _listed(entered, listed, chosen, depth)
                         listed += depth
-                        out_end[made] = listed
+                        out[5][made] = listed
                         made += 1
-                if bounded and after - gain[rules.memory - held[depth]] > rules.window:
-                    g = kinds
-            while g < kinds:
-                if (
-                    able[g]
-                    and count[g] < rules.counts[g]
-                    and held[depth] + rules.tokens[rules.last[g]] <= rules.memory
-                    and spent[depth] + rules.dear[t - rules.outputs[g], g] <= rules.window
-                ):
-                    break
-                g += 1
-            if g < kinds:
+                        many = made >= most
+                if len(gain) > 1 and after - gain[rules.memory - held[depth]] > rules.window:
+                    g = len(able)
+            g = _next_kind(t, g, able, count, spent[depth], held[depth], rules)
+            if g < len(able):
+                _complete(t, g, depth, rules, spent, held, paid)
                 count[g] += 1
                 chosen[depth] = g
-                state = rules.last[g]
-                spent[depth + 1] = spent[depth] + rules.dear[t - rules.outputs[g], g]
-                held[depth + 1] = held[depth] + rules.tokens[state]
-                paid[depth + 1] = paid[depth] + rules.pay[row, state]
-                depth += 1
-                fresh = True
+                depth, fresh = depth + 1, True
             elif depth == 0:
                 break
             else:
@@ -234,18 +264,11 @@ def expand(t, level, low, high, rules, most):
                 g = chosen[depth]
                 count[g] -= 1
                 g += 1
-        if made >= most:
-            break
+    members, number, slack, key, origin, end = out
     return (
-        out_members[:made],
-        out_number[:made],
-        out_slack[:made],
-        out_key[:made],
-        out_origin[:made],
-        out_end[:made],
-        entered[:listed],
-        made >= most,
-    )
+        members[:made], number[:made], slack[:made], key[:made], origin[:made], end[:made],
+        entered[:listed], many,
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
