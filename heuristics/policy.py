@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
@@ -247,9 +247,13 @@ class PlanPolicy(Policy):
     ----------
     plan
         Returns the positions of the requests in the order in which they are to be admitted.
+    pieces
+        Yields that order piece by piece, where a piece is found sooner than the whole: a plan
+        that is soon replaced by the next is not made to its end.  For policies that draw nothing.
     """
 
     plan: Callable[[Known], Ints] = field(kw_only=True)
+    pieces: Callable[[Known], Iterator[Ints]] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)

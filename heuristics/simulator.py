@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -280,22 +280,69 @@ class _OrderRules:
         return None
 
 
-class _PlanRules(_OrderRules):
+class _PlanRules:
     """Look-ahead admission in an order that is planned anew when requests arrive."""
 
     def __init__(self, known: Known, policy: PlanPolicy) -> None:
-        super().__init__(known, np.arange(len(known)), first_fit=False)
-        self._policy = policy
+        self._known, self._policy = known, policy
+        self._outputs = known.outputs.tolist()
+        self._waits = np.zeros(len(known), dtype=np.bool_)
         self._stale = False
+        #: What comes first of the plan, the next last, and where the rest comes from.
+        self._line: list[int] = []
+        self._rest: Iterator[Ints] = iter(())
+        self._ends = BelievedEnds()
+        self._quiet = False
 
     def arrive(self, request: int) -> None:
-        self._queue.append(request)
+        self._waits[request] = True
         self._stale = True
+
+    def finish(self, request: int, output: int) -> None:
+        del output
+        self._ends.remove(request)
+
+    def evict(self, state: State) -> list[int]:
+        del state
+        raise AssertionError("look-ahead admission never exceeds the memory")
 
     def admit(self, state: State) -> list[int]:
         if self._stale:
-            waiting = np.array(sorted(self._queue), dtype=np.int64)
-            order = self._policy.plan(self._known.take(waiting))
-            self._queue = waiting[order].tolist()
-            self._stale = False
-        return super().admit(state)
+            self._plan()
+        admitted: list[int] = []
+        tokens_next = state.tokens_next
+        self._quiet = False
+        while self._line or self._take_more():
+            request = self._line[-1]
+            prompt, output = state.prompts[request], self._outputs[request]
+            if not self._ends.allows(state, tokens_next, prompt, output):
+                # The tokens of the active requests only grow until something ends.
+                self._quiet = tokens_next + prompt + 1 > state.memory
+                break
+            self._ends.add(request, prompt, output, state.now)
+            tokens_next += prompt + 1
+            self._waits[request] = False
+            admitted.append(self._line.pop())
+        return admitted
+
+    def quiet(self) -> bool:
+        return self._quiet
+
+    def fingerprint(self) -> object:
+        return None
+
+    def _plan(self) -> None:
+        waiting = np.flatnonzero(self._waits)
+        known = self._known.take(waiting)
+        pieces = self._policy.pieces
+        plan = pieces(known) if pieces is not None else iter([self._policy.plan(known)])
+        self._rest = (waiting[piece] for piece in plan)
+        self._line = []
+        self._stale = False
+
+    def _take_more(self) -> bool:
+        """Return whether there is more of the plan."""
+        for piece in self._rest:
+            self._line = piece[::-1].tolist()
+            return True
+        return False

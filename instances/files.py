@@ -13,6 +13,7 @@ from instances.jsonfile import (
     FileError,
     check_schema,
     describe,
+    file_schema,
     parse_object,
     read_bytes,
     write_text,
@@ -97,9 +98,4 @@ def write_instance(instance: Instance, path: str | Path) -> None:
 
 def instance_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``kvopt.instance/1``, derived from the validated classes."""
-    schema = _ADAPTER.json_schema()
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = SCHEMA
-    schema["properties"] = {"schema": {"const": SCHEMA}} | schema["properties"]
-    schema["required"] = ["schema", *schema["required"]]
-    return schema
+    return file_schema(_ADAPTER, SCHEMA)

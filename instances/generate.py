@@ -60,7 +60,7 @@ def _main(arguments: Sequence[str] | None, program: str) -> int:
         if options.family is None:
             raise UsageError("expected a FAMILY; --list names them")
         check_outputs({"--out": options.out})
-        instance = _generate(options.family, options.seed, options.set)
+        instance = drawn_family(options.family, options.seed, options.set)
         write_out(options.out, format_instance(instance))
     except (UsageError, OutputError) as error:
         complain(parser.prog, error)
@@ -76,7 +76,14 @@ def _listing() -> str:
     )
 
 
-def _generate(name: str, seed: int, assignments: Sequence[str]) -> Instance:
+def drawn_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
+    """Return an instance of a family with parameters as texts, KEY=VALUE.
+
+    Raises
+    ------
+    UsageError
+        If there is no such family or parameter, or nothing can be drawn with it.
+    """
     family = families().get(find_name(name, families()) or "")
     if family is None:
         raise UsageError(unknown_name("family", name, families()))

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from instances.telling import printable
 
@@ -95,6 +95,16 @@ def check_schema(document: dict[str, Any], schema: str) -> None:
         raise FileError(f'expected "schema": "{schema}", found no schema key')
     if document["schema"] != schema:
         raise FileError(f'expected "schema": "{schema}", found {_shown(document["schema"])}')
+
+
+def file_schema(adapter: TypeAdapter[Any], name: str) -> dict[str, Any]:
+    """Return the JSON Schema of a file format, whose objects name it beside what they hold."""
+    schema = adapter.json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = name
+    schema["properties"] = {"schema": {"const": name}} | schema["properties"]
+    schema["required"] = ["schema", *schema["required"]]
+    return schema
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -25,6 +25,7 @@ from kvopt.listening import Calls, Progress, listener
 from kvopt.methods.grammar import Kind, MethodError, read_method
 from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.result import Result
+from kvopt.running.batch_time import batch_time_of, read_wish, refuse_rounds_only
 from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.provenance import usable_cores
 from kvopt.running.task import Task
@@ -118,6 +119,7 @@ def solve(
     memory_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
+    batch_time: str | None = None,
     progress: ProgressWish = False,
 ) -> Result:
     """Solve an instance by any method: an engine, a policy, or a file of one's own.
@@ -138,6 +140,9 @@ def solve(
         Of the method; by default all cores that this process may use.
     seed
         Of the method and the prediction, 0 to 2³¹ − 1.
+    batch_time
+        How long a round takes, for an instance with arrivals in seconds and for no other: a batch
+        time of ``python solve.py --list``, by default ``llama2-70b-2xa100``.
     progress
         True prints a line an improvement and every five seconds; a function is called with a
         :class:`kvopt.listening.Progress` at every improvement.
@@ -153,7 +158,8 @@ def solve(
     MethodError, InstanceFileError
         If there is no such method or instance; both are a ValueError whose message is one line.
     InfeasibleInstanceError, ValueError
-        If a request never fits; if a number is out of range, or arrivals are in seconds.
+        If a request never fits; if a number is out of range, or method, batch time and the unit of
+        the arrivals do not go together.
 
     Examples
     --------
@@ -161,7 +167,7 @@ def solve(
     >>> result.status, result.tel
     ('optimal', 9)
     """
-    task = _task(instance, method, seed, time_limit, memory_limit, threads)
+    task = _task(instance, method, seed, time_limit, memory_limit, threads, batch_time)
     return _result(task, progress)
 
 
@@ -172,6 +178,7 @@ def run(
     seed: int = 0,
     time_limit: float = 60.0,
     memory_limit: float | None = None,
+    batch_time: str | None = None,
 ) -> Result:
     """Run a policy, as in ``mc-sf`` or ``a-min with interval(1,1000)``.
 
@@ -180,7 +187,7 @@ def run(
     policy
         A policy of ``python solve.py --list`` with its parameters; after ``with`` what it is told
         of the outputs if it is not clairvoyant, by default the instance's own intervals.
-    instance, seed, time_limit, memory_limit
+    instance, seed, time_limit, memory_limit, batch_time
         As in :func:`solve`.
 
     Raises
@@ -196,7 +203,14 @@ def run(
     60695
     """
     _of_kind(policy, "policy", "file")
-    return solve(instance, policy, seed=seed, time_limit=time_limit, memory_limit=memory_limit)
+    return solve(
+        instance,
+        policy,
+        seed=seed,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        batch_time=batch_time,
+    )
 
 
 def bound(
@@ -207,6 +221,7 @@ def bound(
     memory_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
+    batch_time: str | None = None,
 ) -> Result:
     """Compute a lower bound, at any size; the result's ``bound`` is it, with a ``certificate``.
 
@@ -215,7 +230,7 @@ def bound(
     method
         ``bound``, or one of its formulations, as in ``bound:bound-dual``; or another engine's
         relaxation, as in ``highs:lp-cliques``.
-    instance, time_limit, memory_limit, threads, seed
+    instance, time_limit, memory_limit, threads, seed, batch_time
         As in :func:`solve`.
 
     Raises
@@ -238,6 +253,7 @@ def bound(
         memory_limit=memory_limit,
         threads=threads,
         seed=seed,
+        batch_time=batch_time,
     )
 
 
@@ -296,6 +312,7 @@ def compare(
     threads: int = 1,
     seeds: int = 1,
     jobs: int = 1,
+    batch_time: str | None = None,
     store: str | Path | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
@@ -303,11 +320,9 @@ def compare(
 
     Parameters
     ----------
-    instances
-        Instances, and what ``evaluate.py`` takes; of suites their instances.
-    methods
-        As in :func:`solve`; a text may hold several, separated by commas.
-    time_limit, memory_limit, threads
+    instances, methods
+        As ``evaluate.py`` takes them, of suites their instances; several methods may be one text.
+    time_limit, memory_limit, threads, batch_time
         Of each run, as in :func:`solve`.
     seeds
         Seeds 0 to ``seeds`` − 1, for methods that draw.
@@ -346,7 +361,8 @@ def compare(
     )
     wanted = [instances] if isinstance(instances, Instance | str | Path) else list(instances)
     texts = [methods] if isinstance(methods, str) else list(methods)
-    return comparison(wanted, texts, **numbers, store=store, progress=progress)
+    wish = read_wish(batch_time)
+    return comparison(wanted, texts, **numbers, batch_time=wish, store=store, progress=progress)
 
 
 def _task(
@@ -356,6 +372,7 @@ def _task(
     time_limit: float,
     memory_limit: float | None,
     threads: int | None,
+    batch_time: str | None,
 ) -> Task:
     """Return the run that :func:`solve` describes, or raise its complaints."""
     found = _instance(instance)
@@ -369,11 +386,9 @@ def _task(
         **numbers,
         **({"threads": usable_cores()} if threads is None else _numbers(threads=threads)),
         prove_anyway=False,
+        batch_time=batch_time_of(found, read_wish(batch_time)),
     )
-    if found.time_unit != "round":
-        raise ValueError(
-            f"{found.name}: expected arrivals in rounds, found time_unit {found.time_unit!r}"
-        )
+    refuse_rounds_only(found, read_as)
     return task
 
 

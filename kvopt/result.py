@@ -10,13 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from instances import Instance
+from instances.batch_time import NANOSECONDS
 from instances.named import FOLDER
 from kvopt.running.record import Record
 from kvopt.running.task import Finished
-from kvopt.terminal import summary
+from kvopt.terminal import seconds_of, summary
 from schedules import Schedule, Status, write_schedule
 from schedules.files import parse_schedule
 from schedules.model import any_kept
+from schedules.real_time.requests import request_frame
+from schedules.real_time.serving import Serving, goodput, serving, serving_lines
+from schedules.real_time.slo import Slo, read_slo
+from schedules.real_time.timeline import Timeline, timeline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +41,8 @@ class Result:
         The row of the run, with the documents that prove it.
     seconds
         Wall clock of the whole call; ``record.seconds`` is that of the method alone.
+    slo
+        The objective that the summary counts good requests by, of an instance in seconds.
 
     Examples
     --------
@@ -47,6 +54,7 @@ class Result:
     instance: Instance
     finished: Finished
     seconds: float
+    slo: Slo | None = None
 
     @property
     def record(self) -> Record:
@@ -69,13 +77,73 @@ class Result:
 
     @property
     def tel(self) -> int | None:
-        """TEL of the best schedule (rounds); None without one."""
+        """TEL of the best schedule (rounds, or nanoseconds in real time); None without one."""
         return self.record.tel
 
     @property
     def bound(self) -> int | None:
-        """The integer that no TEL is below (rounds); None without one."""
+        """The integer that no TEL is below (of the TEL's unit); None without one."""
         return self.record.lower_bound
+
+    @property
+    def batch_time(self) -> str:
+        """How long a round took, as text; empty for an instance in rounds."""
+        return self.record.batch_time
+
+    @property
+    def tel_seconds(self) -> float | None:
+        """TEL of the best schedule in seconds; None without one, or for an instance in rounds."""
+        return self.tel / NANOSECONDS if self.batch_time and self.tel is not None else None
+
+    @property
+    def bound_seconds(self) -> float | None:
+        """The lower bound in seconds; None without one, or for an instance in rounds."""
+        return self.bound / NANOSECONDS if self.batch_time and self.bound is not None else None
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """When everything in the schedule happened (nanoseconds), for an instance in seconds.
+
+        Raises
+        ------
+        ValueError
+            If there is no schedule, or the instance is in rounds.
+        """
+        return timeline(self.instance, self._some_schedule("to put on the clock"))
+
+    @property
+    def serving(self) -> Serving:
+        """The serving metrics, for an instance in seconds (docs/serving.md).
+
+        Raises
+        ------
+        ValueError
+            As :attr:`timeline` says.
+        """
+        return serving(self.timeline)
+
+    @property
+    def requests(self) -> pd.DataFrame:
+        """One row a request: times, latencies, evictions (docs/serving.md), in seconds only.
+
+        Raises
+        ------
+        ValueError
+            As :attr:`timeline` says.
+        """
+        return request_frame(self.instance, self.timeline, self.slo)
+
+    def goodput(self, slo: str) -> float:
+        """Return the requests a second that keep an objective, as in ``ttft:0.5,tpot:0.05``.
+
+        Raises
+        ------
+        SloError
+            If the text is none; a ValueError.
+        ValueError
+            As :attr:`timeline` says.
+        """
+        return goodput(self.timeline, read_slo(slo))
 
     @property
     def gap(self) -> float | None:
@@ -124,6 +192,8 @@ class Result:
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw memory over time, stacked by request, under a line at M.
 
+        In real time: memory, and the requests that run and wait, over seconds.
+
         In a notebook the picture is shown.
 
         Parameters
@@ -148,9 +218,10 @@ class Result:
         >>> kvopt.run("tiny_handover", "svf").plot().get_ylabel()
         'KV memory held (tokens)'
         """
-        from schedules.picture import picture_of, save_picture, show_picture  # half a second
+        from schedules.picture import save_picture, show_picture  # half a second
+        from schedules.real_time.picture import drawn
 
-        figure = picture_of(self.instance, self._some_schedule("to draw"))
+        figure = drawn(self.instance, self._some_schedule("to draw"))
         if path is not None:
             save_picture(figure, path)
         show_picture(figure)
@@ -177,6 +248,8 @@ class Result:
     def summary(self) -> list[tuple[str, str]]:
         """Return labels and values of the summary, in a fixed order."""
         record, instance = self.record, self.instance
+        if self.batch_time:
+            return self._summary_in_seconds()
         rows = [
             ("instance", instance.name),
             ("n", str(len(instance))),
@@ -204,12 +277,40 @@ class Result:
         rows.append(("checker", self._verdict()))
         return rows + [("note", note) for note in self.notes]
 
+    def _summary_in_seconds(self) -> list[tuple[str, str]]:
+        record = self.record
+        rows = [
+            ("instance", self.instance.name),
+            ("n", str(len(self.instance))),
+            ("M", f"{self.instance.memory} tokens"),
+            ("batch time", self.batch_time),
+            ("method", self._shown_method()),
+            ("status", self.status),
+        ]
+        if self.tel is not None:
+            ael = self.tel / len(self.instance) / NANOSECONDS
+            rows += [
+                ("TEL", f"{seconds_of(self.tel)} s  (from {record.found_by})"),
+                ("AEL", f"{ael:.3f} s"),
+            ]
+        source = f"  (from {record.bound_source})" if record.bound_source else ""
+        told = "none" if self.bound is None else f"{seconds_of(self.bound)} s{source}"
+        rows.append(("lower bound", told))
+        if self.gap is not None:
+            rows.append(("gap %", f"{100 * self.gap:.3f}"))
+            rows.append(("left to gain", left_to_gain(self.tel or 0, self.bound or 0)))
+        if self.tel is not None:
+            rows += serving_lines(self.timeline, self.slo)
+        rows.append(("seconds", f"{self.seconds:.2f}"))
+        rows.append(("checker", self._verdict()))
+        return rows + [("note", note) for note in self.notes]
+
     def __str__(self) -> str:
         return summary(self.summary())
 
     def __repr__(self) -> str:
-        shown = [f"TEL {self.tel}"] if self.tel is not None else []
-        shown += [f"lower bound {self.bound}"] if self.bound is not None else []
+        shown = [f"TEL {self._told(self.tel)}"] if self.tel is not None else []
+        shown += [f"lower bound {self._told(self.bound)}"] if self.bound is not None else []
         shown += [f"gap {100 * self.gap:.3f} %"] if self.gap is not None else []
         told = ", ".join([self.status, *shown, f"{self.seconds:.2f} s"])
         return f"<Result of {self.method} on {self.instance.name}: {told}>"
@@ -228,6 +329,9 @@ class Result:
         left = chosen and f":{chosen}" not in self.method
         return f"{self.method}  ({chosen}, by size)" if left else self.method
 
+    def _told(self, value: int) -> str:
+        return f"{seconds_of(value)} s" if self.batch_time else str(value)
+
     def _verdict(self) -> str:
         if self.finished.refused:
             return "REFUSED"
@@ -237,6 +341,12 @@ class Result:
         if self.schedule is None:
             raise ValueError(f"{self.method} on {self.instance.name}: no schedule {wanted}")
         return self.schedule
+
+
+def left_to_gain(tel: int, bound: int) -> str:
+    """Return what any schedule could save at most of a TEL, in words, rounded up."""
+    tenths = -(-1000 * (tel - bound) // tel) if tel else 0
+    return f"at most {tenths // 10}.{tenths % 10} % of the TEL"
 
 
 def best_known(instance: Instance) -> str:

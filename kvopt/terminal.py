@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import IO
 
+from instances.batch_time import NANOSECONDS
 from kvopt.running.supervise import Look
 
 _COMPILING = (
@@ -47,14 +48,23 @@ class ProgressLines:
                 file=self._stream,
             )
             self._header_printed = True
-        incumbent = "-" if tel is None else str(tel)
-        bound = "-" if state.lower_bound is None else str(state.lower_bound)
+        incumbent = "-" if tel is None else _shown(tel, state.in_seconds)
+        bound = "-" if state.lower_bound is None else _shown(state.lower_bound, state.in_seconds)
         gap = "-" if state.gap is None else f"{100 * state.gap:.2f}"
         origin = f"{state.found_by}; {state.bound_source}" if improved else ""
         line = f"{now - self._started:9.1f}  {incumbent:>14}  {bound:>14}  {gap:>7}  {origin}"
         print(line.rstrip(), file=self._stream, flush=True)
         self._last = now
         self._shown = (tel, state.lower_bound)
+
+
+def seconds_of(nanoseconds: int) -> str:
+    """Return nanoseconds as seconds with milliseconds."""
+    return f"{nanoseconds / NANOSECONDS:.3f}"
+
+
+def _shown(value: int, in_seconds: bool) -> str:
+    return f"{seconds_of(value)} s" if in_seconds else str(value)
 
 
 def summary(rows: Sequence[tuple[str, str]]) -> str:

@@ -47,6 +47,7 @@ from reports.tables import (
     machines,
     profiles,
     ratios,
+    serving,
     solvers,
     statuses,
 )
@@ -189,6 +190,9 @@ def _parts(
         profiles.time_profile(seconds),
         instances.instance_table(reference, runs),
         run_tables.run_table(runs),
+        instances.instance_table_in_seconds(reference, runs),
+        serving.serving_table(runs),
+        run_tables.run_table_in_seconds(runs),
         machines.machines(current),
     ]
     return [part for part in found if part is not None]
@@ -247,7 +251,7 @@ def _pages(
         key = str(line["upper_key"])
         picture = "", "No schedule is stored."
         if store is not None and key and left > 0:
-            picture = draw_best(store, key, str(line["sha"]))
+            picture = draw_best(store, key, str(line["instance_sha256"]))
             left -= 1
         elif key:
             picture = "", "Not drawn here; reports.build --pictures N draws more."

@@ -8,13 +8,6 @@ from kvopt.running.record import columns
 from reports.metrics.gap import gap
 from reports.metrics.ratio import ratio_interval
 
-#: What a gap or ratio is taken against; tables never mix two of them.
-AGAINST = {
-    "opt": "OPT",
-    "upper": "best schedule (UB)",
-    "lower": "best bound (LB)",
-}
-
 #: Tables name the machines by the rows themselves (``reports.tables.machines``).
 _LEFT_OUT = [
     "known_optimum",

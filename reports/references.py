@@ -79,15 +79,17 @@ def references(rows: pd.DataFrame, best_known: Mapping[str, Any] | None = None) 
     Returns
     -------
     pandas.DataFrame
-        Columns sha, instance, family, n, memory, upper, upper_by, upper_key, lower, lower_by, known
-        (what the file states), opt (rounds, missing where open), standing (a key of ``STANDINGS``)
-        and reason (by what it is known, or why not).
+        Columns sha, instance, family, n, memory, batch_time, instance_sha256, upper, upper_by,
+        upper_key, lower, lower_by, known (what the file states), opt (rounds, missing where open),
+        standing (a key of ``STANDINGS``) and reason (by what it is known, or why not).  Of
+        instances in seconds all values are nanoseconds.
     """
     cases = _cases(rows, best_known or {})
     lines = pd.DataFrame([_line(case) for case in cases.values()], index=list(cases), columns=_KEPT)
     for column in ("upper", "lower", "known", "opt"):
         lines[column] = lines[column].astype("Int64")
-    instances = rows.drop_duplicates("id")[["id", "sha", "instance", "family", "n", "memory"]]
+    about = ["id", "sha", "instance", "family", "n", "memory", "batch_time", "instance_sha256"]
+    instances = rows.drop_duplicates("id")[about]
     return instances.join(lines, on="sha").set_index("id")
 
 

@@ -37,7 +37,9 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        With the added columns ``id`` (what instance it is: hash and name), ``label`` (the method,
+        With the added columns ``in_seconds`` (bool: TEL and bounds are nanoseconds; family and
+        ``sha`` then name the batch time, too), ``id`` (what instance it is: ``sha``, the hash, and
+        name), ``label`` (the method,
         with its limits where an engine was run with several, and a mark if any of its runs
         preempts), ``engine`` (bool: an engine, no policy), ``preempts`` (bool: keeps tokens over
         an eviction, or may have, so OPT is no bound for it), ``kept`` (bool: surely does, so it is
@@ -61,10 +63,16 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     rows["family"] = rows["family"].where(rows["family"] != "", "(no family)")
+    rows["in_seconds"] = rows["batch_time"].ne("")
+    # Times are compared under one batch time only.
+    timed = rows["family"] + ", " + rows["batch_time"]
+    rows["family"] = rows["family"].where(~rows["in_seconds"], timed)
     # An instance that could not be read has no hash: its name is all there is.
     rows["sha"] = rows["instance_sha256"].where(
         rows["instance_sha256"] != "", "unread " + rows["instance"]
     )
+    # The hash does not tell seconds from rounds.
+    rows["sha"] = rows["sha"].where(~rows["in_seconds"], rows["sha"] + " " + rows["batch_time"])
     rows["id"] = rows["sha"] + "\0" + rows["instance"]
     base = rows["method"].str.extract(r"^\s*([A-Za-z0-9./+-]*)", expand=False).fillna("")
     # A file of one's own names itself as its solver; it is compared with the policies.

@@ -8,8 +8,13 @@ from typing import Any, Literal
 
 import pandas as pd
 
-#: ``name`` is text from the rows, which may hold anything; ``text`` is our own.
-Kind = Literal["name", "text", "count", "share", "ratio", "seconds", "megabytes", "number"]
+from instances.batch_time import NANOSECONDS
+
+#: ``name`` is text from the rows, which may hold anything; ``text`` is our own.  ``nanoseconds``
+#: are printed as seconds.
+Kind = Literal[
+    "name", "text", "count", "share", "ratio", "seconds", "megabytes", "number", "nanoseconds"
+]
 
 MISSING = "–"
 
@@ -109,6 +114,8 @@ def written(value: Any, kind: Kind) -> str:
         return f"{100 * float(value):.2f} %"
     if kind == "ratio":
         return f"{float(value):.3f}"
+    if kind == "nanoseconds":
+        return f"{float(value) / NANOSECONDS:,.3f}"
     if kind == "seconds":
         return _significant(float(value))
     if kind == "megabytes":

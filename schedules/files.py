@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from instances.jsonfile import FileError, describe, read_object, write_text
+from instances.jsonfile import FileError, describe, file_schema, read_object, write_text
 from schedules.model import Schedule
 
 SCHEMA = "kvopt.schedule/1"
@@ -68,9 +68,8 @@ def write_schedule(schedule: Schedule, path: str | Path) -> None:
 
 def schedule_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``kvopt.schedule/1``, derived from the validated class."""
-    schema = _ADAPTER.json_schema()
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = SCHEMA
-    schema["properties"] = {"schema": {"const": SCHEMA}} | schema["properties"]
-    schema["required"] = ["schema", *schema["required"]]
+    schema = file_schema(_ADAPTER, SCHEMA)
+    # pydantic 2.10 leaves unsaid what is so anyway.
+    free = {"additionalProperties": True} | schema["properties"]["provenance"]
+    schema["properties"]["provenance"] = free
     return schema

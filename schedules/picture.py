@@ -98,11 +98,12 @@ def picture_of(instance: Instance, schedule: Schedule) -> Figure:
         As :func:`draw_schedule` says.
     """
     stack = _stacked(instance, schedule)
-    with _style():
+    with picture_style():
         figure = Figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
-        _add_titles(figure, axes, instance, schedule)
+        title, subtitle = (instance.name, schedule.method), _subtitle(instance, schedule)
+        add_titles(figure, axes, title, subtitle, hatched=any(schedule.attempts or ()))
         _add_frame(axes, instance, stack)
         if len(instance.requests) <= FEW_REQUESTS:
             _draw_few(figure, axes, instance, stack)
@@ -142,7 +143,7 @@ def _kind(path: str | Path) -> str:
 
 def _image(figure: Figure, kind: str) -> bytes:
     picture = io.BytesIO()
-    with _style():
+    with picture_style():
         # Without dates and versions the same schedule gives the same file.
         metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
         figure.savefig(picture, format=kind, dpi=_DPI, metadata=metadata)
@@ -150,7 +151,8 @@ def _image(figure: Figure, kind: str) -> bytes:
 
 
 @contextmanager
-def _style() -> Iterator[None]:
+def picture_style() -> Iterator[None]:
+    """Draw within the common style of schedules' pictures."""
     style = sns.axes_style("ticks") | sns.plotting_context("notebook") | _STYLE
     with matplotlib.rc_context(style), warnings.catch_warnings():
         # A letter of a name which the font lacks becomes a box; that is no news to the user.
@@ -215,19 +217,22 @@ def _columns(
     return edges, times[order][first_of_column]
 
 
-def _add_titles(figure: Any, axes: Any, instance: Instance, schedule: Schedule) -> None:
-    axes.set_title(_subtitle(instance, schedule), loc="left", fontsize=10, color="0.3")
-    text = f"{_shortened(instance.name)}: {_shortened(schedule.method)}"
-    title = figure.suptitle(text, x=0.012, ha="left", fontsize=13, fontweight="bold", color=_INK)
+def add_titles(
+    figure: Any, axes: Any, title: tuple[str, str], subtitle: str, *, hatched: bool
+) -> None:
+    """Write instance and method above a picture, what is known of the schedule above its axes."""
+    axes.set_title(subtitle, loc="left", fontsize=10, color="0.3")
+    text = ": ".join(map(_shortened, title))
+    shown = figure.suptitle(text, x=0.012, ha="left", fontsize=13, fontweight="bold", color=_INK)
     renderer = figure.canvas.get_renderer()
     room = 0.975 * figure.bbox.width
-    if any(schedule.attempts or ()):
+    if hatched:
         key = Patch(facecolor="0.9", edgecolor=_INK, hatch=_HATCH, label="cancelled attempt")
         legend = figure.legend(handles=[key], loc="upper right", fontsize=9, frameon=False)
         room -= 1.2 * legend.get_window_extent(renderer).width
-    width = title.get_window_extent(renderer).width
+    width = shown.get_window_extent(renderer).width
     if width > room:
-        title.set_fontsize(13 * room / width)
+        shown.set_fontsize(13 * room / width)
 
 
 def _subtitle(instance: Instance, schedule: Schedule) -> str:

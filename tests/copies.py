@@ -245,7 +245,7 @@ def _become(
     os.environ.update(env | {_TOLD: asked})
     os.chdir(cwd)
     sys.argv = [str(handed.get("passed")) if each == _PASSED else each for each in command]
-    kvopt.running.process.subprocess = OF_RUNS  # type: ignore[assignment]
+    vars(kvopt.running.process)["subprocess"] = OF_RUNS
     if command[0] != "-m":
         runpy.run_path(sys.argv[0], run_name="__main__")
         sys.exit()

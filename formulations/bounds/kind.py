@@ -30,6 +30,8 @@ class ComputedBound:
         ``compute`` takes an object of it as ``options``.  None if there is nothing.
     source
         Paper and equations; empty for one of our own.
+    time_unit
+        What the arrivals of its instances are in: rounds, or seconds.
     """
 
     kind: ClassVar[Literal["bound"]] = "bound"
@@ -39,3 +41,4 @@ class ComputedBound:
     size: Callable[[Instance, Windows], int] | None = None
     options: type[Any] | None = None
     source: str = ""
+    time_unit: Literal["round", "second"] = "round"

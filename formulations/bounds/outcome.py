@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,9 @@ class Bound:
         Objective of the LP that the prices are the dual of (rounds), where it was solved.
     table
         The certificate of a bound from prices on states; None for other bounds.
+    rates
+        The certificate of a bound in seconds (``formulations.lagrangian.rates``), whose ``value``
+        is in nanoseconds; None for other bounds.
     """
 
     value: int
@@ -55,3 +58,4 @@ class Bound:
     expected_starts: NDArray[np.float64] | None
     objective: float | None
     table: PriceTable | None = None
+    rates: dict[str, Any] | None = None

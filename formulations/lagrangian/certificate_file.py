@@ -176,8 +176,3 @@ def _listed(table: PriceTable, *, lookahead: bool) -> PricedStates:
         tuple(table.numerators.ravel().tolist()),
         lookahead,
     )
-
-
-def certificate_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a certificate."""
-    return _ADAPTER.json_schema()

@@ -7,7 +7,7 @@ its peaks ≤ M (wang2025 Alg. 2-4), except in the true Alg. 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,12 +75,14 @@ def in_batches(pool: Pool, line: Ints, choose: Callable[[Ints], Mask]) -> Ints:
         Returns which of the remaining positions, shape (k,), form the next batch, shape (k,);
         never none of them.
     """
-    ranks = np.empty(len(line), dtype=np.int64)
-    ranks[pool.sorted_by(pool.outputs)] = np.arange(len(line))
-    batches = []
+    return np.concatenate(list(batches(pool, line, choose)))
+
+
+def batches(pool: Pool, line: Ints, choose: Callable[[Ints], Mask]) -> Iterator[Ints]:
+    """Yield what ``in_batches`` returns batch by batch; each is chosen when it is asked for."""
     while len(line):
         chosen = choose(line)
         batch = line[chosen]
-        batches.append(batch[np.argsort(ranks[batch])])
+        keys = (batch, pool.arrivals[batch], pool.outputs[batch])
+        yield batch[np.lexsort(keys)]
         line = line[~chosen]
-    return np.concatenate(batches)

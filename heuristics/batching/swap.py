@@ -10,10 +10,12 @@ then by position.  The first improving swap that fits is made and both loops sta
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.batching import Mask, Pool, in_batches
+from heuristics.batching import Mask, Pool, batches, in_batches
 from heuristics.policy import Ints
 
 _NONE = np.int64(2**62)
@@ -21,6 +23,11 @@ _NONE = np.int64(2**62)
 
 def order_by_swaps(pool: Pool) -> Ints:
     """Order requests by batches, each the smallest peaks that fit, improved by swaps (W Alg. 3)."""
+    return np.concatenate(list(batches_by_swaps(pool)))
+
+
+def batches_by_swaps(pool: Pool) -> Iterator[Ints]:
+    """Yield the batches of ``order_by_swaps``, each chosen when it is asked for."""
     peaks, outputs = pool.peaks, pool.outputs
 
     def choose(line: Ints) -> Mask:
@@ -30,7 +37,7 @@ def order_by_swaps(pool: Pool) -> Ints:
         inside[:size] = True
         return improve_by_swaps(peaks[line], outputs[line], inside, pool.memory)
 
-    return in_batches(pool, pool.sorted_by(peaks), choose)
+    return batches(pool, pool.sorted_by(peaks), choose)
 
 
 def order_by_swaps_from(pool: Pool, first: Ints) -> Ints:

@@ -30,16 +30,22 @@ Reference: ``heuristics/reference/sorted_f_amin.py``.
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from heuristics.batching import Pool
-from heuristics.batching.swap import order_by_swaps
+from heuristics.batching.swap import batches_by_swaps
 from heuristics.batching.table import order_by_peaks, order_exactly
 from heuristics.believed import BelievedEnds
-from heuristics.policy import Choice, Known, RoundPolicy, Rules, State
+from heuristics.policy import Choice, Ints, Known, RoundPolicy, Rules, State
 
-PHASE_1 = {"swap": order_by_swaps, "dp": order_by_peaks, "exact": order_exactly}
+#: Each yields the order piece by piece.
+PHASE_1: dict[str, Callable[[Pool], Iterator[Ints]]] = {
+    "swap": batches_by_swaps,
+    "dp": lambda pool: iter([order_by_peaks(pool)]),
+    "exact": lambda pool: iter([order_exactly(pool)]),
+}
 
 
 class _AdaptiveRules:
@@ -47,17 +53,21 @@ class _AdaptiveRules:
         self._known = known
         self._order = PHASE_1[phase1]
         self._estimates: list[int] = known.lower.tolist()
+        self._lower = known.lower.copy()  # the same as an array
         #: Number of the plan and place in it: what an earlier plan had admitted comes first.
         self._places = [(0, 0)] * len(known)
-        self._plans = 0
+        self._plans = self._placed = 0
+        self._waits = np.zeros(len(known), dtype=np.bool_)
+        #: What comes first in the order, and where the rest comes from when it is needed.
         self._queue: list[int] = []
+        self._rest: Iterator[Ints] = iter(())
         self._stale = False
         self._evicted_in: int | None = None
         self._ends = BelievedEnds()
         self._quiet = False
 
     def arrive(self, request: int) -> None:
-        self._queue.append(request)
+        self._waits[request] = True
         self._stale = True
 
     def finish(self, request: int, output: int) -> None:
@@ -73,10 +83,12 @@ class _AdaptiveRules:
             ),
         )
         self._estimates[first] = max(self._estimates[first], state.made(first))
+        self._lower[first] = self._estimates[first]
         self._ends.remove(first)
         self._evicted_in = state.now
         if self._stale:
             self._plan()
+        self._waits[first] = True
         insort(self._queue, first, key=self._places.__getitem__)
         return [first]
 
@@ -88,13 +100,15 @@ class _AdaptiveRules:
             self._plan()
         tokens_next = state.tokens_next
         count = 0
-        for request in self._queue:
+        while count < len(self._queue) or self._take_more():
+            request = self._queue[count]
             prompt, estimate = state.prompts[request], self._estimates[request]
             if not self._ends.allows(state, tokens_next, prompt, estimate):
                 # The tokens of the active requests only grow until something ends.
                 self._quiet = tokens_next + prompt + 1 > state.memory
                 break
             self._ends.add(request, prompt, estimate, state.now)
+            self._waits[request] = False
             tokens_next += prompt + 1
             count += 1
         admitted, self._queue = self._queue[:count], self._queue[count:]
@@ -107,14 +121,23 @@ class _AdaptiveRules:
         return None  # it always finishes
 
     def _plan(self) -> None:
-        waiting = np.array(sorted(self._queue), dtype=np.int64)
-        estimates = np.array([self._estimates[i] for i in waiting.tolist()], dtype=np.int64)
-        order = self._order(Pool.of(self._known.take(waiting), estimates))
-        self._queue = waiting[order].tolist()
+        waiting = np.flatnonzero(self._waits)
+        pool = Pool.of(self._known.take(waiting), self._lower[waiting])
+        self._rest = (waiting[piece] for piece in self._order(pool))
+        self._queue = []
         self._plans += 1
-        for place, request in enumerate(self._queue):
-            self._places[request] = (self._plans, place)
+        self._placed = 0
         self._stale = False
+
+    def _take_more(self) -> bool:
+        """Add the next piece of the order to the queue; return whether there was one."""
+        for piece in self._rest:
+            for request in piece.tolist():
+                self._places[request] = (self._plans, self._placed)
+                self._placed += 1
+                self._queue.append(request)
+            return True
+        return False
 
 
 def rules(known: Known) -> Rules:

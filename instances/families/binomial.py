@@ -7,18 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from instances.arrivals import Rate, Variation, arriving
-from instances.families.build import (
-    Count,
-    Memory,
-    Range,
-    Seed,
-    Share,
-    drawn,
-    longest_fits,
-    ranged,
-)
+from instances.arrivals import Rate, Variation
+from instances.families.build import Count, Memory, Range, Seed, Share, ranged
 from instances.families.draws import Draws
+from instances.families.uniform import alike
 from instances.model import Instance
 
 #: Most trials that are drawn one by one for prompts, and as many for outputs: half a minute.
@@ -40,26 +32,20 @@ def generate(
 
     Parameters
     ----------
-    seed, n, memory, longest : int
+    seed, n, memory, longest, rate, cv, seconds
         As in ``uniform``, with the same errors.
     probability : float
         p, of each of the longest - 1 trials.
-    rate, cv, seconds
-        When they arrive; see :func:`instances.arrivals.arriving`.
 
     Raises
     ------
     ValueError
         Also if more trials would be drawn than in half a minute.
     """
-    longest_fits(longest, memory)
     if n * longest > _MOST_TRIALS:
         raise ValueError(f"expected at most {_MOST_TRIALS} for n * longest, found {n * longest}")
-    draws = Draws(seed)
 
-    def length() -> int:
+    def length(draws: Draws) -> int:
         return 1 + draws.binomial(longest - 1, probability)
 
-    rows = [(0, length(), length()) for _ in range(n)]
-    instance = drawn("binomial", "wang2025 Appendix 11.2", seed, memory, rows)
-    return arriving(instance, draws, rate, cv, seconds)
+    return alike("binomial", length, seed, n, memory, longest, rate, cv, seconds)

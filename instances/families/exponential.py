@@ -6,18 +6,10 @@ become integers; we round to the nearest and then clip.
 
 from __future__ import annotations
 
-from instances.arrivals import Rate, Variation, arriving
-from instances.families.build import (
-    Count,
-    Length,
-    Memory,
-    Seed,
-    Spread,
-    drawn,
-    longest_fits,
-    ranged,
-)
+from instances.arrivals import Rate, Variation
+from instances.families.build import Count, Length, Memory, Seed, Spread, ranged
 from instances.families.draws import Draws, rounded_and_clipped
+from instances.families.uniform import alike
 from instances.model import Instance
 
 
@@ -36,24 +28,13 @@ def generate(
 
     Parameters
     ----------
-    seed, n, memory, longest : int
+    seed, n, memory, longest, rate, cv, seconds
         As in ``uniform``, with the same errors.
     mean : float
         Of prompts and of outputs before rounding and clipping (tokens), above 0.
-    rate, cv, seconds
-        When they arrive; see :func:`instances.arrivals.arriving`.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
-    longest_fits(longest, memory)
-    draws = Draws(seed)
 
-    def length() -> int:
+    def length(draws: Draws) -> int:
         return rounded_and_clipped(draws.exponential(mean), 1, longest)
 
-    rows = [(0, length(), length()) for _ in range(n)]
-    instance = drawn("exponential", "wang2025 Appendix 11.2", seed, memory, rows)
-    return arriving(instance, draws, rate, cv, seconds)
+    return alike("exponential", length, seed, n, memory, longest, rate, cv, seconds)

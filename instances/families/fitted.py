@@ -117,19 +117,10 @@ def service(
 
         Parameters
         ----------
-        seed : int
-            Seed of all draws, 0 or more.
-        n : int
-            Number of requests.
+        seed, n, rate, cv, seconds
+            As in ``uniform``, with the same errors.
         memory : int
             M, tokens, at least the longest prompt and the longest output together.
-        rate, cv, seconds
-            When they arrive; see :func:`instances.arrivals.arriving`.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range.
         """
         at_least(longest, memory=memory)
         draws = Draws(seed)

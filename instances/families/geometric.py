@@ -7,6 +7,7 @@ It leaves the sizes open too; its proofs take s = 0, our default.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from instances.arrivals import Rate, Variation, arriving
@@ -15,53 +16,53 @@ from instances.families.draws import Draws, Weighted
 from instances.model import Instance
 
 
-@ranged
-def generate(
-    seed: Seed = 0,
-    n: Count = 200,
-    memory: Memory = 1000,
-    p: Annotated[float, Range(0, 1, above=True)] = 0.1,
-    upper: Annotated[int, Range(1, 10**6)] = 100,
-    prompt: Prompt = 0,
-    rate: Rate = None,
-    cv: Variation = 1.0,
-    seconds: bool = False,
-) -> Instance:
-    """Draw an instance with geometric outputs, by default all at round 0.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
-    memory : int
-        M, tokens, at least prompt + upper.
-    p : float
-        Parameter of the distribution, above 0 and at most 1.
-    upper : int
-        u, the longest output and the upper end of the prediction (tokens).
-    prompt : int
-        s, tokens, the same for all.
-    rate, cv, seconds
-        When they arrive; see :func:`instances.arrivals.arriving`.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-    """
-    weights = geometric_weights(p, upper)
-    at_least(prompt + upper, memory=memory)
-    draws, lengths = Draws(seed), Weighted(weights)
-    rows = [(0, prompt, 1 + lengths.draw(draws)) for _ in range(n)]
-    instance = drawn("geometric", "chen2025 section 5.2", seed, memory, rows, (1, upper))
-    return arriving(instance, draws, rate, cv, seconds)
-
-
 def geometric_weights(p: float, upper: int) -> list[float]:
     """Return q^0, q^1, ..., q^(upper-1) by repeated products, which every platform rounds alike."""
     weights = [1.0]
     while len(weights) < upper:
         weights.append(weights[-1] * (1 - p))
     return weights
+
+
+def decaying(
+    family: str, source: str, weights: Callable[[float, int], list[float]]
+) -> Callable[..., Instance]:
+    """Return the generator of a family whose outputs 1..u have weights that follow from p and u."""
+
+    @ranged
+    def generate(
+        seed: Seed = 0,
+        n: Count = 200,
+        memory: Memory = 1000,
+        p: Annotated[float, Range(0, 1, above=True)] = 0.1,
+        upper: Annotated[int, Range(1, 10**6)] = 100,
+        prompt: Prompt = 0,
+        rate: Rate = None,
+        cv: Variation = 1.0,
+        seconds: bool = False,
+    ) -> Instance:
+        """Draw an instance of the family, by default all at round 0.
+
+        Parameters
+        ----------
+        seed, n, rate, cv, seconds
+            As in ``uniform``, with the same errors.
+        memory : int
+            M, tokens, at least prompt + upper.
+        p : float
+            Parameter of the distribution, above 0 and at most 1.
+        upper : int
+            u, the longest output and the upper end of the prediction (tokens).
+        prompt : int
+            s, tokens, the same for all.
+        """
+        at_least(prompt + upper, memory=memory)
+        draws, lengths = Draws(seed), Weighted(weights(p, upper))
+        rows = [(0, prompt, 1 + lengths.draw(draws)) for _ in range(n)]
+        instance = drawn(family, source, seed, memory, rows, (1, upper))
+        return arriving(instance, draws, rate, cv, seconds)
+
+    return generate
+
+
+generate = decaying("geometric", "chen2025 section 5.2", geometric_weights)

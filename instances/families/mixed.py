@@ -33,21 +33,12 @@ def generate(
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
+    seed, n, rate, cv, seconds
+        As in ``uniform``, with the same errors.
     memory : int
         M, tokens, at least 100: prompts and outputs reach 50 each.
     long_share : float
         Probability of a prompt from the lognormal part.
-    rate, cv, seconds
-        When they arrive; see :func:`instances.arrivals.arriving`.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
     longest_fits(_LONGEST, memory)
     draws = Draws(seed)

@@ -39,21 +39,12 @@ def generate(
 
     Parameters
     ----------
-    seed, n, memory, prompt : int
+    seed, n, memory, prompt, rate, cv, seconds
         As in ``geometric``, with the same errors.
     lower, upper : int
         ℓ and u, tokens.
     long_share : float
         Probability of u, independent for each request.
-    prompt : int
-        s, tokens, the same for all.
-    rate, cv, seconds
-        When they arrive; see :func:`instances.arrivals.arriving`.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
     at_least(lower, upper=upper)
     at_least(prompt + upper, memory=memory)

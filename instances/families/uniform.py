@@ -6,6 +6,8 @@ upper end excluded, as numpy draws integers, that is 1..50, and s + o <= 100 = M
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from instances.arrivals import Rate, Variation, arriving
 from instances.families.build import Count, Length, Memory, Seed, drawn, longest_fits, ranged
 from instances.families.draws import Draws
@@ -42,8 +44,27 @@ def generate(
     ValueError
         If a parameter is out of range.
     """
+
+    def length(draws: Draws) -> int:
+        return draws.integer(1, longest)
+
+    return alike("uniform", length, seed, n, memory, longest, rate, cv, seconds)
+
+
+def alike(
+    family: str,
+    length: Callable[[Draws], int],
+    seed: int,
+    n: int,
+    memory: int,
+    longest: int,
+    rate: float | None,
+    cv: float,
+    seconds: bool,
+) -> Instance:
+    """Return the instance of a family of wang2025 whose prompts and outputs have one law."""
     longest_fits(longest, memory)
     draws = Draws(seed)
-    rows = [(0, draws.integer(1, longest), draws.integer(1, longest)) for _ in range(n)]
-    instance = drawn("uniform", "wang2025 Appendix 11.2", seed, memory, rows)
+    rows = [(0, length(draws), length(draws)) for _ in range(n)]
+    instance = drawn(family, "wang2025 Appendix 11.2", seed, memory, rows)
     return arriving(instance, draws, rate, cv, seconds)

@@ -17,6 +17,7 @@ from instances.traces import TraceReport
 from instances.traces.arguments import add_trace_options, trace_options
 from instances.usage import Parser, UsageError, complain
 from kvopt.best_known import RegistryError, known_values
+from kvopt.commands.in_seconds import add_batch_time
 from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.listing import listing
 from kvopt.executors.executor import Executor, ExecutorError
@@ -24,6 +25,7 @@ from kvopt.masking import mask_text, own_command
 from kvopt.methods.grammar import MethodError
 from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import read_count, read_gigabytes, read_seconds
+from kvopt.running.batch_time import read_wish
 from kvopt.running.record import FAILED
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
@@ -48,8 +50,9 @@ EXIT_INTERRUPTED = 130
 
 _EPILOG = f"""\
 Runs whose key (instance hash, method, seed, limits, threads, versions, digest of the sources that
-the method can reach) is in the store are not run again, so that a sweep that was stopped, however,
-is resumed by the same command.  Two commands may work on one store at the same time.
+the method can reach, batch time) is in the store are not run again, so that a sweep that was
+stopped, however, is resumed by the same command.  Two commands may work on one store at the same
+time.
 
 exit codes:
   0    every run has a row, every method gave a schedule on one of its runs at least, and nothing is
@@ -205,6 +208,7 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="runs side by side (default: 1; more of them share cores, so times get longer)",
     )
+    add_batch_time(parser)
     add_trace_options(parser)
     parser.add_argument(
         "--store",
@@ -242,6 +246,7 @@ def _wishes(options: argparse.Namespace) -> Wishes:
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
         threads=options.threads,
+        batch_time=read_wish(options.batch_time),
     )
 
 

@@ -8,6 +8,7 @@ from formulations.registry import formulations
 from heuristics.policy import AdvisedPolicy, Policy
 from heuristics.predictions import PREDICTIONS
 from heuristics.registry import policies
+from instances.batch_time import batch_times
 from kvopt.methods.engines import named_engines
 from kvopt.methods.grammar import FORM
 from kvopt.methods.options import Declared, describe
@@ -22,7 +23,8 @@ def listing() -> str:
     SuiteError
         If a committed suite cannot be read.
     """
-    named = [*named_engines(), *formulations(), *policies(), *PREDICTIONS, *suites()]
+    named = [*named_engines(), *formulations(), *policies(), *PREDICTIONS, *batch_times()]
+    named += suites()
     width = max(map(len, named))
     lines = [f"methods: {FORM}", "", "solvers (NAME)"]
     for engine in named_engines().values():
@@ -45,6 +47,13 @@ def listing() -> str:
     for prediction in PREDICTIONS.values():
         lines.append(f"  {prediction.name:<{width}}  {prediction.summary}")
         lines += _options(width, prediction.parameters)
+    lines += ["", "batch times (--batch-time TEXT, for arrivals in seconds)"]
+    for model in batch_times().values():
+        lines.append(f"  {model.name:<{width}}  {model.summary}")
+        lines += [
+            f"  {'':<{width}}    {each.name}={each.default}  {each.meaning}"
+            for each in model.options
+        ]
     lines += ["", "suites (of evaluate.py)"]
     for name in suites():
         lines.append(f"  {name:<{width}}  {read_suite(name).summary}")

@@ -60,6 +60,12 @@ def _memory(arguments: Sequence[str], program: str) -> int:
     return memory(arguments, program)
 
 
+def _rates(arguments: Sequence[str], program: str) -> int:
+    from kvopt.commands.rates import main as rates
+
+    return rates(arguments, program)
+
+
 def _show(arguments: Sequence[str], program: str) -> int:
     from kvopt.commands.show import main as show
 
@@ -77,6 +83,7 @@ _SUBCOMMANDS = {
     "evaluate": _Subcommand(
         "many instances with many methods: a store of runs, reports", start_evaluate
     ),
+    "rates": _Subcommand("latency and goodput against the rate, with the bound below", _rates),
     "check": _Subcommand("a schedule file against its instance, in integers", _check),
     "generate": _Subcommand("an instance of a family", _generate),
     "convert": _Subcommand("a trace as an instance file", _convert),

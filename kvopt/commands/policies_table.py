@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from formulations.valid.volumes import volume_bound
@@ -25,7 +25,7 @@ _RATIO = 2
 #: Seconds that a policy gets at least, as long as so many are left.
 _LEAST_SECONDS = 1.0
 #: Marks a schedule that keeps tokens.
-_MARK = " *"
+MARK = " *"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,9 @@ class PoliciesTable:
 
 
 @dataclass(frozen=True)
-class _Row:
+class Row:
+    """The TEL of a policy, and its cells: the first is its name; a reason may be all others."""
+
     tel: int | None
     cells: list[str]
     accepted: bool = True
@@ -59,7 +61,7 @@ def policies_table(
     memory_limit: float | None,
     jobs: int,
 ) -> PoliciesTable:
-    """Run every policy until the deadline, the quick ones first, and return a table.
+    """Run every policy until the deadline, the quick ones first, and return a table in rounds.
 
     Columns: TEL (rounds), its ratio to the optimum where the instance states it undisputed and else
     to the volume bound (so at least the ratio to OPT), makespan (rounds), mean memory use until
@@ -79,32 +81,8 @@ def policies_table(
     jobs
         Policies that run side by side.
     """
-    sweep = _Sweep(instance, prediction, seed, deadline, memory_limit, jobs)
-    rows: list[_Row] = []
-    why = "the time was over"
-    try:
-        for finished in sweep.run():
-            rows.append(_row(instance, finished))
-    except KeyboardInterrupt:
-        if not any(row.tel is not None for row in rows):
-            raise
-        why = "interrupted by the user"
-    text, misstated = _shown(instance, rows)
-    if sweep.waiting:
-        names = ", ".join(sweep.waiting)
-        count = len(sweep.waiting)
-        were = "policy was" if count == 1 else "policies were"
-        text += f"\n{count} {were} not run, {why}: {names}"
-    return PoliciesTable(
-        text,
-        accepted=all(row.accepted for row in rows),
-        found=any(row.tel is not None for row in rows),
-        misstated=misstated,
-    )
-
-
-def _shown(instance: Instance, rows: list[_Row]) -> tuple[str, str]:
-    """Return the rows as a table with their ratios, and how they contradict the instance's file."""
+    sweep = Sweep(instance, prediction, seed, deadline, memory_limit, jobs)
+    rows, why = rows_of(sweep, lambda finished: _row(instance, finished))
     upper = [row.tel for row in rows if row.accepted and not row.keeps_tokens]
     least = min((tel for tel in upper if tel is not None), default=None)
     bound = volume_bound(instance)
@@ -116,15 +94,43 @@ def _shown(instance: Instance, rows: list[_Row]) -> tuple[str, str]:
             row.cells[_RATIO] = f"{row.tel / reference:.4f}"
     header = [*_HEADER]
     header[_RATIO] = "TEL/LB" if optimum is None else "TEL/OPT"
+    kind = "known optimum" if optimum is not None else "lower bound (volumes)"
+    text = table_text(header, rows, f"{kind} {reference}", sweep.left(why))
+    return table_of(text, rows, "" if found is None else found.text)
+
+
+def rows_of(sweep: Sweep, row: Callable[[Finished], Row]) -> tuple[list[Row], str]:
+    """Run a sweep and return its rows, and why policies may be left."""
+    rows: list[Row] = []
+    try:
+        for finished in sweep.run():
+            rows.append(row(finished))
+    except KeyboardInterrupt:
+        if not any(each.tel is not None for each in rows):
+            raise
+        return rows, "interrupted by the user"
+    return rows, "the time was over"
+
+
+def table_text(header: list[str], rows: list[Row], *below: str) -> str:
+    """Return the aligned table, by TEL, with lines below it."""
     lines = [_aligned([header, *(row.cells for row in sorted(rows, key=_by_tel))])]
     if any(row.keeps_tokens for row in rows):
-        lines.append(f"{_MARK.strip()} {KEEPS_TOKENS_NOTE}")
-    kind = "known optimum" if optimum is not None else "lower bound (volumes)"
-    lines.append(f"{kind} {reference}")
-    return "\n".join(lines), "" if found is None else found.text
+        lines.append(f"{MARK.strip()} {KEEPS_TOKENS_NOTE}")
+    return "\n".join([*lines, *filter(None, below)])
 
 
-class _Sweep:
+def table_of(text: str, rows: list[Row], misstated: str = "") -> PoliciesTable:
+    """Return a table with what its rows tell of the checker."""
+    return PoliciesTable(
+        text,
+        accepted=all(row.accepted for row in rows),
+        found=any(row.tel is not None for row in rows),
+        misstated=misstated,
+    )
+
+
+class Sweep:
     """Every policy once; ``waiting`` are the names of those that have not begun."""
 
     def __init__(
@@ -135,19 +141,27 @@ class _Sweep:
         deadline: float,
         memory_limit: float | None,
         jobs: int,
+        batch_time: str = "",
     ) -> None:
-        self._instance, self._seed = instance, seed
+        self._instance, self._seed, self._batch_time = instance, seed, batch_time
         self._deadline, self._memory_limit, self._jobs = deadline, memory_limit, jobs
         self._advice: list[float] | None = None
         self.waiting = sorted(policies(), key=_slowness)
         self._methods = dict(zip(policies(), every_policy(prediction), strict=True))
 
     def run(self) -> Iterator[Finished]:
+        """Yield what becomes of every policy, as long as there is time."""
         advised = [name for name in self.waiting if isinstance(policies()[name], AdvisedPolicy)]
         for last in (advised[0], advised[-1]):
             for finished in LocalExecutor(self._jobs).run(self._tasks(last)):
                 self._advice = self._advice or finished.expected_starts
                 yield finished
+
+    def left(self, why: str) -> str:
+        """Return one line on the policies that were not run, empty if all were."""
+        count, names = len(self.waiting), ", ".join(self.waiting)
+        were = "policy was" if count == 1 else "policies were"
+        return f"{count} {were} not run, {why}: {names}" if count else ""
 
     def _tasks(self, last: str) -> Iterator[Task]:
         """Yield tasks as they are asked for, up to one policy, as long as there is time."""
@@ -162,6 +176,7 @@ class _Sweep:
                 memory_limit=self._memory_limit,
                 deadline=self._deadline,
                 expected_starts=self._advice,
+                batch_time=self._batch_time,
             )
 
 
@@ -174,31 +189,38 @@ def _slowness(name: str) -> tuple[int, str]:
 
 def _aligned(lines: list[list[str]]) -> str:
     """Return lines of cells as text; those with a reason in place of numbers are not aligned."""
-    full = [line for line in lines if len(line) == len(_HEADER)]
-    widths = [max(len(line[column]) for line in full) for column in range(len(_HEADER))]
+    columns = len(lines[0])
+    full = [line for line in lines if len(line) == columns]
+    widths = [max(len(line[column]) for line in full) for column in range(columns)]
     widths[0] = max(len(line[0]) for line in lines)
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if column == 0 or len(line) < len(_HEADER) else cell.rjust(width)
+            cell.ljust(width) if column == 0 or len(line) < columns else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=False))
         ).rstrip()
         for line in lines
     )
 
 
-def _by_tel(row: _Row) -> tuple[float, str]:
+def _by_tel(row: Row) -> tuple[float, str]:
     return math.inf if row.tel is None else row.tel, row.cells[0]
 
 
-def _row(instance: Instance, finished: Finished) -> _Row:
-    record, document = finished.record, finished.schedule
+def without_schedule(finished: Finished) -> Row:
+    """Return the row of a policy that has no schedule, or one that was refused."""
+    record = finished.record
     if record.status == "refused":
-        return _Row(None, [record.method, f"REFUSED: {record.detail}"], accepted=False)
-    if document is None:
-        reason = record.detail or record.status.replace("_", " ")
-        if record.ending == "time_limit":
-            reason = f"stopped after its share of the time, {record.time_limit:.1f} s"
-        return _Row(None, [record.method, f"not run to its end: {reason}"])
+        return Row(None, [record.method, f"REFUSED: {record.detail}"], accepted=False)
+    reason = record.detail or record.status.replace("_", " ")
+    if record.ending == "time_limit":
+        reason = f"stopped after its share of the time, {record.time_limit:.1f} s"
+    return Row(None, [record.method, f"not run to its end: {reason}"])
+
+
+def _row(instance: Instance, finished: Finished) -> Row:
+    record, document = finished.record, finished.schedule
+    if document is None or record.status == "refused":
+        return without_schedule(finished)
     schedule = make_schedule(
         instance,
         document["starts"],
@@ -208,7 +230,7 @@ def _row(instance: Instance, finished: Finished) -> _Row:
     )
     metrics = measure(instance, schedule)
     cells = [
-        record.method + (_MARK if schedule.keeps_tokens else ""),
+        record.method + (MARK if schedule.keeps_tokens else ""),
         str(schedule.tel),
         "",
         str(metrics.makespan),
@@ -217,4 +239,4 @@ def _row(instance: Instance, finished: Finished) -> _Row:
         f"{1000 * (record.solver_seconds or record.seconds):.1f}",
         "valid",
     ]
-    return _Row(schedule.tel, cells, keeps_tokens=schedule.keeps_tokens)
+    return Row(schedule.tel, cells, keeps_tokens=schedule.keeps_tokens)

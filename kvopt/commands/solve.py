@@ -12,22 +12,26 @@ import time
 from collections.abc import Sequence
 
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
+from instances.batch_time import BatchTime
 from instances.outputs import OutputError
 from instances.streams import steadily
 from instances.traces.arguments import trace_options
 from instances.traces.reading import read_input
 from instances.usage import UsageError, complain
+from kvopt.commands.in_seconds import chosen_batch_time
 from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.solve_arguments import named_method, read_arguments
 from kvopt.commands.watchdog import Watchdog
 from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import Method, MethodError
 from kvopt.result import Result
+from kvopt.running.batch_time import refuse_rounds_only
 from kvopt.running.execute import execute
 from kvopt.running.limits import RESERVE_SECONDS
 from kvopt.running.provenance import usable_cores
 from kvopt.running.task import Task
 from kvopt.terminal import ProgressLines
+from schedules.real_time.requests import write_requests
 
 EXIT_OK = 0
 EXIT_BAD_INPUT = 2
@@ -94,25 +98,27 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
     instance, report = read_input(options.instance, trace_options(options))
     if report is not None and not options.quiet:
         print("\n".join(report.lines), file=sys.stderr)
-    if instance.time_unit != "round":
-        raise UsageError(
-            f"{options.instance}: expected arrivals in rounds, found time_unit "
-            f"{instance.time_unit!r}"
-        )
+    batch_time = chosen_batch_time(instance, options)
+    if method is not None:
+        refuse_rounds_only(instance, method)
     if not options.quiet:
         print(f"{instance.name}: {len(instance)} requests, {instance.memory} tokens", flush=True)
+        if batch_time is not None:
+            print(f"batch time {batch_time.name}: {batch_time.origin or 'as stated'}", flush=True)
     if method is None:
-        return _print_table(instance, options, started, watchdog)
+        return _print_table(instance, batch_time, options, started, watchdog)
     if options.write_model is not None:
         deadline = started + options.time_limit - RESERVE_SECONDS
         print(write_model(instance, method, deadline, options))
         return EXIT_OK
-    return _finish(_solve(instance, method, options, started, watchdog), options)
+    name = "" if batch_time is None else batch_time.name
+    return _finish(_solve(instance, method, name, options, started, watchdog), options)
 
 
 def _solve(
     instance: Instance,
     method: Method,
+    batch_time: str,
     options: argparse.Namespace,
     started: float,
     watchdog: Watchdog,
@@ -128,28 +134,38 @@ def _solve(
         threads=options.threads or usable_cores(),
         deadline=started + options.time_limit - RESERVE_SECONDS,
         prove_anyway=False,
+        batch_time=batch_time,
     )
     # The run has limits of its own, and what it has found is told, however long that takes.
     watchdog.rest()
     finished = execute(task, listen=ProgressLines(sys.stdout, started, options.quiet))
-    return Result(instance, finished, time.monotonic() - started)
+    return Result(instance, finished, time.monotonic() - started, options.slo)
 
 
 def _print_table(
-    instance: Instance, options: argparse.Namespace, started: float, watchdog: Watchdog
+    instance: Instance,
+    batch_time: BatchTime | None,
+    options: argparse.Namespace,
+    started: float,
+    watchdog: Watchdog,
 ) -> int:
-    from kvopt.commands.policies_table import policies_table  # what no other method needs
+    # What no other method needs.
+    from kvopt.commands.policies_in_seconds import policies_in_seconds
+    from kvopt.commands.policies_table import policies_table
 
     # Every policy has limits of its own; what has been found is told, however long that takes.
     watchdog.rest()
-    table = policies_table(
-        instance,
-        prediction=options.predict,
-        seed=options.seed,
-        deadline=started + options.time_limit - RESERVE_SECONDS,
-        memory_limit=options.memory_limit,
-        jobs=options.threads or usable_cores(),
-    )
+    limits = {
+        "prediction": options.predict,
+        "seed": options.seed,
+        "deadline": started + options.time_limit - RESERVE_SECONDS,
+        "memory_limit": options.memory_limit,
+        "jobs": options.threads or usable_cores(),
+    }
+    if batch_time is None:
+        table = policies_table(instance, **limits)
+    else:
+        table = policies_in_seconds(instance, batch_time.name, slo=options.slo, **limits)
     print(table.text)
     if table.misstated:
         complain(options.program, f"{instance.name}: {table.misstated}")
@@ -188,6 +204,8 @@ def _write_results(result: Result, options: argparse.Namespace) -> int:
             result.save(options.out)
         if options.plot is not None:
             result.plot(options.plot)
+        if options.requests is not None:
+            write_requests(result.requests, options.requests)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         print(f"{options.program}: a result could not be written: {reason}", file=sys.stderr)

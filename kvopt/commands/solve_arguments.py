@@ -7,10 +7,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from instances.batch_time.registry import file_of
 from instances.named import INSTANCE_HELP, find_instance
 from instances.outputs import check_apart, check_outputs
 from instances.traces.arguments import add_trace_options
 from instances.usage import Parser, UsageError
+from kvopt.commands.in_seconds import add_serving
 from kvopt.methods.engines import default_engine, named_engines
 from kvopt.methods.grammar import (
     FORM,
@@ -56,10 +58,12 @@ def read_arguments(arguments: Sequence[str], program: str) -> argparse.Namespace
     if options.instance is None:
         raise UsageError("expected INSTANCE, found none (see --help)")
     options.instance = find_instance(options.instance)
-    check_outputs(_outputs(options), [options.instance])
+    measured = file_of(options.batch_time or "")
+    check_outputs(_outputs(options), [options.instance, *([measured] if measured else [])])
     _refuse_unknown_suffix(options.plot, "--plot", (".png", ".svg"))
     _refuse_unknown_suffix(options.write_model, "--write-model", (".mps", ".lp"))
-    if options.policy == "all" and (options.out or options.plot):
+    _refuse_unknown_suffix(options.requests, "--requests", (".csv", ".parquet"))
+    if options.policy == "all" and (options.out or options.plot or options.requests):
         raise UsageError("--policy all prints a table, it has no single schedule to write")
     if options.policy == "all":
         every_policy(options.predict)  # refuses a prediction that there is not
@@ -89,6 +93,7 @@ def _outputs(options: argparse.Namespace) -> dict[str, str | None]:
     return {
         "--out": options.out,
         "--plot": options.plot,
+        "--requests": options.requests,
         "--write-model": options.write_model,
     }
 
@@ -129,6 +134,7 @@ def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
     parser.add_argument("instance", nargs="?", metavar="INSTANCE", help=INSTANCE_HELP)
     _add_method(parser)
     _add_limits(parser)
+    add_serving(parser)
     add_trace_options(parser)
     parser.add_argument("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)")
     parser.add_argument("--plot", metavar="FILE", help="draw the schedule (.png or .svg)")

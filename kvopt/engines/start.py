@@ -38,6 +38,10 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
 
     Where these meet, nothing is left for the engine, unless the task wants one more witness.
     """
+    if task.batch_time:
+        # Methods without one were refused when the run was planned.
+        engine.solve_in_seconds(task, report)
+        return
     instance, deadline = task.instance, task.end_from(time.monotonic())
     assert instance is not None
     if hasattr(engine, "unavailable") and (reason := engine.unavailable(method.solver)):

@@ -37,6 +37,7 @@ _AROUND = (
     "kvopt.running.state",
     "kvopt.methods.own",
     "kvopt.methods.policy",
+    "formulations.valid.loads",
     "formulations.valid.volumes",
 )
 #: Run every policy.

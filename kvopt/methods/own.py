@@ -11,9 +11,10 @@ The smallest one returns a start round for each request, in the instance's order
 found on the way, as in ``report("schedule", starts=[...])``, with ``attempts`` and ``kept`` where a
 run was cancelled, and ``report("bound", value=..., source="...")``, with ``certificate`` where
 there is one (``formulations.lagrangian.certificate``): a bound without it is the method's word,
-which proves no optimum; ``seconds`` (how long it may take, counted from the call), ``seed`` and
-``threads``.  A file that defines ``POLICY``, as those of ``heuristics/policies`` do, is run by the
-simulator with default parameters.
+which proves no optimum; ``seconds`` (how long it may take, counted from the call), ``seed``,
+``threads``, and ``batch_time`` (text, empty for an instance in rounds).  In real time what it
+returns or sends is a ``schedules.Schedule`` with a clock.  A file that defines ``POLICY``, as those
+of ``heuristics/policies`` do, is run by the simulator with default parameters.
 
 It may import files of its own folder.  It runs in a process of its own and is killed at the limits;
 what it sent before is kept, and every schedule is checked.
@@ -115,7 +116,7 @@ def _import(path: Path) -> ModuleType:
 def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], None]:
     parameters = inspect.signature(solve).parameters.values()
     wanted = {each.name for each in parameters if each.default is each.empty}
-    known = {"instance", "report", "seconds", "seed", "threads"}
+    known = {"instance", "report", "seconds", "seed", "threads", "batch_time"}
     if wanted - known:
         raise OwnMethodError(
             f"{path.name}: solve is given {', '.join(sorted(known))}, it asks for "
@@ -131,6 +132,7 @@ def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], N
             "seconds": task.time_limit,
             "seed": task.seed,
             "threads": task.threads,
+            "batch_time": task.batch_time,
         }
         with _told_by_line(path):
             returned = solve(**{name: given[name] for name in asked})
@@ -194,6 +196,9 @@ class _Strict:
     ) -> None:
         if isinstance(starts, Schedule):
             schedule = starts
+            if schedule.clock is not None:
+                self._report.found(schedule, "own method")
+                return
             starts, attempts, kept = schedule.starts, schedule.attempts, schedule.kept
         more: dict[str, Any] = {}
         if attempts is not None:

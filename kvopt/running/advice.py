@@ -13,6 +13,7 @@ from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import AdviceError, Setting, run_policy
 from instances import Instance
+from instances.batch_time import BatchTime
 from kvopt.engines.job import Job
 from kvopt.methods.policy import PolicyCall
 from kvopt.running.events import Event, Note, Relaxation, Report
@@ -28,6 +29,7 @@ def run_policy_call(
     instance: Instance,
     seed: int,
     advice: NDArray[np.float64] | None = None,
+    batch_time: BatchTime | None = None,
 ) -> Schedule:
     """Return the schedule of a policy, which does not look at the clock.
 
@@ -35,13 +37,17 @@ def run_policy_call(
     ----------
     advice
         What :func:`expected_starts` returns, for a policy that needs it.
+    batch_time
+        For an instance in seconds.
 
     Raises
     ------
     AdviceError, EndlessLoopError, NotApplicableError
         As the policy says.
     """
-    setting = Setting(call.values, call.prediction, call.prediction_values, seed, advice)
+    setting = Setting(
+        call.values, call.prediction, call.prediction_values, seed, advice, batch_time
+    )
     return run_policy(call.policy, instance, setting, call.method)
 
 

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from schedules import Clock, Schedule
+
 Whole = Annotated[int, Field(strict=True)]
 Count = Annotated[int, Field(strict=True, ge=0)]
 #: NaN and the infinities are JSON to Python's reader, but no number of seconds or rounds.
@@ -52,13 +54,18 @@ class ModelBuilt(_Event):
 
 
 class ScheduleFound(_Event):
-    """A schedule that is to be checked; see ``schedules.Schedule``."""
+    """A schedule that is to be checked; see ``schedules.Schedule``.
+
+    In real time with its clock and the TEL (nanoseconds) that it claims.
+    """
 
     kind: Literal["schedule"] = "schedule"
     starts: list[Whole]
     found_by: str = ""
     attempts: list[list[tuple[Whole, Whole]]] | None = None
     kept: list[list[Whole]] | None = None
+    clock: Clock | None = None
+    tel: Count | None = None
 
 
 class BoundProved(_Event):
@@ -200,7 +207,29 @@ class Report:
         attempts: Sequence[Sequence[tuple[int, int]]] | None = None,
         kept: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        """Send a schedule."""
+        """Send a schedule in rounds."""
+        self._send(starts, found_by, attempts, kept)
+
+    def found(self, schedule: Schedule, found_by: str = "") -> None:
+        """Send a schedule, with its clock if it is in real time."""
+        self._send(
+            schedule.starts,
+            found_by,
+            schedule.attempts,
+            schedule.kept,
+            schedule.clock,
+            None if schedule.clock is None else schedule.tel,
+        )
+
+    def _send(
+        self,
+        starts: Sequence[int],
+        found_by: str,
+        attempts: Sequence[Sequence[tuple[int, int]]] | None,
+        kept: Sequence[Sequence[int]] | None,
+        clock: Clock | None = None,
+        tel: int | None = None,
+    ) -> None:
         self.sink(
             ScheduleFound(
                 seconds=self.elapsed(),
@@ -208,6 +237,8 @@ class Report:
                 found_by=found_by,
                 attempts=[list(each) for each in attempts] if attempts else None,
                 kept=[list(each) for each in kept] if kept else None,
+                clock=clock,
+                tel=tel,
             )
         )
 

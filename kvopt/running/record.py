@@ -38,6 +38,10 @@ class Since:
     version: int
 
 
+#: A serving metric: there is one of every run in seconds with a schedule.
+Metric = Annotated[T, "found", APART, Since(3)]
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a row, as far as its type and its marks tell.
@@ -89,9 +93,11 @@ class Record:
         How its process ended: ``finished``, ``time_limit``, ``memory_limit``, ``crashed``,
         ``interrupted``, or ``lost`` where a worker of a cluster died with it.
     tel
-        TEL (rounds) of the best schedule that the parent has checked itself.
+        TEL of the best schedule that the parent has checked itself: rounds, or nanoseconds where
+        there is a batch time.
     lower_bound
-        The integer below which no TEL is, as the method claims; ``bound_source`` says from what.
+        The integer (of that unit) below which no TEL is, as the method claims; ``bound_source``
+        says from what.
     detail
         One line on what went wrong or should be known.
     seconds
@@ -110,6 +116,10 @@ class Record:
         Size of the engine's model.
     incumbents, bounds
         The trace: pairs (seconds since the end of the imports, value in rounds).
+    batch_time
+        How long a round took, as text (``instances.batch_time``); empty for instances in rounds.
+    mean_ttft_ms to recomputed_tokens
+        The serving metrics of the schedule (``schedules.real_time.serving.Serving``).
     output
         The last lines that the method's process printed, or its traceback.
     """
@@ -159,6 +169,36 @@ class Record:
     cores: Origin[int] = 0
     ram_gb: Origin[float] = 0.0
     command: Annotated[Origin[list[str]], APART] = field(default_factory=list)
+    batch_time: Annotated[Asked[str], APART, Since(3)] = ""
+    mean_ttft_ms: Metric[float | None] = None
+    p50_ttft_ms: Metric[float | None] = None
+    p90_ttft_ms: Metric[float | None] = None
+    p99_ttft_ms: Metric[float | None] = None
+    mean_tpot_ms: Metric[float | None] = None
+    p50_tpot_ms: Metric[float | None] = None
+    p90_tpot_ms: Metric[float | None] = None
+    p99_tpot_ms: Metric[float | None] = None
+    mean_itl_ms: Metric[float | None] = None
+    p50_itl_ms: Metric[float | None] = None
+    p90_itl_ms: Metric[float | None] = None
+    p99_itl_ms: Metric[float | None] = None
+    mean_e2el_ms: Metric[float | None] = None
+    p50_e2el_ms: Metric[float | None] = None
+    p90_e2el_ms: Metric[float | None] = None
+    p99_e2el_ms: Metric[float | None] = None
+    mean_normalized_ms: Metric[float | None] = None
+    mean_delay_ms: Metric[float | None] = None
+    duration_s: Metric[float | None] = None
+    request_throughput: Metric[float | None] = None
+    output_throughput: Metric[float | None] = None
+    total_token_throughput: Metric[float | None] = None
+    mean_running: Metric[float | None] = None
+    mean_waiting: Metric[float | None] = None
+    mean_tokens: Metric[float | None] = None
+    peak_waiting: Metric[int | None] = None
+    peak_tokens: Metric[int | None] = None
+    evictions: Metric[int | None] = None
+    recomputed_tokens: Metric[int | None] = None
 
     @property
     def gap(self) -> float | None:

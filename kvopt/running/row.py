@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from typing import Any
 
+from instances.batch_time import parse_batch_time
 from instances.files import instance_document
 from instances.telling import one_line
 from kvopt.running.provenance import provenance
@@ -14,6 +16,8 @@ from kvopt.running.supervise import Supervised
 from kvopt.running.task import Finished, Task
 from schedules import make_schedule
 from schedules.files import schedule_document
+from schedules.real_time.serving import beyond, serving
+from schedules.real_time.timeline import timeline
 
 
 def faulty(task: Task, fault: str, status: str, started: float) -> Finished:
@@ -33,6 +37,7 @@ def faulty(task: Task, fault: str, status: str, started: float) -> Finished:
 def finished(task: Task, run: Supervised, started: float) -> Finished:
     """Return the row of a run that has ended, with its schedule and certificate."""
     state = run.state
+    metrics = _serving(task, state)
     status = state.status()
     own = task.method.startswith("file:")
     origin = provenance()
@@ -61,6 +66,7 @@ def finished(task: Task, run: Supervised, started: float) -> Finished:
         solver=state.solver,
         incumbents=state.incumbents,
         bounds=state.bounds,
+        **metrics,
     )
     return Finished(
         record,
@@ -87,7 +93,8 @@ def _of_task(task: Task) -> dict[str, Any]:
         "family": "" if instance is None else instance.family or "",
         "n": 0 if instance is None else len(instance),
         "memory": 0 if instance is None else instance.memory,
-        "known_optimum": None if instance is None else instance.known_optimum,
+        # What a file in seconds states has no unit.
+        "known_optimum": None if instance is None or task.batch_time else instance.known_optimum,
         "section": task.section,
         "method": task.method,
         "seed": task.seed,
@@ -96,7 +103,19 @@ def _of_task(task: Task) -> dict[str, Any]:
         "threads": task.threads,
         "code": task.code,
         "versions": task.versions,
+        "batch_time": task.batch_time,
     }
+
+
+def _serving(task: Task, state: RunState) -> dict[str, Any]:
+    """Return the serving metrics of a run in seconds; a note tells what they rest on."""
+    found = state.schedule
+    if found is None or found.clock is None or task.instance is None:
+        return {}
+    found_times = timeline(task.instance, found)
+    if left := beyond(found_times, parse_batch_time(found.clock.batch_time)):
+        state.tell(left)
+    return asdict(serving(found_times))
 
 
 def _of_machine(origin: dict[str, Any]) -> dict[str, Any]:
@@ -123,6 +142,8 @@ def _schedule(
         status="optimal" if state.standing() == "optimal" else "feasible",
         attempts=found.attempts,
         kept=found.kept,
+        clock=found.clock,
+        tel=None if found.clock is None else found.tel,
         provenance=origin
         | {
             "solver": state.solver or None,

@@ -31,7 +31,7 @@ from kvopt.running.events import (
     ScheduleFound,
 )
 from kvopt.running.process import Outcome
-from kvopt.running.stated_optimum import dispute, evaluated
+from kvopt.running.stated_optimum import dispute, evaluated, evaluated_in_seconds
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import CONTRADICTED, VOLUMES, own_contradiction
 from schedules.model import KEEPS_TOKENS_NOTE, better
@@ -63,6 +63,8 @@ class RunState:
 
     Attributes
     ----------
+    batch_time
+        The batch time that its schedules must have; empty for an instance in rounds.
     own
         Whether the method is one of one's own, whose bound counts as far as integers prove it.
     schedule
@@ -103,6 +105,7 @@ class RunState:
     instance: Instance
     method: str
     own: bool = False
+    batch_time: str = ""
     schedule: Schedule | None = None
     found_by: str = ""
     lower_bound: int | None = None
@@ -183,7 +186,9 @@ class RunState:
         upper, bound = self.upper_bound, self.lower_bound
         if line := own_contradiction(upper, bound, self.bound_source):
             self.contradictions.append(line)
-        found = dispute(self.instance, upper, bound, self.bound_source, self.certificate)
+        found = None
+        if not self.in_seconds:
+            found = dispute(self.instance, upper, bound, self.bound_source, self.certificate)
         if found is not None and found.settled:
             self.misstated = found.text
         elif found is not None:
@@ -196,10 +201,21 @@ class RunState:
             # Integers prove this one, whoever is right.
             self.lower_bound, self.bound_source = volume_bound(self.instance), VOLUMES
         if self.own and self.closed and self.bound_source != VOLUMES:
-            proved = evaluated(self.instance, self.upper_bound, self.certificate)
+            proved = self._certified()
             self.on_its_word = proved < (self.lower_bound or 0)
         if self.on_its_word:
             self.tell(f"its bound of {self.lower_bound} is its own word, which proves no optimum")
+
+    def _certified(self) -> int:
+        """Return what integers prove of the bound by its certificate (of the TEL's unit)."""
+        if self.in_seconds:
+            return evaluated_in_seconds(self.instance, self.batch_time, self.certificate)
+        return evaluated(self.instance, self.upper_bound, self.certificate)
+
+    @property
+    def in_seconds(self) -> bool:
+        """Whether TEL and bounds are in nanoseconds, and certificates in rounds prove nothing."""
+        return self.instance.time_unit == "second"
 
     @property
     def upper_bound(self) -> int | None:
@@ -267,6 +283,9 @@ class RunState:
             return False
         if self.schedule is not None and not better(schedule, self.schedule):
             return False
+        if schedule.clock is not None and schedule.clock.batch_time != self.batch_time:
+            _tell(self.refused, f"{found_by}: its batch time is not {self.batch_time}")
+            return False
         verdict = check_schedule(self.instance, schedule)
         if not verdict.valid:
             _tell(self.refused, f"{found_by}: {verdict.reason}")
@@ -288,7 +307,7 @@ class RunState:
         if value > _LARGEST:
             _tell(self.contradictions, f"a lower bound ({source}) of more than 64 bits")
             return False
-        if source == VOLUMES and value > volume_bound(self.instance):
+        if source == VOLUMES and (self.in_seconds or value > volume_bound(self.instance)):
             # What volumes prove is believed of any method, so none may lend their name.
             _tell(self.contradictions, f"a lower bound of {value} that volumes do not prove")
             return False
@@ -313,6 +332,8 @@ class RunState:
                 self.method,
                 attempts=event.attempts,
                 kept=event.kept,
+                clock=event.clock,
+                tel=event.tel,
             )
         except ValueError as error:
             _tell(self.refused, f"{found_by}: {' '.join(str(error).split())[:200]}")

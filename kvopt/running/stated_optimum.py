@@ -6,6 +6,11 @@ from typing import Any
 
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import CertificateError, read_certificate
+from formulations.lagrangian.rates import (
+    RateCertificateError,
+    evaluate_rates,
+    read_rate_certificate,
+)
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from schedules import evidence
@@ -52,4 +57,25 @@ def evaluated(instance: Instance, tel: int | None, document: dict[str, Any] | No
             return 0
         return evaluate(instance, certificate)
     except CertificateError:
+        return 0
+
+
+def evaluated_in_seconds(
+    instance: Instance, batch_time: str, document: dict[str, Any] | None
+) -> int:
+    """Return what a certificate in seconds proves in integers (nanoseconds), 0 if nothing.
+
+    Parameters
+    ----------
+    batch_time
+        That of the run: a certificate for another one proves nothing of it.
+    """
+    if document is None:
+        return 0
+    try:
+        certificate = read_rate_certificate(document)
+        if certificate.batch_time != batch_time:
+            return 0
+        return evaluate_rates(instance, certificate)
+    except RateCertificateError:
         return 0

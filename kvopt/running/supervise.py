@@ -97,7 +97,8 @@ class _Watch:
         listen: Listener,
     ) -> None:
         assert task.instance is not None
-        self.state = RunState(task.instance, task.method, own=is_own(task.method))
+        own = is_own(task.method)
+        self.state = RunState(task.instance, task.method, own=own, batch_time=task.batch_time)
         self.ready: float | None = None
         self.end = 0.0
         self._process, self._limit, self._kill_at = process, limit, kill_at

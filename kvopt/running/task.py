@@ -58,6 +58,8 @@ class Task:
         solve it.
     model_file
         Where the model of the method's formulation is written to, instead of being solved.
+    batch_time
+        How long a round takes, as text, for an instance in seconds; empty for one in rounds.
     prove_anyway
         Whether an engine is started also where the volume bound meets the best policy, as one more
         witness.
@@ -81,6 +83,7 @@ class Task:
     model_file: str = ""
     prove_anyway: bool = True
     method_path: str = ""
+    batch_time: str = ""
 
     @cached_property
     def key(self) -> str:
@@ -98,6 +101,9 @@ class Task:
         # The hash leaves it out, but what is said of the run depends on it.
         if self.instance is not None and self.instance.known_optimum is not None:
             identity["known_optimum"] = self.instance.known_optimum
+        # Nor does it tell seconds from rounds.
+        if self.batch_time:
+            identity["batch_time"] = self.batch_time
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 

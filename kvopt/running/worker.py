@@ -17,11 +17,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from formulations.valid.loads import alone_bound, work_bound
 from formulations.valid.volumes import volume_bound
-from heuristics.admission import warm_up
+from heuristics import admission, real_time
 from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
+from instances.batch_time import parse_batch_time
 from kvopt.engines.start import run_engine
 from kvopt.methods.engines import engine_of
 from kvopt.methods.grammar import Method, read_method
@@ -87,15 +89,18 @@ def _prepare(task: Task) -> Run:
             return partial(_run_own, own)
         method = replace(method, call=as_policy_call(own, method.text))
     assert task.instance is not None
-    warm_up(len(task.instance))
+    (real_time if task.batch_time else admission).warm_up(len(task.instance))
     if method.call is not None:
         if method.call.policy.warm_up is not None:
             method.call.policy.warm_up()
-        if isinstance(method.call.policy, AdvisedPolicy) and task.expected_starts is None:
+        advised = isinstance(method.call.policy, AdvisedPolicy) and not task.batch_time
+        if advised and task.expected_starts is None:
             importlib.import_module("kvopt.engines.highs")
         return partial(_run_policy, method)
     engine = importlib.import_module(engine_of(method.solver).module)
-    if hasattr(engine, "compile_kernels"):
+    if task.batch_time:
+        engine.compile_in_seconds()
+    elif hasattr(engine, "compile_kernels"):
         compile_first([method.solver])
     elif hasattr(engine, "kernels_of"):
         compile_first(engine.kernels_of(task.instance))
@@ -103,24 +108,37 @@ def _prepare(task: Task) -> Run:
 
 
 def _run_own(own: Run, task: Task, report: Report) -> None:
-    assert task.instance is not None
-    report.bound(volume_bound(task.instance), "volumes")
+    _report_quick_bounds(task, report)
     own(task, report)
+
+
+def _report_quick_bounds(task: Task, report: Report) -> None:
+    """Report the bounds that cost next to nothing; volumes bound rounds, loads seconds."""
+    instance = task.instance
+    assert instance is not None
+    if not task.batch_time:
+        report.bound(volume_bound(instance), "volumes")
+        return
+    batch_time = parse_batch_time(task.batch_time)
+    for name, compute in (("alone", alone_bound), ("work", work_bound)):
+        value = compute(instance, batch_time)
+        report.bound(value, name, {"kind": name, "value": value, "batch_time": batch_time.name})
 
 
 def _run_policy(method: Method, task: Task, report: Report) -> None:
     assert task.instance is not None
     assert method.call is not None
-    report.bound(volume_bound(task.instance), "volumes")
+    _report_quick_bounds(task, report)
     began = time.monotonic()
     advice = None
-    if isinstance(method.call.policy, AdvisedPolicy):
+    if isinstance(method.call.policy, AdvisedPolicy) and not task.batch_time:
         advice = expected_starts(task, task.end_from(time.monotonic()))
         report.relaxation(None, advice.tolist())
-    schedule = run_policy_call(method.call, task.instance, task.seed, advice)
+    batch_time = parse_batch_time(task.batch_time) if task.batch_time else None
+    schedule = run_policy_call(method.call, task.instance, task.seed, advice, batch_time)
     seconds = time.monotonic() - began
     found_by = f"policy {method.call.policy.name}"
-    report.schedule(schedule.starts, found_by, schedule.attempts, schedule.kept)
+    report.found(schedule, found_by)
     report.done(solver_seconds=seconds)
 
 

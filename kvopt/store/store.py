@@ -189,7 +189,10 @@ def _selected(column: Column, missing: Collection[str]) -> sa.ColumnElement[Any]
     stored: sa.ColumnElement[Any] = RUNS.c[column.name]
     if column.name not in missing:
         return stored
-    default = sa.null() if column.default is None else sa.literal(column.default, stored.type)
+    if column.default is None:
+        # PostgreSQL takes a bare NULL for text, which its driver reads no number from.
+        return sa.cast(sa.null(), stored.type).label(column.name)
+    default = sa.literal(column.default, stored.type)
     return sa.type_coerce(default, stored.type).label(column.name)
 
 

@@ -24,6 +24,7 @@ from pydantic import (
 )
 
 from instances import Instance
+from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 from instances.families import families
 from instances.families.build import check_ranges
 from instances.named import FOLDER as LIBRARY
@@ -106,6 +107,7 @@ class _Section(BaseModel):
     time_limit: Seconds = 60.0
     memory_limit: Annotated[float, Field(gt=0, le=MAX_GIGABYTES)] | None = None
     threads: Annotated[int, Field(ge=1, le=MAX_THREADS)] = 1
+    batch_time: Text | None = None
     reproducible: bool = True
     role: Literal["policies", "exact", "bounds", "anytime"] = "policies"
 
@@ -139,6 +141,8 @@ class Section:
         Gigabytes of one run, None for no limit.
     threads
         Of one run.
+    batch_time
+        Of instances in seconds; None for the default (``instances.batch_time``).
     reproducible
         Whether the results but the times are the same on a slower or faster machine.
     role
@@ -155,6 +159,7 @@ class Section:
     threads: int = 1
     reproducible: bool = True
     role: str = "policies"
+    batch_time: BatchTime | None = None
 
 
 @dataclass(frozen=True)
@@ -248,7 +253,16 @@ def _section(path: Path, section: _Section) -> Section:
         threads=section.threads,
         reproducible=section.reproducible,
         role=section.role,
+        batch_time=_batch_time(path, section),
     )
+
+
+def _batch_time(path: Path, section: _Section) -> BatchTime | None:
+    """Return the batch time of a section; a suite states its numbers, no file of measurements."""
+    try:
+        return None if section.batch_time is None else parse_batch_time(section.batch_time)
+    except BatchTimeError as error:
+        raise SuiteError(f"{path}: section {section.name!r}, batch_time: {error}") from None
 
 
 def _methods(entry: str) -> list[str]:

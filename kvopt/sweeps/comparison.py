@@ -7,12 +7,14 @@ import tempfile
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from instances import Instance
+from instances.batch_time import BatchTime
 from kvopt.best_known import known_values
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.witness import is_own
@@ -24,6 +26,7 @@ from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import display
 from schedules.evidence import believed
+from schedules.real_time.serving import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +41,7 @@ def comparison(
     threads: int,
     seeds: int,
     jobs: int,
+    batch_time: BatchTime | None,
     store: str | Path | None,
     progress: bool,
 ) -> pd.DataFrame:
@@ -51,6 +55,9 @@ def comparison(
         best of these runs and of the library's registry), ``ratio_low`` and ``ratio_high`` (TEL to
         these two: the ratio to the optimum is between them), ``seconds``, and ``detail`` (one line
         on what went wrong).  A run that failed, and a file that cannot be read, is a row too.
+
+        Of instances in seconds TEL and bounds are nanoseconds, and where there are such,
+        ``batch_time`` and the serving metrics (docs/serving.md) are further columns.
 
     Examples
     --------
@@ -70,25 +77,48 @@ def comparison(
         time_limit=time_limit,
         memory_limit=memory_limit,
         threads=threads,
+        batch_time=batch_time,
     )
     if not section.sources:
         raise InputError("expected an instance, found none")
     tasks = plan([section])
     if not tasks:
         raise InputError("expected a method, found none")
-    with _opened(store) as runs:
-        stored = runs.statuses()
-        todo = [task for task in tasks if task.key not in stored]
-        if left := _carry_out(todo, runs, jobs, progress):
-            warnings.warn(f"interrupted: {left} of {len(tasks)} runs are missing", stacklevel=3)
-        keys = [task.key for task in tasks]
-        frame = runs.rows(keys)
-        shown = {showing.key: showing for showing in showings(runs, keys)}
-    for line in alarms(list(shown.values())):
+    with carried_out(tasks, store, jobs, progress) as ran:
+        if ran.left:
+            told = f"interrupted: {ran.left} of {len(tasks)} runs are missing"
+            warnings.warn(told, stacklevel=3)
+    for line in alarms(list(ran.shown.values())):
         warnings.warn(f"A METHOD IS WRONG: {line}", stacklevel=3)
-    # As they were asked for.
-    found = frame.set_index("key").reindex([key for key in keys if key in shown])
-    return _table(found, shown)
+    return _table(ran.rows, ran.shown)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Runs that are stored: their rows by key, as they were asked for, and what each shows.
+
+    ``left`` is how many Ctrl-C has left undone.
+    """
+
+    store: Store
+    rows: pd.DataFrame
+    shown: dict[str, Showing]
+    left: int
+
+
+@contextmanager
+def carried_out(
+    tasks: Sequence[Task], location: str | Path | None, jobs: int, progress: bool
+) -> Generator[Ran, None, None]:
+    """Run what is not in a store yet, and hold it open; without a location it is a passing one."""
+    with _opened(location) as store:
+        stored = store.statuses()
+        todo = [task for task in tasks if task.key not in stored]
+        left = _carry_out(todo, store, jobs, progress)
+        keys = [task.key for task in tasks]
+        shown = {showing.key: showing for showing in showings(store, keys)}
+        rows = store.rows(keys).set_index("key").reindex([key for key in keys if key in shown])
+        yield Ran(store, rows, shown, left)
 
 
 def _sources(instance: Instance | str | Path) -> Iterator[Source]:
@@ -134,7 +164,7 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
     gap = (upper - bound.astype("Float64")) / upper.where(upper > 0)
     # A schedule that keeps tokens is outside the problem that bounds are about.
     best = _with_registry(rows, tel.where(~kept), "upper_bound").min(axis=1).astype("Int64")
-    lowers = _with_registry(rows, bound.where(_believed(rows)), "lower_bound")
+    lowers = _with_registry(rows, bound.where(believed_rows(rows)), "lower_bound")
     most = lowers.max(axis=1).astype("Int64")
     # Nothing is concluded where a bound exceeds a schedule.
     sure = most.le(best).fillna(True)
@@ -155,10 +185,12 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
             "detail": rows["detail"],
         }
     )
+    if rows["batch_time"].ne("").any():
+        table = table.join(rows[["batch_time", *METRICS]])
     return table.reset_index(drop=True)
 
 
-def _believed(rows: pd.DataFrame) -> pd.Series:
+def believed_rows(rows: pd.DataFrame) -> pd.Series:
     """Tell of each row whether its bound counts, by the rule of evidence."""
     columns = rows[["status", "detail", "bound_source", "method"]].itertuples(index=False)
     found = [
@@ -170,9 +202,11 @@ def _believed(rows: pd.DataFrame) -> pd.Series:
 
 def _with_registry(rows: pd.DataFrame, values: pd.Series, side: str) -> pd.DataFrame:
     """Return for each row the least and the greatest value of its instance, and the registry's."""
-    of_instance = values.groupby(rows["instance_sha256"])
+    # The hash does not tell seconds from rounds, of which alone the registry knows.
+    in_rounds = rows["batch_time"].eq("")
+    of_instance = values.groupby([rows["instance_sha256"], rows["batch_time"]])
     known = {sha: entry[side] for sha, entry in known_values().items()}
-    told = rows["instance_sha256"].map(known).astype("Int64")
+    told = rows["instance_sha256"].map(known).where(in_rounds).astype("Int64")
     return pd.DataFrame(
         {"least": of_instance.transform("min"), "most": of_instance.transform("max"), "told": told}
     )

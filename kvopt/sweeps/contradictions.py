@@ -13,7 +13,10 @@ from kvopt.store import Store
 from schedules.evidence import Statement, alarming, contradictions, keeps_tokens
 from schedules.model import any_kept
 
-_COLUMNS = ("key", "instance", "instance_sha256", "method", "seed", "status", "detail", "tel")
+_COLUMNS = (
+    *("key", "instance", "instance_sha256", "method", "seed", "status", "detail", "tel"),
+    *("lower_bound", "batch_time"),
+)
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Showing:
     detail: str
     tel: int | None
     lower_bound: int | None
+    batch_time: str = ""
     keeps_tokens: bool = False
 
     @property
@@ -69,7 +73,7 @@ def showings(store: Store, keys: Collection[str] | None) -> list[Showing]:
         If the store cannot be read.
     """
     wanted = None if keys is None else set(keys)
-    rows = store.select(*_COLUMNS, "lower_bound")
+    rows = store.select(*_COLUMNS)
     runs = [Showing(*row) for row in rows if wanted is None or row[0] in wanted]
     return [replace(run, keeps_tokens=True) if _keeps_tokens(run, store) else run for run in runs]
 
@@ -86,9 +90,10 @@ def _keeps_tokens(run: Showing, store: Store) -> bool:
 def alarms(runs: Sequence[Showing]) -> list[str]:
     """Return one line for every run that is wrong, and for every two that exclude each other."""
     lines = [f"{run.run}: {run.detail}" for run in runs if run.alarming]
-    of_instance: dict[str, list[Showing]] = defaultdict(list)
+    of_instance: dict[tuple[str, str], list[Showing]] = defaultdict(list)
     for run in runs:
-        of_instance[run.instance_sha256].append(run)
+        # The hash does not tell seconds from rounds.
+        of_instance[run.instance_sha256, run.batch_time].append(run)
     for together in of_instance.values():
         found = contradictions(
             [

@@ -66,7 +66,9 @@ def failures(runs: Iterable[Showing], tasks: Sequence[Task]) -> list[Failure]:
     of_key = {run.key: run for run in runs}
     of_method: dict[str, list[Showing]] = {}
     for task in tasks:
-        if not task.fault and task.key in of_key:
+        # A fault of an instance that was read is that the method has no business with it.
+        runnable = not task.fault or task.instance is not None
+        if runnable and task.key in of_key:
             of_method.setdefault(task.method, []).append(of_key[task.key])
     found = [
         Failure(method, len(each), [run for run in each if _failed(run)])
@@ -76,7 +78,7 @@ def failures(runs: Iterable[Showing], tasks: Sequence[Task]) -> list[Failure]:
 
 
 def unread(tasks: Iterable[Task]) -> list[str]:
-    """Return one line for every instance that cannot be read, or not be run in rounds."""
+    """Return one line for every instance that cannot be read."""
     faults = {task.name: task.fault for task in tasks if _is_unread(task)}
     return [f"{fault}; no method ran on it" for fault in faults.values()]
 
@@ -102,4 +104,4 @@ def _failed(run: Showing) -> bool:
 
 
 def _is_unread(task: Task) -> bool:
-    return bool(task.fault) and task.fault_status == "error"
+    return bool(task.fault) and task.fault_status == "error" and task.instance is None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from instances.batch_time import BatchTime
 from instances.named import find_instances, library_files
 from instances.telling import did_you_mean
 from instances.traces import TraceOptions
@@ -35,6 +36,7 @@ class Wishes:
     time_limit: float | None = None
     memory_limit: float | None = None
     threads: int | None = None
+    batch_time: BatchTime | None = None
 
 
 def read_inputs(
@@ -74,7 +76,7 @@ def read_inputs(
     _refuse_loose_options(trace, sources.values())
     if sources:
         sections.append(Section("", tuple(sources.values()), (DEFAULT_METHOD,)))
-    wished = [_as_wished(section, wishes) for section in sections]
+    wished = [as_wished(section, wishes) for section in sections]
     planned = sum(len(each.sources) * len(each.methods) * each.seeds for each in wished)
     if planned > MAX_RUNS:
         raise InputError(f"expected at most {MAX_RUNS} runs at once, found {planned}")
@@ -98,7 +100,8 @@ def input_files(names: Sequence[str], sections: Sequence[Section]) -> list[Path]
     return found
 
 
-def _as_wished(section: Section, wishes: Wishes) -> Section:
+def as_wished(section: Section, wishes: Wishes) -> Section:
+    """Return a section with what the user asks for in place of its own."""
     given = {name: value for name, value in vars(wishes).items() if value is not None}
     return replace(section, **given)
 

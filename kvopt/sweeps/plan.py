@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from instances import Instance
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import Method, MethodError, read_methods, refuse_namesakes
+from kvopt.running.batch_time import batch_time_of, rounds_only
 from kvopt.running.task import Task
 from kvopt.suites import Section, load
 
@@ -22,6 +22,8 @@ def plan(sections: Iterable[Section]) -> list[Task]:
     ------
     MethodError
         If there is no such method, its file cannot be read, or two files have one name.
+    InSecondsError
+        If a section has a batch time and an instance in rounds.
     """
     sections = list(sections)
     refuse_namesakes(each for section in sections for each in read_methods(section.methods))
@@ -33,13 +35,15 @@ def _section_tasks(section: Section) -> Iterable[Task]:
     methods = [(method, *_identity(method)) for method in read_methods(section.methods)]
     for source in section.sources:
         loaded = load(source)
-        fault, fault_status = loaded.fault, loaded.fault_status
-        if loaded.instance is not None and loaded.instance.time_unit != "round":
-            fault, fault_status = _in_seconds(loaded.instance), "error"
+        instance = loaded.instance
+        batch_time = "" if instance is None else batch_time_of(instance, section.batch_time)
         for method, code, libraries in methods:
+            fault = loaded.fault
+            if instance is not None and (reason := rounds_only(instance, method)):
+                fault = f"{method.text} {reason}"
             for seed in range(section.seeds if method.seeded else 1):
                 yield Task(
-                    instance=loaded.instance,
+                    instance=instance,
                     name=loaded.name,
                     method=method.text,
                     method_path=method.task_path,
@@ -51,7 +55,8 @@ def _section_tasks(section: Section) -> Iterable[Task]:
                     versions=libraries,
                     section=section.name,
                     fault=fault,
-                    fault_status=fault_status,
+                    fault_status=loaded.fault_status,
+                    batch_time=batch_time,
                 )
 
 
@@ -60,7 +65,3 @@ def _identity(method: Method) -> tuple[str, dict[str, str]]:
         return fingerprint(method), versions(method)
     except (OSError, SyntaxError) as error:
         raise MethodError(f"{method.text}: {' '.join(str(error).split())}") from None
-
-
-def _in_seconds(instance: Instance) -> str:
-    return f"{instance.name}: expected arrivals in rounds, found time_unit {instance.time_unit!r}"

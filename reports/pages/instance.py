@@ -9,12 +9,14 @@ from typing import Any
 import pandas as pd
 
 from reports.references import Contradiction
-from reports.table import Cell, Column, Table, written
-from reports.tables.runs import COLUMNS as RUN_COLUMNS
+from reports.table import Cell, Column, Kind, Table, written
+from reports.tables.runs import columns_in
 from schedules.evidence import STANDINGS
 
 #: Runs on one page.
 MOST_RUNS = 300
+#: Columns of runs that are the same on all of the page.
+_OF_THE_PAGE = ("instance", "batch_time")
 
 
 @dataclass(frozen=True)
@@ -65,25 +67,27 @@ def make_page(
         name=str(line["instance"]),
         facts=_facts(line),
         contradictions=tuple(str(each) for each in wrong),
-        tables=(*_history(runs, told), _runs(runs)),
+        tables=(*_history(runs, told), _runs(runs, in_seconds=bool(line["batch_time"]))),
         picture_note=note,
         svg=svg,
     )
 
 
 def _facts(line: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
+    unit, kind = ("seconds", "nanoseconds") if line["batch_time"] else ("rounds", "count")
     values: list[tuple[str, Any, Any]] = [
         ("family", line["family"], "name"),
         ("requests n", line["n"], "count"),
         ("memory M, tokens", line["memory"], "count"),
         ("optimum", STANDINGS[line["standing"]], "text"),
         ("rests on", line["reason"], "name"),
-        ("OPT, rounds", line["opt"], "count"),
-        ("best schedule UB, rounds", line["upper"], "count"),
+        (f"OPT, {unit}", line["opt"], kind),
+        (f"best schedule UB, {unit}", line["upper"], kind),
         ("UB by", line["upper_by"], "name"),
-        ("best bound LB, rounds", line["lower"], "count"),
+        (f"best bound LB, {unit}", line["lower"], kind),
         ("LB by", line["lower_by"], "name"),
-        ("SHA-256", line["sha"], "name"),
+        ("batch time", line["batch_time"], "name"),
+        ("SHA-256", line["instance_sha256"], "name"),
     ]
     shown = [each for each in values if not (isinstance(each[1], str) and each[1] == "")]
     return tuple((label, Cell(written(value, kind), kind)) for label, value, kind in shown)
@@ -98,10 +102,11 @@ def _history(runs: pd.DataFrame, told: Mapping[str, Any]) -> list[Table]:
     best_lower = lower.cummax().ffill()
     better = _changes(best_upper) | _changes(best_lower)
     frame = ordered.assign(best_upper=best_upper, best_lower=best_lower)[better]
+    kind: Kind = "nanoseconds" if runs["in_seconds"].any() else "count"
     columns = (
         Column("finished_utc", "when (UTC)", "name"),
-        Column("best_upper", "UB", "count"),
-        Column("best_lower", "LB", "count"),
+        Column("best_upper", "UB", kind),
+        Column("best_lower", "LB", kind),
         Column("label", "by", "name"),
         Column("seconds", "seconds", "seconds"),
     )
@@ -131,7 +136,7 @@ def _changes(best: pd.Series) -> pd.Series:
     return best.notna() & best.ne(best.shift()).fillna(True)
 
 
-def _runs(runs: pd.DataFrame) -> Table:
+def _runs(runs: pd.DataFrame, *, in_seconds: bool) -> Table:
     ordered = runs.sort_values(
         ["tel", "lower_bound", "label", "seed", "key"], ascending=[True, False, True, True, True]
     )
@@ -140,7 +145,7 @@ def _runs(runs: pd.DataFrame) -> Table:
         "runs",
         "Runs",
         "All stored runs of this instance, the best schedule first.",
-        tuple(column for column in RUN_COLUMNS if column.key != "instance"),
+        tuple(each for each in columns_in(in_seconds=in_seconds) if each.key not in _OF_THE_PAGE),
         shown,
         left_out=len(ordered) - len(shown),
     )

@@ -10,7 +10,8 @@ from instances.files import parse_instance
 from instances.model import InfeasibleInstanceError
 from instances.telling import one_line
 from schedules import Schedule, check_schedule
-from schedules.picture import draw_schedule
+from schedules.picture import save_picture
+from schedules.real_time.picture import drawn
 
 
 class Documents(Protocol):
@@ -44,8 +45,10 @@ def draw_best(store: Documents, key: str, sha: str) -> tuple[str, str]:
             return "", f"Not drawn: {verdict}"
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "picture.svg"
-            draw_schedule(instance, schedule, path)
+            save_picture(drawn(instance, schedule), path)
             svg = path.read_text(encoding="utf-8")
     except (ValueError, InfeasibleInstanceError) as error:
         return "", f"Not drawn: {one_line(error, 200)}"
+    if schedule.clock is not None:
+        return svg, "KV memory held, and requests that run and wait, over seconds."
     return svg, "KV memory held over time, stacked by request, under the limit M."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from reports.metrics.gap import gap
-from reports.table import Column, Table
+from reports.table import Column, Kind, Table
 from schedules.evidence import STANDINGS
 
 _NOTE = (
@@ -17,26 +17,49 @@ _NOTE = (
 )
 
 
+_NOTE_SECONDS = (
+    "Instances in seconds, each with its batch time. UB: the total latency of the best checked "
+    "schedule, LB: the best bound that is believed, both in seconds. Gap = (UB − LB) / UB: no "
+    "schedule saves a larger share."
+)
+
+
 def instance_table(reference: pd.DataFrame, runs: pd.DataFrame) -> Table:
-    """Return one line an instance, by family, size and name."""
+    """Return one line an instance in rounds, by family, size and name."""
+    frame = _lines(reference[reference["batch_time"].eq("")], runs)
+    return Table("instances", "Instances", _NOTE, _columns("count", ""), frame)
+
+
+def instance_table_in_seconds(reference: pd.DataFrame, runs: pd.DataFrame) -> Table | None:
+    """Return one line an instance in seconds and batch time, None where there are none."""
+    frame = _lines(reference[reference["batch_time"].ne("")], runs)
+    if frame.empty:
+        return None
+    columns = _columns("nanoseconds", ", s")
+    return Table("instances-seconds", "Instances in seconds", _NOTE_SECONDS, columns, frame)
+
+
+def _lines(reference: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     frame = reference[reference["sha"].str.startswith("unread ").eq(False)]
     frame = frame.sort_values(["family", "n", "instance", "sha"])
-    frame = frame.assign(
+    return frame.assign(
         runs=runs.groupby("id").size().reindex(frame.index).fillna(0).astype(int),
         gap=gap(frame["upper"], frame["lower"]),
         shown=frame["standing"].map(STANDINGS),
     ).reset_index()
-    columns = (
+
+
+def _columns(kind: Kind, unit: str) -> tuple[Column, ...]:
+    return (
         Column("family", "family", "name"),
         Column("instance", "instance", "name"),
         Column("n", "n", "count"),
         Column("memory", "M", "count"),
-        Column("upper", "UB", "count"),
+        Column("upper", f"UB{unit}", kind),
         Column("upper_by", "UB by", "name"),
-        Column("lower", "LB", "count"),
+        Column("lower", f"LB{unit}", kind),
         Column("lower_by", "LB by", "name"),
         Column("gap", "gap", "share"),
         Column("shown", "OPT", "text"),
         Column("runs", "runs", "count"),
     )
-    return Table("instances", "Instances", _NOTE, columns, frame)

@@ -27,6 +27,30 @@ COLUMNS = (
 
 
 def run_table(runs: pd.DataFrame) -> Table:
-    """Return the first runs."""
+    """Return the first runs in rounds."""
+    return _first("runs", "Runs", runs[~runs["in_seconds"]], COLUMNS)
+
+
+def run_table_in_seconds(runs: pd.DataFrame) -> Table | None:
+    """Return the first runs in seconds, None where there are none."""
+    found = runs[runs["in_seconds"]]
+    columns = columns_in(in_seconds=True)
+    return None if found.empty else _first("runs-seconds", "Runs in seconds", found, columns)
+
+
+def columns_in(*, in_seconds: bool) -> tuple[Column, ...]:
+    """Return the columns of runs, TEL and bound in rounds or in seconds."""
+    if not in_seconds:
+        return COLUMNS
+    unit = {"tel": "TEL, s", "lower_bound": "LB, s"}
+    columns = [
+        Column(each.key, unit[each.key], "nanoseconds") if each.key in unit else each
+        for each in COLUMNS
+    ]
+    columns.insert(1, Column("batch_time", "batch time", "name"))
+    return tuple(columns)
+
+
+def _first(slug: str, title: str, runs: pd.DataFrame, columns: tuple[Column, ...]) -> Table:
     shown = runs.iloc[:MOST_RUNS]
-    return Table("runs", "Runs", _NOTE, COLUMNS, shown, left_out=len(runs) - len(shown))
+    return Table(slug, title, _NOTE, columns, shown, left_out=len(runs) - len(shown))

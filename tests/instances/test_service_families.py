@@ -27,6 +27,7 @@ from instances.families.fitted import (
     Normal,
 )
 from instances.families.worst_mix import apportioned, worst_mix
+from tests.heuristics.contract import run
 
 Cdf = Callable[[NDArray[np.floating[Any]]], NDArray[np.float64]]
 Law = Gamma | Lognormal | Normal
@@ -238,3 +239,18 @@ def test_the_worst_mix_is_counted_off() -> None:
     assert np.abs(counts - worst_mix(20)[0] * 500).max() < 1
     assert counts.sum() == 500
     assert {(each.output_lower, each.output_upper) for each in instance.requests} == {(1, 20)}
+
+
+def test_shortest_first_on_the_worst_mix_is_the_formula() -> None:
+    """TEL of H-SF against n²/(2M)·x'Bx of the paper, within 5 % for n = 4,000 and M = 400.
+
+    x'Bx is the sum over pairs of min(i, j)².
+    """
+    n, memory, upper = 4000, 400, 20
+    instance = families()["worst-mix"].generate(n=n, memory=memory, upper=upper)
+    share = np.bincount(instance.outputs, minlength=upper + 1)[1:] / n
+    i = np.arange(1, upper + 1)
+    formula = n**2 / (2 * memory) * share @ np.minimum.outer(i, i) ** 2 @ share
+    schedule = run("h-sf", instance)
+    assert schedule is not None
+    assert schedule.tel == pytest.approx(formula, rel=0.05)

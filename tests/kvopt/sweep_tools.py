@@ -52,8 +52,13 @@ class Evaluate:
 
     def run(self, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         """Run the command to its end."""
-        marked = os.environ | {_MARK: self.mark}
-        return run_copy(ROOT / "evaluate.py", *self.arguments, env=marked, timeout=timeout)
+        process = self.start()
+        out, err = process.communicate(timeout=timeout)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def run_copy(self) -> subprocess.CompletedProcess[str]:
+        """Do the same for what it stores and says: its processes are not told as alive."""
+        return run_copy(ROOT / "evaluate.py", *self.arguments)
 
     def alive(self) -> list[str]:
         """Return the command lines of processes that are left after five seconds' grace."""

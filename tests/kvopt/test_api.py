@@ -212,7 +212,14 @@ def test_a_schedule_that_keeps_tokens_has_no_gap() -> None:
         (lambda: kvopt.compare([FOUR], ["svf"], jobs=0), ValueError, "jobs"),
         (lambda: kvopt.compare([FOUR], []), ValueError, "expected a method"),
         (lambda: kvopt.compare([], ["svf"]), ValueError, "expected an instance"),
-        (lambda: kvopt.solve(SECONDS, "svf"), ValueError, "arrivals in rounds"),
+        (lambda: kvopt.solve(SECONDS, "highs"), ValueError, "arrivals in seconds: .*round_seconds"),
+        (lambda: kvopt.solve(SECONDS, "sorted-lp"), ValueError, "advised by an LP relaxation"),
+        (lambda: kvopt.bound(SECONDS, "bound:bound-lp"), ValueError, "models in rounds"),
+        (lambda: kvopt.bound(FOUR, "bound:bound-seconds"), ValueError, "arrivals in rounds"),
+        (lambda: kvopt.solve(FOUR, "svf", batch_time="unit"), ValueError, "arrivals in seconds"),
+        (lambda: kvopt.run(SECONDS, "svf", batch_time="units"), ValueError, "did you mean unit"),
+        (lambda: kvopt.compare(FOUR, "svf", batch_time="unit"), ValueError, "arrivals in seconds"),
+        (lambda: kvopt.run(FOUR, "svf").serving, ValueError, "schedule with a clock"),
     ],
 )
 def test_bad_input_is_one_line(call: Any, error: type[Exception], told: str) -> None:

@@ -15,6 +15,7 @@ import instances.traces.convert
 import kvopt.best_known.prove
 import kvopt.commands.evaluate
 import kvopt.commands.memory
+import kvopt.commands.rates
 import kvopt.commands.solve
 import reports.build
 from instances.usage import read_integer
@@ -30,6 +31,9 @@ NUMBERS = {
     kvopt.commands.solve.main: sorted(["memory-limit", "seed", "threads", "time-limit", *TRACE]),
     kvopt.commands.evaluate.main: sorted(
         ["jobs", "memory-limit", "seeds", "threads", "time-limit", *TRACE]
+    ),
+    kvopt.commands.rates.main: sorted(
+        {"arrivals", "jobs", "memory-limit", "seed", "seeds", "time-limit", *TRACE}
     ),
     kvopt.commands.memory.main: ["gpus", "head-size", "kv-heads", "layers"],
     instances.traces.convert.main: TRACE,

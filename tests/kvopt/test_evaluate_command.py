@@ -203,18 +203,25 @@ def test_an_instance_that_cannot_be_run_is_no_failure_of_a_method(
     torn.write_text("{")
     never = tmp_path / "never.json"
     never.write_text(small.read_text().replace('"output": 3', '"output": 3000'))
+    assert evaluate(small, torn, never, "--methods", "svf,mc-sf", "--quiet") == 0
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.partition(": expected")[0] == f"evaluate.py: {torn}"
+    assert line.endswith("; no method ran on it")
+    assert evaluate(torn, "--methods", "svf", "--quiet") == 2
+    assert evaluate(never, "--methods", "svf", "--quiet") == 0
+
+
+def test_a_method_that_knows_rounds_only_fails_on_seconds(
+    evaluate: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is named with what to do, beside a policy, which runs; alone it is a failure."""
     seconds = tmp_path / "seconds.json"
     requests = (Request(0, 0.5, 1, 1),)
     write_instance(Instance("late", 5, requests, time_unit="second"), seconds)
-    assert evaluate(small, torn, seconds, never, "--methods", "svf,mc-sf", "--quiet") == 0
-    lines = capfd.readouterr().err.splitlines()
-    assert [line.partition(": expected")[0] for line in lines] == [
-        f"evaluate.py: {torn}",
-        "evaluate.py: late",
-    ]
-    assert all(line.endswith("; no method ran on it") for line in lines)
-    assert evaluate(torn, "--methods", "svf", "--quiet") == 2
-    assert evaluate(never, "--methods", "svf", "--quiet") == 0
+    assert evaluate(seconds, "--methods", "svf,highs", "--quiet") == 1
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("evaluate.py: highs failed on all runs (1 error), first on late, seed 0")
+    assert "late has arrivals in seconds: read the trace with --round-seconds S" in line
 
 
 def test_what_a_failing_method_has_printed() -> None:
@@ -382,7 +389,7 @@ def test_a_store_that_is_none(small: Path, tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but long enough to be taken for the head of one\n" * 20)
     for name in (text, tmp_path, tmp_path / "missing" / "runs.sqlite"):
-        result = Evaluate([small, "--methods", "svf", "--store", name]).run()
+        result = Evaluate([small, "--methods", "svf", "--store", name]).run_copy()
         assert result.returncode == 6
         assert len(result.stderr.splitlines()) == 1
     assert text.read_text().startswith("not a database")

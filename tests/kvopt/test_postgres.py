@@ -19,6 +19,7 @@ from kvopt.running.record import Record, current_version
 from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import export_rows
+from tests.copies import run_copy
 from tests.kvopt.dask_cluster import wait_until
 from tests.kvopt.postgres_server import PASSWORD, PostgresServer
 
@@ -250,8 +251,7 @@ def test_sweep_without_its_server_and_resumed(
     assert lines[0].startswith("evaluate.py: postgresql+psycopg://kvopt:***@127.0.0.1:")
     before = store.rows().set_index("key")["finished_utc"]
     assert 2 <= len(before) < 8
-    finished = subprocess.run(command, capture_output=True, timeout=60, check=False)
-    assert finished.returncode == 0
+    assert run_copy(*command[1:]).returncode == 0
     after = store.rows().set_index("key")
     assert len(after) == 8
     assert set(after["status"]) == {"feasible"}
@@ -311,15 +311,9 @@ def test_a_password_with_a_space_is_nowhere(
     url = f"postgresql://spaced_{name}:hid den@127.0.0.1:{server.port}/{name}"
     write_instance(Instance("one", 9, (Request(0, 0, 1, 1),)), tmp_path / "one.json")
     export = tmp_path / "rows.csv"
-    command: list[str | Path] = [
-        sys.executable,
-        ROOT / "evaluate.py",
-        tmp_path / "one.json",
-        "--methods",
-        "svf",
-    ]
-    command += [*written.format(url).split("\n"), "--export", export]
-    finished = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    command: list[str | Path] = [ROOT / "evaluate.py", tmp_path / "one.json", "--methods", "svf"]
+    finished = run_copy(*command, *written.format(url).split("\n"), "--export", export)
+    finished.check_returncode()
     store = Store(url, readonly=True)
     told = "".join(map(str, store.rows().iloc[0])) + export.read_text()
     store.close()

@@ -252,16 +252,18 @@ def test_the_engine_ends_with_its_parent(hard: Path) -> None:
     engine.wait(timeout=10)
 
 
-def test_memory_limit(hard: Path, solve: Command) -> None:
+def test_memory_limit(hard: Path, solve_afresh: Command) -> None:
     """A method above its memory limit is stopped, or its model not built; the report stands."""
-    result = solve(hard, "--solver", "highs", "--formulation", "ilp", "--memory-limit", "0.25")
+    result = solve_afresh(
+        hard, "--solver", "highs", "--formulation", "ilp", "--memory-limit", "0.25"
+    )
     assert result.returncode == 0
     assert _summary(result.stdout)["note"]
 
 
-def test_memory_limit_of_a_policy(hard: Path, solve: Command) -> None:
+def test_memory_limit_of_a_policy(hard: Path, solve_afresh: Command) -> None:
     """It holds for policies too: no Python fits into a megabyte."""
-    result = solve(hard, "--policy", "svf", "--memory-limit", "0.001")
+    result = solve_afresh(hard, "--policy", "svf", "--memory-limit", "0.001")
     rows = _summary(result.stdout)
     assert (result.returncode, rows["status"]) == (4, "memory_limit")
     assert "memory limit" in rows["note"]
@@ -355,7 +357,7 @@ BAD = {
     "duplicate ids": json.dumps(GOOD | {"requests": GOOD["requests"] * 2}),  # type: ignore[operator]
     "no requests": json.dumps(GOOD | {"requests": []}),
     "too many tokens": _request(output=10**10),
-    "seconds": json.dumps(GOOD | {"time_unit": "second"}),
+    "hours": json.dumps(GOOD | {"time_unit": "hour"}),
 }
 
 

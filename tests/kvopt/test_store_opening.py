@@ -177,7 +177,7 @@ def test_a_store_of_the_first_release_goes_on(tmp_path: Path) -> None:
     assert path.read_bytes() == before
     _fill(path)
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT version FROM kvopt_version").fetchall() == [(2,)]
+        assert connection.execute("SELECT version FROM kvopt_version").fetchall() == [(3,)]
     assert len(read_rows(path)) == 3
 
 
@@ -187,9 +187,9 @@ def test_a_newer_store_is_refused(tmp_path: Path, readonly: bool) -> None:
     path = tmp_path / "runs.sqlite"
     _fill(path)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE kvopt_version SET version = 3")
+        connection.execute("UPDATE kvopt_version SET version = 4")
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"a store of version 3, this kvopt knows them up to 2$"):
+    with pytest.raises(StoreError, match=r"a store of version 4, this kvopt knows them up to 3$"):
         Store(path, readonly=readonly)
     assert path.read_bytes() == before
 

@@ -74,7 +74,7 @@ def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
             levels.add(len(now))
     assert command.alive() == []
     assert len(levels) > 2, "the kills did not come in the middle of the sweep"
-    result = command.run()
+    result = command.run_copy()
     assert result.returncode == 0
     assert f"{len(finished)} of them stored already" in result.stdout
 

@@ -1,0 +1,345 @@
+"""Certificates of lower bounds in seconds, and their evaluation in integers.
+
+Whoever found the prices, evaluating a certificate proves the bound anew.  The evaluation shares no
+code with the search for prices (``formulations.bounds.seconds``); what both use is what is valid
+whatever the prices are (``formulations.valid.loads``).
+
+*Schedules.*  All that docs/bounds_in_seconds.md lists: offline, with idle time, pauses, cancelled
+attempts, prompts in chunks, and tokens kept over evictions where
+:func:`formulations.valid.loads.not_covered` is empty.
+
+*The prices.*  Times in picoseconds, b = base, and ℓ_ij the load of token j of request i
+(``formulations.valid.loads``).  h_ij = s + j tokens are held at the end of its round; for the first
+token h_i1 = s.  Between knots T_0 < ... < T_K with T_0 ≤ a_i ≤ T_K the functions y, m, e ≥ 0 of
+time are linear, they are 0 at T_K and after; ε_k = ⌈e_k² / ℓ⌉ at the knots, linear between, with ℓ
+the least load of a token after the first.  Request i spreads the weight 1 over its tokens: π_i on
+the first, the rest evenly on the others.  Token j has a value v_ij ≥ 0, linear in j from station to
+station.  With Π_j the weight of the tokens before j, θ_ij = Π_j + π_ij / 2, and σ_ij² ≤ θ_ij at
+the stations, linear between, σ_i1 = 0, let
+
+    κ_ik ≥ v_ij − π_ij·(T_k − a_i) − y_k·ℓ_ij − m_k·h_ij − 2·σ_ij·e_k,   κ_ik ≥ 0
+
+for every station j and every knot k from the last one with T_k ≤ a_i on; κ_ik = 0 before.  If
+
+    Σ_i κ_ik + M·m_k + ε_k ≤ y_k·b   at every knot k,
+
+then the total latency is at least
+
+    Σ_ij v_ij + Σ_i [π_i·(b + ℓ_i1)/2 + (o_i − 1)·(1 + π_i)/2·b] − ∫ y dt.
+
+*Proof.*  1. Let c run through the rounds that token j of request i is made in (one, or the chunks
+of a prefill), f_c be their shares of its load (all in the last round if there is none), d_c how
+long they take, and t̄_c their middle.  C_i is no less than the end of any of them plus the rounds of
+i that follow; so with weights f_c and π_ij
+
+    C_i − a_i ≥ Σ_j π_ij·Σ_c f_c·(t̄_c − a_i) + Σ_j Σ_c f_c·θ_ij·d_c,
+
+where for the first token θ_i1·d_c may be read as π_i·(f_c/2 + Σ_{c'<c} f_c')·d_c without f_c
+before it, which with d_c ≥ b + f_c·ℓ_i1 adds up to π_i·(b + ℓ_i1)/2 at least.
+
+2. In a round of d with the loads Λ, d ≥ b + Λ, charge at every instant t each request in it
+f·(y·ℓ_ij + m·h_ij + κ_i(t) + ε·ℓ/(d − b)), the last for tokens after the first only, and κ_i linear
+between knots.  The loads are f·ℓ_ij, at least f·ℓ after the first token, so the last charges add up
+to ε at most.  The tokens held are at least f·h_ij: of a prompt of s, chunks up to C tokens take the
+share C/s of the load at most, since it is convex.  For a prefill of s + j − 1 kept tokens
+one token may lack, which costs m ≤ y·b/M; its load is larger by b/M at least
+(:func:`~formulations.valid.loads.not_covered`).  Hence all charges add up to
+y·Λ + m·M + Σ_i κ_i + ε ≤ y·(Λ + b) ≤ y·d.  The second step is the condition at the knots, and all
+its terms are linear between them.  So the average charges over each round, added up over all
+rounds, are at most ∫ y dt.
+
+3. v_ij ≤ π_ij·(t − a_i) + y·ℓ_ij + m·h_ij + 2·σ_ij·e + κ_i(t) for all j and all t ≥ a_i: both sides
+are linear in j between stations (the load and h are, and π_ij is the same for all j ≥ 2), and in t
+between knots, and hold at the knots.  After T_K no price is left, and the condition at T_K says
+κ_iK = 0, so v_ij ≤ π_ij·(T_K − a_i).  And θ_ij·d + ε·ℓ/(d − b) ≥ θ_ij·b + 2·σ_ij·e for every
+d > b, since x + z ≥ 2·√(xz), e² ≤ ε·ℓ (a chord lies above the square) and σ_ij² ≤ θ_ij (a chord
+lies below the root of what is linear in j).
+
+4. Average 3. over the rounds of each token with the weights f_c, and add up:
+Σ_ij v_ij + Σ_i Σ_{j≥2} θ_ij·b ≤ Σ_ij Σ_c f_c·[π_ij·(t̄_c − a_i) + θ_ij·d_c] + charges, where
+the second sum is over j ≥ 2.  With 1., 2. and Σ_{j≥2} θ_ij = (o_i − 1)·(1 + π_i)/2 this is the
+bound.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from formulations.lagrangian.exact import SAFE
+from formulations.valid.loads import (
+    PICOSECONDS,
+    alone_bound,
+    decode_load,
+    least_decode_load,
+    prefill_load,
+    work_bound,
+)
+from instances import Instance
+from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
+
+#: Parts in which the weight of a first token, and the place of a station, are counted.
+WEIGHTS, PLACES = 1 << 16, 8
+#: Bits behind the point of σ.
+ROOT_BITS = 10
+#: Steps of an evaluation, some nanoseconds each, beyond which a certificate is refused.
+MOST_STEPS = 1_000_000_000
+
+_Count = Annotated[int, Field(strict=True, ge=0)]
+_Counts = tuple[_Count, ...]
+
+
+class RateCertificateError(ValueError):
+    """A certificate in seconds proves nothing; the message is one line."""
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class RateCertificate:
+    """A lower bound on the total latency in real time, and what proves it.
+
+    Attributes
+    ----------
+    kind
+        ``alone`` and ``work`` (nothing else is needed), or ``rates``: prices as above.
+    value
+        The bound, nanoseconds.
+    batch_time
+        Text of the batch-time model that it is for.
+    denominator
+        That of ``machine``.
+    knots
+        T_k, nanoseconds, increasing.
+    machine, memory, sharing
+        y_k · denominator, m_k (picoseconds a token) and e_k (picoseconds), one for each knot, 0 at
+        the last.
+    places
+        The stations: token 2 + ⌊(o − 2)·x / 8⌋ for each x, from 0 to 8.
+    weights
+        π_i · 2^16 of each request; 2^16 is meant where the output is one token.
+    values
+        For each request v_ij of the first token, then of the stations (picoseconds); of the first
+        token only where it is the only one.
+    """
+
+    kind: Literal["alone", "work", "rates"]
+    value: _Count
+    batch_time: str
+    denominator: Annotated[int, Field(strict=True, ge=1)] = 1
+    knots: _Counts = ()
+    machine: _Counts = ()
+    memory: _Counts = ()
+    sharing: _Counts = ()
+    places: _Counts = ()
+    weights: _Counts = ()
+    values: tuple[_Counts, ...] = ()
+
+
+_ADAPTER = TypeAdapter(RateCertificate)
+
+
+def read_rate_certificate(document: object) -> RateCertificate:
+    """Return the certificate of a JSON object.
+
+    Raises
+    ------
+    RateCertificateError
+        If it is not of this form.
+    """
+    try:
+        return _ADAPTER.validate_python(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        where = ".".join(str(step) for step in first["loc"])
+        raise RateCertificateError(f"{where}: {first['msg']}" if where else first["msg"]) from None
+
+
+def rate_certificate_document(certificate: RateCertificate) -> dict[str, Any]:
+    """Return the JSON object of a certificate, with what is not set left out."""
+    document: dict[str, Any] = _ADAPTER.dump_python(certificate, mode="json", exclude_defaults=True)
+    return document
+
+
+def evaluate_rates(instance: Instance, certificate: RateCertificate) -> int:
+    """Return the lower bound on the total latency (nanoseconds) that a certificate proves.
+
+    Raises
+    ------
+    RateCertificateError
+        If it is not one of this instance, a condition does not hold, the batch time cannot be read,
+        the arrivals are in rounds, or it takes more than :data:`MOST_STEPS` steps.
+    """
+    try:
+        batch_time = parse_batch_time(certificate.batch_time)
+    except BatchTimeError as error:
+        raise RateCertificateError(str(error)) from None
+    if instance.time_unit != "second":
+        raise RateCertificateError("expected an instance with arrivals in seconds")
+    if certificate.kind == "alone":
+        return alone_bound(instance, batch_time)
+    if certificate.kind == "work":
+        return work_bound(instance, batch_time)
+    return _Rates(instance, batch_time, certificate).value()
+
+
+class _Rates:
+    """The numbers of one evaluation; arrays over requests and stations are (n, 1 + stations)."""
+
+    def __init__(
+        self, instance: Instance, batch_time: BatchTime, certificate: RateCertificate
+    ) -> None:
+        self._instance, self._batch_time, self._prices = instance, batch_time, certificate
+        self._check_form()
+        requests = instance.requests
+        self._first = [
+            WEIGHTS if request.output == 1 else weight
+            for request, weight in zip(requests, certificate.weights, strict=True)
+        ]
+        #: Token numbers of the stations, from the first token on.
+        self._stations = [
+            (1, *(2 + (r.output - 2) * place // PLACES for place in certificate.places))
+            if r.output > 1
+            else (1,)
+            for r in requests
+        ]
+        for position, values in enumerate(certificate.values):
+            if len(values) != len(self._stations[position]):
+                raise RateCertificateError(
+                    f"values.{position}: expected {len(self._stations[position])} numbers"
+                )
+
+    def _check_form(self) -> None:
+        prices, n, count = self._prices, len(self._instance), len(self._prices.knots)
+        if count < 2 or any(low >= high for low, high in pairwise(prices.knots)):
+            raise RateCertificateError("knots: expected two or more, increasing")
+        for name in ("machine", "memory", "sharing"):
+            row: Sequence[int] = getattr(prices, name)
+            if len(row) != count or row[-1]:
+                raise RateCertificateError(f"{name}: expected one for each knot, 0 at the last")
+        places = prices.places
+        if len(places) < 2 or places[0] or places[-1] != PLACES or sorted(places) != list(places):
+            raise RateCertificateError(f"places: expected to go from 0 to {PLACES}")
+        if len(prices.weights) != n or len(prices.values) != n:
+            raise RateCertificateError("weights, values: expected one for each request")
+        if max(prices.weights) > WEIGHTS:
+            raise RateCertificateError(f"weights: expected at most {WEIGHTS}")
+        times = self._instance.arrival_times
+        if prices.knots[0] > times.min() or prices.knots[-1] < times.max():
+            raise RateCertificateError("knots: expected to hold all arrivals")
+
+    def value(self) -> int:
+        """Return the bound, after the condition at every knot."""
+        shared = self._shared()
+        self._check_knots(shared)
+        base, d = self._batch_time.base, self._prices.denominator
+        twice = 0
+        rows = zip(
+            self._instance.requests, self._prices.values, self._stations, self._first, strict=True
+        )
+        for request, values, stations, first in rows:
+            load = prefill_load(self._batch_time, request.prompt)
+            twice += WEIGHTS * _twice_the_sum(values, stations)
+            twice += first * (base + load) + (request.output - 1) * base * (WEIGHTS + first)
+        knots = zip(pairwise(self._prices.knots), pairwise(self._prices.machine), strict=True)
+        paid = sum((after - before) * (y + z) for (before, after), (y, z) in knots)
+        total = twice * d - PICOSECONDS * WEIGHTS * paid
+        return max(0, -(-total // (2 * WEIGHTS * d * PICOSECONDS)))
+
+    def _shared(self) -> list[int]:
+        """Return ε_k at each knot (picoseconds)."""
+        least = least_decode_load(self._instance, self._batch_time)
+        if not least:
+            if any(self._prices.sharing):
+                raise RateCertificateError("sharing: expected 0 where a token has no load")
+            return [0] * len(self._prices.knots)
+        return [-(-e * e // least) for e in self._prices.sharing]
+
+    def _check_knots(self, shared: Sequence[int]) -> None:
+        prices, base = self._prices, self._batch_time.base
+        columns = self._columns()
+        arrivals = [int(time) for time in self._instance.arrival_times]
+        kind = self._kind(columns)
+        arrays: list[NDArray[Any]] = [np.array(column, dtype=kind) for column in columns]
+        values, slopes, over, loads, held, roots = arrays
+        times: NDArray[Any] = np.array(arrivals, dtype=kind)[:, None]
+        begins = np.array([bisect_right(prices.knots, time) - 1 for time in arrivals])
+        rows = zip(prices.knots, prices.machine, prices.memory, prices.sharing, shared, strict=True)
+        for k, (knot, y, m, e, epsilon) in enumerate(rows):
+            cost = (knot - times) * slopes // WEIGHTS * PICOSECONDS // over
+            cost += y * loads // prices.denominator
+            cost += m * held + 2 * e * roots // (1 << ROOT_BITS)
+            short = np.maximum((values - cost).max(axis=1), 0)
+            asked = int(short[begins <= k].sum())
+            asked += self._instance.memory * m + epsilon
+            if asked * prices.denominator > y * base:
+                raise RateCertificateError(f"machine.{k}: the price is too low for what it pays")
+
+    def _columns(self) -> tuple[list[list[int]], ...]:
+        """Return v, the two parts of π, ℓ, h and σ · 2^10 of each request at its stations.
+
+        Requests of one token repeat it, so that all rows are of one length.
+        """
+        width = 1 + len(self._prices.places)
+        found: tuple[list[list[int]], ...] = ([], [], [], [], [], [])
+        for i, request in enumerate(self._instance.requests):
+            first, others = self._first[i], max(request.output - 1, 1)
+            rows: list[tuple[int, ...]] = []
+            for value, j in zip(self._prices.values[i], self._stations[i], strict=True):
+                if j == 1:
+                    load = prefill_load(self._batch_time, request.prompt)
+                    rows.append((value, first, 1, load, request.prompt, 0))
+                    continue
+                load = decode_load(self._batch_time, request.prompt + j - 1)
+                part = (WEIGHTS - first, others)
+                theta = 2 * first * others + (WEIGHTS - first) * (2 * j - 3)
+                root = math.isqrt((theta << 2 * ROOT_BITS) // (2 * WEIGHTS * others))
+                rows.append((value, *part, load, request.prompt + j, root))
+            rows += [rows[0]] * (width - len(rows))
+            for column, entries in zip(found, zip(*rows, strict=True), strict=True):
+                column.append(list(entries))
+        return found
+
+    def _kind(self, columns: Sequence[list[list[int]]]) -> type:
+        """Return Python's integers where those of 64 bits might not do.
+
+        No product and no sum on the way is larger than ``largest``: of a request at a knot the
+        parts of its cost, and over all requests what is short, for which a knot is before the
+        arrival by less than the way to the next one.
+
+        Raises
+        ------
+        RateCertificateError
+            If there are too many steps.
+        """
+        prices = self._prices
+        value, slope, over, load, held, root = (max(map(max, column)) for column in columns)
+        span = prices.knots[-1] - prices.knots[0]
+        gap = max(there - here for here, there in pairwise(prices.knots))
+        largest = value + span * max(slope, PICOSECONDS) + max(prices.machine) * load
+        largest += max(prices.memory) * held + 2 * max(prices.sharing) * root
+        largest += len(columns[0]) * (value + PICOSECONDS * gap + 1)
+        largest = max(largest, over, *prices.knots)
+        kind: type = np.int64 if largest < SAFE else object
+        steps = len(columns[0]) * len(prices.knots) * (1 + len(prices.places))
+        if steps * (1 if kind is np.int64 else largest.bit_length()) > MOST_STEPS:
+            raise RateCertificateError(f"the evaluation takes more than {MOST_STEPS} steps")
+        return kind
+
+
+def _twice_the_sum(values: Sequence[int], stations: Sequence[int]) -> int:
+    """Return 2·Σ_j v_j over all tokens of a request, linear in j between its stations."""
+    twice = 2 * values[0]
+    if len(values) > 1:
+        twice += 2 * values[-1]
+    rows = zip(pairwise(stations[1:]), pairwise(values[1:]), strict=True)
+    for (here, there), (value, other) in rows:
+        tokens = there - here
+        twice += tokens * 2 * value + (other - value) * (tokens - 1 if tokens else 0)
+    return twice

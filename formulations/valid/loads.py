@@ -1,0 +1,157 @@
+"""What requests take of a worker in real time: loads, the time alone, the work; in integers.
+
+The load of a token is what its making adds to its round, in picoseconds.  With s prompt tokens the
+first takes per_prefill·s + per_square·s² (chunks of a prompt add up to the same), the j-th
+per_decode + per_read·(s + j − 1).
+
+*Which schedules these loads hold for.*  A request may be cancelled and begin anew, wait while it
+holds memory, or have its prompt cut: take for each token the last time it is made, and for a prompt
+the chunks of that time.  Where a request keeps tokens over an eviction, its next token j comes from
+prefilling s + j − 1 tokens anew instead.  :func:`not_covered` says when that could be cheaper.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from instances import Instance, Request
+from instances.batch_time import BatchTime
+
+#: Picoseconds of a nanosecond.
+PICOSECONDS = 1000
+
+
+def prefill_load(batch_time: BatchTime, tokens: int) -> int:
+    """Return what prefilling so many tokens adds to rounds (picoseconds), in chunks or whole."""
+    return batch_time.per_prefill * tokens + batch_time.per_square * tokens * tokens
+
+
+def decode_load(batch_time: BatchTime, held: int) -> int:
+    """Return what a token adds to its round if its request holds so many (picoseconds)."""
+    return batch_time.per_decode + batch_time.per_read * held
+
+
+def decode_loads(batch_time: BatchTime, request: Request) -> int:
+    """Return the loads of all tokens of a request but the first, added up (picoseconds)."""
+    tokens = request.output - 1
+    held = tokens * request.prompt + tokens * (tokens + 1) // 2
+    return batch_time.per_decode * tokens + batch_time.per_read * held
+
+
+def least_decode_load(instance: Instance, batch_time: BatchTime) -> int:
+    """Return the least load of a token after the first (picoseconds); 0 if there is none."""
+    prompts = [request.prompt for request in instance.requests if request.output > 1]
+    return decode_load(batch_time, min(prompts) + 1) if prompts else 0
+
+
+def not_covered(instance: Instance, batch_time: BatchTime) -> str:
+    """Return one line on the schedules that the bounds in seconds do not hold for; or nothing.
+
+    Proof.  Let a request that kept j − 1 tokens prefill H = s + j − 1 of them anew, in chunks or
+    whole, instead of one decode step with H tokens held.  Let x be how much more load that is.
+    Where x ≥ base / M, a round that charges its load at a price y and its tokens at a price m,
+    m·M ≤ y·base, charges the request no less than for the decode step (see
+    ``formulations.lagrangian.rates``), and with x ≥ 0 the time alone and the work are no less
+    either.  x is a convex function of H, so its least value over all H that occur is at an end or
+    beside the vertex.
+    """
+    longer = [request for request in instance.requests if request.output > 1]
+    if not longer:
+        return ""
+    first = min(request.prompt for request in longer) + 1
+    last = max(request.peak for request in longer) - 1
+    trials = {first, last}
+    if batch_time.per_square:
+        vertex = (batch_time.per_read - batch_time.per_prefill) // (2 * batch_time.per_square)
+        trials |= {min(max(tokens, first), last) for tokens in (vertex, vertex + 1)}
+    for tokens in sorted(trials):
+        more = prefill_load(batch_time, tokens) - decode_load(batch_time, tokens)
+        if more * instance.memory < batch_time.base:
+            return (
+                "it does not carry over to schedules that keep tokens over an eviction: prefilling "
+                f"{tokens} tokens anew takes less than a decode step and a token's share of a round"
+            )
+    return ""
+
+
+def alone(request: Request, batch_time: BatchTime) -> int:
+    """Return the least latency of a request (nanoseconds), as if it were alone.
+
+    Proof.  Its o tokens end in o different rounds, one after the other.  A round takes no less than
+    with this request alone, rounded up to nanoseconds; and rounding up the parts of a prompt that
+    is cut adds up to no less than rounding up once, with one base instead of several.
+    """
+    prompt, tokens = request.prompt, request.output - 1
+    first = max(1, -(-(batch_time.base + prefill_load(batch_time, prompt)) // PICOSECONDS))
+    step = batch_time.base + decode_load(batch_time, prompt + 1)
+    # A round in which nothing costs anything takes a nanosecond, too.
+    others = floor_sum(tokens, batch_time.per_read, max(step, 1) + PICOSECONDS - 1, PICOSECONDS)
+    return first + others
+
+
+def floor_sum(count: int, slope: int, start: int, modulus: int) -> int:
+    """Return Σ ⌊(slope·k + start) / modulus⌋ over k = 0..count − 1, all of them 0 or more.
+
+    Proof.  Whole multiples of the modulus in slope and start come out as closed sums.  What is left
+    counts the pairs (k, i), i ≥ 1, with i·modulus ≤ slope·k + start; counted by i instead of k they
+    are a sum of the same form with slope and modulus exchanged, as in Euclid's algorithm.
+    """
+    total = 0
+    while count > 0:
+        total += count * (count - 1) // 2 * (slope // modulus) + count * (start // modulus)
+        slope, start = slope % modulus, start % modulus
+        end = slope * count + start
+        count, start, slope, modulus = end // modulus, end % modulus, modulus, slope
+    return total
+
+
+def alone_bound(instance: Instance, batch_time: BatchTime) -> int:
+    """Return Σ :func:`alone` over all requests (nanoseconds)."""
+    return sum(alone(request, batch_time) for request in instance.requests)
+
+
+def work(request: Request, memory: int, batch_time: BatchTime) -> int:
+    """Return M times the machine time that a request takes at least (picoseconds).
+
+    The share h / M of the base of every round in which it makes a token and holds h tokens, with
+    h = s for the first, whose prompt may be cut, and the loads.
+    """
+    loads = prefill_load(batch_time, request.prompt) + decode_loads(batch_time, request)
+    return batch_time.base * (request.volume - 1) + memory * loads
+
+
+def work_bound(instance: Instance, batch_time: BatchTime) -> int:
+    """Return a lower bound on the total latency (nanoseconds) from the work of each request.
+
+    Proof.  Let a round charge each request the share h / M of its base, h the tokens held at the
+    end, and its load; a chunk of a prompt with the share f of its load is charged f·s ≤ h tokens.
+    A round holds at most M tokens, so the charges add up to no more than the time it takes.  Spread
+    them evenly over the round: a machine of speed 1 works on all requests at once, never on one
+    before its arrival, and has done :func:`work` of a request by its completion.  Least remaining
+    work first is optimal for the sum of completions on one preemptive machine with release dates
+    (Schrage, 1968), also among schedules that work on several at once.  All times are multiplied by
+    M · 1000, so that they are integers.
+    """
+    unit = instance.memory * PICOSECONDS
+    times = instance.arrival_times.tolist()
+    order = sorted(range(len(instance)), key=times.__getitem__)
+    left: list[tuple[int, int]] = []
+    now = total = position = 0
+    while left or position < len(order):
+        if not left:
+            now = max(now, times[order[position]] * unit)
+        while position < len(order) and times[order[position]] * unit <= now:
+            request = instance.requests[order[position]]
+            amount = work(request, instance.memory, batch_time)
+            heapq.heappush(left, (amount, times[order[position]] * unit))
+            position += 1
+        amount, arrival = left[0]
+        until = times[order[position]] * unit if position < len(order) else now + amount
+        if now + amount <= until:
+            heapq.heappop(left)
+            now += amount
+            total += now - arrival
+        else:
+            heapq.heapreplace(left, (amount - (until - now), arrival))
+            now = until
+    return -(-total // unit)

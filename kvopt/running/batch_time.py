@@ -1,0 +1,88 @@
+"""What a run in seconds has besides: its batch time, and methods that there are in rounds only."""
+
+from __future__ import annotations
+
+from formulations.bounds.kind import ComputedBound
+from heuristics.policy import AdvisedPolicy
+from instances import Instance
+from instances.batch_time import DEFAULT, BatchTime, BatchTimeError, read_batch_time
+from instances.telling import one_line
+from instances.usage import UsageError
+from kvopt.methods.grammar import Method
+
+#: Engines that know seconds.
+ENGINES = ("auto", "bound")
+#: What to do about an instance in seconds where only rounds will do.
+_ROUNDS = (
+    "read the trace with --round-seconds S (in the API round_seconds=S) to have rounds of S seconds"
+)
+
+
+class InSecondsError(UsageError, ValueError):
+    """A method or a batch time does not go with the unit of an instance; one line."""
+
+
+def read_wish(text: str | None) -> BatchTime | None:
+    """Return the batch time that a user names, which may be fitted to a file; None for none.
+
+    Raises
+    ------
+    InSecondsError
+        If it is none.
+    """
+    try:
+        return None if text is None else read_batch_time(text)
+    except BatchTimeError as error:
+        raise InSecondsError(one_line(error)) from None
+
+
+def batch_time_of(instance: Instance, wished: BatchTime | None) -> str:
+    """Return the text of the batch time that an instance is run with; empty for rounds.
+
+    Raises
+    ------
+    InSecondsError
+        If a batch time is given to an instance in rounds.
+    """
+    if instance.time_unit == "second":
+        return DEFAULT if wished is None else wished.name
+    if wished is not None:
+        raise InSecondsError(
+            f"{instance.name}: its arrivals are in rounds, which have no length: a batch time goes "
+            "with arrivals in seconds"
+        )
+    return ""
+
+
+def refuse_rounds_only(instance: Instance, method: Method) -> None:
+    """Refuse a method that there is in rounds only, for an instance in seconds.
+
+    Raises
+    ------
+    InSecondsError
+        With one line that says what to do.
+    """
+    if reason := rounds_only(instance, method):
+        raise InSecondsError(f"{method.text} {reason}")
+
+
+def rounds_only(instance: Instance, method: Method) -> str:
+    """Return why a method cannot run an instance in seconds, and what to do; empty if it can."""
+    declared = None if method.model is None else method.model.declared
+    in_seconds = isinstance(declared, ComputedBound) and declared.time_unit == "second"
+    if instance.time_unit == "round":
+        wants = f"is in seconds, and {instance.name} has arrivals in rounds"
+        return wants if in_seconds else ""
+    if method.kind == "file":
+        return ""
+    if method.call is not None:
+        advised = isinstance(method.call.policy, AdvisedPolicy)
+        what = "is advised by an LP relaxation in rounds"
+        return f"{what}, and {_found(instance)}" if advised else ""
+    if method.solver in ENGINES and (not method.formulation or in_seconds):
+        return ""
+    return f"solves models in rounds, and {_found(instance)}"
+
+
+def _found(instance: Instance) -> str:
+    return f"{instance.name} has arrivals in seconds: {_ROUNDS}"

@@ -1,0 +1,153 @@
+"""Latency and goodput against the rate of arrivals, with what no schedule can be better than."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from instances import Instance
+from instances.batch_time import NANOSECONDS
+from instances.rates import at_rate
+from kvopt.methods.grammar import read_methods
+from kvopt.running.batch_time import refuse_rounds_only
+from kvopt.running.task import Task
+from kvopt.store import Store
+from kvopt.suites import Section, Source
+from kvopt.sweeps.comparison import believed_rows, carried_out
+from kvopt.sweeps.contradictions import Showing, alarms
+from kvopt.sweeps.inputs import Wishes, as_wished
+from kvopt.sweeps.plan import plan
+from schedules.files import parse_schedule
+from schedules.real_time.serving import METRICS, goodput
+from schedules.real_time.slo import Slo
+from schedules.real_time.timeline import timeline
+
+#: What bounds the latency from below at every rate.
+BOUND = "bound"
+
+
+class RatesError(ValueError):
+    """Rates cannot be read; the message is one line."""
+
+
+def read_rates(text: str) -> tuple[float, ...]:
+    """Read rates, as in ``5,10,20``: requests a second, ascending, at least one.
+
+    Raises
+    ------
+    RatesError
+        If one is no number above 0, or they do not ascend.
+    """
+    try:
+        rates = tuple(float(each) for each in text.split(","))
+    except ValueError:
+        rates = ()
+    ascending = all(low < high for low, high in itertools.pairwise(rates))
+    if not rates or not ascending or not 0 < rates[0] <= rates[-1] <= 10**9:
+        raise RatesError(
+            f"expected rates above 0, ascending, with commas as in 5,10,20, found {text[:80]!r}"
+        )
+    return rates
+
+
+def rate_sweep(
+    instance: Instance,
+    rates: Sequence[float],
+    methods: Sequence[str],
+    wishes: Wishes,
+    *,
+    arrival_seed: int = 0,
+    slo: Slo | None = None,
+    jobs: int = 1,
+    store: str | Path | None = None,
+    progress: bool = False,
+) -> tuple[pd.DataFrame, list[str]]:
+    """Run methods, and the bound, on an instance at every rate; what is stored is not run again.
+
+    Parameters
+    ----------
+    instance
+        Its prompts and outputs, in its order; the arrivals are drawn (``instances.rates``).
+    rates
+        Requests a second.
+    wishes
+        Limits, seeds and batch time of the runs.
+    arrival_seed
+        Of the arrivals, the same for all rates.
+    slo
+        What goodput counts by.
+
+    Returns
+    -------
+    (pandas.DataFrame, list of str)
+        One row a run (docs/serving.md), and one line for everything that cannot be true.
+
+    Raises
+    ------
+    MethodError, InSecondsError, StoreError, ValueError
+        As :func:`kvopt.compare` says.
+    KeyboardInterrupt
+        If runs are left; those that were finished are stored.
+    """
+    drawn = {rate: at_rate(instance, rate, arrival_seed) for rate in rates}
+    for method in read_methods(methods):
+        refuse_rounds_only(drawn[rates[0]], method)
+    sources = tuple(_source(each) for each in drawn.values())
+    section = Section("", sources, tuple(dict.fromkeys([*methods, BOUND])))
+    tasks = plan([as_wished(section, wishes)])
+    with carried_out(tasks, store, jobs, progress) as ran:
+        if ran.left:
+            raise KeyboardInterrupt
+        good = {} if slo is None else _goodputs(tasks, ran.store, slo)
+    table = _table(ran.rows, ran.shown, good)
+    names = {each.name: rate for rate, each in drawn.items()}
+    table.insert(0, "rate", table.pop("instance").map(names))
+    return table, alarms(list(ran.shown.values()))
+
+
+def _source(instance: Instance) -> Source:
+    return Source(instance.name, lambda: instance)
+
+
+def _goodputs(tasks: Sequence[Task], store: Store, slo: Slo) -> dict[str, float]:
+    """Return the goodput of each run that has a schedule, from that."""
+    found = {}
+    for task in tasks:
+        document = store.schedule(task.key)
+        if document is not None and task.instance is not None:
+            times = timeline(task.instance, parse_schedule(document))
+            found[task.key] = goodput(times, slo)
+    return found
+
+
+def _table(rows: pd.DataFrame, shown: dict[str, Showing], good: dict[str, float]) -> pd.DataFrame:
+    kept = pd.Series([shown[key].keeps_tokens for key in rows.index], rows.index, dtype=bool)
+    n, tel = rows["n"].astype(float), rows["tel"].astype("Float64")
+    lower = rows["lower_bound"].astype("Float64").where(believed_rows(rows))
+    best = lower.groupby(rows["instance_sha256"]).transform("max")
+    table = pd.DataFrame(
+        {
+            "instance": rows["instance"],
+            "n": rows["n"],
+            "method": rows["method"],
+            "seed": rows["seed"],
+            "status": rows["status"],
+            "batch_time": rows["batch_time"],
+            "tel_s": tel / NANOSECONDS,
+            "ael_s": tel / n / NANOSECONDS,
+            "bound_ael_s": best / n / NANOSECONDS,
+            "left": ((tel - best) / tel).where(~kept),
+        }
+    )
+    if good:
+        table["goodput"] = pd.Series(good, dtype="float64").reindex(table.index)
+    table = table.join(rows[[*METRICS, "seconds", "detail"]])
+    return table.reset_index(drop=True)
+
+
+def of_methods(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the methods, without those of the bound, which makes no schedule."""
+    return table[table["method"].ne(BOUND)]

@@ -1,0 +1,59 @@
+"""Serving metrics per instance in seconds and method."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from instances.batch_time import NANOSECONDS
+from reports.rows import MARK_NOTE
+from reports.table import Column, Table
+
+_NOTE = (
+    "Times in seconds, of runs with arrivals in seconds; seeds averaged. AEL: mean end-to-end "
+    "latency. Left to gain: (TEL − LB) / TEL with the best bound of that instance and batch time, "
+    "so no schedule saves more. TTFT: time to the first token, TPOT: per output token after it, "
+    "ITL: between two tokens, E2EL: end to end (docs/serving.md). " + MARK_NOTE
+)
+_MILLISECONDS = {
+    "mean_ttft_ms": "TTFT",
+    "p50_ttft_ms": "p50",
+    "p99_ttft_ms": "p99",
+    "mean_tpot_ms": "TPOT",
+    "p99_tpot_ms": "p99",
+    "p99_itl_ms": "ITL p99",
+    "p50_e2el_ms": "E2EL p50",
+    "p99_e2el_ms": "p99",
+}
+_PLAIN = {
+    "request_throughput": "requests/s",
+    "output_throughput": "tokens/s",
+    "mean_waiting": "waiting",
+    "evictions": "evictions",
+    "recomputed_tokens": "recomputed",
+}
+
+
+def serving_table(runs: pd.DataFrame) -> Table | None:
+    """Return one line an instance, batch time and method; None where nothing ran in seconds."""
+    found = runs[runs["in_seconds"] & runs["tel"].notna()]
+    if found.empty:
+        return None
+    values = found[["gap_lower", *_PLAIN]].astype(float)
+    values["ael"] = found["tel"].astype(float) / found["n"].astype(float) / NANOSECONDS
+    values = values.join(found[list(_MILLISECONDS)].astype(float) / 1000)
+    # A schedule that keeps tokens is outside the problem that the bound is about.
+    values["gap_lower"] = values["gap_lower"].mask(found["kept"])
+    keys = [found[name] for name in ("family", "instance", "id", "label")]
+    frame = values.groupby(keys, sort=True).mean()
+    frame["runs"] = values.groupby(keys, sort=True).size()
+    columns = (
+        Column("family", "family, batch time", "name"),
+        Column("instance", "instance", "name"),
+        Column("label", "method", "name"),
+        Column("runs", "runs", "count"),
+        Column("ael", "AEL", "seconds"),
+        Column("gap_lower", "left to gain", "share"),
+        *(Column(key, title, "seconds") for key, title in _MILLISECONDS.items()),
+        *(Column(key, title, "seconds") for key, title in _PLAIN.items()),
+    )
+    return Table("serving", "Serving metrics", _NOTE, columns, frame.reset_index())

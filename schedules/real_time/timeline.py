@@ -1,0 +1,359 @@
+"""What happened when: the rounds of a schedule in seconds, and the times of its requests.
+
+All times are integers in nanoseconds, all sums exact.  A timeline describes any schedule of the
+right shape; whether that schedule is possible, and its TEL true, the checker says, which puts it on
+the clock by code of its own (``schedules.real_time.replay``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.batch_time import BatchTime, parse_batch_time
+from instances.model import Instance
+from schedules.model import Schedule
+
+Ints = NDArray[np.int64]
+#: Beyond this, sums of picoseconds are taken in Python's integers.
+_SAFE = 2**62
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Every round, in arrays of one entry a round.
+
+    Attributes
+    ----------
+    begins, durations
+        Nanoseconds.
+    running
+        Requests that are prefilled or make a token in the round.
+    waiting
+        Requests that have arrived when it begins, and neither run nor are complete.
+    tokens
+        Tokens held at its end.
+    prefilled, decoding, read
+        Prompt tokens that it processes, requests that make a token after their first, and the
+        tokens that these held when it began.
+    """
+
+    begins: Ints
+    durations: Ints
+    running: Ints
+    waiting: Ints
+    tokens: Ints
+    prefilled: Ints
+    decoding: Ints
+    read: Ints
+
+    @property
+    def ends(self) -> Ints:
+        """When each round ends, nanoseconds."""
+        found: Ints = self.begins + self.durations
+        return found
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The times of every request, in the instance's order, and every round.
+
+    A token counts where it was made in the end: one that was lost when its request was cancelled,
+    and made again, counts the second time; one that was kept, the first.
+
+    Attributes
+    ----------
+    arrivals, begins, first_tokens, completions
+        Nanoseconds, shape (n,): when each request arrived, when the round began in which it first
+        ran, when its first token and when its last one was there.
+    evictions
+        Times that each request was evicted or cancelled.
+    recomputed
+        Tokens that were computed again: of prompts and of kept output tokens in further prefills,
+        and output tokens that were made a second time.
+    prompts, outputs
+        Tokens of each request.
+    gaps, gap_counts
+        The times between two tokens of one request (nanoseconds), and how often each occurs.
+    """
+
+    arrivals: Ints
+    begins: Ints
+    first_tokens: Ints
+    completions: Ints
+    evictions: Ints
+    recomputed: Ints
+    prompts: Ints
+    outputs: Ints
+    gaps: Ints
+    gap_counts: Ints
+    rounds: Rounds
+
+    @property
+    def latencies(self) -> Ints:
+        """Completion less arrival of each request (ns); their sum is the TEL."""
+        found: Ints = self.completions - self.arrivals
+        return found
+
+    @property
+    def duration(self) -> int:
+        """Nanoseconds from the first arrival to the last completion."""
+        return int(self.completions.max()) - int(self.arrivals.min())
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """All runs, attempts included: whose it is, its virtual start, tokens kept, its last token."""
+
+    owner: Ints
+    start: Ints
+    kept: Ints
+    last: Ints
+
+    @property
+    def begin(self) -> Ints:
+        """The round of its last chunk, at the end of which it makes a token."""
+        found: Ints = self.start + self.kept
+        return found
+
+    @property
+    def made(self) -> Ints:
+        """Tokens that it makes."""
+        found: Ints = np.maximum(self.last - self.kept, 0)
+        return found
+
+
+@dataclass(frozen=True)
+class _Chunks:
+    """All pieces of prefills: whose run it is, its round, tokens before it and in it."""
+
+    run: Ints
+    round: Ints
+    before: Ints
+    tokens: Ints
+
+
+def timeline(instance: Instance, schedule: Schedule) -> Timeline:
+    """Return when everything in a schedule in seconds happened.
+
+    Raises
+    ------
+    ValueError
+        If the instance is in rounds, the schedule has no clock, it has rounds in which nothing
+        runs, or they take too long.
+    BatchTimeError
+        If the batch time of its clock is none; a ValueError.
+    """
+    if schedule.clock is None:
+        raise ValueError(f"{schedule.method}: expected a schedule with a clock, found none")
+    arrivals = instance.arrival_times
+    runs = _runs(instance, schedule)
+    chunks = _chunks(instance, schedule, runs)
+    count = int((runs.begin + np.maximum(runs.made, 1)).max())
+    if count > int(runs.made.sum()) + len(chunks.run) + len(runs.owner):
+        raise ValueError(f"{schedule.method}: expected rounds with a batch, found empty ones")
+    decoding = _covered(runs.begin + 1, runs.start + runs.last, count)
+    read = _held(instance, runs, runs.begin + 1, count)
+    prefilled = _sums(chunks.round, chunks.tokens, count)
+    squares = _sums(chunks.round, chunks.tokens * (2 * chunks.before + chunks.tokens), count)
+    model = parse_batch_time(schedule.clock.batch_time)
+    durations = _durations(model, prefilled, squares, decoding, read)
+    begins = _begins(durations, schedule.clock.begins)
+    ends = begins + durations
+    n, outputs = len(instance), instance.outputs
+    last = runs.start[:n] + outputs - 1
+    running = decoding + _sums(chunks.round, np.ones_like(chunks.round), count)
+    arrived = np.searchsorted(np.sort(arrivals), begins, side="right")
+    complete = np.cumsum(_sums(last + 1, np.ones_like(last), count + 1))[:count]
+    rounds = Rounds(
+        begins=begins,
+        durations=durations,
+        running=running,
+        waiting=arrived - complete - running,
+        tokens=_held(instance, runs, runs.begin, count, after=1)
+        + _sums(*_unfinished(runs, chunks), count),
+        prefilled=prefilled,
+        decoding=decoding,
+        read=read,
+    )
+    first, gaps, counts = _tokens(runs, n, ends)
+    return Timeline(
+        arrivals=arrivals,
+        begins=begins[_first_rounds(runs, chunks, n)],
+        first_tokens=first,
+        completions=ends[last],
+        evictions=_sums(runs.owner, np.ones_like(runs.owner), n) - 1,
+        recomputed=_sums(runs.owner[chunks.run], chunks.tokens, n)
+        - instance.prompts
+        + _sums(runs.owner, runs.made, n)
+        - outputs,
+        prompts=instance.prompts,
+        outputs=outputs,
+        gaps=gaps,
+        gap_counts=counts,
+        rounds=rounds,
+    )
+
+
+def _runs(instance: Instance, schedule: Schedule) -> _Runs:
+    """Return the runs that count, in the instance's order, and after them the attempts."""
+    kept = schedule.kept or ((0,),) * len(instance)
+    told: list[tuple[int, int, int, int]] = [
+        (position, start, keeps[-1], request.output)
+        for position, (start, keeps, request) in enumerate(
+            zip(schedule.starts, kept, instance.requests, strict=True)
+        )
+    ]
+    for position, attempts in enumerate(schedule.attempts or ()):
+        for number, (start, tokens) in enumerate(attempts):
+            keeps = schedule.kept[position][number] if schedule.kept else 0
+            told.append((position, start, keeps, tokens))
+    return _Runs(*np.array(told, dtype=np.int64).T)
+
+
+def _chunks(instance: Instance, schedule: Schedule, runs: _Runs) -> _Chunks:
+    whole = instance.prompts[runs.owner] + runs.kept
+    assert schedule.clock is not None
+    cut = schedule.clock.prefills
+    if cut is None:
+        return _Chunks(np.arange(len(runs.owner)), runs.begin, np.zeros_like(whole), whole)
+    # In the order of the runs: those that count first.
+    lists = [*(each[-1] for each in cut), *(run for each in cut for run in each[:-1])]
+    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+    run = np.repeat(np.arange(len(lists)), lengths)
+    tokens = np.fromiter(chain.from_iterable(lists), np.int64, int(lengths.sum()))
+    ends = np.cumsum(lengths)
+    number = np.arange(len(run)) - np.repeat(ends - lengths, lengths)
+    total = np.cumsum(tokens) - tokens
+    before = total - total[np.repeat(ends - lengths, lengths)] if len(run) else total
+    at = runs.begin[run] - lengths[run] + 1 + number
+    return _Chunks(run, at, before, tokens)
+
+
+def _first_rounds(runs: _Runs, chunks: _Chunks, n: int) -> Ints:
+    """Return the round in which each request first ran."""
+    earliest = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(earliest, runs.owner[chunks.run], chunks.round)
+    np.minimum.at(earliest, runs.owner, runs.begin)
+    return earliest
+
+
+def _unfinished(runs: _Runs, chunks: _Chunks) -> tuple[Ints, Ints]:
+    """Return rounds and tokens of what is held at the end of chunks after which no token came."""
+    none = (chunks.round < runs.begin[chunks.run]) | (runs.made[chunks.run] == 0)
+    return chunks.round[none], (chunks.before + chunks.tokens)[none]
+
+
+def _sums(places: Ints, values: Ints, count: int) -> Ints:
+    """Return the sum of the values at each of the places 0..count − 1."""
+    total = np.zeros(count, dtype=np.int64)
+    np.add.at(total, places, values)
+    return total
+
+
+def _covered(first: Ints, end: Ints, count: int) -> Ints:
+    """Return how many of the intervals first..end − 1 hold each of the rounds 0..count − 1."""
+    some = end > first
+    changes = _sums(first[some], np.ones(int(some.sum()), np.int64), count + 1)
+    changes -= _sums(end[some], np.ones(int(some.sum()), np.int64), count + 1)
+    covered: Ints = np.cumsum(changes)[:count]
+    return covered
+
+
+def _held(instance: Instance, runs: _Runs, first: Ints, count: int, after: int = 0) -> Ints:
+    """Return what runs hold in the rounds from ``first`` to their last, that make tokens.
+
+    At the beginning of round r that is s + r − start for each; ``after`` = 1 asks for the end.
+    """
+    end = runs.start + runs.last
+    some = (end > first) & (runs.made > 0)
+    held = (instance.prompts[runs.owner] - runs.start + after)[some]
+    constant = _sums(first[some], held, count + 1) - _sums(end[some], held, count + 1)
+    slope = _covered(first[some], end[some], count)
+    total: Ints = np.cumsum(constant)[:count] + slope * np.arange(count)
+    return total
+
+
+def _durations(
+    model: BatchTime, prefilled: Ints, squares: Ints, decoding: Ints, read: Ints
+) -> Ints:
+    """Return how long rounds take (ns): ``BatchTime.time_of`` for all at once."""
+    sums = (prefilled, squares, decoding, read)
+    most = model.base + sum(
+        each * int(values.max()) for each, values in zip(model.coefficients[1:], sums, strict=True)
+    )
+    if most >= _SAFE:
+        batches = zip(*(values.tolist() for values in sums), strict=True)
+        slow = [model.time_of(*batch) for batch in batches]
+        if sum(slow) >= 2**63:
+            raise ValueError("rounds take more nanoseconds than 64 bits hold")
+        return np.array(slow, dtype=np.int64)
+    picoseconds = np.full(len(read), model.base, dtype=np.int64)
+    for each, values in zip(model.coefficients[1:], sums, strict=True):
+        picoseconds += each * values
+    return np.maximum(1, -(-picoseconds // 1000))
+
+
+def _begins(durations: Ints, stated: Iterable[tuple[int, int]]) -> Ints:
+    """Return when rounds begin: when the one before ends, or when it is stated (ns)."""
+    marks = np.array([(0, 0), *stated], dtype=np.int64)
+    elapsed = np.cumsum(durations) - durations
+    mark = np.searchsorted(marks[:, 0], np.arange(len(durations)), side="right") - 1
+    rounds, times = marks[mark, 0], marks[mark, 1]
+    begins: Ints = times + elapsed - elapsed[rounds]
+    return begins
+
+
+def _tokens(runs: _Runs, n: int, ends: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return when first tokens came, and the times between tokens with their numbers.
+
+    Tokens first..last of a stretch were made one a round, token j at the end of start + j − 1.
+    """
+    first = ends[runs.begin[:n]]
+    firsts, lasts = [runs.begin[:n] + 1], [runs.start[:n] + runs.last[:n]]
+    more: list[int] = []
+    for request, earlier in _kept_stretches(runs, n):
+        # From the last stretch back: each ends where the next begins.
+        following = int(runs.begin[request])
+        for start, kept, last in earlier:
+            more.append(int(ends[following]) - int(ends[start + last - 1]))
+            firsts.append(np.array([start + kept + 1]))
+            lasts.append(np.array([start + last]))
+            following = start + kept
+        first[request] = ends[following]
+    counts = _covered(np.concatenate(firsts), np.concatenate(lasts), len(ends))
+    gaps = np.diff(ends, prepend=0)
+    some = counts > 0
+    return (
+        first,
+        np.concatenate((gaps[some], np.array(more, dtype=np.int64))),
+        np.concatenate((counts[some], np.ones(len(more), dtype=np.int64))),
+    )
+
+
+def _kept_stretches(runs: _Runs, n: int) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
+    """Yield each request whose last run kept tokens, and where these were made, the last first.
+
+    (start, k, j) says that tokens k + 1..j were made in the run of that virtual start.
+    """
+    keepers = np.flatnonzero(runs.kept[:n])
+    if not len(keepers):
+        return
+    attempts: dict[int, list[int]] = {int(request): [] for request in keepers}
+    for number in range(n, len(runs.owner)):
+        attempts.get(int(runs.owner[number]), []).append(number)
+    for request, numbers in attempts.items():
+        left, found = int(runs.kept[request]), []
+        for number in reversed(numbers):
+            kept = int(runs.kept[number])
+            if kept < left:
+                found.append((int(runs.start[number]), kept, left))
+                left = kept
+        yield request, found

@@ -1,0 +1,75 @@
+"""Policies in real time against unit rounds: chat lengths, 50 requests a second, M = 16,492.
+
+Run with ``pytest tests/benchmarks/test_bench_real_time.py --benchmark-enable --benchmark-only``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from heuristics import admission, real_time
+from heuristics.registry import policies
+from heuristics.simulator import Setting, run_policy
+from instances import Instance
+from instances.batch_time import parse_batch_time
+from instances.families.chat import generate
+from schedules import check_schedule
+
+POLICIES = ("mc-sf", "mc-sf-first-fit", "a-min", "vllm-v1", "sorted-f-swap")
+#: Requests a second, and about the seconds of a round, by which the same requests get rounds.
+RATE, ROUND = 50, 0.08
+
+
+def trace(n: int) -> Instance:
+    """Return chat lengths with Poisson arrivals in seconds."""
+    rng = np.random.default_rng(0)
+    arrivals = np.cumsum(rng.exponential(1 / RATE, n)).round(6).tolist()
+    lengths = generate(n=n).requests
+    requests = tuple(replace(each, arrival=at) for each, at in zip(lengths, arrivals, strict=True))
+    return Instance("chat at 50", 16_492, requests, time_unit="second")
+
+
+def in_rounds(timed: Instance) -> Instance:
+    """Return the same requests, each visible to the first round that begins at its arrival."""
+    requests = tuple(
+        replace(each, arrival=math.ceil(each.arrival / ROUND)) for each in timed.requests
+    )
+    return replace(timed, requests=requests, time_unit="round")
+
+
+def seconds(policy: str, instance: Instance, setting: Setting, repeats: int) -> float:
+    """Return the median time of a run."""
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        run_policy(policies()[policy], instance, setting)
+        times.append(time.perf_counter() - began)
+    return sorted(times)[repeats // 2]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_real_time_against_unit_rounds(policy: str, benchmark: Any) -> None:
+    """At n = 10,000, and the same requests in unit rounds in the same run."""
+    n = 10_000 if benchmark.enabled else 150
+    timed = trace(n)
+    rounds = in_rounds(timed)
+    setting = Setting(batch_time=parse_batch_time("llama2-70b-2xa100"))
+    real_time.warm_up(n)
+    admission.warm_up(n)
+    schedule = benchmark.pedantic(
+        run_policy, (policies()[policy], timed, setting), rounds=3, warmup_rounds=1
+    )
+    repeats = 3 if benchmark.enabled else 1
+    took = seconds(policy, timed, setting, repeats)
+    benchmark.extra_info["real time / unit rounds"] = took / seconds(
+        policy, rounds, Setting(), repeats
+    )
+    began = time.perf_counter()
+    assert check_schedule(timed, schedule).valid
+    benchmark.extra_info["check / run"] = (time.perf_counter() - began) / took

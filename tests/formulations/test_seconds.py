@@ -1,0 +1,354 @@
+"""The bound in seconds: never above brute force, exact in integers, and refused where forged."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from formulations.bounds.guide import guide
+from formulations.bounds.seconds import SecondsBound, bound_in_seconds
+from formulations.lagrangian import rates as evaluation
+from formulations.lagrangian.rates import (
+    RateCertificate,
+    RateCertificateError,
+    evaluate_rates,
+    rate_certificate_document,
+    read_rate_certificate,
+)
+from formulations.registry import formulations
+from formulations.valid.loads import (
+    alone,
+    alone_bound,
+    floor_sum,
+    not_covered,
+    work_bound,
+)
+from instances import Instance, Request
+from instances.batch_time import BatchTime, parse_batch_time
+from tests.oracles.real_time_brute_force import Coefficients, Moves, least_total_latency
+
+SECOND = 10**9
+Triples = list[tuple[int, int, int]]
+
+
+def _instance(requests: Triples, memory: int) -> Instance:
+    """Arrivals are given in nanoseconds."""
+    made = (
+        Request(i, a // SECOND if a % SECOND == 0 else a / SECOND, s, o)
+        for i, (a, s, o) in enumerate(requests)
+    )
+    instance = Instance("drawn", memory, tuple(made), time_unit="second")
+    assert instance.arrival_times.tolist() == [arrival for arrival, _, _ in requests]
+    return instance
+
+
+def _model(coefficients: Coefficients) -> BatchTime:
+    """Return linear(...) with these picoseconds."""
+    text = ",".join(f"{value // SECOND}.{value % SECOND:09d}" for value in coefficients)
+    model = parse_batch_time(f"linear({text})")
+    assert model.coefficients == coefficients
+    return model
+
+
+def _bound(instance: Instance, model: BatchTime, seconds: float) -> SecondsBound:
+    found = bound_in_seconds(instance, model, time.monotonic() + seconds)
+    certificate = read_rate_certificate(found.certificate)
+    assert evaluate_rates(instance, certificate) == found.value == max(found.sources.values())
+    return found
+
+
+def _draw(rng: random.Random) -> tuple[Triples, int, Coefficients]:
+    """Draw few requests and coefficients of any relation: zeros, huge squares, tight memory."""
+    unit = rng.choice([1, 10**3, 10**6])
+    prompt, output = rng.choice([0, 1, 2]), rng.choice([1, 2, 3])
+    requests = [
+        (
+            rng.choice([0, 0, 1, 2, 3, rng.randint(0, 9)]) * unit + rng.choice([0, 0, 1, 3]),
+            rng.randint(0, prompt),
+            rng.randint(1, output),
+        )
+        for _ in range(rng.choice([1, 2, 2, 3]))
+    ]
+    peak = max(s + o for _, s, o in requests)
+    ps = unit * 1000
+
+    def load(size: int) -> int:
+        return rng.choice([0, rng.randint(1, 9), rng.randint(1, 20) * size])
+
+    coefficients = (
+        rng.choice([0, 1, 999, 1000, ps, ps, rng.randint(1, 5) * ps]),
+        load(max(ps // rng.choice([1, 10, 100]), 1)),
+        rng.choice([0, 0, load(max(ps // 10, 1))]),
+        load(max(ps // rng.choice([1, 10, 100]), 1)),
+        rng.choice([0, load(max(ps // 100, 1))]),
+    )
+    return requests, rng.choice([peak, peak + 1, peak + rng.randint(0, 6), 100]), coefficients
+
+
+def test_no_schedule_is_better_than_the_bound() -> None:
+    """520 small instances: each source of the bound is at most the least latency found.
+
+    The search tries chunks, pauses, cancelled attempts, and kept tokens where they are covered.
+    """
+    rng = random.Random(13)
+    met = rates = 0
+    for _ in range(520):
+        requests, memory, coefficients = _draw(rng)
+        instance, model = _instance(requests, memory), _model(coefficients)
+        found = _bound(instance, model, 0.01)
+        moves = Moves(keeps=not found.not_covered, evictions=1)
+        least = least_total_latency(requests, memory, coefficients, moves)
+        for source, value in found.sources.items():
+            assert value <= least, (source, requests, memory, coefficients)
+        met += found.value == least
+        rates += found.sources.get("rates", 0) > 0
+    # Neither is the bound trivial, nor is it never tried.
+    assert met > 100
+    assert rates > 100
+
+
+def test_prices_see_what_work_and_time_alone_do_not() -> None:
+    """Four requests (3, 4) in a memory of 14, two at a time: rounds of 10 ms and 1 ms a token.
+
+    Two run at a time, since three hold 3·(3 + j) > 14 from j = 2 on.  A prefill takes 3 ms.
+    """
+    requests, coefficients = [(0, 3, 4)] * 4, (10**10, 10**9, 0, 10**9, 0)
+    instance, model = _instance(requests, 14), _model(coefficients)
+    found = _bound(instance, model, 2.0)
+    least = least_total_latency(requests, 14, coefficients, Moves(False, False, False, False))
+    assert found.not_covered == ""
+    assert found.sources["alone"] == 4 * (13 + 3 * 11) * 10**6
+    assert max(found.sources["alone"], found.sources["work"]) < found.sources["rates"] <= least
+
+
+def test_the_time_alone_is_exact() -> None:
+    """One request without a choice: the bound is what the search over schedules finds."""
+    rng = random.Random(2)
+    for _ in range(60):
+        requests, _, coefficients = _draw(rng)
+        request, model = requests[0], _model(coefficients)
+        instance = _instance([request], 100)
+        least = least_total_latency([request], 100, coefficients, Moves(False, False, False, False))
+        assert alone(instance.requests[0], model) == alone_bound(instance, model) == least
+
+
+def test_floor_sums() -> None:
+    """Against adding up one by one, zeros included."""
+    rng = random.Random(3)
+    for _ in range(2000):
+        count, modulus = rng.randint(0, 40), rng.randint(1, 50)
+        slope, start = rng.choice([0, rng.randint(0, 120)]), rng.randint(0, 120)
+        expected = sum((slope * k + start) // modulus for k in range(count))
+        assert floor_sum(count, slope, start, modulus) == expected
+
+
+def test_work_by_hand() -> None:
+    """Base 10 ms, M = 10, no loads: 10/10·(volume − 1) ms of work, the shorter one first.
+
+    (0, 2): volume 3, work 2 ms.  (4, 3): volume 18, work 17 ms.  The first arrives at 5 ms: until
+    then 5 of 17 are done, it takes 5..7, and the other ends at 19.  2 + 19 = 21 ms.
+    """
+    instance = _instance([(0, 4, 3), (5 * 10**6, 0, 2)], 10)
+    assert work_bound(instance, _model((10**10, 0, 0, 0, 0))) == 21 * 10**6
+
+
+#: One request (0, 2) and rounds of one second: TEL = 2 s.
+ONE = _instance([(0, 0, 2)], 5)
+
+
+def _by_hand() -> RateCertificate:
+    """Return a certificate of 1.5 s for ONE, weight ½ on each token, no memory price.
+
+    Value 0.75·10¹² ps for each token, knots 0, 1, 2 s.  At 0 a token lacks 0.75, at 1 s
+    0.75 − 0.5 = 0.25, at 2 s nothing; so y = 0.75 and 0.25, and ∫ y = 0.5 + 0.125 = 0.625 s.
+    The bound is 2·0.75 + ½·1/2 + (1 + ½)/2·1 − 0.625 = 1.875 s.
+    """
+    value = 750 * 10**9
+    return RateCertificate(
+        kind="rates",
+        value=1_875_000_000,
+        batch_time="unit",
+        denominator=4,
+        knots=(0, SECOND, 2 * SECOND),
+        machine=(3, 1, 0),
+        memory=(0, 0, 0),
+        sharing=(0, 0, 0),
+        places=(0, 8),
+        weights=(1 << 15,),
+        values=((value, value, value),),
+    )
+
+
+def test_a_certificate_by_hand() -> None:
+    """1.875 s of 2 s, through JSON as well."""
+    certificate = _by_hand()
+    assert evaluate_rates(ONE, certificate) == certificate.value
+    document = rate_certificate_document(certificate)
+    assert read_rate_certificate(document) == certificate
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"machine": (2, 1, 0)}, "machine.0"),
+        ({"machine": (3, 0, 0)}, "machine.1"),
+        ({"machine": (3, 1, 1)}, "machine: expected"),
+        ({"machine": (3, 1)}, "machine: expected"),
+        ({"memory": (1, 0, 0)}, "machine.0"),
+        ({"memory": (0, 0, 1)}, "memory: expected"),
+        ({"sharing": (1, 0, 0)}, "sharing: expected 0"),
+        ({"knots": (0, SECOND, SECOND)}, "knots: expected two"),
+        ({"knots": (1, SECOND, 2 * SECOND)}, "knots: expected to hold"),
+        ({"knots": (0, SECOND, 10 * SECOND // 9)}, "machine.2"),
+        ({"places": (0, 4)}, "places"),
+        ({"places": (8,)}, "places"),
+        ({"weights": (65_537,)}, "weights"),
+        ({"weights": ()}, "weights, values"),
+        ({"weights": (1 << 14,)}, "machine.1"),
+        ({"values": ((750 * 10**9,),)}, "values.0"),
+        ({"values": ((750 * 10**9, 750 * 10**9, 751 * 10**9),)}, "machine.0"),
+        ({"batch_time": "unit(2)"}, "unit"),
+        ({"batch_time": "fitted(x.csv)"}, "file"),
+        ({"denominator": 5}, "machine.0"),
+    ],
+)
+def test_forged_certificates_are_refused(change: dict[str, Any], words: str) -> None:
+    """Each changed field is told by its name."""
+    with pytest.raises(RateCertificateError, match=words.replace(".", r"\.")) as refusal:
+        evaluate_rates(ONE, replace(_by_hand(), **change))
+    assert "\n" not in str(refusal.value)
+
+
+def test_mutated_certificates_prove_no_more() -> None:
+    """Whatever number of a good certificate is changed: refused, or still no more than OPT."""
+    rng = random.Random(5)
+    requests, coefficients = [(0, 2, 3), (0, 1, 2), (10**7, 2, 2)], (10**10, 10**9, 0, 10**9, 0)
+    instance, model = _instance(requests, 8), _model(coefficients)
+    least = least_total_latency(requests, 8, coefficients, Moves(evictions=1))
+    good = read_rate_certificate(_bound(instance, model, 0.5).certificate)
+    assert good.kind == "rates"
+    refused = 0
+    for _ in range(400):
+        document = rate_certificate_document(good)
+        name = rng.choice(["denominator", "knots", "machine", "memory", "sharing", "weights"])
+        row = document[name]
+        if rng.random() < 0.4:
+            name, row = "values", rng.choice(document["values"])
+        factor = rng.choice([0, 0.5, 0.9, 1.1, 2, 10])
+        if isinstance(row, int):
+            document[name] = max(1, int(row * factor))
+        else:
+            at = rng.randrange(len(row))
+            row[at] = int(row[at] * factor) + rng.choice([0, 0, 1])
+        try:
+            assert evaluate_rates(instance, read_rate_certificate(document)) <= least
+        except RateCertificateError:
+            refused += 1
+    assert 100 < refused < 400
+
+
+def test_numbers_beyond_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokens, times and coefficients at their limits: the same value in Python's integers."""
+    cases = [
+        ([(0, 10**9 - 7, 7), (10**18, 0, 10**9)], 10**9, (10**18, 10**18, 10**18, 10**18, 10**18)),
+        ([(0, 0, 10**9), (3, 10**9 - 1, 1)], 10**9, (10**12, 1, 0, 1, 0)),
+        ([(0, 3, 2), (0, 1, 4), (2 * 10**6, 4, 3)], 9, (10**9, 10**7, 10**3, 10**8, 10**5)),
+    ]
+    for requests, memory, coefficients in cases:
+        instance, model = _instance(requests, memory), _model(coefficients)
+        found = _bound(instance, model, 0.3)
+        assert found.value >= found.sources["alone"] == alone_bound(instance, model) > 0
+        # One after the other is a schedule.
+        now = last = 0
+        for request, (arrival, _, _) in zip(instance.requests, requests, strict=True):
+            now = max(now, arrival) + alone(request, model)
+            last += now - arrival
+        assert found.value <= last
+        certificate = read_rate_certificate(found.certificate)
+        with monkeypatch.context() as patch:
+            patch.setattr(evaluation, "SAFE", 0)
+            patch.setattr(evaluation, "MOST_STEPS", 10**12)
+            assert evaluate_rates(instance, certificate) == found.value
+
+
+def test_kept_tokens_are_told_where_they_are_not_covered() -> None:
+    """A free prefill beside a dear decode step: schedules that keep tokens pass below the bound.
+
+    (1, 3) alone: 1 + 2·(1 + 9) = 21 ms if it decodes.  Evicted after each token and prefilled again
+    for nothing it needs 3 rounds of 1 ms and no more.
+    """
+    requests, coefficients = [(0, 1, 3)], (10**9, 0, 0, 9 * 10**9, 0)
+    instance, model = _instance(requests, 9), _model(coefficients)
+    assert "keep tokens" in not_covered(instance, model)
+    assert alone_bound(instance, model) == 21 * 10**6
+    assert least_total_latency(requests, 9, coefficients, Moves(keeps=False)) == 21 * 10**6
+    assert least_total_latency(requests, 9, coefficients) < 21 * 10**6
+    many = _instance(requests, 16_492)
+    assert not_covered(many, parse_batch_time("llama2-70b-2xa100")) == ""
+
+
+@pytest.mark.parametrize("square", [0, 1, 3, 50])
+def test_the_condition_on_kept_tokens_looks_at_every_number(square: int) -> None:
+    """Against trying every number of tokens that a request may prefill again."""
+    rng = random.Random(square)
+    for _ in range(300):
+        coefficients = (rng.randint(0, 30), rng.randint(0, 9), square, *(rng.randint(0, 60),) * 2)
+        requests = [(0, rng.randint(0, 4), rng.randint(1, 6)) for _ in range(2)]
+        memory = 10
+        base, first, _, decode, read = coefficients
+        held = {s + j for _, s, o in requests for j in range(1, o)}
+        every = range(min(held), max(held) + 1) if held else ()
+        fails = any((first * h + square * h * h - decode - read * h) * memory < base for h in every)
+        instance = _instance(requests, memory)
+        assert bool(not_covered(instance, _model(coefficients))) == fails
+
+
+def test_rounds_are_refused() -> None:
+    """One line, and no bound, for arrivals in rounds."""
+    instance = Instance("rounds", 9, (Request(0, 0, 1, 2),))
+    model = parse_batch_time("unit")
+    with pytest.raises(ValueError, match="expected arrivals in seconds"):
+        bound_in_seconds(instance, model, time.monotonic() + 1)
+    with pytest.raises(RateCertificateError, match="expected an instance with arrivals in seconds"):
+        evaluate_rates(instance, RateCertificate("alone", 0, "unit"))
+
+
+def test_it_is_listed() -> None:
+    """As a bound whose instances have seconds; all others have rounds."""
+    units = {
+        name: getattr(each.declared, "time_unit", "round") for name, each in formulations().items()
+    }
+    assert {name for name, unit in units.items() if unit == "second"} == {"bound-seconds"}
+    assert formulations()["bound-seconds"].relaxation
+
+
+def test_improvements_are_reported_and_the_deadline_holds() -> None:
+    """Values only rise, the last is the bound, and 300 requests end within a second or so."""
+    rng = random.Random(1)
+    requests = [
+        (rng.randint(0, 10 * SECOND), rng.randint(1, 80), rng.randint(1, 120)) for _ in range(300)
+    ]
+    instance, model = _instance(requests, 2000), parse_batch_time("llama2-70b-2xa100")
+    told: list[tuple[int, str]] = []
+
+    class Told:
+        def bound(self, value: int, source: str) -> None:
+            told.append((value, source))
+
+        def built(self, columns: int, rows: int, entries: int) -> None:
+            raise AssertionError((columns, rows, entries))
+
+    began = time.monotonic()
+    found = bound_in_seconds(instance, model, began + 1.0, Told())
+    assert time.monotonic() - began < 3
+    values = [value for value, _ in told]
+    assert values == sorted(set(values))
+    assert told[-1][0] == found.value
+    assert found.sources["rates"] > max(found.sources["alone"], found.sources["work"])
+    hint = guide(instance, model)
+    assert bool((hint.begins >= instance.arrival_times * 1000.0).all())
+    assert bool((hint.ends > hint.begins).all())

@@ -1,0 +1,328 @@
+"""Real time: every policy against a literal transcription, unit rounds, and the checker."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from heuristics.policy import AdvisedPolicy, Choice, NotApplicableError
+from heuristics.reference import EndlessError, TooLongError, UnservableError
+from heuristics.reference.mc_sf import in_order
+from heuristics.registry import policies
+from heuristics.rounds import EndlessLoopError
+from heuristics.simulator import Setting, policy_generator, run_policy
+from instances import Instance, Request
+from instances.batch_time import NANOSECONDS, BatchTime, parse_batch_time
+from schedules import Schedule, check_schedule, make_schedule
+from schedules.real_time import replay
+from tests.heuristics.twins import twin
+from tests.oracles.real_time import Literal, UndecidedError, in_real_time
+from tests.oracles.real_time_serving import (
+    CannotServeError,
+    alpha_beta_stalling,
+    sglang_in_chunks,
+    vllm_in_chunks,
+)
+from tests.oracles.real_time_serving import (
+    TooLongError as GivenUpError,
+)
+
+#: Seeds of every policy; and fewer where the transcription goes through all subsets.
+CASES = 120
+SERVING_CASES = 500
+UNIT_CASES = 40
+FEWER = {"sorted-f-exact": 50, "sorted-f-amin": 50, "sorted-f-dp": 60}
+ONLINE = sorted(n for n, p in policies().items() if not isinstance(p, AdvisedPolicy))
+#: Whole seconds, so that requests arrive at the ends of rounds; halves; and nothing round.
+MODELS = tuple(
+    map(
+        parse_batch_time,
+        (
+            "unit",
+            "affine(1000,500)",
+            "linear(base=700,prefill=100,square=25,decode=50,read=12.5)",
+            "linear(base=0.000123,prefill=1.7,square=0.31,decode=0.000001,read=3.3)",
+            "linear()",
+            "llama2-70b-2xa100(scale=10)",
+        ),
+    )
+)
+UNIT = MODELS[0]
+
+
+def drawn(seed: int) -> tuple[Instance, BatchTime, np.random.Generator]:
+    """Draw requests in order of their arrivals: at once, bunched, with gaps, or at any time."""
+    rng = np.random.default_rng([7, seed])
+    memory = int(rng.integers(2, 17))
+    n = int(rng.integers(1, 8))
+    kind = int(rng.integers(0, 4))
+    if kind == 0:
+        arrivals = [0.0] * n
+    elif kind == 1:
+        arrivals = (rng.integers(0, 8, n) * 0.5).tolist()
+    elif kind == 2:
+        arrivals = (rng.integers(0, 5, n) * 10.0).tolist()
+    else:
+        arrivals = rng.uniform(0, 12, n).round(int(rng.integers(1, 9))).tolist()
+    requests = []
+    for i, arrival in enumerate(sorted(arrivals)):
+        output = int(rng.integers(1, memory + 1))
+        prompt = int(rng.integers(0, memory - output + 1))
+        lower = int(rng.integers(1, output + 1))
+        upper = output + int(rng.integers(0, 6))
+        requests.append(Request(i, arrival, prompt, output, lower, upper))
+    instance = Instance("drawn", memory, tuple(requests), time_unit="second")
+    return instance, MODELS[int(rng.integers(0, len(MODELS)))], rng
+
+
+def values_for(name: str, rng: np.random.Generator) -> dict[str, Any]:
+    """Draw parameters that make a difference on small instances."""
+    values: dict[str, Any] = {}
+    for each in policies()[name].parameters:
+        options = each.options if isinstance(each, Choice) else (each.default,)
+        values[each.name] = options[int(rng.integers(0, len(options)))]
+    pick = rng.choice
+    if name == "alpha-greedy":
+        # With less it mostly loops for ever here.
+        values["alpha"] = float(pick([0.5, 0.7, 0.9]))
+    if name == "alpha-beta":
+        values |= {"alpha": float(pick([0.0, 0.25, 0.5, 0.7]))}
+        values |= {"beta": float(pick([0.3, 0.5, 0.9])), "stall": "no"}
+    if name in ("a-min", "a-switch"):
+        values["ties"] = "permutation"
+    if name == "vllm-v1":
+        values |= {"block": int(pick([1, 1, 2, 3])), "budget": int(pick([1, 2, 5, 9, 30]))}
+        values |= {"running": int(pick([1, 2, 8])), "watermark": float(pick([0, 0.1, 0.3]))}
+        values["chunk"] = "no"
+    if name == "sglang-ratio":
+        values["conservativeness"] = float(pick([0.0, 0.3, 1.0, 2.0]))
+    if name in ("wait", "nested-wait"):
+        values["scale"] = float(pick([0.001, 0.5, 1.0, 20.0]))
+    if name == "nested-wait":
+        values["segment"] = int(rng.integers(1, 6))
+    if name == "svf-1bit":
+        values["threshold"] = float(pick([0.0, 0.5, 1.0]))
+    if name == "local-search":
+        values["moves"] = 5
+    return values
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_rounds_of_a_second_give_the_schedule_in_rounds(name: str) -> None:
+    """With ``unit`` and whole arrivals every policy makes the schedule that it makes in rounds.
+
+    Rounds in which nothing runs have no number in real time, so what is compared is the time of
+    every start, eviction and completion, to the digit.
+    """
+    for seed in range(UNIT_CASES):
+        timed, _, rng = drawn(seed)
+        values = values_for(name, rng)
+        requests = tuple(replace(each, arrival=int(each.arrival)) for each in timed.requests)
+        timed = replace(timed, requests=requests)
+        plain = replace(timed, time_unit="round")
+        setting = Setting(values=values, seed=seed)
+        try:
+            expected = run_policy(policies()[name], plain, setting)
+        except (EndlessLoopError, NotApplicableError) as error:
+            with pytest.raises(type(error)):
+                run_policy(policies()[name], timed, replace(setting, batch_time=UNIT))
+            continue
+        found = run_policy(policies()[name], timed, replace(setting, batch_time=UNIT))
+        assert found.tel == expected.tel * NANOSECONDS
+        assert found.kept == expected.kept
+        assert _seconds(timed, found) == _rounds(plain, expected)
+
+
+def _rounds(instance: Instance, schedule: Schedule) -> list[list[tuple[int, int]]]:
+    """Return when each run begins, and the tokens that it has in the end."""
+    runs = []
+    for i, request in enumerate(instance.requests):
+        tried = (
+            *(schedule.attempts or ((),) * len(instance))[i],
+            (schedule.starts[i], request.output),
+        )
+        kept = schedule.kept[i] if schedule.kept else (0,) * len(tried)
+        runs.append([(start + k, tokens) for (start, tokens), k in zip(tried, kept, strict=True)])
+    return runs
+
+
+def _seconds(instance: Instance, schedule: Schedule) -> list[list[tuple[int, int]]]:
+    """Return the same with the times of the rounds, whole seconds."""
+    begins = {}
+    for each in replay(instance, schedule).stretches:
+        for k in range(each.rounds):
+            begins[each.first + k] = each.begin // NANOSECONDS + k
+            assert each.begin % NANOSECONDS == 0
+    return [
+        [(begins[begin], tokens) for begin, tokens in each] for each in _rounds(instance, schedule)
+    ]
+
+
+def transcription(
+    name: str, values: dict[str, Any], seed: int, timed: Instance, batch_time: BatchTime
+) -> Any:
+    """Return the schedule in unit rounds of a policy's transcription, as a function."""
+    if name != "local-search":
+        return partial(twin, name, values=values, seed=seed)
+    # It has none of its own: its list, taken as it is, is what is served in order.
+    policy: Any = policies()[name]
+    lists: list[Any] = []
+
+    def plan(known: Any) -> Any:
+        lists.append(policy.plan(known))
+        return lists[-1]
+
+    setting = Setting(values=values, seed=seed, batch_time=batch_time)
+    run_policy(replace(policy, plan=plan), timed, setting)
+    ranks = {int(request): rank for rank, request in enumerate(lists[0])}
+
+    def serve(instance: Instance) -> Schedule:
+        by_id = {id(request): i for i, request in enumerate(instance.requests)}
+        starts = in_order(instance, lambda request: ranks[by_id[id(request)]])
+        return make_schedule(instance, starts, name)
+
+    return serve
+
+
+def assert_equal(instance: Instance, schedule: Schedule, expected: Literal) -> None:
+    """Hold a schedule against the literal one, field by field, and let the checker see it."""
+    n = len(instance)
+    assert list(schedule.starts) == expected.starts
+    assert [list(each) for each in schedule.attempts or [()] * n] == expected.attempts
+    if schedule.kept is None:
+        assert not any(map(any, expected.kept))
+    else:
+        assert [list(each) for each in schedule.kept] == expected.kept
+    assert schedule.clock is not None
+    assert list(schedule.clock.begins) == expected.begins
+    assert schedule.tel == expected.tel(instance.arrival_times.tolist())
+    if schedule.clock.prefills is not None:
+        found = [[list(chunks) for chunks in each] for each in schedule.clock.prefills]
+        assert found == expected.chunks
+    verdict = check_schedule(instance, schedule)
+    assert verdict.valid, verdict.reason
+    times = replay(instance, schedule).requests
+    assert [each.completion for each in times] == expected.completions
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_a_policy_in_real_time_equals_its_transcription(name: str) -> None:
+    """Second by second, whatever the batch time: starts, evictions, gaps, and all times."""
+    undecided = 0
+    for seed in range(FEWER.get(name, CASES)):
+        instance, batch_time, rng = drawn(seed)
+        values = values_for(name, rng)
+        setting = Setting(values=values, seed=seed, batch_time=batch_time)
+        unit = transcription(name, values, seed, instance, batch_time)
+        arrivals = instance.arrival_times.tolist()
+        try:
+            expected = in_real_time(instance, arrivals, batch_time.coefficients, unit)
+        except (EndlessError, TooLongError, UnservableError, UndecidedError):
+            # Of a guess, not of the run: nothing is told of it.
+            undecided += 1
+            continue
+        assert_equal(instance, run_policy(policies()[name], instance, setting), expected)
+    assert undecided <= CASES // 3, undecided
+
+
+def _against(
+    name: str, values: dict[str, Any], seed: int, literal: Any, **arguments: Any
+) -> tuple[Schedule, Literal] | None:
+    instance, batch_time, _ = drawn(seed)
+    setting = Setting(values=values, seed=seed, batch_time=batch_time)
+    arrivals = instance.arrival_times.tolist()
+    try:
+        expected = literal(instance, arrivals, batch_time.coefficients, **arguments)
+    except CannotServeError:
+        with pytest.raises(NotApplicableError):
+            run_policy(policies()[name], instance, setting)
+        return None
+    except GivenUpError:
+        return None
+    schedule = run_policy(policies()[name], instance, setting)
+    assert_equal(instance, schedule, expected)
+    return schedule, expected
+
+
+def test_vllm_in_chunks_equals_its_transcription() -> None:
+    """Prompts are cut at the budget, wait their turn, and are preempted on their way."""
+    cut = aborted = 0
+    for seed in range(SERVING_CASES):
+        rng = np.random.default_rng([11, seed])
+        values = values_for("vllm-v1", rng)
+        found = _against(
+            "vllm-v1", values | {"chunk": "yes"}, seed, vllm_in_chunks, **without(values, "chunk")
+        )
+        if found is not None:
+            cut += any(len(chunks) > 1 for each in found[1].chunks for chunks in each)
+            aborted += found[0].clock is not None and _aborted(found[0])
+    assert cut > 100, cut
+    assert aborted > 3, aborted
+
+
+def test_sglang_in_chunks_equals_its_transcription() -> None:
+    """Prompts are cut at the chunk size; what decodes is retracted before a prompt on its way."""
+    cut = aborted = 0
+    for seed in range(SERVING_CASES):
+        instance, _, _ = drawn(seed)
+        rng = np.random.default_rng([12, seed])
+        values = values_for("sglang-ratio", rng) | {"chunk": int(rng.integers(1, 7))}
+        upper = [min(r.output_upper or 0, instance.memory - r.prompt) for r in instance.requests]
+        found = _against(
+            "sglang-ratio",
+            values,
+            seed,
+            sglang_in_chunks,
+            upper=upper,
+            draw=policy_generator(seed).random,
+            **values,
+        )
+        assert found is not None
+        cut += any(len(chunks) > 1 for each in found[1].chunks for chunks in each)
+        aborted += _aborted(found[0])
+    assert cut > 100, cut
+    assert aborted > 0, aborted
+
+
+def test_stalling_equals_its_transcription() -> None:
+    """One pass of draws, and time passes while the rest does not fit."""
+    stalled = 0
+    for seed in range(SERVING_CASES):
+        rng = np.random.default_rng([13, seed])
+        values = values_for("alpha-beta", rng)
+        found = _against(
+            "alpha-beta",
+            values | {"stall": "yes"},
+            seed,
+            alpha_beta_stalling,
+            draw=policy_generator(seed).random,
+            **without(values, "stall"),
+        )
+        if found is None:
+            continue
+        clear = run_policy(
+            policies()["alpha-beta"],
+            drawn(seed)[0],
+            Setting(values=values, seed=seed, batch_time=drawn(seed)[1]),
+        )
+        stalled += clear.clock != found[0].clock
+    assert stalled > 20, stalled
+
+
+def without(values: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return parameters without one of them."""
+    return {key: value for key, value in values.items() if key != name}
+
+
+def _aborted(schedule: Schedule) -> bool:
+    """Tell whether a request was evicted while its prompt was on its way."""
+    kept = schedule.kept or [(0,) * (len(each) + 1) for each in schedule.attempts or ()]
+    return any(
+        tokens == before
+        for each, counts in zip(schedule.attempts or (), kept, strict=False)
+        for (_, tokens), before in zip(each, counts, strict=False)
+    )

@@ -1,0 +1,154 @@
+"""The rate sweep: arrivals that are scaled, resumption, the table, the figure, and the bound."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import kvopt
+from instances import Instance, Request, write_instance
+from instances.rates import at_rate
+from instances.traces import TraceOptions
+from instances.traces.reading import read_trace
+from kvopt.commands.rates import main as rates
+from kvopt.sweeps.rates import RatesError, read_rates
+from reports.figures.rates import rates_figure
+from tests.instances.traces.cases import BY_NAME
+
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
+VIDUR = BY_NAME["vidur.csv"].path
+SIX = Instance("six", 12, tuple(Request(i, 0, 2, 1 + i % 3) for i in range(6)), family="hand")
+BATCH = "affine(base=100,token=10)"
+
+
+@pytest.fixture
+def six(tmp_path: Path) -> Path:
+    """The instance as a file; its arrivals, at round 0, are replaced."""
+    path = tmp_path / "six.json"
+    write_instance(SIX, path)
+    return path
+
+
+def test_the_arrivals_of_all_rates_are_the_same_scaled() -> None:
+    """At twice the rate every request arrives in half the time, to the nanosecond of rounding."""
+    slow, fast = at_rate(SIX, 2.0, seed=7), at_rate(SIX, 4.0, seed=7)
+    assert (slow.time_unit, slow.name, fast.name) == (
+        "second",
+        "six_rate2_seed7",
+        "six_rate4_seed7",
+    )
+    times = zip(slow.arrival_times.tolist(), fast.arrival_times.tolist(), strict=True)
+    assert all(abs(late - 2 * early) <= 1 for late, early in times)
+    assert slow.arrival_times.tolist() != at_rate(SIX, 2.0, seed=8).arrival_times.tolist()
+    plain = [replace(each, arrival=0) for each in slow.requests]
+    assert tuple(plain) == SIX.requests
+
+
+def test_they_are_those_of_a_trace_with_that_rate() -> None:
+    """So a point of the sweep is what solve.py shows with ``--rate``."""
+    base, _ = read_trace(VIDUR, TraceOptions(memory=2000))
+    drawn, _ = read_trace(VIDUR, TraceOptions(memory=2000, rate=3.0, arrival_seed=5))
+    assert at_rate(base, 3.0, seed=5).requests == drawn.requests
+
+
+def test_the_mean_of_many_arrivals_is_the_rate() -> None:
+    """2,000 gaps of mean 1 / 5 s: their mean is within five standard errors."""
+    many = Instance("many", 9, tuple(Request(i, 0, 1, 1) for i in range(2001)))
+    mean = at_rate(many, 5.0).arrival_times[-1] / 2000 / 1e9
+    assert abs(mean - 0.2) < 5 * 0.2 / 2000**0.5
+
+
+def test_a_sweep_is_resumed_and_agrees_with_the_library(
+    six: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows, table and figure; the second time nothing is run; the bound is below every method."""
+    table, figure = tmp_path / "rates.csv", tmp_path / "rates.svg"
+    named = [str(six), "--rates", "2,8", "--methods", "svf,fcfs", "--batch-time", BATCH]
+    named += ["--slo", "e2el:0.4", "--store", str(tmp_path / "runs.sqlite"), "--time-limit", "2"]
+    assert rates([*named, "--export", str(table), "--plot", str(figure)]) == 0
+    first = capsys.readouterr().out
+    assert "6/6" in first
+    rows = pd.read_csv(table)
+    assert rows["method"].tolist() == ["svf", "fcfs", "bound"] * 2
+    assert (rows["bound_ael_s"] <= rows["ael_s"] + 1e-12).all()
+    svf = rows[(rows["rate"] == 8) & (rows["method"] == "svf")].iloc[0]
+    alone = kvopt.run(at_rate(SIX, 8.0), "svf", batch_time=BATCH)
+    assert alone.tel_seconds == pytest.approx(svf["tel_s"])
+    assert alone.serving.mean_ttft_ms == pytest.approx(svf["mean_ttft_ms"])
+    assert alone.goodput("e2el:0.4") == pytest.approx(svf["goodput"])
+    assert svf["left"] == pytest.approx(1 - svf["bound_ael_s"] / svf["ael_s"])
+    assert ElementTree.parse(figure).getroot().tag.endswith("svg")
+
+    assert rates([*named, "--quiet"]) == 0
+    again = capsys.readouterr().out
+    assert again.splitlines() == first.splitlines()[-5:]
+    assert again.split()[:3] == ["rate", "method", "AEL"]
+    assert len(again.splitlines()) == 5
+
+
+def test_the_figure_has_a_curve_a_method_and_the_bound() -> None:
+    """Two panels, in the second goodput or, without an objective, the TTFT."""
+    lines = [
+        {"method": name, "rate": rate, "ael_s": rate * k, "bound_ael_s": 0.5, "mean_ttft_ms": 9.0}
+        for k, name in ((1.0, "svf"), (2.0, "fcfs"))
+        for rate in (1.0, 2.0)
+    ]
+    table = pd.DataFrame(lines)
+    plain = rates_figure(table)
+    assert plain != rates_figure(table.assign(goodput=1.0))
+    assert plain == rates_figure(table)
+    # Nothing is drawn of a bound that there is not.
+    assert len(rates_figure(table.assign(bound_ael_s=float("nan")))) < len(plain)
+
+
+@pytest.mark.parametrize("text", ["", "x", "1,,2", "0,1", "2,1", "1,1", "nan", "inf", "-1"])
+def test_what_are_no_rates(text: str) -> None:
+    """One line."""
+    with pytest.raises(RatesError, match=r"^expected rates above 0, ascending"):
+        read_rates(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--rates", "2,1"], "expected rates above 0"),
+        (["--rates", "1", "--plot", "x.png"], "expected a name with .svg"),
+        (["--rates", "1", "--export", "x.parquet"], "expected a name with .csv"),
+        (["--rates", "1", "--methods", "highs"], "highs solves models in rounds"),
+        (["--rates", "1", "--methods", "nothing"], "unknown method"),
+        (["--rates", "1", "--rate", "3"], "leave out --rate"),
+        (["--rates", "1", "--set", "n=3"], "goes with a family"),
+        (["--rates", "1", "--slo", "x"], "expected ttft:SECONDS"),
+        (["--rates", "1", "--batch-time", "x"], "unknown batch time"),
+        (["--rates", "1e-12"], "expected arrivals within 146 years"),
+    ],
+)
+def test_what_is_refused(
+    arguments: list[str],
+    expected: str,
+    six: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One line, exit code 2, before anything is run."""
+    named = [str(six), "--store", str(tmp_path / "runs.sqlite"), "--quiet"]
+    assert rates([*named, *arguments]) == 2
+    told = capsys.readouterr()
+    (line,) = told.err.splitlines()
+    assert expected in line
+    assert told.out == ""
+
+
+def test_a_family_is_drawn_at_every_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With its own parameters and seed."""
+    named = ["chat", "--set", "n=5", "--rates", "5", "--methods", "svf", "--time-limit", "2"]
+    assert rates([*named, "--store", str(tmp_path / "runs.sqlite"), "--quiet"]) == 0
+    _, line = capsys.readouterr().out.splitlines()
+    assert line.split()[:2] == ["5", "svf"]

@@ -1,0 +1,300 @@
+"""Instances in seconds: the same figures by every way in, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kvopt
+from instances import Instance, Request, write_instance
+from instances.batch_time import DEFAULT
+from kvopt.commands.evaluate import main as evaluate
+from kvopt.commands.solve import main as solve
+from kvopt.running.task import Task
+from kvopt.store import Store
+from kvopt.store.export import read_rows
+from reports.build import make_report, texts
+from schedules import read_schedule
+from schedules.real_time.serving import METRICS
+
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
+BATCH = "affine(base=100,token=10)"
+FOUR = Instance(
+    "four",
+    5,
+    (Request(0, 0, 1, 1), Request(1, 0.05, 1, 1), Request(2, 0.1, 1, 3), Request(3, 0.25, 1, 3)),
+    family="hand",
+    time_unit="second",
+)
+#: Of svf.  Rounds end at 110 (the first request), 230 (prompts of the second and third), 340, 450
+#: (tokens of the third, with which the fourth does not fit), 560, 670 and 780 ms.
+LATENCIES_MS = (110, 230 - 50, 450 - 100, 780 - 250)
+TTFT_MS = (110, 180, 130, 310)
+TEL = 1_170_000_000
+
+
+@pytest.fixture
+def four(tmp_path: Path) -> Path:
+    """The instance as a file."""
+    path = tmp_path / "four.json"
+    write_instance(FOUR, path)
+    return path
+
+
+def _by_hand(told: dict[Any, Any]) -> None:
+    """Compare metrics by name with the numbers above."""
+    assert told["mean_e2el_ms"] == pytest.approx(sum(LATENCIES_MS) / 4)
+    assert told["mean_ttft_ms"] == pytest.approx(sum(TTFT_MS) / 4)
+    assert told["p99_ttft_ms"] == pytest.approx(np.percentile(TTFT_MS, 99))
+    # (450 − 230) / 2 and (780 − 560) / 2.
+    assert told["mean_tpot_ms"] == pytest.approx(110)
+    assert told["request_throughput"] == pytest.approx(4 / 0.78)
+    assert (told["evictions"], told["recomputed_tokens"]) == (0, 0)
+
+
+def test_the_same_figures_everywhere(four: Path, tmp_path: Path) -> None:
+    """solve.py, the API, evaluate.py, its store and resumption, compare, and the report."""
+    result = kvopt.run(FOUR, "svf", batch_time=BATCH)
+    assert (result.tel, result.tel_seconds, result.batch_time) == (TEL, 1.17, BATCH)
+    assert kvopt.check(FOUR, result).valid
+    _by_hand(vars(result.serving))
+    assert result.goodput("e2el:0.35") == pytest.approx(3 / 0.78)
+
+    out = tmp_path / "out.json"
+    named = [str(four), "--policy", "svf", "--batch-time", BATCH]
+    assert solve([*named, "--out", str(out), "--quiet"]) == 0
+    written = read_schedule(out)
+    assert result.schedule is not None
+    assert (written.starts, written.clock, written.tel) == (
+        result.schedule.starts,
+        result.schedule.clock,
+        TEL,
+    )
+    assert kvopt.check(four, out).valid
+
+    store = tmp_path / "runs.sqlite"
+    swept = [str(four), "--methods", "svf", "--batch-time", BATCH, "--store", str(store)]
+    rows = tmp_path / "rows.csv"
+    assert evaluate([*swept, "--export", str(rows), "--quiet"]) == 0
+    row = read_rows(rows).iloc[0].to_dict()
+    assert (row["tel"], row["batch_time"], row["method"]) == (TEL, BATCH, "svf")
+    _by_hand(row)
+    assert {name: row[name] for name in METRICS} == pytest.approx(vars(result.serving))
+
+    table = kvopt.compare(FOUR, "svf", batch_time=BATCH, time_limit=60, store=store)
+    assert len(table) == 1
+    line = table.iloc[0].to_dict()
+    assert (line["tel"], line["batch_time"]) == (TEL, BATCH)
+    _by_hand(line)
+    runs = Store(store, readonly=True)
+    frame = runs.rows()
+    assert len(frame) == 1  # compare found what evaluate.py had stored
+    files = texts(make_report(frame, store=runs))
+    runs.close()
+    assert "| 1.170 |" in _squeezed(files["tables/runs-seconds.md"])
+    assert "`hand, affine(base=100,token=10)`" in files["tables/serving.md"]
+    assert "| 0.292 |" in _squeezed(files["tables/serving.md"])
+    assert "Nothing to show" in files["tables/runs.md"]
+    assert "over seconds" in files["instances/four.md"]
+    assert "- best schedule UB, seconds: 1.170" in files["instances/four.md"]
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_the_sweep_resumes_and_tells_batch_times_apart(
+    four: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One key for a batch time, another for the next; in no group do they meet."""
+    swept = [str(four), "--methods", "svf", "--store", str(tmp_path / "runs.sqlite")]
+    assert evaluate([*swept, "--batch-time", BATCH]) == 0
+    assert evaluate([*swept, "--batch-time", " affine( token=10 , base=100 )"]) == 0
+    assert "1 runs, 1 of them stored already" in capsys.readouterr().out
+    assert evaluate([*swept, "--batch-time", "unit"]) == 0
+    assert "1 runs, 0 of them stored already" in capsys.readouterr().out
+    frame = read_rows(tmp_path / "runs.sqlite")
+    files = texts(make_report(frame))
+    # In rounds of a second: 1, 1.95, 3.9 (starting at 1) and 6.75 s (starting at 4).
+    assert sorted(frame["tel"]) == [TEL, 13_600_000_000]
+    lines = files["tables/instances-seconds.md"].splitlines()
+    assert sum("`four`" in line for line in lines) == 2
+
+
+def test_keys_of_instances_in_rounds_are_what_they_were() -> None:
+    """Only a batch time adds to a key, since the hash does not tell seconds from rounds."""
+    requests = (Request(0, 0, 1, 1),)
+    rounds = Instance("x", 5, requests)
+    seconds = Instance("x", 5, requests, time_unit="second")
+    assert rounds.sha256 == seconds.sha256
+    tasks = [Task(rounds, "x", "svf"), Task(seconds, "x", "svf", batch_time="unit")]
+    # As it was before there were batch times.
+    assert tasks[0].key == "7bbb8c222a26dbffdc9c35dad3bd785b1895ddb0d2da01f8ea435fcedaf59c67"
+    assert tasks[0].key != tasks[1].key
+    assert Task.from_line(tasks[1].to_line()) == tasks[1]
+
+
+def test_the_summary_is_in_seconds(four: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the bound, what is left to gain at most, and the goodput."""
+    arguments = [str(four), "--policy", "svf", "--batch-time", BATCH, "--slo", "ttft:150ms"]
+    assert solve([*arguments, "--quiet"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    told = {line[:13].strip(): line[14:].strip() for line in lines}
+    assert told["batch time"] == BATCH
+    assert told["TEL"] == "1.170 s  (from policy svf)"
+    assert told["AEL"] == "0.292 s"
+    # Alone the four take 110, 110, 330 and 330 ms.
+    assert told["lower bound"] == "0.880 s  (from alone)"
+    # 29 / 117 = 24.786 %
+    assert told["left to gain"] == "at most 24.8 % of the TEL"
+    assert told["TTFT"] == "mean 0.182 s, p50 0.155, p90 0.271, p99 0.306"
+    assert told["goodput"] == "2.564 requests/s, 50.0 % of them  (ttft:0.15)"
+    assert told["evictions"] == "0  (0 tokens computed again)"
+    assert told["checker"] == "valid"
+
+
+def test_auto_has_a_schedule_a_bound_and_the_gap() -> None:
+    """Its certificate proves the bound, which is at least that of each request alone."""
+    result = kvopt.solve(FOUR, batch_time=BATCH, time_limit=4)
+    assert result.tel == TEL
+    assert result.bound is not None
+    assert 880_000_000 <= result.bound <= TEL
+    assert result.certificate is not None
+    assert result.certificate["batch_time"] == BATCH
+    assert result.gap == pytest.approx((TEL - result.bound) / TEL)
+    alone = kvopt.bound(FOUR, batch_time=BATCH, time_limit=4)
+    assert alone.bound_seconds == pytest.approx(result.bound / 1e9, rel=0.1)
+
+
+def test_the_default_batch_time_is_told(capsys: pytest.CaptureFixture[str], four: Path) -> None:
+    """With where its numbers come from."""
+    assert solve([str(four), "--policy", "svf"]) == 0
+    out = capsys.readouterr().out
+    assert f"batch time {DEFAULT}: Vidur's profiles" in out
+    assert kvopt.run(FOUR, "svf").batch_time == DEFAULT
+
+
+def test_a_batch_time_fitted_to_a_file(tmp_path: Path, four: Path) -> None:
+    """The schedule names the numbers, not the file, which no output may replace."""
+    rows = [(0, 1, k, 0.1 + 0.001 * k) for k in range(20)]
+    measured = tmp_path / "measured.csv"
+    table = pd.DataFrame(rows, columns=["prefill", "decode", "kv", "seconds"])
+    table.to_csv(measured, index=False)
+    out = tmp_path / "out.json"
+    named = [str(four), "--policy", "svf", "--batch-time", f"fitted({measured})", "--quiet"]
+    assert solve([*named, "--out", str(out)]) == 0
+    document = json.loads(out.read_text())
+    assert document["clock"]["batch_time"].startswith("linear(")
+    assert solve([*named, "--requests", str(measured)]) == 2
+    assert measured.read_text().startswith("prefill,")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_one_row_a_request(suffix: str, tmp_path: Path, four: Path) -> None:
+    """The file and the API's frame: latencies as worked out above, good ones under an objective."""
+    path = tmp_path / f"requests{suffix}"
+    named = [str(four), "--policy", "svf", "--batch-time", BATCH, "--slo", "ttft:0.15", "--quiet"]
+    assert solve([*named, "--requests", str(path)]) == 0
+    read = pd.read_csv(path) if suffix == ".csv" else pd.read_parquet(path)
+    assert read["e2el_ms"].tolist() == list(LATENCIES_MS)
+    assert read["ttft_ms"].tolist() == list(TTFT_MS)
+    assert read["good"].tolist() == [True, False, True, False]
+    assert read["arrival_ns"].tolist() == [0, 50_000_000, 100_000_000, 250_000_000]
+    assert np.isnan(read["tpot_ms"][0])
+    frame = kvopt.run(FOUR, "svf", batch_time=BATCH).requests
+    pd.testing.assert_frame_equal(frame, read.drop(columns="good"), check_exact=True)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_the_picture_in_seconds(suffix: str, tmp_path: Path, four: Path) -> None:
+    """Drawn by ``--plot``, with an axis of seconds."""
+    path = tmp_path / f"picture{suffix}"
+    named = [str(four), "--policy", "svf", "--batch-time", BATCH, "--quiet"]
+    assert solve([*named, "--plot", str(path)]) == 0
+    assert path.stat().st_size > 5_000
+    axes = kvopt.run(FOUR, "svf", batch_time=BATCH).plot()
+    assert axes.figure.axes[1].get_xlabel() == "time (seconds)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--slo", "ttft"], "expected ttft:SECONDS"),
+        (["--slo", "ttft:-1"], "expected ttft:SECONDS"),
+        (["--batch-time", "unti"], "did you mean unit?"),
+        (["--batch-time", "affine(base=x)"], "expected a decimal number"),
+        (["--batch-time", "fitted(nowhere.csv)"], "cannot be read"),
+        (["--requests", "requests.txt"], "expected a name with .csv or .parquet"),
+        (["--method", "cpsat"], "has arrivals in seconds: read the trace with --round-seconds S"),
+        (["--policy", "lp-swap"], "is advised by an LP relaxation in rounds"),
+        (["--policy", "all", "--requests", "requests.csv"], "prints a table"),
+    ],
+)
+def test_what_is_refused(
+    arguments: list[str], expected: str, four: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line, exit code 2."""
+    assert solve([str(four), "--quiet", *arguments]) == 2
+    _one_line(capsys, expected)
+
+
+@pytest.mark.parametrize("option", [["--batch-time", "unit"], ["--slo", "e2el:1"]])
+def test_rounds_have_no_seconds(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Refused for an instance in rounds, by both commands."""
+    assert solve(["tiny_handover", "--policy", "svf", "--quiet", *option]) == 2
+    _one_line(capsys, "arrivals in")
+    if "--slo" not in option:
+        assert evaluate(["tiny_handover", "--methods", "svf", "--quiet", *option]) == 2
+        _one_line(capsys, "arrivals in seconds")
+
+
+def _one_line(capsys: pytest.CaptureFixture[str], expected: str) -> None:
+    (line,) = capsys.readouterr().err.splitlines()
+    assert expected in line
+
+
+def test_a_suite_states_a_batch_time(tmp_path: Path, four: Path) -> None:
+    """In numbers; no file of measurements, and nothing that is no batch time."""
+    suite = tmp_path / "mine.toml"
+    text = (
+        'summary = "seconds"\n[[section]]\nname = "only"\nmethods = ["svf"]\n'
+        f"instances = [{json.dumps(str(four))}]\nbatch_time = "
+    )
+    suite.write_text(text + json.dumps(BATCH))
+    store = tmp_path / "runs.sqlite"
+    assert evaluate([str(suite), "--store", str(store), "--quiet"]) == 0
+    assert read_rows(store)["tel"].tolist() == [TEL]
+    suite.write_text(text + '"fitted(x.csv)"')
+    assert evaluate([str(suite), "--store", str(store), "--quiet"]) == 2
+
+
+def test_every_policy_in_one_table(four: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """TEL in seconds, its ratio to the bound, and the goodput."""
+    named = [str(four), "--policy", "all", "--batch-time", BATCH, "--slo", "e2el:0.5", "--quiet"]
+    assert solve([*named, "--time-limit", "60"]) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.split()[:4] == ["policy", "TEL", "s", "TEL/LB"]
+    svf = next(line.split() for line in lines if line.startswith("svf "))
+    assert svf[1] == "1.170"
+    # All but the fourth complete within half a second.
+    assert f"{3 / 0.78:.3f}" in svf
+    assert svf[-1] == "valid"
+    assert any(line.startswith("lower bound 0.") for line in lines)
+
+
+def test_the_registry_takes_no_runs_in_seconds(tmp_path: Path, four: Path) -> None:
+    """Their hash is that of the same requests in rounds, their TEL is not."""
+    from kvopt.best_known.claims import runs_by_instance
+
+    store = tmp_path / "runs.sqlite"
+    named = [str(four), "--methods", "svf", "--batch-time", BATCH, "--store", str(store)]
+    assert evaluate([*named, "--quiet"]) == 0
+    runs = Store(store, readonly=True)
+    assert runs_by_instance(runs) == {}
+    runs.close()
