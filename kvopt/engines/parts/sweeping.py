@@ -102,7 +102,12 @@ class _Windows:
         job, best = self._job, self._best
         if under.bound > best.bound:
             best.bound = under.bound
-            self._report.bound(value=best.bound, source="prices of patterns")
+            # Of a value that the prices reach by themselves no level is left to be swept.
+            self._report.bound(
+                value=best.bound,
+                source="prices of patterns" if isinstance(table, PriceTable) else "prices",
+                certificate=sweep_certificate(best.bound, table),
+            )
         began = time.monotonic()
 
         def left() -> float:
