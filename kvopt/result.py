@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from instances import Instance
 from instances.batch_time import NANOSECONDS
 from instances.named import FOLDER
+from kvopt.running.batch_time import bounds_kept_tokens
 from kvopt.running.record import Record
 from kvopt.running.task import Finished
 from kvopt.terminal import seconds_of, summary
@@ -147,12 +148,15 @@ class Result:
 
     @property
     def gap(self) -> float | None:
-        """(TEL − bound) / TEL; None where either is missing or the schedule keeps tokens.
+        """(TEL − bound) / TEL; None where either is missing or the bound is not about the schedule.
 
-        The bound is not about a schedule that keeps tokens over an eviction.
+        A bound in rounds is not about one that keeps tokens over an eviction; one in seconds is
+        under most batch times (``formulations.valid.loads.not_covered``).
         """
         kept = any_kept((self.finished.schedule or {}).get("kept"))
-        return None if kept else self.record.gap
+        if not kept or (self.batch_time and bounds_kept_tokens(self.instance, self.batch_time)):
+            return self.record.gap
+        return None
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ class _Table:
             ],
             dtype=np.float64,
         )
-        held: Floats = instance.prompts[:, None] + numbers.astype(np.float64)
+        held = (instance.prompts[:, None] + numbers).astype(np.float64)
         held[:, 0] -= 1.0
         return cls(
             start=int(times.min()),

@@ -88,11 +88,14 @@ def _insert(layer, count, table, mask, need, cost, bound, starts, profile, merge
 
 
 @njit(cache=True)
-def _shrink(layer, count, table, width):
-    """Keep the states of least bound, ``width`` of them; return their number and the least lost."""
+def _shrink(layer, count, table, width, least_lost):
+    """Keep the states of least bound, ``width`` of them; return their number.
+
+    ``least_lost``, shape (1,), is lowered to the least bound of the others.
+    """
     masks, needs, costs, bounds, all_starts, profiles = layer
     order = np.argsort(bounds[:count])
-    lost = bounds[order[width]]
+    least_lost[0] = min(least_lost[0], bounds[order[width]])
     kept = np.sort(order[:width])
     table[:] = -1
     slots = np.uint64(len(table) - 1)
@@ -106,7 +109,7 @@ def _shrink(layer, count, table, width):
         while table[slot] >= 0:
             slot = (slot + _ONE) & slots
         table[slot] = k
-    return width, lost
+    return width
 
 
 @njit(cache=True)
@@ -143,6 +146,98 @@ def _undominated(layer, count, compare):
     return alive
 
 
+@njit(cache=True)
+def _twins(arrival, prompt, output, equal):
+    """Return for each request the earlier ones equal to it, as bits; none without ``equal``."""
+    twins = np.zeros(len(arrival), np.uint64)
+    for i in range(len(arrival) if equal else 0):
+        for j in range(i):
+            if arrival[j] == arrival[i] and prompt[j] == prompt[i] and output[j] == output[i]:
+                twins[i] |= _ONE << np.uint64(j)
+    return twins
+
+
+@njit(cache=True)
+def _ends(t, need, starts, output):
+    """Return whether a request that still needs a reason for its start ends at time t."""
+    for j in range(len(output)):
+        if (need >> np.uint64(j)) & _ONE and starts[j] + output[j] == t:
+            return True
+    return False
+
+
+@njit(cache=True)
+def _fits(profile, depth, prompt, output, memory):
+    """Return whether a request has room at every time of its run beside those chosen."""
+    e = output
+    while e > 0 and profile[depth, e] + prompt + e <= memory:
+        e -= 1
+    return e == 0
+
+
+@njit(cache=True, inline="always")
+def _branch(t, state, made, now, following, table, data, tables, of_patterns, rules, known, work):
+    """Add every choice of starts at round t from one state to the following layer.
+
+    Part of its caller, since so many arrays cost a call for each state a fifth.  ``known`` are
+    ``best``, ``best_starts`` and ``lost`` of :func:`advance`.  Of ``work``, ``profile[d, e]`` are
+    the tokens at time t + e with the first d chosen; e = 0 is decided.
+    """
+    arrival, prompt, output, _, _ = data
+    best, best_starts, lost = known
+    profile, shifted, chosen, twins = work
+    n, memory, limit = len(arrival), rules.memory, (best[0] - 1) * tables[5]
+    mask, need, cost, bound = now[0][state], now[1][state], now[2][state], now[3][state]
+    starts = now[4][state].copy()
+    profile[0] = now[5][state]
+    depth, i, fresh = 0, 0, True
+    while True:
+        # The choice made so far is one branch by itself.
+        if fresh and mask == (_ONE << np.uint64(n)) - _ONE:
+            if cost < best[0]:
+                best[0] = cost
+                best_starts[:] = starts
+                limit = (best[0] - 1) * tables[5]
+        elif fresh:
+            value = max(bound, _bound(t + 1, mask, starts, data, tables))
+            if value <= limit and rules.patterns:
+                value = max(value, _pattern_bound(t + 1, mask, starts, data, of_patterns))
+            if value <= limit and not (rules.shift and _ends(t + 1, need, starts, output)):
+                tight = rules.shift and profile.shape[1] > 1 and profile[depth, 1] == memory
+                left = np.uint64(0) if tight else need
+                if made == len(following[0]):
+                    made = _shrink(following, made, table, rules.width, lost)
+                shifted[:-1] = profile[depth, 1:]
+                shifted[-1] = 0
+                made = _insert(
+                    following, made, table, mask, left, cost, value, starts, shifted, rules.merge
+                )
+        # Next request that fits; of equal requests the first not started goes first.
+        fresh = False
+        while i < n and not fresh:
+            if not (mask >> np.uint64(i)) & _ONE and arrival[i] <= t and not twins[i] & ~mask:
+                fresh = _fits(profile, depth, prompt[i], output[i], memory)
+            i += 0 if fresh else 1
+        if fresh:
+            profile[depth + 1] = profile[depth]
+            for e in range(1, output[i] + 1):
+                profile[depth + 1, e] += prompt[i] + e
+            if t > arrival[i] and profile[0, 0] + prompt[i] + 1 <= memory:
+                need |= _ONE << np.uint64(i)
+            depth += 1
+            chosen[depth], starts[i] = i, t
+        elif depth == 0:
+            return made
+        else:
+            i = chosen[depth]
+            depth -= 1
+            need &= ~(_ONE << np.uint64(i))
+            starts[i] = 0
+        mask ^= _ONE << np.uint64(i)
+        cost += (t + output[i] - arrival[i]) * (1 if fresh else -1)
+        i += 1
+
+
 @njit(cache=True, nogil=True)
 def advance(
     t, now, count, following, table, data, tables, of_patterns, rules, best, best_starts, lost
@@ -163,120 +258,24 @@ def advance(
     int
         The number of states of the following layer.
     """
-    arrival, prompt, output, _, _ = data
-    denominator = tables[5]
-    memory, width = rules.memory, rules.width
-    masks, needs, costs, bounds, all_starts, profiles = now
-    n = len(arrival)
-    reach = profiles.shape[1]
-    full = (_ONE << np.uint64(n)) - _ONE
+    n, reach = len(best_starts), now[5].shape[1]
     table[:] = -1
     made = 0
     alive = np.ones(count, np.bool_)
     if rules.dominance:
         alive = _undominated(now, count, rules.compare)
-    profile = np.zeros((n + 1, reach), np.int64)
-    shifted = np.zeros(reach, profiles.dtype)
-    chosen = np.zeros(n + 1, np.int64)
+    known = best, best_starts, lost
+    work = (
+        np.zeros((n + 1, reach), np.int64),
+        np.zeros(reach, now[5].dtype),
+        np.zeros(n + 1, np.int64),
+        _twins(data[0], data[1], data[2], rules.equal),
+    )
     for state in range(count):
-        if not alive[state] or bounds[state] > (best[0] - 1) * denominator:
-            continue
-        starts = all_starts[state].copy()
-        mask, need, cost = masks[state], needs[state], costs[state]
-        profile[0] = profiles[state]
-        # profile[d, e] are the tokens at time t + e with the first d chosen; e = 0 is decided.
-        depth, i, fresh = 0, 0, True
-        while True:
-            if fresh:
-                # The choice made so far is one branch by itself.
-                fresh = False
-                if mask == full:
-                    if cost < best[0]:
-                        best[0] = cost
-                        best_starts[:] = starts
-                else:
-                    value = max(bounds[state], _bound(t + 1, mask, starts, data, tables))
-                    fine = value <= (best[0] - 1) * denominator
-                    if fine and rules.patterns:
-                        value = max(value, _pattern_bound(t + 1, mask, starts, data, of_patterns))
-                        fine = value <= (best[0] - 1) * denominator
-                    left = need
-                    if fine and rules.shift:
-                        tight = reach > 1 and profile[depth, 1] == memory
-                        for j in range(n):
-                            if (left >> np.uint64(j)) & _ONE:
-                                if starts[j] + output[j] == t + 1:
-                                    fine = False
-                                elif tight:
-                                    left &= ~(_ONE << np.uint64(j))
-                    if fine:
-                        if made == len(following[0]):
-                            made, least = _shrink(following, made, table, width)
-                            lost[0] = min(lost[0], least)
-                        shifted[:-1] = profile[depth, 1:]
-                        shifted[-1] = 0
-                        made = _insert(
-                            following,
-                            made,
-                            table,
-                            mask,
-                            left,
-                            cost,
-                            value,
-                            starts,
-                            shifted,
-                            rules.merge,
-                        )
-            # Next request that fits.
-            while i < n:
-                bit = _ONE << np.uint64(i)
-                if not mask & bit and arrival[i] <= t:
-                    # Of equal requests the first not started goes first.
-                    twin_free = True
-                    for j in range(i if rules.equal else 0):
-                        if (
-                            not mask & (_ONE << np.uint64(j))
-                            and arrival[j] == arrival[i]
-                            and prompt[j] == prompt[i]
-                            and output[j] == output[i]
-                        ):
-                            twin_free = False
-                            break
-                    if twin_free:
-                        fits = True
-                        for e in range(output[i], 0, -1):
-                            if profile[depth, e] + prompt[i] + e > memory:
-                                fits = False
-                                break
-                        if fits:
-                            break
-                i += 1
-            if i < n:
-                bit = _ONE << np.uint64(i)
-                profile[depth + 1] = profile[depth]
-                for e in range(1, output[i] + 1):
-                    profile[depth + 1, e] += prompt[i] + e
-                mask |= bit
-                starts[i] = t
-                cost += t + output[i] - arrival[i]
-                if t > arrival[i] and profile[0, 0] + prompt[i] + 1 <= memory:
-                    need |= bit
-                depth += 1
-                chosen[depth] = i
-                i += 1
-                fresh = True
-                continue
-            if depth == 0:
-                break
-            i = chosen[depth]
-            bit = _ONE << np.uint64(i)
-            mask &= ~bit
-            need &= ~bit
-            cost -= t + output[i] - arrival[i]
-            starts[i] = 0
-            depth -= 1
-            i += 1
-    if made > width:
-        made, least = _shrink(following, made, table, width)
-        lost[0] = min(lost[0], least)
+        if alive[state] and now[3][state] <= (best[0] - 1) * tables[5]:
+            made = _branch(
+                t, state, made, now, following, table, data, tables, of_patterns, rules, known, work
+            )
+    if made > rules.width:
+        made = _shrink(following, made, table, rules.width, lost)
     return made

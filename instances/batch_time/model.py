@@ -61,10 +61,6 @@ class Range:
             f"{self.read:,} tokens read a round"
         )
 
-    def holds(self, prefill: int, decoding: int, read: int) -> bool:
-        """Tell whether a batch with these numbers is within the range."""
-        return prefill <= self.prefill and decoding <= self.decoding and read <= self.read
-
 
 @dataclass(frozen=True)
 class BatchTime:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from formulations.bounds.kind import ComputedBound
+from formulations.valid.loads import not_covered
 from heuristics.policy import AdvisedPolicy
 from instances import Instance
-from instances.batch_time import DEFAULT, BatchTime, BatchTimeError, read_batch_time
+from instances.batch_time import (
+    DEFAULT,
+    BatchTime,
+    BatchTimeError,
+    parse_batch_time,
+    read_batch_time,
+)
 from instances.telling import one_line
 from instances.usage import UsageError
 from kvopt.methods.grammar import Method
@@ -52,6 +59,15 @@ def batch_time_of(instance: Instance, wished: BatchTime | None) -> str:
             "with arrivals in seconds"
         )
     return ""
+
+
+def bounds_kept_tokens(instance: Instance, batch_time: str) -> bool:
+    """Tell whether bounds in seconds also hold for schedules that keep tokens over evictions.
+
+    Under most batch times they do (``formulations.valid.loads.not_covered``): then what is left to
+    gain is told of such a schedule, too.
+    """
+    return not not_covered(instance, parse_batch_time(batch_time))
 
 
 def refuse_rounds_only(instance: Instance, method: Method) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -12,12 +12,12 @@ from instances import Instance
 from instances.batch_time import NANOSECONDS
 from instances.rates import at_rate
 from kvopt.methods.grammar import read_methods
-from kvopt.running.batch_time import refuse_rounds_only
+from kvopt.running.batch_time import bounds_kept_tokens, refuse_rounds_only
 from kvopt.running.task import Task
 from kvopt.store import Store
 from kvopt.suites import Section, Source
 from kvopt.sweeps.comparison import believed_rows, carried_out
-from kvopt.sweeps.contradictions import Showing, alarms
+from kvopt.sweeps.contradictions import alarms
 from kvopt.sweeps.inputs import Wishes, as_wished
 from kvopt.sweeps.plan import plan
 from schedules.files import parse_schedule
@@ -102,7 +102,13 @@ def rate_sweep(
         if ran.left:
             raise KeyboardInterrupt
         good = {} if slo is None else _goodputs(tasks, ran.store, slo)
-    table = _table(ran.rows, ran.shown, good)
+    kept = {key for key, each in ran.shown.items() if each.keeps_tokens}
+    apart = {
+        task.key
+        for task in tasks
+        if task.key in kept and not bounds_kept_tokens(instance, task.batch_time)
+    }
+    table = _table(ran.rows, apart, good)
     names = {each.name: rate for rate, each in drawn.items()}
     table.insert(0, "rate", table.pop("instance").map(names))
     return table, alarms(list(ran.shown.values()))
@@ -123,8 +129,8 @@ def _goodputs(tasks: Sequence[Task], store: Store, slo: Slo) -> dict[str, float]
     return found
 
 
-def _table(rows: pd.DataFrame, shown: dict[str, Showing], good: dict[str, float]) -> pd.DataFrame:
-    kept = pd.Series([shown[key].keeps_tokens for key in rows.index], rows.index, dtype=bool)
+def _table(rows: pd.DataFrame, apart: Collection[str], good: dict[str, float]) -> pd.DataFrame:
+    """Return the table; of the runs ``apart`` no bound tells what is left to gain."""
     n, tel = rows["n"].astype(float), rows["tel"].astype("Float64")
     lower = rows["lower_bound"].astype("Float64").where(believed_rows(rows))
     best = lower.groupby(rows["instance_sha256"]).transform("max")
@@ -139,7 +145,7 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing], good: dict[str, float]
             "tel_s": tel / NANOSECONDS,
             "ael_s": tel / n / NANOSECONDS,
             "bound_ael_s": best / n / NANOSECONDS,
-            "left": ((tel - best) / tel).where(~kept),
+            "left": ((tel - best) / tel).mask(rows.index.isin(list(apart))),
         }
     )
     if good:

@@ -92,21 +92,6 @@ class Replay:
         last = self.stretches[-1]
         return last.first + last.rounds
 
-    def rounds_out_of_range(self) -> int:
-        """Return how many rounds are beyond what the batch-time model was measured on."""
-        stated = self.batch_time.range
-        if stated is None:
-            return 0
-        count = 0
-        for each in self.stretches:
-            within = each.rounds if stated.holds(each.prefilled, each.decoding, 0) else 0
-            if within and each.decoding:
-                # The tokens read grow by the decoding requests in each round.
-                room = (stated.read - each.read) // each.decoding + 1
-                within = min(within, max(0, room))
-            count += each.rounds - within
-        return count
-
 
 @dataclass
 class _Changes:

@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from heuristics import compiled
 from heuristics.policy import AdvisedPolicy, Choice, NotApplicableError
 from heuristics.reference import EndlessError, TooLongError, UnservableError
 from heuristics.reference.mc_sf import in_order
 from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError
-from heuristics.simulator import Setting, policy_generator, run_policy
+from heuristics.simulator import Setting, policy_generator, run_on_clock, run_policy
+from heuristics.stretches import pass_rounds
 from instances import Instance, Request
 from instances.batch_time import NANOSECONDS, BatchTime, parse_batch_time
 from schedules import Schedule, check_schedule, make_schedule
@@ -326,3 +330,72 @@ def _aborted(schedule: Schedule) -> bool:
         for each, counts in zip(schedule.attempts or (), kept, strict=False)
         for (_, tokens), before in zip(each, counts, strict=False)
     )
+
+
+@pytest.mark.parametrize("name", ["mc-sf", "mc-sf-first-fit"])
+def test_the_compiled_kernel_makes_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled for large instances, it says what the same source says interpreted."""
+    for seed in range(60):
+        instance, batch_time, _ = drawn(seed)
+        setting = Setting(batch_time=batch_time)
+        plain = run_policy(policies()[name], instance, setting)
+        monkeypatch.setattr(compiled, "COMPILE_FROM", 1)
+        assert run_policy(policies()[name], instance, setting) == plain
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["linear(base=1000000000,decode=1000000000)", "linear(square=1000000000,read=1000000000)"],
+)
+def test_numbers_beyond_64_bits_are_exact(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a sum could exceed 64 bits nothing is compiled, and the driver says the same."""
+    monkeypatch.setattr(compiled, "COMPILE_FROM", 1)
+    requests = tuple(Request(i, i * 10**9, 4 * 10**8 * (i % 3), 30 + i) for i in range(4))
+    instance = Instance("huge", 10**9, requests, time_unit="second")
+    setting = Setting(batch_time=parse_batch_time(text))
+    schedule = run_policy(policies()["mc-sf"], instance, setting)
+    assert schedule.tel > 2**53
+    trace = run_on_clock(policies()["mc-sf"], instance, setting)
+    assert sum(trace.completions) - sum(instance.arrival_times.tolist()) == schedule.tel
+    verdict = check_schedule(instance, schedule)
+    assert verdict.valid, verdict.reason
+
+
+@given(
+    first=st.integers(0, 5000),
+    slope=st.integers(0, 5000),
+    rounds=st.integers(0, 700),
+    limit=st.integers(0, 3000),
+)
+@settings(max_examples=300, deadline=None)
+def test_a_stretch_is_the_sum_of_its_rounds(
+    first: int, slope: int, rounds: int, limit: int
+) -> None:
+    """Short or long, up to the first round that begins when the limit has passed."""
+    count = passed = 0
+    while count < rounds and passed < limit:
+        passed += max(1, -(-(first + count * slope) // 1000))
+        count += 1
+    assert pass_rounds(first, slope, rounds, limit) == (count, passed)
+
+
+def test_a_policy_that_does_not_apply_says_so() -> None:
+    """The LP is in rounds; chunks and stalled rounds have no place in unit rounds."""
+    timed, batch_time, _ = drawn(3)
+    for name in ("sorted-lp", "lp-swap"):
+        with pytest.raises(NotApplicableError, match="is in rounds"):
+            run_policy(policies()[name], timed, Setting(batch_time=batch_time))
+    requests = tuple(replace(each, arrival=0) for each in timed.requests)
+    plain = replace(timed, requests=requests, time_unit="round")
+    for name, value in (
+        ("vllm-v1", {"chunk": "yes"}),
+        ("sglang-ratio", {"chunk": 3}),
+        ("alpha-beta", {"stall": "yes"}),
+    ):
+        values = {each.name: each.default for each in policies()[name].parameters} | value
+        with pytest.raises(NotApplicableError, match="expected arrivals in seconds"):
+            run_policy(policies()[name], plain, Setting(values=values))
+    for instance, setting in ((timed, Setting()), (plain, Setting(batch_time=batch_time))):
+        with pytest.raises(ValueError, match="has arrivals in"):
+            run_policy(policies()["mc-sf"], instance, setting)

@@ -298,3 +298,30 @@ def test_the_registry_takes_no_runs_in_seconds(tmp_path: Path, four: Path) -> No
     runs = Store(store, readonly=True)
     assert runs_by_instance(runs) == {}
     runs.close()
+
+
+def test_rounds_beyond_what_was_measured_are_told() -> None:
+    """A prompt of 5,000 tokens is more than the model has seen in a round, two of 10 are not."""
+    requests = (Request(0, 0, 5000, 3), Request(1, 0, 10, 3))
+    large = Instance("large", 10_000, requests, time_unit="second")
+    (note,) = kvopt.run(large, "fcfs").notes
+    assert note.startswith("1 of 3 rounds are larger than llama2-70b-2xa100 was measured for")
+    assert "4,096 prompt tokens" in note
+    assert not kvopt.run(FOUR, "fcfs").notes
+    assert not kvopt.run(large, "fcfs", batch_time=BATCH).notes
+
+
+def test_what_is_left_where_tokens_are_kept() -> None:
+    """Told where the bound covers it; with no time for prompts keeping them is cheaper than any."""
+    requests = tuple(Request(i, 0, 2, 6) for i in range(3))
+    tight = Instance("tight", 12, requests, time_unit="second")
+    covered = kvopt.run(tight, "vllm-v1", batch_time=BATCH)
+    assert covered.schedule is not None
+    assert covered.schedule.keeps_tokens
+    assert covered.bound is not None
+    assert covered.tel is not None
+    assert covered.gap == pytest.approx(1 - covered.bound / covered.tel)
+    assert covered.serving.evictions > 0
+    free = kvopt.run(tight, "vllm-v1", batch_time="linear(base=100,decode=50)")
+    assert free.gap is None
+    assert "left to gain" not in str(free)
