@@ -45,9 +45,9 @@ Ints = NDArray[np.int64]
 _STATIONS = (0, 2, PLACES)
 #: Levels of the search: share of the knots, steps at most, share of the time, length of the first
 #: step.
-_LEVELS = ((0.2, 800, 0.35, 0.06), (1.0, 1600, 0.65, 0.02))
+_LEVELS = ((0.3, 800, 0.35, 0.06), (1.0, 1600, 0.65, 0.02))
 #: Requests times knots at which they are there, and knots, on the last level.
-_WORK, _FEWEST, _MOST = 100_000, 200, 2000
+_WORK, _FEWEST, _MOST = 100_000, 400, 2000
 #: What the length of a step has shrunk to at the end of a level, and steps that are averaged.
 _SHRINK, _AVERAGED = 0.01, 40
 #: Decay of the mean gradient and of its mean square; what is added to its size.
@@ -78,7 +78,7 @@ def best_rates(
     done, began = 0.0, time.monotonic()
     ends = hint.ends - table.start * float(PICOSECONDS)
     stay = float((ends - table.since).sum() / max(ends.max(), 1.0))
-    finest = min(max(int(_WORK / (1 + stay)), _FEWEST), _MOST, 2 * len(instance) + _FEWEST)
+    finest = min(max(int(_WORK / (1 + stay)), _FEWEST), _MOST, 2 * len(instance) + _FEWEST // 2)
     for part, steps, share, length in _LEVELS:
         before, search = search, _Ascent(table, hint, _knots(table, hint, int(part * finest)))
         if point is None or before is None:
