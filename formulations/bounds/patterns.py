@@ -124,11 +124,57 @@ def price_patterns(
 
     ``memory`` are good prices on tokens at times 0, 1, ..., the first that are tried.
     """
-    options = options or Options()
-    search = _Search(instance, states, windows, deadline, Silence(), threads, options)
-    search.try_tokens(memory)
-    search.run(known_starts, options.grids)
-    return search.priced
+    pricing = PatternPricing(
+        instance,
+        states,
+        deadline=deadline,
+        windows=windows,
+        known_starts=known_starts,
+        memory=memory,
+        threads=threads,
+        options=options,
+    )
+    return pricing.improve(deadline)
+
+
+class PatternPricing:
+    """A search for prices on states that can be left and taken up again; see ``price_patterns``.
+
+    ``finished`` tells that its grids promise no more.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        states: States,
+        *,
+        deadline: float,
+        windows: Windows,
+        known_starts: Ints,
+        memory: Floats,
+        threads: int = 1,
+        options: Options | None = None,
+    ) -> None:
+        options = options or Options()
+        self._search = _Search(instance, states, windows, deadline, Silence(), threads, options)
+        self._search.try_tokens(memory)
+        self._search.add_starts(known_starts)
+        self._grids, self._level, self._entered = max(options.grids, 1), 0, 0
+        self.finished = False
+
+    def improve(self, deadline: float) -> Priced:
+        """Return the best prices found by a deadline, and go on from them the next time."""
+        search = self._search
+        search.deadline = deadline
+        while not self.finished and not search.out_of_time():
+            if self._level > self._entered:
+                self._entered = self._level
+                search.refine(self._level)
+            search.iterate(TOLERANCES[min(self._level, len(TOLERANCES) - 1)])
+            if not search.out_of_time():
+                self._level += 1
+                self.finished = self._level >= self._grids
+        return search.priced
 
 
 class _Search(ColumnGeneration):

@@ -16,12 +16,12 @@ from formulations.lagrangian.certificate_file import (
     Certificate,
     CertificateError,
     PricedGroup,
-    PricedStates,
-    Prices,
     read_certificate,
 )
 from formulations.lagrangian.certificate_prices import check_group, least_costs
 from formulations.lagrangian.certificate_states import evaluate_states, measured
+from formulations.lagrangian.priced_states import PricedStates, Prices
+from formulations.lagrangian.swept import SweptError, prove
 from formulations.lagrangian.tree import TreeError, evaluate_tree
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows
@@ -36,7 +36,8 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
     of the windows of a group at most ``most`` hold a round, which is checked here for every group
     by the conditions that ``formulations.valid.groups`` proves sufficient.  For ``patterns`` see
     :func:`formulations.bounds.patterns.compute_bound`, for ``tree``
-    :func:`formulations.lagrangian.tree.evaluate_tree`.  With λ, μ ≥ 0,
+    :func:`formulations.lagrangian.tree.evaluate_tree`, for ``sweep``
+    :mod:`formulations.lagrangian.swept`.  With λ, μ ≥ 0,
 
         TEL ≥ Σ_i c_i(p_i) − M Σ_t λ_t − Σ_g most_g Σ_t μ_gt,
 
@@ -65,6 +66,10 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
         raise CertificateError("tree: expected with the kind tree, and only there")
     if certificate.tree:
         return _evaluate_tree(instance, certificate)
+    if certificate.kind == "sweep":
+        return _evaluate_sweep(instance, certificate)
+    if certificate.multipliers:
+        raise CertificateError("multipliers: expected with the kind sweep only")
     if (certificate.kind == "patterns") != (certificate.states is not None):
         raise CertificateError("states: expected with the kind patterns, and only there")
     for number, group in enumerate(certificate.groups):
@@ -103,9 +108,9 @@ def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
 def shrink(instance: Instance, certificate: Certificate) -> Certificate:
     """Return a certificate of the same bound with a smaller denominator, so with shorter numbers.
 
-    Prices that end in zeros are cut there.  Trees are made with short numbers.
+    Prices that end in zeros are cut there.  Trees and sweeps are as they are made.
     """
-    if certificate.kind in ("volumes", "tree"):
+    if certificate.kind in ("volumes", "tree", "sweep"):
         return certificate
     bits = certificate.denominator.bit_length()
     for exponent in range(2, bits, 2):
@@ -151,3 +156,20 @@ def _evaluate_tree(instance: Instance, certificate: Certificate) -> int:
         return evaluate_tree(instance, certificate.tree, certificate.value)
     except TreeError as error:
         raise CertificateError(f"tree: {error}") from None
+
+
+def _evaluate_sweep(instance: Instance, certificate: Certificate) -> int:
+    if not certificate.bare or (certificate.memory and certificate.states is not None):
+        raise CertificateError("sweep: expected prices on memory or on states, and nothing else")
+    try:
+        prove(
+            instance,
+            certificate.value,
+            certificate.denominator,
+            certificate.memory,
+            certificate.states,
+            certificate.multipliers,
+        )
+    except SweptError as error:
+        raise CertificateError(f"sweep: {error}") from None
+    return certificate.value

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from formulations.lagrangian.priced_states import Count, PricedStates, Prices
 from formulations.lagrangian.states import PriceTable
 from formulations.lagrangian.tree import TreeNode
 from formulations.valid.groups import WindowGroup
 
 _CONFIG = ConfigDict(extra="forbid")
 
-Count = Annotated[int, Field(strict=True, ge=0)]
-Prices = tuple[Count, ...]
 #: Position of the request in the instance, rounds of its window before its start and after.
 Member = tuple[Count, Annotated[int, Field(strict=True)], Annotated[int, Field(strict=True)]]
 
@@ -38,23 +37,6 @@ class PricedGroup:
     prices: Prices
 
 
-Grid = tuple[Count, ...]
-
-
-@dataclass(frozen=True, config=_CONFIG)
-class PricedStates:
-    """Prices on states of running requests: a ``formulations.valid.states.PriceTable``.
-
-    ``table`` lists the numerators by knot, then by tokens held, then by rounds left.
-    """
-
-    knots: Grid
-    tokens: Grid
-    left: Grid
-    table: Prices
-    lookahead: bool = True
-
-
 @dataclass(frozen=True, config=_CONFIG)
 class Certificate:
     """A lower bound on the TEL and what proves it.
@@ -62,7 +44,7 @@ class Certificate:
     Attributes
     ----------
     kind
-        ``volumes`` (nothing else is needed), ``prices``, ``patterns`` or ``tree``.
+        ``volumes`` (nothing else is needed), ``prices``, ``patterns``, ``tree`` or ``sweep``.
     value
         The bound, rounds.
     upper_bound
@@ -71,12 +53,16 @@ class Certificate:
     denominator, memory, groups
         Prices as fractions: ``memory[t]`` / denominator on a token at time t, and those of groups.
     states
-        Of the kind ``patterns``: prices on states, in units of 1 / denominator.
+        Of the kind ``patterns``, and of ``sweep`` where it has no ``memory``: prices on states,
+        in units of 1 / denominator.
     tree
         Of the kind ``tree``: branches and leaves in preorder (``formulations.lagrangian.tree``).
+    multipliers
+        Of the kind ``sweep``: of each different request, in units of 1 / denominator; empty where
+        the sweep alone does (``formulations.lagrangian.swept``).
     """
 
-    kind: Literal["volumes", "prices", "patterns", "tree"]
+    kind: Literal["volumes", "prices", "patterns", "tree", "sweep"]
     value: Count
     upper_bound: Count | None = None
     denominator: Annotated[int, Field(strict=True, ge=1)] = 1
@@ -84,6 +70,7 @@ class Certificate:
     groups: tuple[PricedGroup, ...] = ()
     states: PricedStates | None = None
     tree: tuple[TreeNode, ...] = ()
+    multipliers: tuple[Annotated[int, Field(strict=True)], ...] = ()
 
     @property
     def bare(self) -> bool:
@@ -161,13 +148,36 @@ def pattern_certificate(
     value: int, table: PriceTable, *, lookahead: bool = True, upper_bound: int | None = None
 ) -> dict[str, Any]:
     """Return the JSON object of the certificate of a bound from prices on states."""
-    states = PricedStates(
+    states = _listed(table, lookahead=lookahead)
+    return certificate_document(
+        Certificate("patterns", value, upper_bound, table.denominator, states=states)
+    )
+
+
+def sweep_certificate(
+    value: int, prices: PriceTable | tuple[NDArray[int64], int], multipliers: Sequence[int] = ()
+) -> dict[str, Any]:
+    """Return the JSON object of the certificate of a sweep.
+
+    ``prices`` are those on states, or numerators of λ and their denominator.
+    """
+    own = tuple(int(each) for each in multipliers)
+    if isinstance(prices, PriceTable):
+        states = _listed(prices, lookahead=True)
+        made = Certificate(
+            "sweep", value, denominator=prices.denominator, states=states, multipliers=own
+        )
+    else:
+        memory = tuple(prices[0].tolist())
+        made = Certificate("sweep", value, denominator=prices[1], memory=memory, multipliers=own)
+    return certificate_document(made)
+
+
+def _listed(table: PriceTable, *, lookahead: bool) -> PricedStates:
+    return PricedStates(
         tuple(table.knots.tolist()),
         tuple(table.tokens.tolist()),
         tuple(table.left.tolist()),
         tuple(table.numerators.ravel().tolist()),
         lookahead,
-    )
-    return certificate_document(
-        Certificate("patterns", value, upper_bound, table.denominator, states=states)
     )

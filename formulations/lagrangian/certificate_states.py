@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -12,8 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lagrangian import certificate_limits as limits
-from formulations.lagrangian.certificate_file import Certificate, CertificateError, PricedStates
+from formulations.lagrangian.certificate_file import Certificate, CertificateError
 from formulations.lagrangian.exact import SAFE
+from formulations.lagrangian.priced_states import (
+    PricedStates,
+    interpolated,
+    times_at_once,
+    worths,
+)
 from formulations.valid.states import searchable_states
 from instances import Instance, Request
 
@@ -21,8 +26,6 @@ from instances import Instance, Request
 _STEPS_OF_A_PRICE, _STEPS_OF_A_CALL = 100, 300
 #: Divisions and products for a price at a time between knots.
 _STEPS_OF_A_TIME = 4
-#: Entries of the table of patterns that are filled at a time.
-_ENTRIES = 1 << 23
 
 
 def evaluate_states(
@@ -50,7 +53,7 @@ def evaluate_states(
             raise CertificateError(f"states.{name}: expected to hold all states")
     table = np.array(states.table, dtype=object).reshape(shape)
     order = sorted(seen, key=lambda state: -state[1])
-    priced = {state: _interpolated(table, states, *state) for state in order}
+    priced = {state: interpolated(table, states, *state) for state in order}
     known: dict[tuple[int, int, int, int], int] = {}
     total = 0
     for request, last in zip(instance.requests, lasts, strict=True):
@@ -58,10 +61,10 @@ def evaluate_states(
         if like not in known:
             known[like] = _least_state_cost(request, priced, certificate, states, last, kind)
         total += known[like]
-    worths = _worths(order, priced, instance.memory, len(knots), kind)
-    for (low, high), (here, there) in zip(pairwise(knots), pairwise(worths), strict=True):
+    best = worths(order, priced, instance.memory, len(knots), kind)
+    for (low, high), (here, there) in zip(pairwise(knots), pairwise(best), strict=True):
         total -= _interpolated_sum(high - low, here, there)
-    return -(-(total - worths[-1]) // certificate.denominator)
+    return -(-(total - best[-1]) // certificate.denominator)
 
 
 def measured(
@@ -118,7 +121,7 @@ def _refuse_long_states(
     times = np.where(found.left > 0, room // np.maximum(found.left, 1) + 1, found.most)
     calls = int(np.minimum(times, found.most).sum())
     entries = (found.most + 1) * (instance.memory + 1)
-    blocks = -(-knots // _knots_at_once(entries))
+    blocks = -(-knots // times_at_once(entries))
     steps = (found.work * knots + starts * _STEPS_OF_A_TIME) * weight
     steps += calls * blocks * _STEPS_OF_A_CALL + len(found) * knots * _STEPS_OF_A_PRICE
     return limits.refuse_long(steps, entries * weight)
@@ -134,22 +137,6 @@ def _interpolated_sum(width: int, here: int, there: int) -> int:
     """
     slope = there - here
     return here * width + (slope * (width - 1) + width - math.gcd(slope, width)) // 2
-
-
-def _knots_at_once(entries: int) -> int:
-    """Return for how many knots a table with so many entries for each is filled at a time."""
-    return max(1, _ENTRIES // entries)
-
-
-def _interpolated(table: NDArray[Any], states: PricedStates, held: int, rounds: int) -> list[int]:
-    """Return the price of a state at every knot, rounded down."""
-    a = min(bisect_right(states.tokens, held), len(states.tokens) - 1)
-    c = min(bisect_right(states.left, rounds), len(states.left) - 1)
-    w0, w1 = states.tokens[a] - held, held - states.tokens[a - 1]
-    r0, r1 = states.left[c] - rounds, rounds - states.left[c - 1]
-    sums = w0 * (r0 * table[:, a - 1, c - 1] + r1 * table[:, a - 1, c])
-    sums += w1 * (r0 * table[:, a, c - 1] + r1 * table[:, a, c])
-    return [int(price) // ((w0 + w1) * (r0 + r1)) for price in sums]
 
 
 def _least_state_cost(
@@ -185,38 +172,3 @@ def _least_state_cost(
             cost += paid // width[at]
         least.append(int(cost.min()))
     return min(least)
-
-
-def _worths(
-    order: Sequence[tuple[int, int]],
-    priced: dict[tuple[int, int], list[int]],
-    memory: int,
-    knots: int,
-    kind: type,
-) -> list[int]:
-    """Return the most that requests which can run together pay at each knot.
-
-    Every request is added to longer ones, so at its completion all of them hold memory.
-    """
-    most = memory // min(held for held, _ in order)
-    # Far below 0 stands for what cannot be.
-    never = -(most + 1) * (max(max(prices) for prices in priced.values()) + 1)
-    at_once = _knots_at_once((most + 1) * (memory + 1))
-    worths: list[int] = []
-    for first in range(0, knots, at_once):
-        part = slice(first, min(first + at_once, knots))
-        shape = (most + 1, memory + 1, part.stop - first)
-        best: NDArray[Any] = np.full(shape, never, dtype=kind)
-        best[0, 0] = 0
-        for held, rounds in order:
-            prices: NDArray[Any] = np.array(priced[held, rounds][part], dtype=kind)
-            for count in range(most):
-                room = memory - held - (count + 1) * rounds
-                if room < 0:
-                    break
-                longer = best[count, : room + 1] + prices
-                best[count + 1, held : held + room + 1] = np.maximum(
-                    best[count + 1, held : held + room + 1], longer
-                )
-        worths += [int(worth) for worth in best.max(axis=(0, 1))]
-    return worths

@@ -12,18 +12,18 @@ from instances import Instance
 
 @dataclass(frozen=True)
 class ExactSearch:
-    """An exact search in passes of growing width.
+    """An exact search in passes of growing width, or over growing windows.
 
     Attributes
     ----------
     name
         By which users ask for it.
     search
-        Runs passes and reports each.
+        Runs passes or windows and reports each.
     size
         Number of table entries.
     widths
-        States kept in successive passes.
+        States kept in successive passes; empty for a search over windows.
     requests_up_to
         Requests that an instance may have.
     options
@@ -35,7 +35,7 @@ class ExactSearch:
     kind: ClassVar[Literal["search"]] = "search"
 
     name: str
-    search: Callable[..., None]
+    search: Callable[..., object]
     size: Callable[[Instance, Windows], int]
     widths: tuple[int, ...]
     requests_up_to: int

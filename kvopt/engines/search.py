@@ -19,6 +19,7 @@ from formulations.valid.states import searchable_states
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job
+from kvopt.engines.parts import sweeping
 from kvopt.engines.parts.size import too_large
 from kvopt.running.events import Report
 
@@ -60,6 +61,8 @@ def compile_kernels(*, priced: bool = True) -> None:
         layers.search(
             instance, windows, [], costs, incumbent, lambda _: None, patterns=patterns, widths=(9,)
         )
+    if priced:
+        sweeping.compile_kernels(instance)
 
 
 def solve(job: Job, report: Report) -> None:
@@ -82,6 +85,9 @@ def solve(job: Job, report: Report) -> None:
     size = formulation.size(instance, windows)
     if reason := too_large(size, job.memory_limit):
         report.note(reason)
+        return
+    if not formulation.widths:
+        sweeping.solve(job, report)
         return
     chosen = job.options["options"]
     groups = window_groups(instance) if chosen.groups and chosen.prices else []

@@ -21,6 +21,7 @@ _CERTIFIERS = {
     "prices": "formulations.lagrangian.certificate",
     "patterns": "formulations.lagrangian.certificate",
     "tree": "formulations.lagrangian.tree",
+    "sweep": "formulations.lagrangian.swept",
 }
 
 

@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from formulations.lagrangian import certificate_limits, certificate_prices, certificate_states
+from formulations.lagrangian import (
+    certificate_limits,
+    certificate_prices,
+    certificate_states,
+    priced_states,
+)
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import CertificateError, read_certificate
 from formulations.lagrangian.exact import SAFE
@@ -234,7 +239,7 @@ def test_parts_and_large_numbers_change_no_value(
         except CertificateError:
             continue
     monkeypatch.setattr(certificate_limits, "STARTS", 3)
-    monkeypatch.setattr(certificate_states, "_ENTRIES", 1)
+    monkeypatch.setattr(priced_states, "ENTRIES", 1)
     for safe in (SAFE, 0):
         for module in (certificate_prices, certificate_states):
             monkeypatch.setattr(module, "SAFE", safe)

@@ -1,0 +1,497 @@
+"""Certificates from sweeps: no schedule has a TEL below a value, shown by going through them all.
+
+The evaluation imports nothing of the search that made the certificate: whole levels are NumPy
+matrices with a row for each set of running requests, widened kind by kind and compared by sorting
+rows, where the search goes depth first through hash tables.
+
+*What is shown.*  Let c_g(p) be the latency of a request of kind g = (arrival, prompt, output) that
+starts at p, plus the prices that its tokens pay, m_g the least of it over p ≥ a_g, and h_t at least
+what requests that can run together pay at time t.  For every schedule
+
+    TEL = Σ_i m_i − Σ_t h_t + Σ_t (h_t − what runs at t pays) + Σ_i (c_i(p_i) − m_i),
+
+since what is paid is counted in both sums, and every term of the last two is at least 0.  So in a
+schedule with a TEL below ``value`` these terms, its *slack*, sum to at most D = (value − 1) −
+Σ m_i + Σ h_t, and so does every part of them.  A level at time t holds, for every such schedule,
+who runs at t and at t + 1, with the least slack of the times after t and of the requests that
+complete after t.  By induction backwards in time: requests that run at t and not at t + 1 complete
+at t, and every choice of them is tried that fits in memory and stays within D; who starts at t − 1
+leaves.  Which requests have completed is forgotten, so a level holds more than the schedules: it
+proves too little, never too much.  Where a level is empty, no such schedule exists.
+
+*Looking ahead.*  At a time u before t those that run at u and at t are known.  The others complete
+in u..t − 1, so they have at most t − 1 − u rounds left, and what they pay at u within the memory
+left is at most the best of all multisets of such states, a knapsack.  h_u less both is at least
+the slack of time u, which is counted nowhere yet.
+
+*Multipliers.*  Where paths are left, let every request of kind g pay v_g more, any integer: all
+schedules pay Σ count_g·v_g more.  The least that is paid from a node to the end bounds the rest of
+a path, so paths that exceed D + Σ count_g·v_g in all are none of a schedule looked for; the rest
+is gone through once more with how many of each kind have completed, which are as many as there
+should be in every schedule.  Then nothing is forgotten, and a path to the end *is* a schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.lagrangian.priced_states import PricedStates, interpolated, worths
+from instances import Instance
+
+Ints = NDArray[np.int64]
+
+#: Rows of all levels together beyond which a certificate is refused, and rows of one level.
+MOST_ROWS, MOST_AT_ONCE = 8_000_000, 4_000_000
+#: Sums that the search for the best patterns of all times takes.
+MOST_WORK = 4_000_000_000
+#: Entries of any table, and bits of any sum.
+MOST_ENTRIES, BITS = 60_000_000, 60
+#: Equal requests, of which no more than so many complete within 8 bits, twice.
+MOST_EQUAL = 127
+#: Times that are looked ahead.
+DEPTH = 48
+_FAR = 1 << BITS
+
+
+class SweptError(ValueError):
+    """Nothing is proved; the message is one line."""
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """Different requests, shape (kinds,), and which of the states is their first."""
+
+    arrivals: Ints
+    prompts: Ints
+    outputs: Ints
+    counts: Ints
+    first: Ints
+
+
+@dataclass(frozen=True)
+class _Network:
+    """Prices of states and times, worths of times, slacks of starts, and the window."""
+
+    memory: int
+    kinds: _Kinds
+    pay: Ints
+    worth: Ints
+    dear: Ints
+    window: int
+    ahead: Ints
+
+
+@dataclass
+class _Level:
+    """Who runs on, a row each: 1 + position in (kind, start), falling, then 0; and the slack."""
+
+    rows: NDArray[np.int32]
+    slack: Ints
+
+
+@dataclass
+class _Step:
+    """Ways from one level to the next: where from, where to, slack, and who completes."""
+
+    origin: Ints
+    to: Ints
+    slack: Ints
+    entered: NDArray[np.uint8]
+
+
+def prove(
+    instance: Instance,
+    value: int,
+    denominator: int,
+    memory: Sequence[int],
+    states: PricedStates | None,
+    multipliers: Sequence[int],
+) -> None:
+    """Prove that no TEL is below ``value`` (rounds).
+
+    Parameters
+    ----------
+    denominator, memory, states
+        Prices as fractions: on a token at times 0, 1, ..., or on states.
+    multipliers
+        Numerators, one for each different (arrival, prompt, output) in increasing order; empty
+        where the sweep alone does.
+
+    Raises
+    ------
+    SweptError
+        If it does not, or would take too long.
+    """
+    kinds = _kinds(instance)
+    if len(multipliers) not in (0, len(kinds.counts)):
+        raise SweptError("expected a multiplier for each different request")
+    found = _network(instance, kinds, value, denominator, memory, states)
+    if found.window < 0:
+        return
+    steps = _sweep(found, keep=bool(multipliers))
+    if steps is None:
+        return
+    if not multipliers:
+        raise SweptError(f"the sweep leaves paths below {value}")
+    if max(abs(each) for each in multipliers) >= 1 << BITS:
+        raise SweptError("the multipliers are too large for this evaluation")
+    _count(found, steps, np.array(multipliers, dtype=np.int64), value)
+
+
+def _kinds(instance: Instance) -> _Kinds:
+    rows = sorted((int(r.arrival), r.prompt, r.output) for r in instance.requests)
+    different = sorted(set(rows))
+    arrivals, prompts, outputs = np.array(different, dtype=np.int64).T
+    counts = np.array([rows.count(each) for each in different], dtype=np.int64)
+    if int(counts.max()) > MOST_EQUAL:
+        raise SweptError(f"expected at most {MOST_EQUAL} equal requests")
+    return _Kinds(arrivals, prompts, outputs, counts, np.cumsum(outputs) - outputs)
+
+
+def _network(
+    instance: Instance,
+    kinds: _Kinds,
+    value: int,
+    unit: int,
+    memory: Sequence[int],
+    states: PricedStates | None,
+) -> _Network:
+    """Return what the sweep goes by; every number in it is far below 64 bits."""
+    if states is None:
+        pay, worth = _of_memory(instance, kinds, memory)
+    else:
+        pay, worth = _of_states(instance, kinds, states)
+    # The first token is held at time 1.
+    worth[0] = 0
+    longest, latest = int(kinds.outputs.max()), int(kinds.arrivals.max())
+    dearest = int(pay.max(initial=0))
+    costs = []
+    constant = -sum(int(each) for each in worth)
+    for g in range(len(kinds.counts)):
+        o, a = int(kinds.outputs[g]), int(kinds.arrivals[g])
+        end = max(len(pay), a) + 1
+        _small(unit * (end + longest) + longest * dearest, end * len(kinds.counts))
+        cost = unit * (np.arange(end) + o - a)
+        for j in range(1, o + 1):
+            priced = pay[min(j, len(pay)) :, int(kinds.first[g]) + j - 1]
+            cost[: len(priced)] += priced
+        cost[:a] = _FAR
+        least = int(cost.min())
+        constant += int(kinds.counts[g]) * least
+        costs.append((cost, least))
+    window = (value - 1) * unit - constant
+    # Past the priced times a start costs its latency alone.
+    starts = len(pay) + latest + 2 + max(0, window + max(least for _, least in costs)) // unit
+    _small(2 * window + unit * (starts + longest), starts * len(kinds.counts))
+    dear = np.full((starts, len(costs)), _FAR)
+    for g, (cost, least) in enumerate(costs):
+        o, a = int(kinds.outputs[g]), int(kinds.arrivals[g])
+        dear[:, g] = unit * (np.arange(starts) + o - a) - least
+        dear[: len(cost), g] = cost - least
+        dear[:a, g] = _FAR
+    nothing = np.zeros((0, 0, 0), dtype=np.int64)
+    plain = _Network(instance.memory, kinds, pay, worth, dear, window, nothing)
+    return plain if window < 0 else _looking_ahead(plain)
+
+
+def _small(largest: int, entries: int) -> None:
+    if largest >= 1 << BITS - 2 or entries > MOST_ENTRIES:
+        raise SweptError("the numbers or the rounds are too many for this evaluation")
+
+
+def _of_memory(instance: Instance, kinds: _Kinds, memory: Sequence[int]) -> tuple[Ints, Ints]:
+    """Return what states pay at times 0.., (times, states), and the worth of times."""
+    sizes = zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True)
+    held = [s + j for s, o in sizes for j in range(1, o + 1)]
+    _small(max(memory, default=0) * instance.memory * len(instance), len(memory) * len(held))
+    prices = np.array([*memory, 0], dtype=np.int64)
+    pay = prices[:, None] * np.array(held, dtype=np.int64)
+    if _work(instance, kinds) * len(prices) > MOST_WORK:
+        return pay, prices * instance.memory
+    return pay, _worths(instance, kinds, pay)
+
+
+def _work(instance: Instance, kinds: _Kinds) -> int:
+    """Return how many sums the search for the best pattern takes at one time, at most."""
+    work = 0
+    for s, o in zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True):
+        for j in range(1, o + 1):
+            room = instance.memory - s - o
+            times = min(room // max(o - j, 1) + 1, instance.memory // (s + j))
+            work += times * (room + 1)
+    return work
+
+
+def _of_states(instance: Instance, kinds: _Kinds, states: PricedStates) -> tuple[Ints, Ints]:
+    """Return what states pay at times 0.., (times, states), and the worth of times."""
+    knots, shape = states.knots, (len(states.knots), len(states.tokens), len(states.left))
+    for name, grid in (("knots", knots), ("tokens", states.tokens), ("left", states.left)):
+        if len(grid) < 2 or any(low >= high for low, high in pairwise(grid)):
+            raise SweptError(f"states.{name}: expected two or more, increasing")
+    if len(states.table) != shape[0] * shape[1] * shape[2] or knots[0] < 1 or not states.lookahead:
+        raise SweptError("states: expected a price for each point, and times from 1 on")
+    total, widest = int(kinds.outputs.sum()), knots[-1]
+    _small(4 * (max(states.table) + 1) * widest, (knots[-1] + 2) * total)
+    if (
+        states.tokens[0] > int(kinds.prompts.min()) + 1
+        or states.left[0] > 0
+        or max(kinds.prompts + kinds.outputs) > states.tokens[-1]
+        or max(kinds.outputs) - 1 > states.left[-1]
+    ):
+        raise SweptError("states: expected to hold all states")
+    table = np.array(states.table, dtype=object).reshape(shape)
+    pay = np.zeros((knots[-1] + 2, total), dtype=np.int64)
+    times = np.arange(knots[0], knots[-1] + 1)
+    knot = np.minimum(np.searchsorted(knots, times, side="right") - 1, len(knots) - 2)
+    at = np.array(knots, dtype=np.int64)
+    column = 0
+    for s, o in zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True):
+        for j in range(1, o + 1):
+            price = np.array(interpolated(table, states, s + j, o - j), dtype=np.int64)
+            past = times - at[knot]
+            width = at[knot + 1] - at[knot]
+            sums = price[knot] * (width - past) + price[knot + 1] * past
+            pay[knots[0] : knots[-1] + 1, column] = sums // width
+            column += 1
+    return pay, _worths(instance, kinds, pay)
+
+
+def _worths(instance: Instance, kinds: _Kinds, pay: Ints) -> Ints:
+    """Return the most that requests which can run together pay at each time.
+
+    The prices of equal states are equal.
+    """
+    priced, column = {}, 0
+    for s, o in zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True):
+        for j in range(1, o + 1):
+            priced[s + j, o - j] = pay[:, column].tolist()
+            column += 1
+    order = sorted(priced, key=lambda state: -state[1])
+    most = instance.memory // min(held for held, _ in order)
+    if _work(instance, kinds) * len(pay) > MOST_WORK:
+        raise SweptError("the patterns are too many for this evaluation")
+    _small(int(pay.max(initial=0)) * 2 * (most + 2), (most + 1) * (instance.memory + 1))
+    return np.array(worths(order, priced, instance.memory, len(pay), np.int64), dtype=np.int64)
+
+
+def _looking_ahead(plain: _Network) -> _Network:
+    """Add what requests with less than e rounds left pay at t within m tokens, [e, m, t]."""
+    kinds, times = plain.kinds, len(plain.worth)
+    depth = min(DEPTH, int(kinds.outputs.max()), MOST_ENTRIES // (times * (plain.memory + 1)))
+    if depth < 1:
+        return plain
+    ahead = np.zeros((depth + 1, plain.memory + 1, times), dtype=np.int64)
+    for e in range(1, depth + 1):
+        best = ahead[e - 1].copy()
+        for g in range(len(kinds.counts)):
+            age = int(kinds.outputs[g]) - e + 1
+            if age < 1:
+                continue
+            held = int(kinds.prompts[g]) + age
+            price = plain.pay[:, int(kinds.first[g]) + age - 1].copy()
+            possible = np.zeros(times, dtype=bool)
+            last = max(age, min(times, len(plain.dear) + age))
+            possible[age:last] = plain.dear[: last - age, g] <= plain.window
+            price[~possible] = 0
+            for m in range(held, plain.memory + 1):
+                best[m] = np.maximum(best[m], best[m - held] + price)
+        ahead[e] = best
+    return _Network(plain.memory, kinds, plain.pay, plain.worth, plain.dear, plain.window, ahead)
+
+
+def _sweep(network: _Network, *, keep: bool) -> list[_Step] | None:
+    """Return the steps between levels from the last time on; None where a level is empty."""
+    kinds = network.kinds
+    last = len(network.worth) - 1
+    within = np.argwhere(network.dear <= network.window)
+    if len(within):
+        last = max(last, int((within[:, 0] + kinds.outputs[within[:, 1]]).max()))
+    least = 1 + int(kinds.prompts.min())
+    width = min(int(kinds.counts.sum()), network.memory // least)
+    if len(kinds.counts) * len(network.dear) >= 1 << 31:
+        raise SweptError("the rounds are too many for this evaluation")
+    level = _Level(np.zeros((1, width), dtype=np.int32), np.zeros(1, dtype=np.int64))
+    steps: list[_Step] = []
+    seen = 0
+    for t in range(last, 0, -1):
+        level, step = _back(network, t, level, keep)
+        seen += len(level.slack)
+        if not len(level.slack):
+            return None
+        if seen > MOST_ROWS:
+            raise SweptError(f"the evaluation takes more than {MOST_ROWS} rows")
+        if keep:
+            steps.append(step)
+    return steps
+
+
+def _members(network: _Network, rows: NDArray[np.int32]) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Return kind and start of all places of rows, and which are taken."""
+    kind, start = np.divmod(np.maximum(rows.astype(np.int64) - 1, 0), len(network.dear))
+    return kind, start, rows > 0
+
+
+def _held_and_paid(network: _Network, rows: NDArray[np.int32], t: int) -> tuple[Ints, Ints]:
+    """Return tokens held and prices paid at t by all of each row that have started before t."""
+    kind, start, taken = _members(network, rows)
+    age = t - start
+    taken &= age >= 1
+    age = np.clip(age, 1, network.kinds.outputs[kind])
+    held = np.where(taken, network.kinds.prompts[kind] + age, 0).sum(axis=1)
+    priced = network.pay[min(t, len(network.pay) - 1)]
+    paid = np.where(taken, priced[network.kinds.first[kind] + age - 1], 0).sum(axis=1)
+    return held, paid
+
+
+def _back(network: _Network, t: int, level: _Level, keep: bool) -> tuple[_Level, _Step]:
+    """Return the level at t − 1 and the ways there."""
+    worth = int(network.worth[t]) if t < len(network.worth) else 0
+    held, paid = _held_and_paid(network, level.rows, t)
+    rows, slack, origin = level.rows, level.slack.copy(), np.arange(len(level.slack))
+    kinds = len(network.kinds.counts)
+    entered = np.zeros((len(rows), kinds if keep else 0), dtype=np.uint8)
+    gain, able = _gain(network, t)
+    for g in able:
+        newest = slice(0, len(rows))
+        code = g * len(network.dear) + t - int(network.kinds.outputs[g]) + 1
+        peak = int(network.kinds.prompts[g] + network.kinds.outputs[g])
+        dear = int(network.dear[t - int(network.kinds.outputs[g]), g])
+        pay = int(
+            network.pay[
+                min(t, len(network.pay) - 1), network.kinds.first[g] + network.kinds.outputs[g] - 1
+            ]
+        )
+        while True:
+            of = rows[newest]
+            low = g * len(network.dear)
+            count = ((of > low) & (of <= low + len(network.dear))).sum(axis=1)
+            rest = held[newest] + peak <= network.memory
+            rest &= count < network.kinds.counts[g]
+            rest &= slack[newest] + dear <= network.window
+            chosen = np.flatnonzero(rest) + newest.start
+            if len(gain):
+                lost = slack[chosen] + dear + worth - paid[chosen] - pay
+                chosen = chosen[lost - gain[network.memory - held[chosen] - peak] <= network.window]
+            if not len(chosen):
+                break
+            more = rows[chosen]
+            more[np.arange(len(more)), (more > 0).sum(axis=1)] = code
+            newest = slice(len(rows), len(rows) + len(more))
+            rows = np.concatenate((rows, more))
+            slack = np.concatenate((slack, slack[chosen] + dear))
+            held = np.concatenate((held, held[chosen] + peak))
+            paid = np.concatenate((paid, paid[chosen] + pay))
+            origin = np.concatenate((origin, origin[chosen]))
+            grown = entered[chosen]
+            if keep:
+                grown[:, g] += 1
+            entered = np.concatenate((entered, grown))
+            if len(rows) > MOST_AT_ONCE:
+                raise SweptError(f"the evaluation takes more than {MOST_AT_ONCE} rows at a time")
+    slack += worth - paid
+    fine = np.flatnonzero(slack <= network.window)
+    rows, slack, origin, entered = rows[fine], slack[fine], origin[fine], entered[fine]
+    _, start, taken = _members(network, rows)
+    rows = -np.sort(-np.where(taken & (start < t - 1), rows, 0), axis=1)
+    fine = np.flatnonzero(slack + _lost_before(network, rows, t) <= network.window)
+    rows, slack, origin, entered = rows[fine], slack[fine], origin[fine], entered[fine]
+    different, to = np.unique(rows, axis=0, return_inverse=True)
+    to = to.ravel()
+    least = np.full(len(different), _FAR)
+    np.minimum.at(least, to, slack)
+    return _Level(different, least), _Step(origin, to, slack - level.slack[origin], entered)
+
+
+def _gain(network: _Network, t: int) -> tuple[Ints, list[int]]:
+    """Return how much more all that complete at t may pay than cost, by tokens, and their kinds."""
+    starts = t - network.kinds.outputs
+    able = [
+        g
+        for g, p in enumerate(starts.tolist())
+        if 0 <= p < len(network.dear) and network.dear[p, g] <= network.window
+    ]
+    if not network.ahead.size:
+        return np.zeros(0, dtype=np.int64), able
+    gain = np.zeros(network.memory + 1, dtype=np.int64)
+    for g in able:
+        place = network.kinds.first[g] + network.kinds.outputs[g] - 1
+        value = int(network.pay[min(t, len(network.pay) - 1), place] - network.dear[starts[g], g])
+        held = int(network.kinds.prompts[g] + network.kinds.outputs[g])
+        for m in range(held, network.memory + 1 if value > 0 else held):
+            gain[m] = max(gain[m], gain[m - held] + value)
+    return gain, able
+
+
+def _lost_before(network: _Network, rows: NDArray[np.int32], t: int) -> Ints:
+    """Return what is lost at least at times before t, given who runs at t − 1 and at t."""
+    total = np.zeros(len(rows), dtype=np.int64)
+    for e in range(1, len(network.ahead)):
+        u = t - e
+        if u < 1:
+            break
+        if u >= len(network.worth):
+            continue
+        held, paid = _held_and_paid(network, rows, u)
+        if not held.any():
+            break
+        rest = network.ahead[e, np.maximum(network.memory - held, 0), u]
+        total += np.where(held > 0, np.maximum(network.worth[u] - paid - rest, 0), 0)
+    return total
+
+
+def _count(network: _Network, steps: list[_Step], multipliers: Ints, value: int) -> None:
+    """Go through the paths left with how many of each kind have completed.
+
+    Raises
+    ------
+    SweptError
+        If a path is a schedule.
+    """
+    counts = network.kinds.counts
+    largest = max(abs(int(each)) for each in multipliers) * (len(steps) + 1) * int(counts.sum())
+    _small(2 * largest + network.window, 0)
+    limit = network.window + int(multipliers @ counts)
+    # The least that is paid from each node of each level to the end.
+    rest = [np.zeros(1, dtype=np.int64)]
+    costs = [step.slack + step.entered.astype(np.int64) @ multipliers for step in steps]
+    sizes = [1, *(int(step.to.max()) + 1 for step in steps)]
+    for step, cost, size in zip(steps[::-1], costs[::-1], sizes[-2::-1], strict=True):
+        least = np.full(size, _FAR)
+        np.minimum.at(least, step.origin, cost + rest[-1][step.to])
+        rest.append(least)
+    rest.reverse()
+    node, paid = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    done = np.zeros((1, len(counts)), dtype=np.uint8)
+    seen = 0
+    for step, cost, least in zip(steps, costs, rest[1:], strict=True):
+        order = np.argsort(step.origin, kind="stable")
+        begins = np.searchsorted(step.origin[order], np.arange(int(step.origin.max()) + 2))
+        known = node < len(begins) - 1
+        node, paid, done = node[known], paid[known], done[known]
+        number = begins[node + 1] - begins[node]
+        state = np.repeat(np.arange(len(node)), number)
+        within = np.arange(len(state)) - np.repeat(np.cumsum(number) - number, number)
+        way = order[begins[node[state]] + within]
+        longer = paid[state] + cost[way]
+        fine = longer + least[step.to[way]] <= limit
+        state, way, longer = state[fine], way[fine], longer[fine]
+        counted = done[state] + step.entered[way]
+        fine = (counted <= counts).all(axis=1)
+        counted, way, longer = counted[fine], way[fine], longer[fine]
+        seen += len(way)
+        if seen > MOST_ROWS or len(way) > MOST_AT_ONCE:
+            raise SweptError("the evaluation counts too many paths")
+        keys = np.concatenate((step.to[way, None], counted.astype(np.int64)), axis=1)
+        different, to = np.unique(keys, axis=0, return_inverse=True)
+        paid = np.full(len(different), _FAR)
+        np.minimum.at(paid, to.ravel(), longer)
+        node, done = different[:, 0], different[:, 1:].astype(np.uint8)
+        if not len(node):
+            return
+    if (done == counts).all(axis=1).any():
+        raise SweptError(f"a schedule has a TEL below {value}")

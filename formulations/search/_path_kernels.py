@@ -1,0 +1,169 @@
+"""Compiled inner loops over the paths that a sweep has left: distances, best path, states."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_FAR = np.int64(1) << np.int64(61)
+
+
+@njit(cache=True, nogil=True)
+def extras(begin, number, entered, prices, found):
+    """Fill what the requests that each arc lets in pay."""
+    for x in range(len(begin)):
+        total = np.int64(0)
+        for y in range(begin[x], begin[x] + number[x]):
+            total += prices[entered[y]]
+        found[x] = total
+
+
+@njit(cache=True, nogil=True)
+def to_the_end(origin, to, cost, distance, choice):
+    """Fill each node's distance to the last one, and the arc that it takes; arcs in order."""
+    distance[:] = _FAR
+    choice[:] = -1
+    distance[-1] = 0
+    for x in range(len(origin) - 1, -1, -1):
+        if distance[to[x]] < _FAR and cost[x] + distance[to[x]] < distance[origin[x]]:
+            distance[origin[x]] = cost[x] + distance[to[x]]
+            choice[origin[x]] = x
+
+
+@njit(cache=True, nogil=True)
+def from_the_first(origin, to, cost, distance):
+    """Fill each node's distance from the first one; arcs in order."""
+    distance[:] = _FAR
+    distance[0] = 0
+    for x in range(len(origin)):
+        if distance[origin[x]] < _FAR:
+            distance[to[x]] = min(distance[to[x]], distance[origin[x]] + cost[x])
+
+
+@njit(cache=True, nogil=True)
+def best_path(to, choice, path):
+    """Fill the arcs of the best path from the first node on; return how many."""
+    node, count = 0, 0
+    while choice[node] >= 0:
+        path[count] = choice[node]
+        node = to[path[count]]
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def short_enough(origin, to, cost, ahead, behind, limit, kept):
+    """Mark the arcs on paths no longer than a limit; return how many."""
+    total = 0
+    for x in range(len(origin)):
+        kept[x] = (
+            ahead[origin[x]] < _FAR
+            and behind[to[x]] < _FAR
+            and ahead[origin[x]] + cost[x] + behind[to[x]] <= limit
+        )
+        total += kept[x]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _longer(array):
+    return np.concatenate((array, np.empty_like(array)))
+
+
+@njit(cache=True, nogil=True)
+def _counted(code, first, last, entered, step, most):
+    """Return the counts with some requests more, −1 if there are more than the instance has."""
+    for y in range(first, last):
+        g = entered[y]
+        if step[g] > 0:
+            if (code // step[g]) % (most[g] + 1) >= most[g]:
+                return np.int64(-1)
+            code += step[g]
+    return code
+
+
+@njit(cache=True, nogil=True)
+def _slot(node, code, slots):
+    key = (np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(code)
+    key *= np.uint64(0xBF58476D1CE4E5B9)
+    key ^= key >> np.uint64(31)
+    return np.int64(key & np.uint64(slots - 1))
+
+
+@njit(cache=True, nogil=True)
+def _find(node, code, reached, made, table):
+    """Return the place of a state, that of a new one where it is not there yet."""
+    nodes, codes, _ = reached
+    slot = _slot(node, code, len(table))
+    while table[slot] >= 0:
+        k = table[slot]
+        if nodes[k] == node and codes[k] == code:
+            return k
+        slot = (slot + 1) & (len(table) - 1)
+    table[slot] = made
+    return made
+
+
+@njit(cache=True, nogil=True)
+def _table_of(reached, made):
+    """Return a table of twice as many slots as there is room for states."""
+    nodes, codes, _ = reached
+    table = np.full(2 * len(nodes), -1, np.int32)
+    for k in range(made):
+        _find(nodes[k], codes[k], (nodes[:k], codes[:k], codes[:k]), k, table)
+    return table
+
+
+@njit(cache=True, nogil=True)
+def split_stage(states, arcs, begins, entered, step, most, behind, limit, too_many):
+    """Follow the arcs of one stage from nodes with counts to nodes with counts.
+
+    Parameters
+    ----------
+    states
+        Node, counts and distance of each state of the stage.
+    begins
+        The arcs of node k: ``begins[k]``..``begins[k + 1]`` − 1 of ``arcs`` (to, cost with prices,
+        begin, number).
+    step, most
+        By what one request of a kind raises the counts, 0 where it is not counted, and its limit.
+    behind, limit
+        Distances of the nodes to the end; longer paths are dropped.
+
+    Returns
+    -------
+    Node, counts and distance of the states reached; and of every way: origin, arc, place reached.
+    """
+    nodes, codes, distances = states
+    to, cost, begin, number = arcs
+    reached = (np.empty(512, np.int32), np.empty(512, np.int64), np.empty(512, np.int64))
+    table = np.full(1024, -1, np.int32)
+    ways = (np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int32))
+    made, count = 0, 0
+    for state in range(len(nodes)):
+        for x in range(begins[nodes[state]], begins[nodes[state] + 1]):
+            distance = distances[state] + cost[x]
+            if behind[to[x]] >= _FAR or distance + behind[to[x]] > limit:
+                continue
+            code = _counted(codes[state], begin[x], begin[x] + number[x], entered, step, most)
+            if code < 0:
+                continue
+            if count >= too_many:
+                return reached[0][:0], reached[1][:0], reached[2][:0], ways[0], ways[1], ways[2]
+            if made == len(reached[0]):
+                reached = (_longer(reached[0]), _longer(reached[1]), _longer(reached[2]))
+                table = _table_of(reached, made)
+            k = _find(to[x], code, reached, made, table)
+            if k == made:
+                reached[0][k], reached[1][k], reached[2][k] = to[x], code, distance
+                made += 1
+            else:
+                reached[2][k] = min(reached[2][k], distance)
+            if count == len(ways[0]):
+                ways = (_longer(ways[0]), _longer(ways[1]), _longer(ways[2]))
+            ways[0][count], ways[1][count], ways[2][count] = state, x, k
+            count += 1
+    return (
+        reached[0][:made], reached[1][:made], reached[2][:made],
+        ways[0][:count], ways[1][:count], ways[2][:count],
+    )  # fmt: skip

@@ -1,0 +1,250 @@
+"""One sweep over a window: level by level backwards in time, and the paths that it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.search._sweep_paths import Paths
+from formulations.search._sweep_tables import Ints, Rules
+
+#: Bases for each thread and call; fewer are expanded by one alone.
+CHUNK = 4_000
+#: Bytes that an arc takes while it is kept, and a base that was just left, at most.
+ARC_BYTES = 40
+_FAR = np.int64(1) << np.int64(61)
+
+#: Members, their number, slack of each base.
+Level = tuple[NDArray[np.uint16], NDArray[np.int16], Ints]
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a sweep comes to.
+
+    ``closed``: no path is left, so no schedule has a slack within the window.  Otherwise ``paths``
+    are those left, None where they were not kept; ``reason`` tells why a sweep has stopped.
+    """
+
+    closed: bool
+    nodes: int
+    paths: Paths | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Arcs:
+    """Arcs from the bases of one level to those of the next, in the order of their origins."""
+
+    origin: NDArray[np.int32]
+    to: NDArray[np.int32]
+    cost: Ints
+    begin: Ints
+    number: NDArray[np.int16]
+    entered: NDArray[np.uint16]
+
+    def __len__(self) -> int:
+        return len(self.origin)
+
+
+def sweep(
+    rules: Rules,
+    width: int,
+    *,
+    keep: bool,
+    threads: int,
+    bytes_up_to: float,
+    out_of_time: Callable[[], bool],
+) -> Swept:
+    """Sweep backwards from the last time at which anything may run.
+
+    Parameters
+    ----------
+    width
+        Requests that can run together, at most.
+    keep
+        Whether the arcs are kept, as long as they take no more than the memory allowed.
+    """
+    pool = ThreadPoolExecutor(threads) if threads > 1 else None
+    try:
+        return _sweep(rules, width, keep, pool, threads, bytes_up_to, out_of_time)
+    finally:
+        if pool is not None:
+            pool.shutdown()
+
+
+def _sweep(
+    rules: Rules,
+    width: int,
+    keep: bool,
+    pool: ThreadPoolExecutor | None,
+    threads: int,
+    bytes_up_to: float,
+    out_of_time: Callable[[], bool],
+) -> Swept:
+    top = _last_time(rules)
+    level: Level = (
+        np.zeros((1, width), dtype=np.uint16),
+        np.zeros(1, dtype=np.int16),
+        np.array([int(rules.worth[top + 1 :].sum())], dtype=np.int64),
+    )
+    base_bytes = 2 * (2 * width + 40) + 60
+    arcs: list[_Arcs] = []
+    nodes = held = 0
+    if level[2][0] > rules.window:
+        return Swept(True, 0)
+    for t in range(top, 0, -1):
+        most = max(int((bytes_up_to - held * ARC_BYTES) / base_bytes), 0)
+        found = _step(t, level, rules, pool, threads, most, out_of_time)
+        if found == "memory" and keep:
+            # Two levels may do where all of them do not.
+            keep, arcs, held = False, [], 0
+            most = int(bytes_up_to / base_bytes)
+            found = _step(t, level, rules, pool, threads, most, out_of_time)
+        if isinstance(found, str):
+            return Swept(False, nodes, reason=found)
+        level, between = found
+        nodes += len(between)
+        if not len(level[1]):
+            return Swept(True, nodes)
+        if keep:
+            arcs.append(between)
+            held += len(between)
+    return Swept(False, nodes, _paths(arcs, rules, top) if keep else None)
+
+
+def _last_time(rules: Rules) -> int:
+    """Return the last time at which anything may run or patterns have a worth."""
+    last = len(rules.worth) - 1
+    for g in range(len(rules.outputs)):
+        starts = np.flatnonzero(rules.dear[:, g] <= rules.window)
+        if len(starts):
+            last = max(last, int(starts[-1]) + int(rules.outputs[g]))
+    return last
+
+
+def _step(
+    t: int,
+    level: Level,
+    rules: Rules,
+    pool: ThreadPoolExecutor | None,
+    threads: int,
+    most: int,
+    out_of_time: Callable[[], bool],
+) -> tuple[Level, _Arcs] | str:
+    """Return the bases at t − 1 and the arcs to them, or what does not suffice."""
+    from formulations.search import _sweep_kernels as kernels  # loads the compiler
+
+    bases = len(level[1])
+    parts = threads if pool is not None and bases >= 2 * CHUNK else 1
+    # More chunks than threads, since some bases leave many more than others.
+    cuts = [*range(0, bases, CHUNK), bases]
+
+    def expanded(low: int, high: int) -> Any:
+        return None if out_of_time() else kernels.expand(t, level, low, high, rules, most)
+
+    run = map if pool is None or parts == 1 else pool.map
+    chunks = []
+    total = 0
+    for each in run(expanded, cuts[:-1], cuts[1:]):
+        if each is None:
+            return "time"
+        chunks.append(each)
+        total += len(each[1])
+        if each[-1] or total > most:
+            return "memory"
+    members, number, slack, key, origin, end, entered = _joined(chunks)
+    del chunks
+    places = np.empty(len(number), dtype=np.int32)
+
+    def merged(part: int) -> Any:
+        return kernels.merge((members, number, slack, key), part, parts, places)
+
+    found = list(run(merged, range(parts)))
+    chosen = np.concatenate([each[0] for each in found])
+    if parts > 1:
+        offsets = np.cumsum([0, *(len(each[0]) for each in found[:-1])]).astype(np.int32)
+        places += offsets[((key >> np.uint64(48)) % np.uint64(parts)).astype(np.int64)]
+    following = (members[chosen], number[chosen], np.concatenate([each[1] for each in found]))
+    begin = np.concatenate(([0], end[:-1])) if len(end) else end
+    arcs = _Arcs(
+        origin, places, slack - level[2][origin], begin, (end - begin).astype(np.int16), entered
+    )
+    return following, arcs
+
+
+def _joined(chunks: Sequence[Any]) -> list[Any]:
+    """Return the columns of all chunks one after the other."""
+    if len(chunks) == 1:
+        return list(chunks[0][:-1])
+    columns: list[Any] = [np.concatenate(column) for column in list(zip(*chunks, strict=True))[:-1]]
+    shift = np.cumsum([0, *(len(each[6]) for each in chunks[:-1])])
+    columns[5] = columns[5] + np.repeat(shift, [len(each[1]) for each in chunks])
+    return columns
+
+
+def _paths(arcs: list[_Arcs], rules: Rules, top: int) -> Paths:
+    """Return the network of the paths within the window, and drop the arcs on the way."""
+    from formulations.search import _path_kernels as kernels  # loads the compiler
+
+    behind = np.zeros(1, dtype=np.int64)
+    spent = np.full(1, int(rules.worth[top + 1 :].sum()), dtype=np.int64)
+    ahead = [spent]
+    for each in arcs:
+        size = int(each.to.max()) + 1
+        reached = np.full(size, _FAR)
+        np.minimum.at(reached, each.to, ahead[-1][each.origin] + each.cost)
+        ahead.append(reached)
+    kept: list[Paths] = []
+    times = []
+    for stage in range(len(arcs) - 1, -1, -1):
+        each = arcs.pop()
+        mask = np.empty(len(each), dtype=bool)
+        kernels.short_enough(
+            each.origin, each.to, each.cost, ahead[stage], behind, rules.window, mask
+        )
+        origin, to, cost = each.origin[mask], each.to[mask], each.cost[mask]
+        nearer = np.full(len(ahead[stage]), _FAR)
+        np.minimum.at(nearer, origin, cost + behind[to])
+        behind = nearer
+        kept.append(_compact(each, mask))
+        times.append(top - stage)
+    return _concatenated(kept[::-1], [len(each) for each in ahead], times[::-1])
+
+
+def _compact(arcs: _Arcs, mask: NDArray[np.bool_]) -> Paths:
+    """Return some arcs with what they let complete, and nothing else listed."""
+    begin, number = arcs.begin[mask], arcs.number[mask]
+    starts = np.cumsum(number, dtype=np.int64) - number
+    places = np.repeat(begin - starts, number) + np.arange(int(number.sum()))
+    nothing = np.empty(0, dtype=np.int32)
+    return Paths(
+        arcs.origin[mask], arcs.to[mask], arcs.cost[mask], starts, number,
+        arcs.entered[places], nothing,
+    )  # fmt: skip
+
+
+def _concatenated(stages: list[Paths], sizes: list[int], times: list[int]) -> Paths:
+    """Return the stages as one network; ``sizes`` has one entry more, for the last node."""
+    offsets = np.cumsum([0, *sizes[:-1]])
+    shifts = np.cumsum([0, *(len(each.entered) for each in stages[:-1])])
+    time = np.repeat(np.array([*times, 0], dtype=np.int32), sizes)
+    whole = Paths(
+        np.concatenate(
+            [each.origin + np.int32(k) for each, k in zip(stages, offsets[:-1], strict=True)]
+        ),
+        np.concatenate(
+            [each.to + np.int32(k) for each, k in zip(stages, offsets[1:], strict=True)]
+        ),
+        np.concatenate([each.cost for each in stages]),
+        np.concatenate([each.begin + k for each, k in zip(stages, shifts, strict=True)]),
+        np.concatenate([each.number for each in stages]),
+        np.concatenate([each.entered for each in stages]),
+        time,
+    )
+    return whole.kept(np.ones(len(whole), dtype=bool))

@@ -1,0 +1,269 @@
+"""Backwards in time over who runs: windows above a priced bound are closed, then the optimum.
+
+Source: ours (``docs/leads.md``); fixing and sublimation as tanaka2009 has them for one machine.
+
+*Slack.*  Requests with equal (arrival, prompt, output) are one kind g.  Let π ≥ 0 be prices on
+states (w, r) and times, c_g(p) the latency of a request of kind g that starts at p ≥ a_g plus what
+its tokens pay, c*_g the least of it over all p ≥ a_g, and h_t at least what requests that can run
+together pay at time t.  For every feasible schedule, what is paid counted by request and by time,
+
+    TEL − (Σ_i c*_i − Σ_t h_t) = Σ_t (h_t − what runs at t pays) + Σ_i (c_i(p_i) − c*_i),
+
+and no term on the right is below 0.  Their sum is the *slack* of the schedule, an integer in units
+of 1 / D like everything here.  A schedule with a TEL of at most V has a slack of at most
+w(V) = V − (Σ c* − Σ h), and so has every part of the sum.  No start windows and no horizon are
+assumed: c_g(p) ≥ p + o − a, so only finitely many starts have a slack within w.  π on tokens alone
+(π = λ_t·w) is a case, with h_t = M·λ_t where the patterns are too many to be searched.
+
+*Sweep.*  The base of a schedule at t are those that run at t and at t + 1.  A level holds bases,
+each with a number that is at most the slack that any of the schedules looked for with that base
+has at the times after t and in the starts of what completes after t.  Above the last time at which
+a start within w can run, the only base is empty.  From t to t − 1: who runs at t and not at t + 1
+completes at t, so it started at t − o; all multisets of such kinds are tried which, with the base,
+fit in memory at t, hold no kind more often than the instance has it, and keep the number, with
+h_t less what runs at t pays and the slack of the starts, within w.  Those that started at t − 1
+leave the base.  Equal bases are merged, with the smaller number; members are compared, whatever
+their keys are.  Which requests have completed after t is forgotten, so a kind may complete more
+often on a path than the instance has it: a level holds more than it must, never less.  Where a
+level is empty, or no path comes down to the empty base at 0, no schedule has a TEL up to V: the
+window is *closed* and OPT ≥ V + 1.
+
+*Completions together.*  What more kinds complete at t pays no more than a knapsack of any number
+of them in the tokens that are left, their start slacks taken off; where even that does not bring
+the number down to w, none is added.
+
+*Before.*  For a base at t − 1 and a time u < t, the members that had started before u run at u.
+Others that run at u complete in u..t − 1, so they have less than t − u rounds left; they pay at
+most the knapsack of such states in the tokens left (``behind``).  What h_u exceeds both by is part
+of the slack of u, which is in no number yet, so all these are added to it when it is held against
+w, and nothing is kept of them.
+
+*Multipliers.*  A kind's requests complete as often in every schedule as there are.  So let each pay
+v_g more, any integer: slacks grow by Σ count_g·v_g in all schedules alike, and the shortest path
+over the arcs kept, less that sum, is at most the slack of every schedule in the window.
+
+*Fixing.*  An arc on no path that is within w + Σ count_g·v_g is on no schedule in the window.  This
+holds for each v by itself, so arcs fixed with one stay away with the next.
+
+*Sublimation.*  Nodes are split by how many of some kinds have completed on the way; ways on which
+there are more than the instance has, or in the end fewer, are no schedules.  The network is then
+one over (base, counts), for which all of this holds again.  With all kinds counted a path is a
+schedule: it fits at all times, nothing starts before its arrival, and everything completes once.
+
+*Optimum.*  When the best path has every kind as often as there is, it is a schedule, and its slack
+is that bound: no schedule in the window is better, and none outside of it, since it has TEL ≤ V.
+
+*64 bits.*  ``_sweep_tables`` refuses prices and windows for which a sum could exceed 2⁶⁰.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from formulations.search._sweep_levels import Swept, sweep
+from formulations.search._sweep_paths import (
+    Paths,
+    entries,
+    improved,
+    priced,
+    split,
+    starts_on,
+)
+from formulations.search._sweep_tables import Ints, Kinds, Network, rules
+from formulations.search.kind import ExactSearch
+from formulations.valid.windows import Windows
+from instances import Instance
+
+#: How many requests of each kind have completed stands in one word.
+REQUESTS_UP_TO = 60
+#: Share of the value that the first window is wide, and by what the nodes of the next one may grow.
+FIRST_WINDOW, GROWTH = 0.01, 3.0
+#: Bytes that an arc takes while nodes are split by what has completed.
+SPLIT_BYTES = 100
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which prices and rules are used."""
+
+    patterns: Annotated[bool, "prices on what a request holds and has left, else on memory"] = True
+    exact: Annotated[
+        bool, "keep the paths that a window leaves and look for the optimum among them"
+    ] = True
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a search may use: threads, bytes, and the moment at which it has to stop."""
+
+    threads: int
+    memory_bytes: float
+    out_of_time: Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one window has proved.
+
+    Attributes
+    ----------
+    target
+        The TEL (rounds) that the window reaches up to.
+    bound
+        No TEL is below it.
+    starts
+        Those of an optimal schedule, where one lies in the window.
+    nodes
+        Bases that the sweep has met.
+    multipliers
+        Of each kind, in units of the prices, where the sweep alone did not do; else None.
+    """
+
+    target: int
+    bound: int
+    starts: list[int] | None
+    nodes: int
+    multipliers: Ints | None
+
+
+def search(
+    network: Network,
+    *,
+    bound: int,
+    below: int,
+    limits: Limits,
+    on_step: Callable[[Step], None],
+    seconds: Callable[[], float] = lambda: math.inf,
+    options: Options | None = None,
+) -> bool:
+    """Sweep window after window, from a proved bound on, and report each that is closed.
+
+    Ends where an optimal schedule has been found, or no TEL is below ``below``: then it returns
+    True; or at its limits, or where the next window would take longer than ``seconds()``.
+    """
+    options = options or Options()
+    step = max(1, int(FIRST_WINDOW * network.bound))
+    target = max(bound, network.bound) - 1 + step
+    before: tuple[int, int] | None = None
+    while bound < below:
+        target = min(max(target, bound), below - 1)
+        began = time.monotonic()
+        found = _window(network, target, limits, options)
+        if found is None:
+            return False
+        on_step(found)
+        bound = max(bound, found.bound)
+        if found.starts is not None or bound >= below:
+            return True
+        took = time.monotonic() - began
+        step = _next_step(step, before, (target, found.nodes))
+        before = (target, found.nodes)
+        target += step
+        if took * GROWTH > seconds() or limits.out_of_time():
+            return False
+    return True
+
+
+def _next_step(step: int, before: tuple[int, int] | None, now: tuple[int, int]) -> int:
+    """Return by how many rounds to widen the window, so that nodes grow about :data:`GROWTH`."""
+    if before is None or now[1] <= before[1] or now[0] <= before[0]:
+        return 2 * step
+    slope = math.log(now[1] / max(before[1], 1)) / (now[0] - before[0])
+    return max(1, min(2 * step, int(math.log(GROWTH) / slope)))
+
+
+def _window(network: Network, target: int, limits: Limits, options: Options) -> Step | None:
+    """Return what the window up to a TEL proves; None where a limit came first."""
+    window = network.window(target)
+    if window < 0:
+        return Step(target, target + 1, None, 0, None)
+    swept: Swept = sweep(
+        rules(network, window),
+        _width(network),
+        keep=options.exact,
+        threads=limits.threads,
+        bytes_up_to=limits.memory_bytes,
+        out_of_time=limits.out_of_time,
+    )
+    if swept.closed:
+        return Step(target, target + 1, None, swept.nodes, None)
+    if swept.paths is None:
+        return None
+    return _finish(network, target, swept.paths, swept.nodes, limits)
+
+
+def _width(network: Network) -> int:
+    """Return how many requests can hold memory at once, at most."""
+    least = 1 + min(request.prompt for request in network.instance.requests)
+    return min(len(network.instance), network.instance.memory // least)
+
+
+def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Limits) -> Step | None:
+    """Return what the paths that a sweep has left come to; None where a limit came first."""
+    counts, window = network.kinds.counts, network.window(target)
+    none = Step(target, target + 1, None, nodes, None)
+    first = np.zeros(len(counts), dtype=np.int64)
+    paths, multipliers, value = improved(paths, first, counts, window, limits.out_of_time)
+    most = int(limits.memory_bytes / SPLIT_BYTES)
+    rest = _by_surplus(network.kinds, paths, multipliers)
+    size = len(rest)
+    while value is not None:
+        best = priced(paths, multipliers, counts)
+        if np.array_equal(entries(paths, best.path, len(counts)), counts):
+            # After fixing, the best path may be longer than when the multipliers were found.
+            assert best.value is not None
+            tel, left = divmod(network.total + best.value, network.unit)
+            assert left == 0
+            starts = _starts(network.kinds, paths, best.path)
+            return Step(target, tel, starts, nodes, multipliers)
+        if limits.out_of_time():
+            return None
+        finer = split(paths, multipliers, counts, rest[:size], window, most)
+        if finer is None:
+            if size == 1:
+                return None
+            size = (size + 1) // 2
+            continue
+        rest = rest[size:]
+        size = max(1, min(size, len(rest)))
+        paths, multipliers, value = improved(finer, multipliers, counts, window, limits.out_of_time)
+    return Step(target, none.bound, None, nodes, multipliers)
+
+
+def _by_surplus(kinds: Kinds, paths: Paths, multipliers: Ints) -> list[int]:
+    """Return the kinds, first those of which the best path has too many or too few."""
+    best = priced(paths, multipliers, kinds.counts)
+    surplus = np.abs(entries(paths, best.path, len(kinds.counts)) - kinds.counts)
+    volumes = kinds.outputs * (2 * kinds.prompts + kinds.outputs + 1)
+    order: list[int] = np.lexsort((-volumes, -surplus)).tolist()
+    return order
+
+
+def _starts(kinds: Kinds, paths: Paths, path: Ints) -> list[int]:
+    """Return the start of each request, those of one kind in the instance's order."""
+    starts = np.zeros(len(kinds.of), dtype=np.int64)
+    found = starts_on(paths, path, kinds.outputs)
+    for g in range(len(kinds.counts)):
+        starts[np.flatnonzero(kinds.of == g)] = sorted(p for kind, p in found if kind == g)
+    return [int(start) for start in starts]
+
+
+def model_size(instance: Instance, windows: Windows) -> int:
+    """Return the number of table entries: one for each request's token and round."""
+    return int(instance.outputs.sum()) * (windows.horizon + 2)
+
+
+FORMULATION = ExactSearch(
+    name="sweep",
+    search=search,
+    size=model_size,
+    widths=(),
+    requests_up_to=REQUESTS_UP_TO,
+    options=Options,
+)

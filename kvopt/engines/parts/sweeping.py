@@ -1,0 +1,185 @@
+"""The search ``sweep`` within the limits of a run: prices and windows take turns."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from formulations.bounds.clique_lp import by_highs, lp_prices
+from formulations.bounds.patterns import Options, PatternPricing
+from formulations.lagrangian.certificate_file import sweep_certificate
+from formulations.lagrangian.states import PriceTable
+from formulations.search._sweep_tables import Ints, Network, TooLargeError, network
+from formulations.search.sweep import Limits, Step, search
+from formulations.valid.states import States, searchable_states
+from formulations.valid.windows import start_windows
+from instances import Instance
+from kvopt.engines.job import Job
+from kvopt.running.events import Report
+
+#: Share of the time that the first prices take, at least so many seconds, and by what that grows.
+FIRST_SHARE, FIRST_SECONDS, LONGER = 0.04, 0.5, 2.0
+#: Windows may take so many times as long as the prices before them.
+WINDOWS_SHARE = 1.0
+#: Steps of one search for the best pattern beyond which memory alone is priced.
+PATTERN_WORK_UP_TO = 40_000_000
+#: Times between which prices are linear, and grids of states that they are refined to.
+KNOTS, GRIDS = 40, 6
+#: Share of the time that the LP for memory prices may take.
+LP_SHARE = 0.3
+#: Bases up to which a window is certified: more would take a reader too long.
+CERTIFIED_UP_TO = 5_000_000
+#: Share of the memory that may be used, for the levels of the sweep.
+MEMORY_SHARE = 0.5
+
+#: Prices on states, or numerators of those on memory with their denominator.
+Table = PriceTable | tuple[Ints, int]
+
+
+@dataclass
+class _Best:
+    """What is known so far: bound, TEL of the best schedule, bases met."""
+
+    bound: int
+    tel: int
+    nodes: int = 0
+
+
+def compile_kernels(instance: Instance) -> None:
+    """Compile what a sweep runs, by sweeps that find the optimum of an instance."""
+    free = (np.zeros(2, dtype=np.int64), 1)
+    limits = Limits(1, 1e9, lambda: False)
+    found: list[Step] = []
+    while not found or found[-1].starts is None:
+        bound = found[-1].bound if found else 0
+        search(
+            network(instance, free), bound=bound, below=1 << 20, limits=limits,
+            on_step=found.append,
+        )  # fmt: skip
+
+
+def solve(job: Job, report: Report) -> None:
+    """Price patterns and sweep windows in turns, each longer than the one before.
+
+    Windows rest on no start windows and no known schedule: whatever they prove is a bound on the
+    optimum, up to the known TEL.
+    """
+    best = _Best(0, job.upper_bound)
+    windows = _Windows(job, report, best)
+    outcome = "limit"
+    try:
+        prices = _tables(job) if job.options["options"].patterns else None
+        tables: Iterator[tuple[Table, float]] = prices or _memory_prices(job)
+        for table, seconds in tables:
+            under = network(job.instance, table)
+            if windows.run(under, table, seconds):
+                outcome = "optimal"
+                break
+    except TooLargeError as error:
+        report.note(str(error))
+    report.done(solver="kvopt sweep", nodes=best.nodes, outcome=outcome)
+
+
+class _Windows:
+    """Sweeps windows under prices that get better."""
+
+    def __init__(self, job: Job, report: Report, best: _Best) -> None:
+        self._job, self._report, self._best = job, report, best
+        available = psutil.virtual_memory().available
+        self._bytes = MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf))
+
+    def run(self, under: Network, table: Table, seconds: float) -> bool:
+        """Sweep until the next window would take longer than there is time for.
+
+        Tells whether the optimum is proved.
+        """
+        job, best = self._job, self._best
+        if under.bound > best.bound:
+            best.bound = under.bound
+            # Of a value that the prices reach by themselves no level is left to be swept.
+            self._report.bound(
+                value=best.bound,
+                source="prices of patterns" if isinstance(table, PriceTable) else "prices",
+                certificate=sweep_certificate(best.bound, table),
+            )
+        began = time.monotonic()
+
+        def left() -> float:
+            return min(began + seconds - time.monotonic(), job.left())
+
+        limits = Limits(job.threads, self._bytes, lambda: job.left() <= 0)
+        done: bool = job.formulation.search(
+            under,
+            bound=best.bound,
+            below=best.tel,
+            limits=limits,
+            on_step=lambda step: self._take(step, table),
+            seconds=left,
+            options=job.options["options"],
+        )
+        return done
+
+    def _take(self, step: Step, table: Table) -> None:
+        best = self._best
+        best.nodes += step.nodes
+        if step.starts is not None:
+            self._report.schedule(step.starts)
+        if step.bound > best.bound:
+            best.bound = step.bound
+            short = step.nodes <= CERTIFIED_UP_TO
+            found = () if step.multipliers is None else step.multipliers.tolist()
+            certificate = sweep_certificate(step.bound, table, found) if short else None
+            self._report.bound(value=step.bound, source="search", certificate=certificate)
+
+
+def _tables(job: Job) -> Iterator[tuple[Table, float]] | None:
+    """Return pattern prices that get better, each with the seconds that windows may take then.
+
+    None where the patterns are too many.
+    """
+    states = searchable_states(job.instance, PATTERN_WORK_UP_TO)
+    return None if states is None else _priced(job, states)
+
+
+def _priced(job: Job, states: States) -> Iterator[tuple[Table, float]]:
+    seconds = max(FIRST_SHARE * job.left(), FIRST_SECONDS)
+    began = time.monotonic()
+    pricing = PatternPricing(
+        job.instance,
+        states,
+        deadline=min(began + seconds, job.deadline),
+        windows=start_windows(job.instance, job.upper_bound),
+        known_starts=np.array(job.warm_start, dtype=np.int64),
+        memory=np.zeros(2),
+        threads=job.threads,
+        options=Options(knots=KNOTS, grids=GRIDS),
+    )
+    while job.left() > 0:
+        priced = pricing.improve(min(began + seconds, job.deadline))
+        last = pricing.finished
+        yield priced.table, job.left() if last else WINDOWS_SHARE * seconds
+        if last:
+            return
+        seconds *= LONGER
+        began = time.monotonic()
+
+
+def _memory_prices(job: Job) -> Iterator[tuple[Table, float]]:
+    """Return prices on memory alone, those of the start-time LP."""
+    windows = start_windows(job.instance, job.upper_bound)
+    found = lp_prices(job.instance, windows, [], LP_SHARE * job.left(), by_highs)
+    yield _rounded(job.instance, np.zeros(2) if found is None else found[0]), job.left()
+
+
+def _rounded(instance: Instance, prices: NDArray[np.float64]) -> tuple[Ints, int]:
+    """Return prices on memory as numerators and a denominator, small where tokens are many."""
+    floats = np.maximum(prices, 0.0)
+    largest = (float(floats.max()) + 1) * instance.memory * (len(instance) + len(floats))
+    unit = 1 << max(0, min(20, 57 - math.ceil(math.log2(largest))))
+    return np.rint(floats * unit).astype(np.int64), unit

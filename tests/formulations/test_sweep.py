@@ -1,0 +1,280 @@
+"""Reverse sweeps against brute force: bounds never too high, optima, merging, limits, proofs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.bounds.fluid import fluid_prices
+from formulations.bounds.memory_master import request_classes
+from formulations.lagrangian import swept
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import (
+    CertificateError,
+    read_certificate,
+    sweep_certificate,
+)
+from formulations.lagrangian.states import PriceTable
+from formulations.search import _sweep_levels, _sweep_tables
+from formulations.search._sweep_levels import sweep
+from formulations.search._sweep_paths import priced, split
+from formulations.search._sweep_tables import Network, TooLargeError, network, rules
+from formulations.search.sweep import Limits, Options, Step, search
+from instances import Instance, Request
+from schedules import check_schedule, make_schedule
+from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instances
+
+SMALL = instances(max_requests=5, max_memory=12, max_arrival=6, max_output=6)
+CROWDED = instances(max_requests=5, max_memory=9, max_arrival=0, max_output=6)
+Prices = PriceTable | tuple[Any, int]
+
+
+@st.composite
+def alike(draw: st.DrawFn) -> Instance:
+    """Draw an instance in which several requests are equal."""
+    few = draw(instances(max_requests=2, max_memory=9, max_arrival=3, max_output=5))
+    chosen = draw(st.lists(st.sampled_from(few.requests), min_size=2, max_size=5))
+    return Instance("alike", few.memory, tuple(replace(r, id=i) for i, r in enumerate(chosen)))
+
+
+@st.composite
+def large(draw: st.DrawFn) -> Instance:
+    """Draw an instance of up to 10⁹ tokens: long prompts, few rounds, and M at a peak or above."""
+    sizes = st.tuples(st.integers(0, 4), st.integers(0, 10**9 - 6), st.integers(1, 5))
+    rows = draw(st.lists(sizes, min_size=1, max_size=5))
+    peak = max(s + o for _, s, o in rows)
+    memory = min(draw(st.sampled_from((peak, peak + 1, 3 * peak // 2))), 10**9)
+    return Instance("large", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
+
+
+@st.composite
+def _prices(draw: st.DrawFn, instance: Instance) -> Prices:
+    """Draw prices on memory that follow the queue, or any small ones on states."""
+    factor = draw(st.sampled_from((0.0, 0.7, 1.0, 1.2)))
+    bits = 20 if instance.memory > 10**4 else draw(st.integers(2, 12))
+    horizon = int(instance.arrivals.max() + instance.outputs.sum()) + 1
+    fluid = factor * fluid_prices(instance, request_classes(instance), max(horizon, 2))
+    numerators = np.rint(fluid * (1 << bits)).astype(np.int64)
+    if instance.memory > 30 or draw(st.booleans()):
+        return numerators, 1 << bits
+    knots = np.array([1, 2 + horizon // 3, 3 + horizon])
+    tokens = np.array([0, draw(st.integers(1, 4)), 30])
+    left = np.array([0, draw(st.integers(1, 3)), 30])
+    noise = draw(st.lists(st.sampled_from((0.8, 1.0, 1.3)), min_size=9, max_size=9))
+    table = np.array(
+        [
+            [[int(numerators[min(t, horizon)] * w * noise[3 * (x % 3) + y]) for y in range(3)]
+             for x, w in enumerate(tokens)]
+            for t in knots
+        ],
+        dtype=np.int64,
+    )  # fmt: skip
+    return PriceTable(knots, tokens, left, table, 1 << bits)
+
+
+def _limits(memory: float = 1e9, threads: int = 1, seconds: float = 0.3) -> Limits:
+    end = time.monotonic() + seconds
+    return Limits(threads, memory, lambda: time.monotonic() > end)
+
+
+def _check(instance: Instance, prices: Prices, limits: Limits, *, exact: bool = True) -> None:
+    """Search; no bound may exceed the optimum, and what ends has proved it."""
+    optimum = brute_force_optimum(instance)
+    found = network(instance, prices)
+    assert found.bound <= optimum
+    steps: list[Step] = []
+    ended = search(
+        found,
+        bound=found.bound,
+        below=optimum + 3,
+        limits=limits,
+        on_step=steps.append,
+        options=Options(exact=exact),
+    )
+    assert all(step.bound <= optimum for step in steps)
+    if ended:
+        last = steps[-1]
+        assert last.starts is not None
+        schedule = make_schedule(instance, last.starts, "sweep")
+        assert check_schedule(instance, schedule).valid
+        assert schedule.tel == last.bound == optimum
+    if steps and (best := max(step.bound for step in steps)) > 0:
+        own = steps[-1].multipliers
+        multipliers = () if own is None else own.tolist()
+        _certify(instance, optimum, best, prices, multipliers)
+
+
+def _certify(
+    instance: Instance, optimum: int, best: int, prices: Prices, multipliers: list[int] | tuple[()]
+) -> None:
+    """Evaluate the certificate, and one for more than the optimum, which is refused."""
+    document = sweep_certificate(best, prices, multipliers)
+    refused = ""
+    try:
+        proved = evaluate(instance, read_certificate(document))
+    except CertificateError as error:
+        refused, proved = str(error), best
+    assert proved == best
+    assert not refused or "many" in refused or "takes more" in refused
+    with pytest.raises(CertificateError):
+        evaluate(instance, read_certificate(sweep_certificate(optimum + 1, prices, multipliers)))
+
+
+@pytest.fixture(autouse=True)
+def _short_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Certificates that take long are refused soon: bad prices leave wide windows."""
+    monkeypatch.setattr(swept, "MOST_ROWS", 20_000)
+    monkeypatch.setattr(swept, "MOST_AT_ONCE", 10_000)
+
+
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_sweeps_find_the_optimum_and_certify_it(data: st.DataObject) -> None:
+    """Arrivals, equal requests, any prices: bounds hold, and the optimum is that of brute force."""
+    instance = data.draw(st.one_of(SMALL, CROWDED, alike()))
+    _check(instance, data.draw(_prices(instance)), _limits(), exact=data.draw(st.booleans()))
+
+
+@given(data=st.data())
+@settings(max_examples=6, deadline=None)
+def test_large_tokens(data: st.DataObject) -> None:
+    """Prompts up to 10⁹ tokens: the same, or refused, where 64 bits might not do."""
+    instance = data.draw(large())
+    try:
+        _check(instance, data.draw(_prices(instance)), _limits())
+    except TooLargeError:
+        return
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@given(data=st.data())
+@settings(max_examples=8, deadline=None)
+def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObject) -> None:
+    """With one key for all bases, and a few bases a call, the levels are the same sets."""
+    instance = data.draw(st.one_of(SMALL, alike()))
+    found = network(instance, data.draw(_prices(instance)))
+    window = found.window(brute_force_optimum(instance))
+    known = rules(found, window)
+    blind = known._replace(keys=np.zeros_like(known.keys))
+    width = len(instance)
+
+    def swept_by(each: _sweep_tables.Rules, threads: int) -> tuple[int, int]:
+        result = sweep(
+            each, width, keep=True, threads=threads, bytes_up_to=1e9, out_of_time=lambda: False
+        )
+        assert result.paths is not None
+        length = priced(result.paths, np.zeros(len(found.least), dtype=np.int64), found.least).value
+        assert length is not None
+        return len(result.paths), length
+
+    expected = swept_by(known, 1)
+    chunk = _sweep_levels.CHUNK
+    _sweep_levels.CHUNK = 1
+    try:
+        assert swept_by(blind, threads) == expected
+    finally:
+        _sweep_levels.CHUNK = chunk
+
+
+#: Two that never run together: (0, 3, 4) and (0, 3, 5) with M = 8: OPT = 4 + 9 = 13.
+PAIR = Instance("pair", 8, (Request(0, 0, 3, 4), Request(1, 0, 3, 5)))
+
+
+def _free(instance: Instance) -> Network:
+    """Return an instance under prices of 0, whose value is Σ o."""
+    return network(instance, (np.zeros(2, dtype=np.int64), 1))
+
+
+def test_what_is_forgotten_needs_multipliers() -> None:
+    """Without prices a window up to 12 is left: the short request twice takes 4 + 8 = 12."""
+    found = _free(PAIR)
+    assert found.bound == 9
+    steps: list[Step] = []
+    alone = Options(exact=False)
+    ended = search(found, bound=9, below=13, limits=_limits(), on_step=steps.append, options=alone)
+    assert not ended
+    assert max((step.bound for step in steps), default=9) <= 12
+    assert search(found, bound=9, below=13, limits=_limits(), on_step=steps.append)
+    assert steps[-1].bound == 13
+
+
+def test_counting_one_kind_after_the_other_is_counting_all() -> None:
+    """Split by one kind, then by the rest, leaves paths of the same least length."""
+    requests = [(0, 2, 3), (0, 2, 3), (1, 1, 4), (0, 4, 2)]
+    instance = Instance("four", 9, tuple(Request(i, *each) for i, each in enumerate(requests)))
+    optimum = brute_force_optimum(instance)
+    found = _free(instance)
+    window = found.window(optimum + 1)
+    paths = sweep(
+        rules(found, window), 4, keep=True, threads=1, bytes_up_to=1e9, out_of_time=lambda: False
+    ).paths
+    assert paths is not None
+    counts = found.kinds.counts
+    none = np.zeros_like(counts)
+    whole = split(paths, none, counts, range(len(counts)), window, 10**6)
+    step = split(paths, none, counts, [1], window, 10**6)
+    assert whole is not None
+    assert step is not None
+    rest = split(step, none, counts, [0, 2], window, 10**6)
+    assert rest is not None
+    expected = optimum * found.unit - found.total
+    assert priced(whole, none, counts).value == priced(rest, none, counts).value == expected
+    assert split(paths, none, counts, range(len(counts)), window, 5) is None
+
+
+def test_limits_end_a_sweep_without_a_claim() -> None:
+    """Time and memory too short: nothing is reported that is not proved."""
+    instance = Instance("six", 20, tuple(Request(i, 0, 1 + i % 3, 4 + i) for i in range(6)))
+    for limits in (_limits(seconds=-1.0), _limits(memory=2_000.0)):
+        steps: list[Step] = []
+        found = _free(instance)
+        assert not search(found, bound=0, below=10**6, limits=limits, on_step=steps.append)
+        assert all(step.bound <= 10**6 for step in steps)
+        assert not any(step.starts for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("damage", "text"),
+    [
+        (lambda d: d | {"value": 14}, "schedule has a TEL below"),
+        (lambda d: d | {"multipliers": [0]}, "a multiplier for each"),
+        (lambda d: {k: v for k, v in d.items() if k != "multipliers"}, "leaves paths"),
+        (lambda d: d | {"upper_bound": 13}, "nothing else"),
+        (lambda d: d | {"multipliers": [1 << 70, 0]}, "too large"),
+        (lambda d: d | {"multipliers": [0, -(1 << 58)]}, "too many"),
+        (lambda d: d | {"memory": [1 << 70]}, "too many"),
+        (lambda d: d | {"denominator": 1 << 80}, "too many"),
+        (lambda d: d | {"kind": "prices"}, "kind sweep only"),
+    ],
+)
+def test_damaged_certificates_are_refused(
+    damage: Callable[[dict[str, Any]], dict[str, Any]], text: str
+) -> None:
+    """That of the pair proves 13; changed, it proves nothing, and says why."""
+    free = (np.zeros(2, dtype=np.int64), 1)
+    document = sweep_certificate(13, free, [0, 0])
+    assert evaluate(PAIR, read_certificate(document)) == 13
+    with pytest.raises(CertificateError, match=text):
+        evaluate(PAIR, read_certificate(damage(document)))
+
+
+@pytest.mark.parametrize("field", ["knots", "tokens", "left", "table"])
+def test_damaged_prices_on_states_are_refused(field: str) -> None:
+    """Grids that are not increasing or do not hold all states, a table too short."""
+    grid = np.array([0, 4, 8])
+    table = PriceTable(np.array([1, 9]), grid, grid, np.zeros((2, 3, 3), dtype=np.int64), 4)
+    document = sweep_certificate(13, table, [0, 0])
+    assert evaluate(PAIR, read_certificate(document)) == 13
+    states = dict(document["states"])
+    for changed in (list(states[field])[:1], list(states[field])[:-1] if field != "knots" else []):
+        damaged = document | {"states": states | {field: changed}}
+        with pytest.raises(CertificateError, match="states"):
+            evaluate(PAIR, read_certificate(damaged))

@@ -1,0 +1,118 @@
+"""``search:sweep`` as a method: certificates with its bounds, limits, and whose witness it is.
+
+The engine runs in this process with prices on memory alone, which need no engine here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import read_certificate
+from formulations.search import sweep
+from instances import Instance, Request
+from instances.families import am1
+from kvopt.engines import search
+from kvopt.engines.job import Job
+from kvopt.engines.parts import sweeping
+from kvopt.methods.witness import certificate_witness, engine_witness
+from kvopt.running.events import BoundProved, Done, Event, Note, Report, ScheduleFound
+from schedules import check_schedule, make_schedule
+from schedules.evidence import independent_pair
+from tests.engine_batch import one_at_a_time, solve_batch
+from tests.oracles.brute_force import brute_force_optimum
+
+FIVE = am1.generate(seed=3, n=5, memory=14)
+
+
+def _events(
+    monkeypatch: pytest.MonkeyPatch, instance: Instance, seconds: float = 60.0, **limits: Any
+) -> list[Event]:
+    """Run the search in this process, with a third of a round for 14 tokens as its prices."""
+    monkeypatch.setattr(sweeping, "lp_prices", lambda *_: (np.full(30, 0.025), None))
+    known = one_at_a_time(instance)
+    events: list[Event] = []
+    job = Job(
+        instance=instance,
+        solver="search",
+        formulation=sweep.FORMULATION,
+        options={"options": sweep.Options(patterns=False)},
+        relaxation=False,
+        deadline=time.monotonic() + seconds,
+        threads=1,
+        seed=0,
+        warm_start=list(known.starts),
+        upper_bound=known.tel,
+        **limits,
+    )
+    search.solve(job, Report(events.append))
+    return events
+
+
+def _bounds(events: list[Event]) -> Iterator[BoundProved]:
+    return (event for event in events if isinstance(event, BoundProved))
+
+
+def test_every_closed_window_comes_with_its_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds grow up to the optimum, each proved by its file; the schedule is the optimum's."""
+    optimum = brute_force_optimum(FIVE)
+    events = _events(monkeypatch, FIVE)
+    sent = list(_bounds(events))
+    assert [each.value for each in sent] == sorted({each.value for each in sent})
+    assert sent[-1].value == optimum
+    proved = [each for each in sent if each.certificate is not None]
+    assert proved == sent
+    for each in proved:
+        assert evaluate(FIVE, read_certificate(each.certificate)) == each.value
+    found = [event for event in events if isinstance(event, ScheduleFound)]
+    schedule = make_schedule(FIVE, found[-1].starts, "sweep")
+    assert check_schedule(FIVE, schedule).valid
+    assert schedule.tel == optimum
+    assert isinstance(events[-1], Done)
+    assert events[-1].outcome == "optimal"
+
+
+def test_pattern_prices_prove_the_same() -> None:
+    """With and without them the method ends with the optimum as TEL and bound."""
+    optimum = brute_force_optimum(FIVE)
+    names = ("sweep", "sweep(patterns=no)")
+    for answer in solve_batch([(FIVE, name) for name in names], poor_start=True):
+        assert (answer.tel, answer.bound) == (optimum, optimum)
+
+
+def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit that comes first ends the run with the bounds so far, none above the optimum."""
+    optimum = brute_force_optimum(FIVE)
+    for seconds, memory in ((-1.0, None), (60.0, 1e-6)):
+        monkeypatch.setattr(search, "too_large", lambda *_: None)
+        events = _events(monkeypatch, FIVE, seconds, memory_limit=memory)
+        assert all(each.value <= optimum for each in _bounds(events))
+        assert isinstance(events[-1], Done)
+        assert events[-1].outcome == "limit"
+
+
+def test_too_many_requests_or_rounds_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than 60 requests, or an arrival at 10¹²: one line, and no bound."""
+    many = Instance("many", 9, tuple(Request(i, 0, 1, 1) for i in range(61)))
+    late = Instance("late", 9, (Request(0, 10**12, 1, 1),))
+    monkeypatch.setattr(search, "too_large", lambda *_: None)
+    for instance, text in ((many, "up to 60 requests"), (late, "exact sweep")):
+        events = _events(monkeypatch, instance)
+        assert not list(_bounds(events))
+        assert any(isinstance(each, Note) and text in each.text for each in events)
+
+
+def test_its_certificate_is_a_second_witness() -> None:
+    """What evaluates it shares no code with any engine's model, nor with the search itself."""
+    certificate = certificate_witness("sweep", 12)
+    for method in ("search", "search:sweep", "cpsat", "highs:ilp"):
+        word = engine_witness(method, 12)
+        assert independent_pair([word, certificate]) == (word, certificate), method
+    # Two searches of one solver are one witness.
+    words = [engine_witness("search", 12), engine_witness("search:sweep", 12)]
+    assert independent_pair(words) is None
