@@ -77,6 +77,11 @@ class Formulation:
     options: tuple[Option, ...]
     declared: Declared
 
+    @property
+    def in_rounds(self) -> bool:
+        """Whether it is for instances with arrivals in rounds, as all but bounds in seconds are."""
+        return getattr(self.declared, "time_unit", "round") == "round"
+
     def arguments(self, values: dict[str, bool | int]) -> dict[str, Any]:
         """Return the keyword argument ``options``, if what builds it takes any.
 

@@ -12,3 +12,5 @@ def pytest_configure() -> None:
     there inherits that; a handler becomes the default in a program that is started.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # So with nohup and SIGHUP.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -16,12 +16,13 @@ from formulations.lagrangian.certificate_file import (
     Certificate,
     CertificateError,
     PricedGroup,
+    TooLongSweepError,
     read_certificate,
 )
 from formulations.lagrangian.certificate_prices import check_group, least_costs
 from formulations.lagrangian.certificate_states import evaluate_states, measured
 from formulations.lagrangian.priced_states import PricedStates, Prices
-from formulations.lagrangian.swept import SweptError, prove
+from formulations.lagrangian.swept import SweptError, SweptTooLongError, prove
 from formulations.lagrangian.tree import TreeError, evaluate_tree
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows
@@ -170,6 +171,8 @@ def _evaluate_sweep(instance: Instance, certificate: Certificate) -> int:
             certificate.states,
             certificate.multipliers,
         )
+    except SweptTooLongError as error:
+        raise TooLongSweepError(f"sweep: {error}") from None
     except SweptError as error:
         raise CertificateError(f"sweep: {error}") from None
     return certificate.value

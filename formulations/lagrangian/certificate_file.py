@@ -25,6 +25,10 @@ class CertificateError(ValueError):
     """A certificate proves nothing; the message is one line."""
 
 
+class TooLongSweepError(CertificateError):
+    """The sweep of a certificate takes more than a reader is asked to, whatever it proves."""
+
+
 @dataclass(frozen=True, config=_CONFIG)
 class PricedGroup:
     """A window group (``formulations.valid.groups``): at most ``most`` windows hold one round.

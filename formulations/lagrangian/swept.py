@@ -62,6 +62,10 @@ class SweptError(ValueError):
     """Nothing is proved; the message is one line."""
 
 
+class SweptTooLongError(SweptError):
+    """What the evaluation would take or hold is too much, whatever there is to be proved."""
+
+
 @dataclass(frozen=True)
 class _Kinds:
     """Different requests, shape (kinds,), and which of the states is their first."""
@@ -139,7 +143,7 @@ def prove(
     if not multipliers:
         raise SweptError(f"the sweep leaves paths below {value}")
     if max(abs(each) for each in multipliers) >= 1 << BITS:
-        raise SweptError("the multipliers are too large for this evaluation")
+        raise SweptTooLongError("the multipliers are too large for this evaluation")
     _count(found, steps, np.array(multipliers, dtype=np.int64), value)
 
 
@@ -149,7 +153,7 @@ def _kinds(instance: Instance) -> _Kinds:
     arrivals, prompts, outputs = np.array(different, dtype=np.int64).T
     counts = np.array([rows.count(each) for each in different], dtype=np.int64)
     if int(counts.max()) > MOST_EQUAL:
-        raise SweptError(f"expected at most {MOST_EQUAL} equal requests")
+        raise SweptTooLongError(f"expected at most {MOST_EQUAL} equal requests")
     return _Kinds(arrivals, prompts, outputs, counts, np.cumsum(outputs) - outputs)
 
 
@@ -201,7 +205,7 @@ def _network(
 
 def _small(largest: int, entries: int) -> None:
     if largest >= 1 << BITS - 2 or entries > MOST_ENTRIES:
-        raise SweptError("the numbers or the rounds are too many for this evaluation")
+        raise SweptTooLongError("the numbers or the rounds are too many for this evaluation")
 
 
 def _of_memory(instance: Instance, kinds: _Kinds, memory: Sequence[int]) -> tuple[Ints, Ints]:
@@ -274,7 +278,7 @@ def _worths(instance: Instance, kinds: _Kinds, pay: Ints) -> Ints:
     order = sorted(priced, key=lambda state: -state[1])
     most = instance.memory // min(held for held, _ in order)
     if _work(instance, kinds) * len(pay) > MOST_WORK:
-        raise SweptError("the patterns are too many for this evaluation")
+        raise SweptTooLongError("the patterns are too many for this evaluation")
     _small(int(pay.max(initial=0)) * 2 * (most + 2), (most + 1) * (instance.memory + 1))
     return np.array(worths(order, priced, instance.memory, len(pay), np.int64), dtype=np.int64)
 
@@ -314,7 +318,7 @@ def _sweep(network: _Network, *, keep: bool) -> list[_Step] | None:
     least = 1 + int(kinds.prompts.min())
     width = min(int(kinds.counts.sum()), network.memory // least)
     if len(kinds.counts) * len(network.dear) >= 1 << 31:
-        raise SweptError("the rounds are too many for this evaluation")
+        raise SweptTooLongError("the rounds are too many for this evaluation")
     level = _Level(np.zeros((1, width), dtype=np.int32), np.zeros(1, dtype=np.int64))
     steps: list[_Step] = []
     seen = 0
@@ -324,7 +328,7 @@ def _sweep(network: _Network, *, keep: bool) -> list[_Step] | None:
         if not len(level.slack):
             return None
         if seen > MOST_ROWS:
-            raise SweptError(f"the evaluation takes more than {MOST_ROWS} rows")
+            raise SweptTooLongError(f"the evaluation takes more than {MOST_ROWS} rows")
         if keep:
             steps.append(step)
     return steps
@@ -392,7 +396,9 @@ def _back(network: _Network, t: int, level: _Level, keep: bool) -> tuple[_Level,
                 grown[:, g] += 1
             entered = np.concatenate((entered, grown))
             if len(rows) > MOST_AT_ONCE:
-                raise SweptError(f"the evaluation takes more than {MOST_AT_ONCE} rows at a time")
+                raise SweptTooLongError(
+                    f"the evaluation takes more than {MOST_AT_ONCE} rows at a time"
+                )
     slack += worth - paid
     fine = np.flatnonzero(slack <= network.window)
     rows, slack, origin, entered = rows[fine], slack[fine], origin[fine], entered[fine]
@@ -485,7 +491,7 @@ def _count(network: _Network, steps: list[_Step], multipliers: Ints, value: int)
         counted, way, longer = counted[fine], way[fine], longer[fine]
         seen += len(way)
         if seen > MOST_ROWS or len(way) > MOST_AT_ONCE:
-            raise SweptError("the evaluation counts too many paths")
+            raise SweptTooLongError("the evaluation counts too many paths")
         keys = np.concatenate((step.to[way, None], counted.astype(np.int64)), axis=1)
         different, to = np.unique(keys, axis=0, return_inverse=True)
         paid = np.full(len(different), _FAR)

@@ -40,7 +40,7 @@ MOST = {"moves": 200}
 
 def draw_formulation(draws: random.Random) -> str:
     """Draw a formulation, two times in three with every option drawn."""
-    formulation = draws.choice(list(formulations().values()))
+    formulation = draws.choice([each for each in formulations().values() if each.in_rounds])
     return _with_options(formulation, draws) if draws.random() < 0.67 else formulation.name
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from formulations.bounds.kind import ComputedBound
 from formulations.registry import formulations
 from instances import Instance, Request, read_instance
 from tests.engine_batch import Answer, solve_batch
@@ -18,11 +17,7 @@ EXACT = [name for name, each in formulations().items() if not each.relaxation]
 RELAXED = [
     name for name, each in formulations().items() if each.relaxation and each.kind != "bound"
 ]
-BOUNDS = [
-    name
-    for name, each in formulations().items()
-    if isinstance(each.declared, ComputedBound) and each.declared.time_unit == "round"
-]
+BOUNDS = [name for name, each in formulations().items() if each.kind == "bound" and each.in_rounds]
 
 
 @pytest.fixture(scope="module")
