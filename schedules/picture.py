@@ -271,6 +271,11 @@ def _add_frame(axes: Any, instance: Instance, stack: _Stack) -> None:
         # Under a line at M, which is ten times higher, the areas would be a smear on the ground.
         axes.set_ylim(0, 1.2 * peak)
         height, text = 1.1 * peak, f"M = {memory:,} tokens, above this axis; peak {peak:,}"
+    label_memory(axes, text, height)
+
+
+def label_memory(axes: Any, text: str, height: float) -> None:
+    """Write what M is at the right end of the axes, above a height (tokens)."""
     axes.annotate(
         text,
         (1.0, height),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from instances.batch_time import NANOSECONDS
 from instances.model import Instance
 from schedules.model import Schedule
-from schedules.picture import COLUMNS, add_titles, picture_of, picture_style
+from schedules.picture import COLUMNS, add_titles, label_memory, picture_of, picture_style
 from schedules.real_time.timeline import Ints, Timeline, timeline
 
 _SIZE = (10.0, 6.0)
@@ -97,17 +97,7 @@ def _draw_memory(axes: Any, seconds: NDArray[np.float64], tokens: Ints, memory: 
     else:
         height, text = 1.1 * peak, f"{text}, above this axis; peak {peak:,}"
         axes.set_ylim(0, 1.25 * peak)
-    axes.annotate(
-        text,
-        (1.0, height),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="right",
-        va="bottom",
-        color=_LIMIT,
-        fontsize=9.5,
-    )
+    label_memory(axes, text, height)
 
 
 def _draw_requests(
