@@ -1,0 +1,137 @@
+"""Pages as Markdown: pure functions of the page and its rows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+import pandas as pd
+from tabulate import tabulate
+
+from kvopt.suites import read_suite
+from reports.claims.page import Finding, Page, Part
+from reports.claims.rows import planned_runs
+from reports.claims.span import CONFIDENCE, Verdict, span_text
+from reports.markdown import table_text
+
+VERDICTS: tuple[Verdict, ...] = ("comes out", "does not", "cannot be told")
+_FITTED = "fitted by it"
+_KINDS = {
+    "reproduction": "Reproduction: nothing is chosen by the paper's results.",
+    "calibration": "Calibration: a setting is chosen by one of the paper's results, so that what "
+    "is fitted shows nothing; the other findings are judged as they come.",
+}
+_INDEX = f"""\
+# What the papers found, and what comes out here
+
+A page for each experiment of the [papers](../../docs/papers.md): the paper's figures beside ours,
+and for every finding whether it comes out.  No verdict is written by hand.  Our figure is a span: a
+certified interval, a count, or the mean of independent repeats with {100 * CONFIDENCE:.0f} %
+confidence; the page states where it must be for the finding to hold.  The finding **comes out** if
+the whole span is there, **does not** if no part of it is, and else **cannot be told**.
+
+A *reproduction* runs what the paper states.  A *calibration* has a setting that was chosen by one
+of the paper's results; that result is then shown and not counted.
+
+```sh
+python evaluate.py paper-j2-table1 --store claims.sqlite        # what is stored is not run again
+python -m reports.claims j2-table-1 --store claims.sqlite       # takes its rows, writes the pages
+python -m reports.claims --check                                # are the pages what the rows give?
+```
+
+Rows of a store are added to the committed ones, so that a campaign can be carried on elsewhere.
+With `--suite MINE.toml --out FOLDER` a page is made of a suite of one's own with the same names of
+sections, as of a real trace, and nothing is committed.
+
+"""
+
+
+def page_text(page: Page, rows: pd.DataFrame) -> str:
+    """Return a page as Markdown."""
+    parts = [
+        f"# {page.title}\n",
+        f"{page.source}  {page.experiment}\n",
+        _table(["", "in the paper", "here"], [list(each) for each in page.settings]),
+        f"Suite: [`{page.suite}`](../../kvopt/suites/{page.suite}.toml); its "
+        f"[rows](rows/{page.slug}.csv).\n",
+    ]
+    if page.figure is not None:
+        parts.append(f"![{page.title}]({page.slug}.svg)\n\n{page.caption}\n")
+    return "\n".join([*parts, *(_part_text(page, part, rows) for part in page.parts)])
+
+
+def part_rows(part: Part, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a part's sections."""
+    return rows[rows["section"].isin(list(part.sections))].reset_index(drop=True)
+
+
+def _part_text(page: Page, part: Part, rows: pd.DataFrame) -> str:
+    own = part_rows(part, rows)
+    planned = planned_runs(read_suite(page.suite), part.sections)
+    sections = ", ".join(f"`{name}`" for name in part.sections)
+    lines = [
+        f"## {part.title}\n",
+        f"*{_KINDS[part.kind]}*  {part.about}\n",
+        f"{len(own):,} of {planned:,} runs of {sections}.\n",
+        _table(
+            ["", "finding", "in the paper", "here", "holds for", "verdict"],
+            [_line(number, each, own) for number, each in enumerate(part.findings, 1)],
+        ),
+        *_reasons(part, own),
+    ]
+    for make in part.tables if len(own) else ():
+        table = make(own)
+        lines.append(f"### {table.title}\n\n{table_text(table, '')}")
+    return "\n".join(lines)
+
+
+def _line(number: int, finding: Finding, rows: pd.DataFrame) -> list[str]:
+    verdict = finding.verdict(rows)
+    told = _FITTED if finding.fitted else verdict
+    holds = span_text(finding.holds, _digits(finding), finding.unit)
+    ours = span_text(finding.figure(rows), finding.digits, finding.unit)
+    return [str(number), finding.claim, finding.paper, ours, holds, f"**{told}**"]
+
+
+def _digits(finding: Finding) -> int:
+    """Return the digits of what a finding allows, whose ends are round numbers at times."""
+    ends = [end for end in (finding.holds.low, finding.holds.high) if math.isfinite(end)]
+    return 0 if all(end == round(end) for end in ends) else finding.digits
+
+
+def _reasons(part: Part, rows: pd.DataFrame) -> list[str]:
+    """Return the reasons of what does not come out, each with the findings that it is for."""
+    found: dict[str, list[str]] = {}
+    for number, finding in enumerate(part.findings, 1):
+        reason = finding.reasons.get(finding.verdict(rows))
+        if reason and not finding.fitted and finding.figure(rows) is not None:
+            found.setdefault(reason, []).append(str(number))
+    lines = [f"- {', '.join(numbers)}: {reason}" for reason, numbers in found.items()]
+    return ["Likely reasons:\n", "\n".join(lines) + "\n"] if lines else []
+
+
+def counts(page: Page, rows: pd.DataFrame) -> Mapping[str, Counter[Verdict]]:
+    """Return the number of verdicts by kind; what a setting was fitted by is left out."""
+    found: dict[str, Counter[Verdict]] = {}
+    for part in page.parts:
+        own = part_rows(part, rows)
+        verdicts = (each.verdict(own) for each in part.findings if not each.fitted)
+        found.setdefault(part.kind, Counter()).update(verdicts)
+    return found
+
+
+def index_text(found: Mapping[str, tuple[Page, pd.DataFrame]]) -> str:
+    """Return the README of the folder: every page with the number of its verdicts."""
+    lines = [
+        [f"[{page.title}]({slug}.md)", f"`{page.suite}`", kind]
+        + [str(number[verdict]) for verdict in VERDICTS]
+        for slug, (page, rows) in found.items()
+        for kind, number in counts(page, rows).items()
+    ]
+    return _INDEX + _table(["page", "suite", "kind", *VERDICTS], lines)
+
+
+def _table(headers: list[str], lines: list[list[str]]) -> str:
+    text = tabulate(lines, headers=headers, tablefmt="pipe", disable_numparse=True)
+    return f"{text}\n"
