@@ -9,9 +9,9 @@ for the u that are drawn here, which is looked at, so it is a mix.  Its requests
 not drawn: output o has n·x_o of them, rounded down, and those that are left go to the largest
 remainders.
 
-On it the TEL of shortest first is that of the formula, n²/(2M)·x'Bx, and that of ``a-min`` is not
-n²/(2M)·x'Ax but more: with ``ties=fresh``, u = 20, n = 16,000 and M = 1,600 the ratio is 3.7 where
-1.91 is stated.
+On it the TEL of shortest first is that of the formula, n²/(2M)·x'Bx.  That of ``a-min`` is not
+n²/(2M)·x'Ax but more, and more so the larger u is: for u = 20, n = 16,000 and M = 1,600 the ratio
+is 3.7 where 1.91 is stated.  The fault is in the formula (docs/errata.md, E16).
 """
 
 from __future__ import annotations

@@ -175,11 +175,21 @@ def test_rounds_are_seconds_rounded_up() -> None:
     assert [-(-time // SECOND) for time in times] == in_rounds.arrivals.tolist()
 
 
+@pytest.mark.parametrize("name", ARRIVING)
+def test_all_at_0_in_seconds(name: str) -> None:
+    """Without a rate, seconds change the unit and the name only."""
+    plain = families()[name].generate(seed=1, n=50)
+    timed = families()[name].generate(seed=1, n=50, seconds=True)
+    assert timed.time_unit == "second"
+    assert timed.name == f"{plain.name}_seconds"
+    assert timed.requests == plain.requests
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"cv": 2.0}, "cv: goes with a rate, found none"),
-        ({"seconds": True}, "seconds: goes with a rate, found none"),
+        ({"cv": 2.0, "seconds": True}, "cv: goes with a rate, found none"),
         ({"rate": 0.0}, "rate: expected 1e-06 to 1000000.0, found 0.0"),
         ({"rate": math.nan}, "rate: expected"),
         ({"rate": 1.0, "cv": 0.0}, "cv: expected 0.01 to 100, found 0.0"),
