@@ -29,7 +29,6 @@ from heuristics.guarantee import (
 )
 from heuristics.policies import a_ell, a_min
 from heuristics.policy import Known, RoundPolicy, Rules, State
-from instances import Instance
 
 
 def far_apart(lower: int, upper: int) -> bool:

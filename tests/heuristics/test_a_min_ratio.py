@@ -1,4 +1,4 @@
-"""The ratios that chen2025 states of A_min fail, with no prompts and as M and n grow (errata E16)."""
+"""The ratios that chen2025 states of A_min fail, also without prompts (errata E16)."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_nobody_need_be_cancelled(tail: Tail) -> None:
 
 
 def test_no_logarithm() -> None:
-    """With p_k = 1/(2k) the limit is (u + 1)/2 over 1 + Σ(2k − 1)/(4k²), which no logarithm is."""
+    """With p_k = 1/(2k) it is (u + 1)/2 over 1 + Σ(2k − 1)/(4k²), which no logarithm is."""
     limits = []
     for upper in (10, 100, 1000):
         below = 1 + sum((2 * k - 1) / (4 * k * k) for k in range(2, upper + 1))
@@ -121,7 +121,7 @@ def test_no_logarithm() -> None:
 
 @pytest.mark.parametrize(("upper", "memory", "least"), [(5, 1000, 1.75), (20, 2000, 3.8)])
 def test_the_limit_is_approached(upper: int, memory: int, least: float) -> None:
-    """Measured at n = 15 M: between the stated ratio and the limit (1.97 and 4.88), near the latter.
+    """Measured at n = 15 M: above the stated ratio, near the limit (1.97 and 4.88).
 
     At n = 15 M the first and last u rounds, in which long ones come up or run out, still count.
     """
@@ -143,7 +143,7 @@ def test_the_worst_mix() -> None:
 
 @pytest.mark.parametrize("last", [False, True])
 def test_lemma_1_fails_on_four_requests(last: bool) -> None:
-    """M = 4, outputs 1, 1, 2, 2: nobody is cancelled, whoever is picked; half of the long should be.
+    """M = 4, outputs 1, 1, 2, 2: nobody is cancelled; by the lemma, one of the long ones.
 
     At time 1 all four hold 4 tokens, two complete, and at time 2 the others hold 4.
     """
