@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
-
 from instances.checkout import require_checkout
 from instances.committed import regenerate
 from instances.jsonfile import write_text
@@ -101,7 +99,7 @@ def _elsewhere(options: argparse.Namespace) -> int:
     for name in options.pages:
         page = pages()[name]
         rows = suite_rows(read_suite(options.suite or page.suite), options.store)
-        write_text(options.out / f"{name}.md", page_text(page, rows))
+        write_text(options.out / f"{name}.md", page_text(page, rows, page.judged(rows)))
         if page.figure is not None and len(rows):
             write_text(options.out / f"{name}.svg", page.figure(rows))
     return 0
@@ -109,10 +107,12 @@ def _elsewhere(options: argparse.Namespace) -> int:
 
 def texts() -> dict[Path, str]:
     """Return every page and the index, as the committed rows give them."""
-    found: dict[str, tuple[Page, pd.DataFrame]] = {
-        name: (page, read_rows(rows_file(page))) for name, page in pages().items()
-    }
-    files = {FOLDER / f"{name}.md": page_text(*each) for name, each in found.items()}
+    files, found = {}, []
+    for page in pages().values():
+        rows = read_rows(rows_file(page))
+        judged = page.judged(rows)
+        files[FOLDER / f"{page.slug}.md"] = page_text(page, rows, judged)
+        found.append((page, judged))
     return files | {FOLDER / "README.md": index_text(found)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 
 import pandas as pd
 
@@ -13,27 +14,21 @@ from reports.claims.span import Span, exactly, mean_of, ratio_of
 Figure = Callable[[pd.DataFrame], Span | None]
 
 
+@cache
 def named(method: str) -> str:
     """Return the text of a method as rows have it, which leaves out parameters at their default."""
     return read_method(method).text
 
 
-def mean_latencies(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean latency (seconds) of each instance (line) under each method (column).
-
-    Seeds of a method that draws are averaged; missing where one of them gave no schedule.
-    """
-    latency = rows["tel"].astype(float) / rows["n"].astype(float) / NANOSECONDS
-    keyed = rows.assign(latency=latency).groupby(["instance_sha256", "method"])["latency"]
-    table: pd.DataFrame = keyed.agg(lambda each: each.mean(skipna=False)).unstack()
-    return table
-
-
 def latencies(rows: pd.DataFrame, method: str) -> pd.Series:
-    """Return the mean latency (seconds) of each instance under a method; empty without rows."""
-    table = mean_latencies(rows)
-    found = table[named(method)] if named(method) in table else pd.Series(dtype=float)
-    return found.dropna()
+    """Return the mean latency (seconds) of each instance under a method; empty without rows.
+
+    Seeds of a method that draws are averaged; an instance is left out if one gave no schedule.
+    """
+    own = rows[rows["method"] == named(method)]
+    seconds = own["tel"].astype(float) / own["n"].astype(float) / NANOSECONDS
+    instances = seconds.groupby(own["instance_sha256"])
+    return instances.mean()[instances.count() == instances.size()]
 
 
 def mean_latency(method: str) -> Figure:

@@ -50,9 +50,19 @@ class Finding:
     reasons: Mapping[Verdict, str] = field(default_factory=dict)
     fitted: bool = False
 
-    def verdict(self, rows: pd.DataFrame) -> Verdict:
+    def judged(self, rows: pd.DataFrame) -> Judged:
         """Return what the rows say of it."""
-        return judge(self.figure(rows), self.holds)
+        ours = self.figure(rows)
+        return Judged(self, ours, judge(ours, self.holds))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A finding, our figure, and the verdict."""
+
+    finding: Finding
+    ours: Span | None
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -75,6 +85,15 @@ class Part:
     sections: tuple[str, ...]
     findings: tuple[Finding, ...]
     tables: tuple[Callable[[pd.DataFrame], Table], ...] = ()
+
+    def judged(self, rows: pd.DataFrame) -> list[Judged]:
+        """Return what the rows of its sections say of each finding."""
+        own = self.own(rows)
+        return [finding.judged(own) for finding in self.findings]
+
+    def own(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of its sections."""
+        return rows[rows["section"].isin(list(self.sections))].reset_index(drop=True)
 
 
 @dataclass(frozen=True)
@@ -106,6 +125,10 @@ class Page:
     parts: tuple[Part, ...]
     figure: Callable[[pd.DataFrame], str] | None = None
     caption: str = ""
+
+    def judged(self, rows: pd.DataFrame) -> list[list[Judged]]:
+        """Return what the rows say of the findings of each part."""
+        return [part.judged(rows) for part in self.parts]
 
 
 @cache

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 from tabulate import tabulate
 
 from kvopt.suites import read_suite
-from reports.claims.page import Finding, Page, Part
+from reports.claims.page import Finding, Judged, Page, Part
 from reports.claims.rows import planned_runs
 from reports.claims.span import CONFIDENCE, Verdict, span_text
 from reports.markdown import table_text
@@ -47,8 +47,8 @@ sections, as of a real trace, and nothing is committed.
 """
 
 
-def page_text(page: Page, rows: pd.DataFrame) -> str:
-    """Return a page as Markdown."""
+def page_text(page: Page, rows: pd.DataFrame, judged: Sequence[Sequence[Judged]]) -> str:
+    """Return a page as Markdown, with what the rows say of the findings of each part."""
     parts = [
         f"# {page.title}\n",
         f"{page.source}  {page.experiment}\n",
@@ -58,16 +58,13 @@ def page_text(page: Page, rows: pd.DataFrame) -> str:
     ]
     if page.figure is not None:
         parts.append(f"![{page.title}]({page.slug}.svg)\n\n{page.caption}\n")
-    return "\n".join([*parts, *(_part_text(page, part, rows) for part in page.parts)])
+    for part, found in zip(page.parts, judged, strict=True):
+        parts.append(_part_text(page, part, rows, found))
+    return "\n".join(parts)
 
 
-def part_rows(part: Part, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a part's sections."""
-    return rows[rows["section"].isin(list(part.sections))].reset_index(drop=True)
-
-
-def _part_text(page: Page, part: Part, rows: pd.DataFrame) -> str:
-    own = part_rows(part, rows)
+def _part_text(page: Page, part: Part, rows: pd.DataFrame, judged: Sequence[Judged]) -> str:
+    own = part.own(rows)
     planned = planned_runs(read_suite(page.suite), part.sections)
     sections = ", ".join(f"`{name}`" for name in part.sections)
     lines = [
@@ -76,9 +73,9 @@ def _part_text(page: Page, part: Part, rows: pd.DataFrame) -> str:
         f"{len(own):,} of {planned:,} runs of {sections}.\n",
         _table(
             ["", "finding", "in the paper", "here", "holds for", "verdict"],
-            [_line(number, each, own) for number, each in enumerate(part.findings, 1)],
+            [_line(number, each) for number, each in enumerate(judged, 1)],
         ),
-        *_reasons(part, own),
+        *_reasons(judged),
     ]
     for make in part.tables if len(own) else ():
         table = make(own)
@@ -86,11 +83,11 @@ def _part_text(page: Page, part: Part, rows: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _line(number: int, finding: Finding, rows: pd.DataFrame) -> list[str]:
-    verdict = finding.verdict(rows)
-    told = _FITTED if finding.fitted else verdict
+def _line(number: int, judged: Judged) -> list[str]:
+    finding = judged.finding
+    told = _FITTED if finding.fitted else judged.verdict
+    ours = span_text(judged.ours, finding.digits, finding.unit)
     holds = span_text(finding.holds, _digits(finding), finding.unit)
-    ours = span_text(finding.figure(rows), finding.digits, finding.unit)
     return [str(number), finding.claim, finding.paper, ours, holds, f"**{told}**"]
 
 
@@ -100,34 +97,33 @@ def _digits(finding: Finding) -> int:
     return 0 if all(end == round(end) for end in ends) else finding.digits
 
 
-def _reasons(part: Part, rows: pd.DataFrame) -> list[str]:
+def _reasons(judged: Sequence[Judged]) -> list[str]:
     """Return the reasons of what does not come out, each with the findings that it is for."""
     found: dict[str, list[str]] = {}
-    for number, finding in enumerate(part.findings, 1):
-        reason = finding.reasons.get(finding.verdict(rows))
-        if reason and not finding.fitted and finding.figure(rows) is not None:
+    for number, each in enumerate(judged, 1):
+        reason = each.finding.reasons.get(each.verdict)
+        if reason and not each.finding.fitted and each.ours is not None:
             found.setdefault(reason, []).append(str(number))
     lines = [f"- {', '.join(numbers)}: {reason}" for reason, numbers in found.items()]
     return ["Likely reasons:\n", "\n".join(lines) + "\n"] if lines else []
 
 
-def counts(page: Page, rows: pd.DataFrame) -> Mapping[str, Counter[Verdict]]:
+def counts(page: Page, judged: Sequence[Sequence[Judged]]) -> dict[str, Counter[Verdict]]:
     """Return the number of verdicts by kind; what a setting was fitted by is left out."""
     found: dict[str, Counter[Verdict]] = {}
-    for part in page.parts:
-        own = part_rows(part, rows)
-        verdicts = (each.verdict(own) for each in part.findings if not each.fitted)
+    for part, findings in zip(page.parts, judged, strict=True):
+        verdicts = (each.verdict for each in findings if not each.finding.fitted)
         found.setdefault(part.kind, Counter()).update(verdicts)
     return found
 
 
-def index_text(found: Mapping[str, tuple[Page, pd.DataFrame]]) -> str:
+def index_text(found: Iterable[tuple[Page, Sequence[Sequence[Judged]]]]) -> str:
     """Return the README of the folder: every page with the number of its verdicts."""
     lines = [
-        [f"[{page.title}]({slug}.md)", f"`{page.suite}`", kind]
+        [f"[{page.title}]({page.slug}.md)", f"`{page.suite}`", kind]
         + [str(number[verdict]) for verdict in VERDICTS]
-        for slug, (page, rows) in found.items()
-        for kind, number in counts(page, rows).items()
+        for page, judged in found
+        for kind, number in counts(page, judged).items()
     ]
     return _INDEX + _table(["page", "suite", "kind", *VERDICTS], lines)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+from scipy.special import chdtri, stdtrit
 
 Verdict = Literal["comes out", "does not", "cannot be told"]
 
@@ -74,7 +74,7 @@ def mean_of(values: Iterable[float]) -> Span | None:
         return None
     mean = float(known.mean())
     error = float(known.std(ddof=1)) / math.sqrt(len(known))
-    width = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(known) - 1)) * error
+    width = float(stdtrit(len(known) - 1, (1 + CONFIDENCE) / 2)) * error
     return Span(mean - width, mean + width, mean)
 
 
@@ -87,7 +87,7 @@ def deviation_of(values: Iterable[float]) -> Span | None:
     if len(known) < 2:
         return None
     deviation, free = float(known.std(ddof=1)), len(known) - 1
-    ends = stats.chi2.ppf([(1 + CONFIDENCE) / 2, (1 - CONFIDENCE) / 2], free)
+    ends = chdtri(free, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     low, high = (deviation * math.sqrt(free / float(end)) for end in ends)
     return Span(low, high, deviation)
 
