@@ -238,7 +238,9 @@ def test_advised_by_the_relaxation_in_rounds() -> None:
     timed = replace(plain, requests=requests, time_unit="second")
     found = kvopt.run(timed, "sorted-lp", batch_time="unit")
     assert found.schedule is not None
-    assert found.schedule.starts == kvopt.run(plain, "sorted-lp").schedule.starts
+    expected = kvopt.run(plain, "sorted-lp").schedule
+    assert expected is not None
+    assert found.schedule.starts == expected.starts
     assert kvopt.check(timed, found.schedule).valid
 
 
