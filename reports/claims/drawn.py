@@ -41,11 +41,6 @@ def of_instances(rows: pd.DataFrame, key: str, by: pd.Series) -> pd.Series:
     return told.reindex(by.index)
 
 
-def always_below(method: str, other: str) -> Figure:
-    """Return what gives the share of instances on which one method's latency is below another's."""
-    return share(lambda rows: ratios(rows, method, other).lt(1))
-
-
 def share(held: Callable[[pd.DataFrame], pd.Series]) -> Figure:
     """Return what gives the share of instances for which something held; None without any."""
 

@@ -120,6 +120,7 @@ def figure(rows: pd.DataFrame) -> str:
         draw_curves(left, rows[rows["section"] == "seconds"], LABELS)
         left.set_title("figure 8", loc="left")
         left.set_ylabel("mean latency (s)")
+        left.set_ylim(15, None)
         left.set_yscale("log")
         left.set_yticks(_TICKS, [f"{tick:,}" for tick in _TICKS])
         left.minorticks_off()
