@@ -56,7 +56,7 @@ def page_text(page: Page, rows: pd.DataFrame, judged: Sequence[Sequence[Judged]]
         f"Suite: [`{page.suite}`](../../kvopt/suites/{page.suite}.toml); its "
         f"[rows](rows/{page.slug}.csv).\n",
     ]
-    if page.figure is not None:
+    if page.figure is not None and len(rows):
         parts.append(f"![{page.title}]({page.slug}.svg)\n\n{page.caption}\n")
     for part, found in zip(page.parts, judged, strict=True):
         parts.append(_part_text(page, part, rows, found))
