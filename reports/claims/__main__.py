@@ -86,6 +86,7 @@ def _take(page: Page, store: str) -> None:
     """Add a store's rows to the committed ones of a page, and draw its figure anew."""
     suite = read_suite(page.suite)
     rows = joined(suite, read_rows(rows_file(page)), suite_rows(suite, store))
+    rows_file(page).parent.mkdir(parents=True, exist_ok=True)
     write_text(rows_file(page), rows_text(rows))
     # The figure depends on the drawing library's version: it is made here only.
     if page.figure is not None and len(rows):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from functools import cache
 
+import numpy as np
 import pandas as pd
 
 from instances.batch_time import NANOSECONDS
@@ -21,15 +22,23 @@ def named(method: str) -> str:
     return read_method(method).text
 
 
+def _by_instance(rows: pd.DataFrame, method: str) -> dict[str, float]:
+    """Return the mean latency (seconds) of each instance, NaN if a run gave no schedule."""
+    own = rows["method"].to_numpy() == named(method)
+    tel = rows["tel"].to_numpy(dtype=float, na_value=np.nan)[own]
+    n = rows["n"].to_numpy(dtype=float, na_value=np.nan)[own]
+    found: dict[str, list[float]] = {}
+    for sha, latency in zip(rows["instance_sha256"].to_numpy()[own], tel / n, strict=True):
+        found.setdefault(sha, []).append(latency / NANOSECONDS)
+    return {sha: float(np.mean(values)) for sha, values in found.items()}
+
+
 def latencies(rows: pd.DataFrame, method: str) -> pd.Series:
     """Return the mean latency (seconds) of each instance under a method; empty without rows.
 
     Seeds of a method that draws are averaged; an instance is left out if one gave no schedule.
     """
-    own = rows[rows["method"] == named(method)]
-    seconds = own["tel"].astype(float) / own["n"].astype(float) / NANOSECONDS
-    instances = seconds.groupby(own["instance_sha256"])
-    return instances.mean()[instances.count() == instances.size()]
+    return pd.Series(_by_instance(rows, method), dtype=float).dropna()
 
 
 def mean_latency(method: str) -> Figure:
@@ -71,8 +80,7 @@ def costs(rows: pd.DataFrame, method: str) -> pd.Series:
 
     An instance on which it was not run is not there.
     """
-    own = rows[rows["method"] == named(method)]
-    return latencies(rows, method).reindex(own["instance_sha256"].unique(), fill_value=math.inf)
+    return pd.Series(_by_instance(rows, method), dtype=float).fillna(math.inf)
 
 
 def over_best(methods: Iterable[str], others: Iterable[str], *, worst: bool = False) -> Figure:

@@ -38,7 +38,7 @@ def judge(figure: Span | None, holds: Span) -> Verdict:
     It comes out if every value that the figure can have is within, does not if none is, and else,
     or without a figure, it cannot be told.
     """
-    if figure is None or math.isnan(figure.low) or math.isnan(figure.high):
+    if figure is None:
         return "cannot be told"
     if holds.low <= figure.low and figure.high <= holds.high:
         return "comes out"
