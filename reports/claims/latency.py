@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from functools import cache
 
+import numpy as np
 import pandas as pd
 
 from instances.batch_time import NANOSECONDS
@@ -20,15 +22,23 @@ def named(method: str) -> str:
     return read_method(method).text
 
 
+def _by_instance(rows: pd.DataFrame, method: str) -> dict[str, float]:
+    """Return the mean latency (seconds) of each instance, NaN if a run gave no schedule."""
+    own = rows["method"].to_numpy() == named(method)
+    tel = rows["tel"].to_numpy(dtype=float, na_value=np.nan)[own]
+    n = rows["n"].to_numpy(dtype=float, na_value=np.nan)[own]
+    found: dict[str, list[float]] = {}
+    for sha, latency in zip(rows["instance_sha256"].to_numpy()[own], tel / n, strict=True):
+        found.setdefault(sha, []).append(latency / NANOSECONDS)
+    return {sha: float(np.mean(values)) for sha, values in found.items()}
+
+
 def latencies(rows: pd.DataFrame, method: str) -> pd.Series:
     """Return the mean latency (seconds) of each instance under a method; empty without rows.
 
     Seeds of a method that draws are averaged; an instance is left out if one gave no schedule.
     """
-    own = rows[rows["method"] == named(method)]
-    seconds = own["tel"].astype(float) / own["n"].astype(float) / NANOSECONDS
-    instances = seconds.groupby(own["instance_sha256"])
-    return instances.mean()[instances.count() == instances.size()]
+    return pd.Series(_by_instance(rows, method), dtype=float).dropna()
 
 
 def mean_latency(method: str) -> Figure:
@@ -65,6 +75,33 @@ def least(figures: Iterable[Figure]) -> Figure:
     return figure
 
 
+def costs(rows: pd.DataFrame, method: str) -> pd.Series:
+    """Return the latencies of a method with those that have no end, or none in the time, infinite.
+
+    An instance on which it was not run is not there.
+    """
+    return pd.Series(_by_instance(rows, method), dtype=float).fillna(math.inf)
+
+
+def over_best(methods: Iterable[str], others: Iterable[str], *, worst: bool = False) -> Figure:
+    """Return what gives the least and the largest quotient of latencies over the instances.
+
+    It is the least latency of some methods, or with ``worst`` their largest, over the least of
+    others; what has no schedule counts as infinite, and what was not run does not count.
+    """
+    ours, theirs = tuple(methods), tuple(others)
+
+    def figure(rows: pd.DataFrame) -> Span | None:
+        table = pd.DataFrame({name: costs(rows, name) for name in dict.fromkeys(ours + theirs)})
+        own, best = table[list(ours)], table[list(theirs)].min(axis=1)
+        quotients = ((own.max(axis=1) if worst else own.min(axis=1)) / best).dropna()
+        if quotients.empty:
+            return None
+        return Span(*(float(quotients.agg(take)) for take in ("min", "max", "median")))
+
+    return figure
+
+
 def worst_over_best(method: str, others: Iterable[str]) -> Figure:
     """Return what gives the largest latency of a method over the least of any other's."""
     names = tuple(others)
@@ -75,5 +112,21 @@ def worst_over_best(method: str, others: Iterable[str]) -> Figure:
         if ours.empty or any(each.empty for each in theirs):
             return None
         return exactly(float(ours.max() / min(each.min() for each in theirs)))
+
+    return figure
+
+
+def loops(rows: pd.DataFrame) -> pd.Series:
+    """Tell of each run whether it was proved to go on for ever."""
+    return rows["status"].eq("no_solution") & rows["detail"].str.contains("loops for ever")
+
+
+def loop_share(methods: Iterable[str]) -> Figure:
+    """Return what gives the share of runs of some methods that go on for ever."""
+    names = [named(method) for method in methods]
+
+    def figure(rows: pd.DataFrame) -> Span | None:
+        own = rows[rows["method"].isin(names)]
+        return exactly(float(loops(own).mean())) if len(own) else None
 
     return figure

@@ -56,16 +56,16 @@ def page_text(page: Page, rows: pd.DataFrame, judged: Sequence[Sequence[Judged]]
         f"Suite: [`{page.suite}`](../../kvopt/suites/{page.suite}.toml); its "
         f"[rows](rows/{page.slug}.csv).\n",
     ]
-    if page.figure is not None:
+    if page.figure is not None and len(rows):
         parts.append(f"![{page.title}]({page.slug}.svg)\n\n{page.caption}\n")
+    suite = read_suite(page.suite)
     for part, found in zip(page.parts, judged, strict=True):
-        parts.append(_part_text(page, part, rows, found))
+        parts.append(_part_text(part, planned_runs(suite, part.sections), rows, found))
     return "\n".join(parts)
 
 
-def _part_text(page: Page, part: Part, rows: pd.DataFrame, judged: Sequence[Judged]) -> str:
+def _part_text(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Judged]) -> str:
     own = part.own(rows)
-    planned = planned_runs(read_suite(page.suite), part.sections)
     sections = ", ".join(f"`{name}`" for name in part.sections)
     lines = [
         f"## {part.title}\n",

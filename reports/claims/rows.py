@@ -30,6 +30,8 @@ COLUMNS = (
     "bound_source",
     "detail",
     "evictions",
+    "mean_tokens",
+    "peak_tokens",
     "seconds",
     "git_commit",
     "finished_utc",

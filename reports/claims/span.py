@@ -38,7 +38,7 @@ def judge(figure: Span | None, holds: Span) -> Verdict:
     It comes out if every value that the figure can have is within, does not if none is, and else,
     or without a figure, it cannot be told.
     """
-    if figure is None or math.isnan(figure.low) or math.isnan(figure.high):
+    if figure is None:
         return "cannot be told"
     if holds.low <= figure.low and figure.high <= holds.high:
         return "comes out"
@@ -98,9 +98,37 @@ def ratio_of(above: Sequence[float], below: Sequence[float]) -> Span | None:
     return mean_of(first / second for first, second in pairs)
 
 
+def slope_of(x: Iterable[float], y: Iterable[float]) -> Span | None:
+    """Return the slope of the line of least squares with its confidence, None under three points.
+
+    The confidence is that of independent errors of one variance.
+    """
+    across, up = np.array([float(each) for each in x]), np.array([float(each) for each in y])
+    if len(across) < 3 or not np.ptp(across):
+        return None
+    slope, level = np.polyfit(across, up, 1)
+    free = len(across) - 2
+    left = float(((up - level - slope * across) ** 2).sum()) / free
+    error = math.sqrt(left / float(((across - across.mean()) ** 2).sum()))
+    width = float(stdtrit(free, (1 + CONFIDENCE) / 2)) * error
+    return Span(float(slope) - width, float(slope) + width, float(slope))
+
+
+def quotient(above: Span | None, below: Span | None) -> Span | None:
+    """Return what the quotient of two figures can be, the lower of which is positive."""
+    if above is None or below is None or below.low <= 0:
+        return None
+    ends = [
+        first / second for first in (above.low, above.high) for second in (below.low, below.high)
+    ]
+    value = None
+    if above.value is not None and below.value is not None:
+        value = above.value / below.value
+    return Span(min(ends), max(ends), value)
+
+
 def _known(values: Iterable[float]) -> np.ndarray:
-    array = np.array([float(value) for value in values])
-    return array[~np.isnan(array)]
+    return np.array([number for value in values if not math.isnan(number := float(value))])
 
 
 def span_text(span: Span | None, digits: int, unit: str = "") -> str:
@@ -108,11 +136,15 @@ def span_text(span: Span | None, digits: int, unit: str = "") -> str:
     if span is None:
         return "no rows"
     after = f" {unit}" if unit else ""
-    low, high = (f"{end:,.{digits}f}" for end in (span.low, span.high))
+    low, high = _number(span.low, digits), _number(span.high, digits)
     if span.value is None:
         return _range_text(span, low, high, after)
-    value = f"{span.value:,.{digits}f}{after}"
+    value = f"{_number(span.value, digits)}{after}"
     return value if span.low == span.high else f"{value} ({low} to {high})"
+
+
+def _number(value: float, digits: int) -> str:
+    return "∞" if math.isinf(value) else f"{value:,.{digits}f}"
 
 
 def _range_text(span: Span, low: str, high: str, after: str) -> str:
