@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -109,9 +110,15 @@ def rate_sweep(
         if task.key in kept and not bounds_kept_tokens(instance, task.batch_time)
     }
     table = _table(ran.rows, apart, good)
-    names = {each.name: rate for rate, each in drawn.items()}
-    table.insert(0, "rate", table.pop("instance").map(names))
-    return table, alarms(list(ran.shown.values()))
+    # By their hash: a stored run may have another name, and one request is the same at all rates.
+    of_hash: dict[str, list[float]] = {}
+    for rate, each in drawn.items():
+        of_hash.setdefault(each.sha256, []).append(rate)
+    table.insert(0, "rate", [of_hash[sha] for sha in ran.rows["instance_sha256"]])
+    table = table.explode("rate", ignore_index=True).astype({"rate": float})
+    return table.sort_values("rate", kind="stable", ignore_index=True), alarms(
+        list(ran.shown.values())
+    )
 
 
 def _source(instance: Instance) -> Source:
@@ -124,8 +131,9 @@ def _goodputs(tasks: Sequence[Task], store: Store, slo: Slo) -> dict[str, float]
     for task in tasks:
         document = store.schedule(task.key)
         if document is not None and task.instance is not None:
-            times = timeline(task.instance, parse_schedule(document))
-            found[task.key] = goodput(times, slo)
+            with contextlib.suppress(ValueError):  # more rounds than there are times kept of
+                times = timeline(task.instance, parse_schedule(document))
+                found[task.key] = goodput(times, slo)
     return found
 
 
@@ -136,7 +144,6 @@ def _table(rows: pd.DataFrame, apart: Collection[str], good: dict[str, float]) -
     best = lower.groupby(rows["instance_sha256"]).transform("max")
     table = pd.DataFrame(
         {
-            "instance": rows["instance"],
             "n": rows["n"],
             "method": rows["method"],
             "seed": rows["seed"],
