@@ -22,7 +22,7 @@ from heuristics.admission import (
 )
 from heuristics.compiled import kernel
 from heuristics.policy import Ints
-from heuristics.stretches import pass_rounds, time_of_rounds
+from heuristics.stretches import pass_rounds
 from instances.batch_time import BatchTime
 
 
@@ -104,15 +104,13 @@ def run_in_time(requests, line, memory, first_fit, active, coefficients, clocked
         time += max(1, -(-picoseconds // 1000))
         now += 1
         # The rounds after the first only decode, up to the next change or arrival.
+        limit = -1
+        if arrived < n:
+            limit = max(0, arrivals[by_arrival[arrived]] - time)
         active_now = high - low
         slope = per_read * active_now
         first = base + per_decode * active_now + per_read * (total + active_now * now)
-        rounds = next_round - now
-        if arrived < n:
-            limit = max(0, arrivals[by_arrival[arrived]] - time)
-            rounds, passed_time = pass_rounds(first, slope, rounds, limit)
-        else:
-            passed_time = time_of_rounds(first, slope, rounds)
+        rounds, passed_time = pass_rounds(first, slope, next_round - now, limit)
         now += rounds
         time += passed_time
         ended = time

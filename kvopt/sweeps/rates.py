@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -110,15 +110,23 @@ def rate_sweep(
         if task.key in kept and not bounds_kept_tokens(instance, task.batch_time)
     }
     table = _table(ran.rows, apart, good)
-    # By their hash: a stored run may have another name, and one request is the same at all rates.
+    table = _with_rates(table, ran.rows["instance_sha256"], drawn)
+    return table, alarms(list(ran.shown.values()))
+
+
+def _with_rates(
+    table: pd.DataFrame, hashes: Iterable[str], drawn: Mapping[float, Instance]
+) -> pd.DataFrame:
+    """Return a table with the rate of each row before all, in the order of the rates.
+
+    By the hashes: a stored run may have another name, and one request is the same at all rates.
+    """
     of_hash: dict[str, list[float]] = {}
-    for rate, each in drawn.items():
-        of_hash.setdefault(each.sha256, []).append(rate)
-    table.insert(0, "rate", [of_hash[sha] for sha in ran.rows["instance_sha256"]])
+    for rate, instance in drawn.items():
+        of_hash.setdefault(instance.sha256, []).append(rate)
+    table.insert(0, "rate", [of_hash[sha] for sha in hashes])
     table = table.explode("rate", ignore_index=True).astype({"rate": float})
-    return table.sort_values("rate", kind="stable", ignore_index=True), alarms(
-        list(ran.shown.values())
-    )
+    return table.sort_values("rate", kind="stable", ignore_index=True)
 
 
 def _source(instance: Instance) -> Source:

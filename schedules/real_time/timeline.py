@@ -161,12 +161,7 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
     runs = _runs(instance, schedule)
     chunks = _chunks(instance, schedule, runs)
     count = int((runs.begin + np.maximum(runs.made, 1)).max())
-    if count > int(runs.made.sum()) + len(chunks.run) + len(runs.owner):
-        raise ValueError(f"{schedule.method}: expected rounds with a batch, found empty ones")
-    if count > MOST_ROUNDS:
-        raise ValueError(
-            f"{schedule.method}: expected at most {MOST_ROUNDS:,} rounds, found {count:,}"
-        )
+    _check_count(schedule.method, count, int(runs.made.sum()) + len(chunks.run) + len(runs.owner))
     decoding = _covered(runs.begin + 1, runs.start + runs.last, count)
     read = _held(instance, runs, runs.begin + 1, count)
     prefilled = _sums(chunks.round, chunks.tokens, count)
@@ -208,6 +203,14 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
         gap_counts=counts,
         rounds=rounds,
     )
+
+
+def _check_count(method: str, count: int, batches: int) -> None:
+    """Refuse more rounds than there can be batches, or than memory holds."""
+    if count > batches:
+        raise ValueError(f"{method}: expected rounds with a batch, found empty ones")
+    if count > MOST_ROUNDS:
+        raise ValueError(f"{method}: expected at most {MOST_ROUNDS:,} rounds, found {count:,}")
 
 
 def _runs(instance: Instance, schedule: Schedule) -> _Runs:
