@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from instances.families.worst_mix import forms
+
 
 def stated_ratio(shares: NDArray[np.float64]) -> float:
     """Return x'Ax / x'Bx (Corollary 1), which is Lemma 2 for s = 0 and ℓ = 1.
@@ -14,16 +16,13 @@ def stated_ratio(shares: NDArray[np.float64]) -> float:
     shares
         Of the outputs 1, 2, .., shape (u,).
     """
-    i = np.arange(1, len(shares) + 1, dtype=float)
-    least = np.minimum.outer(i, i)
-    a = least**2 / np.outer(i, i) * (np.add.outer(i, i) ** 2 / 2 - least**2)
-    return float(shares @ a @ shares / hindsight(shares))
+    above, below = forms(len(shares))
+    return float((shares @ above @ shares) / (shares @ below @ shares))
 
 
 def hindsight(shares: NDArray[np.float64]) -> float:
     """Return x'Bx: n²/(2M) times that is the TEL of H-SF in the limit (rounds)."""
-    i = np.arange(1, len(shares) + 1, dtype=float)
-    return float(shares @ np.minimum.outer(i, i) ** 2 @ shares)
+    return float(shares @ forms(len(shares))[1] @ shares)
 
 
 def geometric(p: float, upper: int, *, weighted: bool = False) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from heuristics.reference.a_min import a_min
 from heuristics.registry import policies
@@ -14,6 +15,7 @@ from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from instances.families import two_point, worst_mix
 from schedules import Schedule
+from tests.oracles.lemma_2 import lemma_2
 
 #: p_1, p_2, ..: the share of outputs of k or more.
 Tail = Sequence[float]
@@ -47,22 +49,15 @@ def limit(tail: Tail) -> float:
     return 1 / rate / sum((2 * k - 1) * p * p for k, p in enumerate(tail, 1))
 
 
-def lemma_2(tail: Tail) -> float:
-    """Return the ratio that C Lemma 2 states with s = 0, ℓ = 1, by its sums, O(u²)."""
-    x = np.array(tail) - np.append(np.array(tail)[1:], 0)
-    i = np.arange(1, len(x) + 1)
-    above = sum(
-        (i[k:] @ x[k:]) * ((x[k:] / i[k:]).sum() + 2 * ((i[k:] - k - 1) / i[k:] * x[k:]).sum())
-        for k in range(len(x))
-    )
-    return float(above) / sum((2 * k - 1) * p * p for k, p in enumerate(tail, 1))
+def shares(tail: Tail) -> NDArray[np.float64]:
+    """Return the shares of the outputs 1..u."""
+    return -np.diff([*tail, 0.0])
 
 
 def drawn(tail: Tail, n: int, memory: int) -> Instance:
     """Return n requests by their shares, in random order, all in [1, u]."""
     upper = len(tail)
-    shares = np.array(tail) - np.append(np.array(tail)[1:], 0)
-    counts = np.floor(shares * n + 1e-9).astype(int)
+    counts = np.floor(shares(tail) * n + 1e-9).astype(int)
     counts[0] += n - counts.sum()
     outputs = np.random.default_rng(0).permutation(np.repeat(np.arange(1, upper + 1), counts))
     requests = (Request(i, 0, 0, int(o), 1, upper) for i, o in enumerate(outputs))
@@ -87,7 +82,7 @@ def test_theorem_6_fails_without_prompts(ties: str) -> None:
     assert ratio == pytest.approx(1.82, abs=0.06)
     assert Fraction(3 * 20 - 1, 40) == Fraction(1475, 1000)
     assert ratio > 1.475 + 20 / 250
-    assert lemma_2(RARE) == pytest.approx(1.089, abs=5e-4)
+    assert lemma_2(shares(RARE)) == pytest.approx(1.089, abs=5e-4)
     assert (
         limit(RARE) == pytest.approx(1.9405 / (1 + 0.0045**2 * 399)) == pytest.approx(1.925, 1e-3)
     )
@@ -112,7 +107,7 @@ def test_no_logarithm() -> None:
     for upper in (10, 100, 1000):
         below = 1 + sum((2 * k - 1) / (4 * k * k) for k in range(2, upper + 1))
         limits.append((upper + 1) / 2 / below)
-        assert lemma_2(halved(upper)) < 1.2 + 0.3 * np.log(upper)
+        assert lemma_2(shares(halved(upper))) < 1.2 + 0.3 * np.log(upper)
     assert limit(halved(10)) == pytest.approx(limits[0], rel=1e-3)
     # Ten times u: a logarithm grows by a constant, this by more than five and seven times.
     assert limits[1] > 5 * limits[0]
@@ -128,7 +123,7 @@ def test_the_limit_is_approached(upper: int, memory: int, least: float) -> None:
     tail = halved(upper)
     schedule, ratio = served(drawn(tail, 15 * memory, memory))
     assert sum(map(bool, schedule.attempts or ())) < 0.01 * 15 * memory
-    assert lemma_2(tail) * 1.1 < least < ratio < limit(tail)
+    assert lemma_2(shares(tail)) * 1.1 < least < ratio < limit(tail)
 
 
 def test_the_worst_mix() -> None:

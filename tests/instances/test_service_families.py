@@ -28,6 +28,7 @@ from instances.families.fitted import (
 )
 from instances.families.worst_mix import apportioned, worst_mix
 from tests.heuristics.contract import run
+from tests.oracles.lemma_2 import lemma_2
 
 Cdf = Callable[[NDArray[np.floating[Any]]], NDArray[np.float64]]
 Law = Gamma | Lognormal | Normal
@@ -219,25 +220,13 @@ def test_the_worst_mix_is_a_maximum(upper: int) -> None:
     shares, ratio = worst_mix(upper)
     assert shares.min() >= 0
     assert shares.sum() == pytest.approx(1)
-    assert _lemma_2(shares) == pytest.approx(ratio)
+    assert lemma_2(shares) == pytest.approx(ratio)
     draws = np.random.default_rng(0)
     for _ in range(30):
         other = np.abs(shares * draws.normal(1, 0.5, upper)) + draws.choice([0, 1e-3]) / upper
-        assert _lemma_2(other / other.sum()) <= ratio + 1e-9
+        assert lemma_2(other / other.sum()) <= ratio + 1e-9
     if upper >= 20:
         assert ratio == pytest.approx(0.2555 * math.log(upper + 0.2793) + 1.1587, rel=0.011)
-
-
-def _lemma_2(x: NDArray[np.float64]) -> float:
-    """Return the ratio by the sums of chen2025 Lemma 2 for s = 0 and ℓ = 1, O(u²)."""
-    u = len(x)
-    above = below = 0.0
-    for k in range(1, u + 1):
-        i = np.arange(k, u + 1)
-        rest = x[k - 1 :]
-        above += (i @ rest) * (rest / i).sum() + (i @ rest) * 2 * ((i - k) / i * rest)[1:].sum()
-        below += k * k * x[k - 1] * (x[k - 1] + 2 * rest[1:].sum())
-    return above / below
 
 
 def test_the_worst_mix_is_counted_off() -> None:

@@ -12,6 +12,7 @@ from reports.claims.latency import latency_ratio, named
 from reports.claims.lemma_2 import geometric, hindsight, stated_ratio
 from reports.claims.page import Finding, Page
 from reports.claims.pages import c_fig_1, c_fig_2, c_fig_3, c_fig_5_7, w_fig_8, w_table_4
+from tests.oracles.lemma_2 import lemma_2
 
 
 def rows_of(
@@ -90,23 +91,12 @@ def test_c_figure_2_sides() -> None:
     assert [each.judged(turned).verdict for each in claims] == ["does not"] * 2
 
 
-def _sums(x: np.ndarray) -> float:
-    """Return C Lemma 2 for s = 0 and ℓ = 1 by its sums."""
-    i = np.arange(1, len(x) + 1)
-    above = sum(
-        (i[k:] @ x[k:]) * ((x[k:] / i[k:]).sum() + 2 * ((i[k:] - k - 1) / i[k:] * x[k:]).sum())
-        for k in range(len(x))
-    )
-    below = sum((k + 1) ** 2 * x[k] * (x[k] + 2 * x[k + 1 :].sum()) for k in range(len(x)))
-    return float(above / below)
-
-
 def test_the_quotient_is_lemma_2() -> None:
     """Two matrices against the sums that they stand for."""
     draws = np.random.default_rng(0)
     for upper in (1, 2, 7, 40):
         shares = draws.dirichlet(np.ones(upper))
-        assert stated_ratio(shares) == pytest.approx(_sums(shares))
+        assert stated_ratio(shares) == pytest.approx(lemma_2(shares))
     # Of equal outputs u, n²/(2M)·u²: batches of M/u take u rounds.
     assert hindsight(np.array([0.0, 0.0, 1.0])) == 9
 
