@@ -245,7 +245,7 @@ PAGE = Page(
             "reproduction",
             "Outputs of two lengths, of which no law is simpler to follow by hand.",
             ("rare-long",),
-            tuple(map(_rare, (250, 1000))),
+            tuple(map(_rare, (250, 1000, 2000))),
         ),
     ),
 )
