@@ -17,6 +17,8 @@ from reports.nightly.rows import typed
 
 #: What one run is told by; the sources may have changed since, as its schedule was checked.
 RUN = ["instance_sha256", "batch_time", "method", "seed", "time_limit", "threads"]
+#: Statuses of runs that are to be run again.
+BROKEN = ("error", "crashed")
 COLUMNS = (
     "section",
     "instance",
@@ -41,7 +43,8 @@ COLUMNS = (
 def suite_rows(suite: Suite, location: str | Path) -> pd.DataFrame:
     """Return the rows of a suite's runs that a store or an exported file holds, with ``COLUMNS``.
 
-    Of a run that was repeated the last row counts.
+    Of a run that was repeated the last row counts; one that broke (``BROKEN``) says nothing of its
+    method and is left out.
 
     Raises
     ------
@@ -51,6 +54,7 @@ def suite_rows(suite: Suite, location: str | Path) -> pd.DataFrame:
         If a method of the suite cannot be.
     """
     found = stored_rows(location).drop(columns="section")
+    found = found[~found["status"].isin(BROKEN)]
     found = found.sort_values("finished_utc", kind="stable").drop_duplicates(RUN, keep="last")
     runs = [_run(task) for section in suite.sections for task in plan([section])]
     return typed(pd.DataFrame(runs).merge(found, on=RUN), COLUMNS)

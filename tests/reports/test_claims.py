@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -427,12 +428,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     for each in records:
         object.__setattr__(each, "tel", 3 if "-02T" in each.finished_utc else 9)
+    records += [replace(each, status="crashed", finished_utc="2026-02-01") for each in records]
     export_rows(frame(*records), tmp_path / "store.csv")
     return tmp_path
 
 
 def test_rows_are_taken_and_the_page_is_made(place: Path) -> None:
-    """The last of repeated runs counts, whatever its section was; a run of two is in both."""
+    """The last of repeated runs that did not break counts; a run of two sections is in both."""
     assert command.main(["mine", "--store", str(place / "store.csv")]) == 0
     found = read_rows(place / "pages" / "rows" / "mine.csv")
     assert list(found["section"]) == ["one", "one", "one", "two"]
