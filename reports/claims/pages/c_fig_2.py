@@ -120,7 +120,7 @@ def figure(rows: pd.DataFrame) -> str:
         axes.axvline(CROSSING, linewidth=0.8, color="grey")
         axes.set_xlabel("α = ℓ/u")
         axes.set_ylabel("TEL over that of H-SF")
-        axes.set_ylim(bottom=0.9)
+        axes.set_ylim(bottom=0.8)
         axes.legend()
     return made.svg
 

@@ -37,6 +37,12 @@ _RELATIVE_BOUND = (
     "With x near 1 the lower end is near 0 and orders nothing: 1 to 5 % of the output.  What "
     "errata E16 says of one interval holds here, too."
 )
+_AT_THE_EDGE = "The mean is within 10 %, and some draws are not."
+_BY_UPPER = (
+    "By upper ends A_max is nearly shortest first for any x, as (1 + x)o grows with o, while lower "
+    "ends near 0 order little for A_min.  With the random order these come out, and A_max does not "
+    "perform well with x = 0.1: no reading has all of figure 7."
+)
 _HALF = (
     "Here it falls to less than a third.  The worse A_max is with [1, 1000], where 16 requests "
     "fit, the more bins bring; how the paper's latencies scale is not to be read from the text."
@@ -61,44 +67,20 @@ def _over(method: str, other: str, holds: Span, claim: str, reason: str = "") ->
 def _a_min() -> tuple[Finding, ...]:
     near_best = at_most(1 + _CLOSE)
     names = {name: f"a-min with {name}" for name in PREDICTIONS}
+    wanted = (
+        (_ONE, "figure 5: A_min with [1, 1000] is nearly identical to H-SF", _NOT_AS_MUCH),
+        (_BINS, "figure 6: A_min with bins is close to H-SF", _AT_THE_EDGE),
+        (_RELATIVE[0], "figure 7: A_min with x = 0.1 performs well", _AT_THE_EDGE),
+        (_RELATIVE[1], "figure 7: A_min with x = 0.95 stays close to H-SF", _RELATIVE_BOUND),
+        (_RELATIVE[2], "figure 7: A_min with x = 0.99 stays close to H-SF", _RELATIVE_BOUND),
+    )
+    claim = "figure 6: bins are better for A_min than [1, 1000]"
     return (
-        _over(
-            names[_ONE],
-            _H,
-            near_best,
-            "figure 5: A_min with [1, 1000] is nearly identical to H-SF (within 10 %)",
-            _NOT_AS_MUCH,
-        ),
-        _over(
-            names[_BINS],
-            _H,
-            near_best,
-            "figure 6: A_min with bins is close to H-SF (within 10 %)",
-            _NOT_AS_MUCH,
-        ),
-        _over(
-            names[_BINS],
-            names[_ONE],
-            at_most(1),
-            "figure 6: bins are better for A_min than [1, 1000]",
-        ),
-        _over(
-            names[_RELATIVE[0]],
-            _H,
-            near_best,
-            "figure 7: A_min with x = 0.1 performs well (within 10 % of H-SF)",
-            _RELATIVE_BOUND,
-        ),
         *(
-            _over(
-                names[each],
-                _H,
-                near_best,
-                f"figure 7: A_min with {PREDICTIONS[each]} stays close to H-SF (within 10 %)",
-                _RELATIVE_BOUND,
-            )
-            for each in _RELATIVE[1:]
+            _over(names[name], _H, near_best, f"{text} (within 10 %)", reason)
+            for name, text, reason in wanted
         ),
+        _over(names[_BINS], names[_ONE], at_most(1), claim),
     )
 
 
@@ -241,11 +223,7 @@ PAGE = Page(
             "The paper's algorithm is stated for one interval.  Where intervals differ, a largest "
             "set takes the smallest upper ends first; with [1, 1000] it is the same as above.",
             ("seconds",),
-            _a_max(
-                "a-max(order=upper)",
-                "Shortest upper end first with x = 0.1 is nearly shortest "
-                "output first, and so with any x: (1 + x)o grows with o.",
-            ),
+            _a_max("a-max(order=upper)", _BY_UPPER),
             _table(_UPPER_LABELS),
         ),
     ),
