@@ -125,7 +125,8 @@ def test_slopes_and_quotients() -> None:
     assert slope_of([1, 2], [1, 2]) is None
     assert slope_of([1, 1, 1], [1, 2, 3]) is None
     assert quotient(Span(1, 2, 1.5), Span(2, 4, 3)) == Span(0.25, 1.0, 0.5)
-    assert quotient(Span(1, 2), Span(0, 4)) is None
+    assert quotient(Span(-1, 2), Span(0, 4)) == Span(0, math.inf)
+    assert quotient(Span(1, 2), Span(-1, 0)) is None
     assert quotient(None, Span(1, 2)) is None
     assert ratio_of([2, 4], [1, 2]) == Span(2, 2, 2)
 
@@ -328,10 +329,14 @@ def _regret(long: int) -> pd.DataFrame:
 
 def test_regret_that_grows_and_does_not() -> None:
     """Twice as much at most counts as bounded."""
-    overloaded, stable = j1_theorem_5_3.PAGE.parts[0].judged(_regret(120))
+    unequal = j1_theorem_5_3.PAGE.parts[1]
+    overloaded, stable = unequal.judged(_regret(120))
     assert overloaded.verdict == "comes out"
     assert stable.verdict == "cannot be told"
-    assert j1_theorem_5_3.PAGE.parts[0].judged(_regret(800))[0].verdict == "does not"
+    assert unequal.judged(_regret(800))[0].verdict == "does not"
+    # With n given T is n / λ: here 10 / 0.5.
+    renamed = _regret(1).assign(instance="geometric_n10_seed0_rate0.5")
+    assert set(j1_theorem_5_3.regrets(renamed)["T"]) == {20}
 
 
 @pytest.mark.parametrize("page", pages().values(), ids=pages())
