@@ -136,7 +136,7 @@ def _known(values: Iterable[float]) -> np.ndarray:
 def span_text(span: Span | None, digits: int, unit: str = "") -> str:
     """Return a span as text, as in ``31.2 s (30.7 to 31.8)``."""
     if span is None:
-        return "no rows"
+        return "too few rows"
     after = f" {unit}" if unit else ""
     low, high = _number(span.low, digits), _number(span.high, digits)
     if span.value is None:

@@ -134,7 +134,7 @@ def test_slopes_and_quotients() -> None:
 @pytest.mark.parametrize(
     ("span", "text"),
     [
-        (None, "no rows"),
+        (None, "too few rows"),
         (Span(1, 3, 2), "2.0 s (1.0 to 3.0)"),
         (exactly(2), "2.0 s"),
         (at_least(2), "at least 2.0 s"),
@@ -485,7 +485,10 @@ def test_a_suite_of_ones_own_goes_elsewhere(place: Path) -> None:
     out = place / "elsewhere"
     arguments = ["mine", "--store", str(place / "store.csv"), "--out", str(out)]
     assert command.main([*arguments, "--suite", str(place / "mine.toml")]) == 0
-    assert "3 of 4 runs" in (out / "mine.md").read_text()
+    text = (out / "mine.md").read_text()
+    assert "3 of 4 runs" in text
+    assert "kvopt/suites" not in text
+    assert len(read_rows(out / "rows" / "mine.csv")) == 4
     assert not (place / "pages").exists()
 
 
