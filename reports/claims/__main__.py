@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+
+import pandas as pd
 
 from instances.checkout import require_checkout
 from instances.committed import regenerate
@@ -79,30 +82,35 @@ def _run(options: argparse.Namespace) -> int:
 
 def rows_file(page: Page) -> Path:
     """Return where the rows of a page are committed."""
-    return FOLDER / "rows" / f"{page.slug}.csv"
+    return _rows_file(FOLDER, page)
+
+
+def _rows_file(folder: Path, page: Page) -> Path:
+    return folder / "rows" / f"{page.slug}.csv"
 
 
 def _take(page: Page, store: str) -> None:
     """Add a store's rows to the committed ones of a page, and draw its figure anew."""
     suite = read_suite(page.suite)
-    rows = joined(suite, read_rows(rows_file(page)), suite_rows(suite, store))
-    rows_file(page).parent.mkdir(parents=True, exist_ok=True)
-    write_text(rows_file(page), rows_text(rows))
-    # The figure depends on the drawing library's version: it is made here only.
+    _write(FOLDER, page, joined(suite, read_rows(rows_file(page)), suite_rows(suite, store)))
+
+
+def _write(folder: Path, page: Page, rows: pd.DataFrame) -> None:
+    """Write rows and figure; that depends on the drawing library, so it is made here only."""
+    _rows_file(folder, page).parent.mkdir(parents=True, exist_ok=True)
+    write_text(_rows_file(folder, page), rows_text(rows))
     if page.figure is not None and len(rows):
-        write_text(FOLDER / f"{page.slug}.svg", page.figure(read_rows(rows_file(page))))
+        write_text(folder / f"{page.slug}.svg", page.figure(read_rows(_rows_file(folder, page))))
 
 
 def _elsewhere(options: argparse.Namespace) -> int:
     if not options.pages:
         raise UsageError("--out: expected a page and a --store")
-    options.out.mkdir(parents=True, exist_ok=True)
     for name in options.pages:
-        page = pages()[name]
-        rows = suite_rows(read_suite(options.suite or page.suite), options.store)
+        page = replace(pages()[name], suite=options.suite or pages()[name].suite)
+        rows = suite_rows(read_suite(page.suite), options.store)
+        _write(options.out, page, rows)
         write_text(options.out / f"{name}.md", page_text(page, rows, page.judged(rows)))
-        if page.figure is not None and len(rows):
-            write_text(options.out / f"{name}.svg", page.figure(rows))
     return 0
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 from tabulate import tabulate
 
-from kvopt.suites import read_suite
+from kvopt.suites import read_suite, suites
 from reports.claims.page import Finding, Judged, Page, Part
 from reports.claims.rows import planned_runs
 from reports.claims.span import CONFIDENCE, Verdict, span_text
-from reports.markdown import table_text
+from reports.markdown import code, table_text
 
 VERDICTS: tuple[Verdict, ...] = ("comes out", "does not", "cannot be told")
 _FITTED = "fitted by it"
@@ -53,8 +53,7 @@ def page_text(page: Page, rows: pd.DataFrame, judged: Sequence[Sequence[Judged]]
         f"# {page.title}\n",
         f"{page.source}  {page.experiment}\n",
         _table(["", "in the paper", "here"], [list(each) for each in page.settings]),
-        f"Suite: [`{page.suite}`](../../kvopt/suites/{page.suite}.toml); its "
-        f"[rows](rows/{page.slug}.csv).\n",
+        f"Suite: {_suite_text(page.suite)}; its [rows](rows/{page.slug}.csv).\n",
     ]
     if page.figure is not None and len(rows):
         parts.append(f"![{page.title}]({page.slug}.svg)\n\n{page.caption}\n")
@@ -62,6 +61,10 @@ def page_text(page: Page, rows: pd.DataFrame, judged: Sequence[Sequence[Judged]]
     for part, found in zip(page.parts, judged, strict=True):
         parts.append(_part_text(part, planned_runs(suite, part.sections), rows, found))
     return "\n".join(parts)
+
+
+def _suite_text(name: str) -> str:
+    return f"[`{name}`](../../kvopt/suites/{name}.toml)" if name in suites() else code(name)
 
 
 def _part_text(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Judged]) -> str:

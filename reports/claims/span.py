@@ -115,16 +115,18 @@ def slope_of(x: Iterable[float], y: Iterable[float]) -> Span | None:
 
 
 def quotient(above: Span | None, below: Span | None) -> Span | None:
-    """Return what the quotient of two figures can be, the lower of which is positive."""
-    if above is None or below is None or below.low <= 0:
+    """Return what the quotient of two figures can be that are both at least 0, as is known of them.
+
+    Without an end where the lower one may be 0; None where it is not known to be anything else.
+    """
+    if above is None or below is None or below.high <= 0:
         return None
-    ends = [
-        first / second for first in (above.low, above.high) for second in (below.low, below.high)
-    ]
+    low = max(above.low, 0) / below.high
+    high = max(above.high, 0) / below.low if below.low > 0 else math.inf
     value = None
-    if above.value is not None and below.value is not None:
+    if above.value is not None and below.value is not None and below.value > 0:
         value = above.value / below.value
-    return Span(min(ends), max(ends), value)
+    return Span(low, high, value)
 
 
 def _known(values: Iterable[float]) -> np.ndarray:
@@ -134,7 +136,7 @@ def _known(values: Iterable[float]) -> np.ndarray:
 def span_text(span: Span | None, digits: int, unit: str = "") -> str:
     """Return a span as text, as in ``31.2 s (30.7 to 31.8)``."""
     if span is None:
-        return "no rows"
+        return "too few rows"
     after = f" {unit}" if unit else ""
     low, high = _number(span.low, digits), _number(span.high, digits)
     if span.value is None:

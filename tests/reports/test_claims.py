@@ -125,7 +125,8 @@ def test_slopes_and_quotients() -> None:
     assert slope_of([1, 2], [1, 2]) is None
     assert slope_of([1, 1, 1], [1, 2, 3]) is None
     assert quotient(Span(1, 2, 1.5), Span(2, 4, 3)) == Span(0.25, 1.0, 0.5)
-    assert quotient(Span(1, 2), Span(0, 4)) is None
+    assert quotient(Span(-1, 2), Span(0, 4)) == Span(0, math.inf)
+    assert quotient(Span(1, 2), Span(-1, 0)) is None
     assert quotient(None, Span(1, 2)) is None
     assert ratio_of([2, 4], [1, 2]) == Span(2, 2, 2)
 
@@ -133,7 +134,7 @@ def test_slopes_and_quotients() -> None:
 @pytest.mark.parametrize(
     ("span", "text"),
     [
-        (None, "no rows"),
+        (None, "too few rows"),
         (Span(1, 3, 2), "2.0 s (1.0 to 3.0)"),
         (exactly(2), "2.0 s"),
         (at_least(2), "at least 2.0 s"),
@@ -328,10 +329,14 @@ def _regret(long: int) -> pd.DataFrame:
 
 def test_regret_that_grows_and_does_not() -> None:
     """Twice as much at most counts as bounded."""
-    overloaded, stable = j1_theorem_5_3.PAGE.parts[0].judged(_regret(120))
+    unequal = j1_theorem_5_3.PAGE.parts[1]
+    overloaded, stable = unequal.judged(_regret(120))
     assert overloaded.verdict == "comes out"
     assert stable.verdict == "cannot be told"
-    assert j1_theorem_5_3.PAGE.parts[0].judged(_regret(800))[0].verdict == "does not"
+    assert unequal.judged(_regret(800))[0].verdict == "does not"
+    # With n given T is n / λ: here 10 / 0.5.
+    renamed = _regret(1).assign(instance="geometric_n10_seed0_rate0.5")
+    assert set(j1_theorem_5_3.regrets(renamed)["T"]) == {20}
 
 
 @pytest.mark.parametrize("page", pages().values(), ids=pages())
@@ -480,7 +485,10 @@ def test_a_suite_of_ones_own_goes_elsewhere(place: Path) -> None:
     out = place / "elsewhere"
     arguments = ["mine", "--store", str(place / "store.csv"), "--out", str(out)]
     assert command.main([*arguments, "--suite", str(place / "mine.toml")]) == 0
-    assert "3 of 4 runs" in (out / "mine.md").read_text()
+    text = (out / "mine.md").read_text()
+    assert "3 of 4 runs" in text
+    assert "kvopt/suites" not in text
+    assert len(read_rows(out / "rows" / "mine.csv")) == 4
     assert not (place / "pages").exists()
 
 

@@ -10,8 +10,11 @@ from reports.claims.span import Span, Verdict, at_most, quotient
 from reports.figures.style import drawing, styles
 from reports.table import Column, Table
 
+Setting = dict[str, tuple[float, tuple[int, ...]]]
+
 #: Mean arrivals a round, and the rounds T with arrivals: more than the worker can serve, and less.
-RATES = {"overloaded": (0.5, (50, 100, 200, 400)), "stable": (0.05, (100, 400, 1600))}
+EQUAL: Setting = {"overloaded": (1.0, (50, 100, 200, 400)), "stable": (0.2, (100, 400, 1600))}
+UNEQUAL: Setting = {"overloaded": (0.5, (50, 100, 200, 400)), "stable": (0.05, (100, 400, 1600))}
 #: From the shortest to the longest T the regret may grow by this factor and still count as bounded.
 _BOUNDED = 2.0
 
@@ -27,12 +30,14 @@ _WIDE = "The interval of the optimum is too wide, or there are too few draws."
 def regrets(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the regret of MC-SF (rounds a request) of each run: its ends, the rate, and T."""
     found = against_optimum(rows, "mc-sf")
-    told = found["instance"].astype(str).str.extract(r"_rate(?P<rate>[\d.]+)_rounds(?P<T>\d+)")
-    n = found["n"].astype(float)
+    names, n = found["instance"].astype(str), found["n"].astype(float)
+    rate = names.str.extract(r"_rate([\d.]+)", expand=False).astype(float)
+    # Where n is given, its arrivals take n / λ rounds on average.
+    stated = names.str.extract(r"_rounds(\d+)", expand=False).astype(float)
     return pd.DataFrame(
         {
-            "rate": told["rate"].astype(float),
-            "T": told["T"].astype(float),
+            "rate": rate,
+            "T": stated.fillna((n / rate).round()),
             "n": n,
             "ael": found["tel"].astype(float) / n,
             "low": (found["tel"] - found["upper"]).astype(float) / n,
@@ -47,8 +52,7 @@ def _mean(rows: pd.DataFrame, rate: float, rounds: int) -> Span | None:
     return mean_between(own["low"], own["high"])
 
 
-def _growth(name: str) -> Finding:
-    rate, rounds = RATES[name]
+def _growth(name: str, rate: float, rounds: tuple[int, ...]) -> Finding:
     shortest, longest = rounds[0], rounds[-1]
     reasons: dict[Verdict, str] = {"does not": _GROWS, "cannot be told": _WIDE}
     return Finding(
@@ -91,10 +95,16 @@ def table(rows: pd.DataFrame) -> Table:
 def figure(rows: pd.DataFrame) -> str:
     """Draw the interval of the mean regret against T, a panel for each rate."""
     found = regrets(rows)
-    with drawing(8.0, 3.2) as made:
-        panels = made.figure.subplots(1, len(RATES))
+    shown = [
+        (name, rate)
+        for setting in (EQUAL, UNEQUAL)
+        for name, (rate, _) in setting.items()
+        if found["rate"].eq(rate).any()
+    ]
+    with drawing(3.0 * len(shown), 3.2) as made:
+        panels = made.figure.subplots(1, len(shown), squeeze=False)[0]
         looks = list(styles(["low", "high"]).values())
-        for axes, (name, (rate, _)) in zip(panels, RATES.items(), strict=True):
+        for axes, (name, rate) in zip(panels, shown, strict=True):
             means = found[found["rate"] == rate].groupby("T")[["low", "high"]].mean()
             for key, label, look in (
                 ("low", "at least", looks[0]),
@@ -117,17 +127,8 @@ PAGE = Page(
     "latency of MC-SF exceeds that of the optimum in hindsight by no more than a constant, whether "
     "the system is overloaded or stable.  J2 no longer has the statement.",
     settings=(
-        (
-            "arrivals",
-            "any law of bounded support",
-            "Poisson, λ = 0.5 (overloaded) and 0.05 (stable) a round",
-        ),
+        ("arrivals", "any law of bounded support", "Poisson, λ a round, over T rounds"),
         ("memory", "M", "40 tokens"),
-        (
-            "lengths",
-            "equal prompts, outputs of any law",
-            "family `am2`: s uniform on 1..5, o uniform on 1..M − s",
-        ),
         (
             "bounded",
             "as T → ∞",
@@ -141,11 +142,20 @@ PAGE = Page(
     caption="Means over the draws.",
     parts=(
         Part(
-            "Regret against T",
+            "Equal prompts",
             "reproduction",
-            "Prompts are not equal here, as the theorem has them.",
+            "Prompts of one token, outputs geometric with p = 0.08 on 1..35 (family `geometric`).",
+            ("equal-prompts", "equal-prompts-short"),
+            tuple(_growth(name, *setting) for name, setting in EQUAL.items()),
+            (table,),
+        ),
+        Part(
+            "Prompts that differ",
+            "reproduction",
+            "Beyond the theorem, whose prompts are equal: prompts of 1 to 5 tokens, outputs "
+            "uniform on 1..M − s (family `am2`).",
             ("policy", "hindsight", "short"),
-            tuple(_growth(name) for name in RATES),
+            tuple(_growth(name, *setting) for name, setting in UNEQUAL.items()),
             (table,),
         ),
     ),
