@@ -1,0 +1,612 @@
+"""Kernels of the annealing over lists with delays: decoding, moves, and the walk itself.
+
+A list holds every request once, and a request has a delay d ≥ 0 (rounds).  Its schedule: requests
+are taken strictly in list order; each starts at the first round t, no earlier than the one before
+and its arrival, at which it fits beside those taken before, or with d > 0 at the first such round
+from t + d on.  Every schedule is that of a list: its requests by start, with the delays that lead
+there.  Without delays some optima are the schedule of no list, since a request may have to wait
+for the sake of one that starts later.
+
+*Peaks.*  Between two completions the tokens held only grow, so what is kept of the worker are the
+ends e of the active requests, sorted, and the tokens held at each.  A request fits at t if
+``held + s + e − t ≤ M`` at every end e within its run, and at its own end.  All numbers are 64-bit
+integers and there is no array over time, so large tokens and late rounds cost nothing.
+
+*What a change costs.*  A changed list is decoded from the first changed place on.  The threshold
+of the acceptance is drawn before, so decoding stops as soon as the total must exceed it.  And it
+stops where the worker is again as it was, only some rounds earlier or later: the rest then moves by
+just as much (``_resumed``).
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heuristics.compiled import kernel
+
+#: An array of 64-bit integers.
+Ints = Any
+
+#: Moves: the requests of two places, one request or a few in a row elsewhere, or a delay.
+EXCHANGE, INSERT, DELAY = 0, 1, 2
+#: Below every sum of tokens and rounds.
+NOTHING = -(1 << 62)
+#: Places between two snapshots of the tokens held.
+EVERY = 8
+#: Requests in a row that move together, at most.
+BLOCK = 5
+
+
+class Walk(NamedTuple):
+    """A list and its schedule.
+
+    Attributes
+    ----------
+    order
+        Positions of the requests in list order, shape (n,).
+    delays
+        Of each request (rounds), by position in the instance, shape (n,).
+    starts
+        By place, shape (n,).
+    sums, latest
+        Sum of the starts and latest completion of the places before one, shape (n + 1,).
+    waits
+        Latest arrival of the places from one on, shape (n + 1,).
+    running
+        How many requests of the places before one are active at the start before it, shape (n,).
+    """
+
+    order: Ints
+    delays: Ints
+    starts: Ints
+    sums: Ints
+    latest: Ints
+    waits: Ints
+    running: Ints
+
+
+class Trial(NamedTuple):
+    """What a decoding fills: starts and active requests by place, then ends and tokens held."""
+
+    starts: Ints
+    running: Ints
+    ends: Ints
+    held: Ints
+
+
+class Profile(NamedTuple):
+    """Tokens held by time, for filling gaps.
+
+    Attributes
+    ----------
+    held
+        By time while a list is decoded, shape (horizon,).
+    shots
+        The same before every ``EVERY``-th place of the list, shape (places, horizon).
+    starts
+        Of each request in the list as it was, shape (n,).
+    """
+
+    held: Ints
+    shots: Ints
+    starts: Ints
+
+
+class Columns(NamedTuple):
+    """Arrivals (rounds), prompts and outputs (tokens) of the requests, each of shape (n,)."""
+
+    arrivals: Ints
+    prompts: Ints
+    outputs: Ints
+
+
+@kernel
+def next_random(state):
+    """Return a random 64-bit word (splitmix64) and advance the state, an array of shape (1,)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    word = state[0]
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@kernel
+def below(state, n):
+    """Return a random integer from 0..n−1."""
+    return np.int64((next_random(state) >> np.uint64(11)) % np.uint64(n))
+
+
+@kernel
+def uniform(state):
+    """Return a random number from (0, 1]."""
+    return (np.float64(next_random(state) >> np.uint64(11)) + 1.0) * 2.0**-53
+
+
+@kernel
+def first_from(ends, low, high, end):
+    """Return the first place in low..high−1 with an end no earlier than one; none: ``high``."""
+    while low < high:
+        middle = (low + high) >> 1
+        if ends[middle] < end:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def first_start(ends, held, low, high, start, prompt, output, memory):
+    """Return the first round from ``start`` on at which a request fits.
+
+    The active requests are those at low..high−1.  Where an end e within the run has too much by x
+    tokens, the request cannot start before start + x, or e if that is earlier.  Where only its own
+    end has too much, the active ones hold more at every round until the next of them ends.
+
+    Returns
+    -------
+    tuple
+        The round, the first that is active then, and the place of the request's end.
+    """
+    while True:
+        while low < high and ends[low] <= start:
+            low += 1
+        if low == high:
+            return start, low, low
+        count = high - low
+        if held[low] - count * (ends[low] - start - 1) + prompt + 1 > memory:
+            start = ends[low]
+            continue
+        end = start + output
+        place = first_from(ends, low, high, end)
+        # Slices, since only what is indexed from 0 is compiled to vector instructions.
+        early, then = ends[low:place], held[low:place]
+        need = prompt - start - memory
+        most = NOTHING
+        for k in range(len(early)):
+            most = max(most, early[k] + then[k])
+        if most + need <= 0:
+            tokens = prompt + output
+            if place < high:
+                tokens += held[place] - (high - place) * (ends[place] - end)
+            if tokens <= memory:
+                return start, low, place
+            start = ends[place] + 1 - output
+            continue
+        later = start
+        for k in range(len(early)):
+            later = max(later, min(start + then[k] + early[k] + need, early[k]))
+        start = later
+
+
+@kernel
+def enter(ends, held, low, high, place, start, prompt, output):
+    """Add a request that starts; return the new low and high."""
+    end = start + output
+    peak = prompt + output
+    if place < high:
+        peak += held[place] - (high - place) * (ends[place] - end)
+    if high == len(ends):
+        for k in range(low, high):
+            ends[k - low], held[k - low] = ends[k], held[k]
+        place, high, low = place - low, high - low, 0
+    early, then = ends[low:place], held[low:place]
+    for k in range(len(early)):
+        then[k] += prompt + early[k] - start
+    for k in range(high, place, -1):
+        ends[k], held[k] = ends[k - 1], held[k - 1]
+        if ends[k] == end:
+            held[k] += prompt + output
+    ends[place], held[place] = end, peak
+    return low, high + 1
+
+
+@kernel
+def resume(walk, columns, first, trial):
+    """Fill the active requests before a place as its list has them; return how many."""
+    order, _, starts, _, _, _, running = walk
+    _, prompts, outputs = columns
+    _, _, ends, held = trial
+    now = starts[first - 1] if first > 0 else 0
+    left = running[first] if first > 0 else 0
+    high, k = 0, first - 1
+    while left > 0:
+        request = order[k]
+        end = starts[k] + outputs[request]
+        if end > now:
+            # Sorted by end; what stands in ``held`` until all are there is prompt − start.
+            place = high
+            while place > 0 and ends[place - 1] > end:
+                ends[place], held[place] = ends[place - 1], held[place - 1]
+                place -= 1
+            ends[place], held[place] = end, prompts[request] - starts[k]
+            high += 1
+            left -= 1
+        k -= 1
+    bases = 0
+    for k in range(high - 1, -1, -1):
+        bases += held[k]
+        held[k] = bases + (high - k) * ends[k]
+    # Requests with one end hold their tokens at it together.
+    for k in range(1, high):
+        if ends[k] == ends[k - 1]:
+            held[k] = held[k - 1]
+    return high
+
+
+@kernel
+def evaluate(walk, columns, memory, first, last, threshold, trial):
+    """Return Σ starts of a changed list, or a number above ``threshold`` once that is certain.
+
+    Parameters
+    ----------
+    first, last : int
+        The list is as it was outside of these places, and so are the delays.
+
+    Returns
+    -------
+    tuple
+        Σ starts, the place after the last one decoded, and by how many rounds the rest moves.
+    """
+    order, delays, starts, sums, latest, waits, _ = walk
+    arrivals, prompts, outputs = columns
+    new_starts, running, ends, held = trial
+    n = len(order)
+    low, high = 0, resume(walk, columns, first, trial)
+    now = starts[first - 1] if first > 0 else 0
+    total = sums[first]
+    # Since ``same`` all starts have moved by ``shift``; what had begun before it is over by then.
+    shift, over, was_over, until = 0, 0, 0, latest[first]
+    settled = False
+    for k in range(first, n):
+        request = order[k]
+        prompt, output = prompts[request], outputs[request]
+        while low < high and ends[low] <= now:
+            low += 1
+        running[k] = high - low
+        start = max(now, arrivals[request])
+        start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
+        if delays[request] > 0:
+            start += delays[request]
+            start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
+        low, high = enter(ends, held, low, high, place, start, prompt, output)
+        now = start
+        total += now
+        new_starts[k] = now
+        left = n - 1 - k
+        if total + left * now > threshold:
+            return threshold + 1, n, 0
+        if k > last:
+            moved = now - starts[k]
+            if not settled or moved != shift:
+                settled, shift, over, was_over = True, moved, until, latest[k]
+            if now >= over and starts[k] >= was_over:
+                if shift == 0 or waits[k + 1] <= min(now, starts[k]):
+                    return total + sums[n] - sums[k + 1] + left * shift, k + 1, shift
+        until = max(until, now + output)
+    return total, n, 0
+
+
+@kernel
+def keep(walk, columns, first, last, until, shift, trial):
+    """Take over what ``evaluate`` has decoded: places first..until−1, and how the rest moves."""
+    order, _, starts, sums, latest, waits, running = walk
+    arrivals, _, outputs = columns
+    n = len(order)
+    before = sums[until]
+    for k in range(first, until):
+        starts[k] = trial[0][k]
+        running[k] = trial[1][k]
+        sums[k + 1] = sums[k] + starts[k]
+        latest[k + 1] = max(latest[k], starts[k] + outputs[order[k]])
+    moved = sums[until] - before
+    if moved != 0 or shift != 0:
+        for k in range(until, n):
+            starts[k] += shift
+            moved += shift
+            sums[k + 1] += moved
+            latest[k + 1] += shift
+    if waits[0] > 0:
+        for k in range(last, -1, -1):
+            waits[k] = max(waits[k + 1], arrivals[order[k]])
+
+
+@kernel
+def follow(walk, columns, memory, targets, trial):
+    """Set the delays with which a list, sorted by them, has the starts ``targets``, by place."""
+    order, delays, starts, sums, latest, waits, running = walk
+    arrivals, prompts, outputs = columns
+    _, _, ends, held = trial
+    low = high = now = 0
+    for k in range(len(order)):
+        request = order[k]
+        prompt, output = prompts[request], outputs[request]
+        while low < high and ends[low] <= now:
+            low += 1
+        running[k] = high - low
+        start = max(now, arrivals[request])
+        start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
+        delays[request] = targets[k] - start
+        if start < targets[k]:
+            start = targets[k]
+            start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
+        low, high = enter(ends, held, low, high, place, start, prompt, output)
+        now = starts[k] = start
+        sums[k + 1] = sums[k] + start
+        latest[k + 1] = max(latest[k], start + output)
+    for k in range(len(order) - 1, -1, -1):
+        waits[k] = max(waits[k + 1], arrivals[order[k]])
+    return sums[len(order)]
+
+
+@kernel
+def first_gap(held, start, prompt, output, memory):
+    """Return the first round from ``start`` on at which a request fits; none: past the horizon.
+
+    Where the tokens held at p + j are too many by x, it cannot start before p + min(x, j).
+    """
+    one = np.int32(1)
+    while start + output < len(held):
+        need = np.int32(prompt - memory)
+        if held[start + 1] + need + one > 0:
+            start += 1
+            continue
+        run = held[start + 1 : start + output + 1]
+        later = np.int32(0)
+        for j in range(output):
+            need += one
+            later = max(later, min(np.int32(run[j] + need), np.int32(j + 1)))
+        if later == 0:
+            return start
+        start += later
+    return start
+
+
+@kernel
+def fill(held, start, prompt, output):
+    """Add the tokens of a request to those held."""
+    run = held[start + 1 : start + output + 1]
+    for j in range(output):
+        run[j] += np.int32(prompt + 1 + j)
+
+
+@kernel
+def evaluate_gaps(walk, columns, memory, first, last, threshold, trial, profile):
+    """As ``evaluate``, but each request takes the first gap from its arrival on."""
+    order, delays, starts, sums, _, _, _ = walk
+    arrivals, prompts, outputs = columns
+    held, shots, old = profile
+    n = len(order)
+    shot = first // EVERY
+    held[:] = shots[shot]
+    for k in range(shot * EVERY, first):
+        fill(held, starts[k], prompts[order[k]], outputs[order[k]])
+    total, same, front = sums[first], True, 0
+    for k in range(first, n):
+        request = order[k]
+        prompt, output = prompts[request], outputs[request]
+        # Memory that is full stays so while a list is decoded.
+        while held[front + 1] == memory:
+            front += 1
+        start = first_gap(held, max(front, arrivals[request]), prompt, output, memory)
+        if delays[request] > 0:
+            start = first_gap(held, start + delays[request], prompt, output, memory)
+        left = n - 1 - k
+        total += start
+        if start + output >= len(held) or total + left * front > threshold:
+            return threshold + 1, n, 0
+        fill(held, start, prompt, output)
+        trial[0][k] = start
+        same = same and start == old[request]
+        if same and k >= last:
+            return total + sums[n] - sums[k + 1], k + 1, 0
+    return total, n, 0
+
+
+@kernel
+def keep_gaps(walk, columns, first, until, trial, profile):
+    """Take over what ``evaluate_gaps`` has decoded: places first..until−1."""
+    order, _, starts, sums, _, _, _ = walk
+    _, prompts, outputs = columns
+    _, shots, old = profile
+    n = len(order)
+    moved = -sums[until]
+    for k in range(first, until):
+        starts[k] = trial[0][k]
+        sums[k + 1] = sums[k] + starts[k]
+        old[order[k]] = starts[k]
+    moved += sums[until]
+    if moved != 0:
+        for k in range(until, n):
+            sums[k + 1] += moved
+    for shot in range(first // EVERY + 1, (min(until + EVERY - 1, n)) // EVERY + 1):
+        if shot >= len(shots):
+            break
+        shots[shot] = shots[shot - 1]
+        for k in range((shot - 1) * EVERY, shot * EVERY):
+            fill(shots[shot], starts[k], prompts[order[k]], outputs[order[k]])
+
+
+@kernel
+def follow_gaps(walk, columns, memory, targets, profile):
+    """Set the delays with which a list has the starts ``targets``, by place; return their sum."""
+    order, delays, starts, sums, _, _, _ = walk
+    arrivals, prompts, outputs = columns
+    held, shots, old = profile
+    held[:] = 0
+    for k in range(len(order)):
+        if k % EVERY == 0:
+            shots[k // EVERY] = held
+        request = order[k]
+        prompt, output = prompts[request], outputs[request]
+        start = targets[k]
+        delays[request] = start - first_gap(held, arrivals[request], prompt, output, memory)
+        fill(held, start, prompt, output)
+        starts[k] = old[request] = start
+        sums[k + 1] = sums[k] + start
+    return sums[len(order)]
+
+
+@kernel
+def shift_left(columns, memory, by_start, starts, held):
+    """Start each request as early as all others let it; ``starts`` by request, changed in place."""
+    arrivals, prompts, outputs = columns
+    held[:] = 0
+    for request in by_start:
+        fill(held, starts[request], prompts[request], outputs[request])
+    for request in by_start:
+        prompt, output = prompts[request], outputs[request]
+        run = held[starts[request] + 1 : starts[request] + output + 1]
+        for j in range(output):
+            run[j] -= np.int32(prompt + 1 + j)
+        starts[request] = first_gap(held, arrivals[request], prompt, output, memory)
+        fill(held, starts[request], prompt, output)
+
+
+@kernel
+def apply_move(order, kind, a, b, length):
+    """Exchange the requests at two places, or move those from ``a`` on so that they begin at b."""
+    if kind == EXCHANGE:
+        order[a], order[b] = order[b], order[a]
+        return
+    for _ in range(length):
+        if b > a:
+            moved = order[a]
+            for k in range(a, b + length - 1):
+                order[k] = order[k + 1]
+            order[b + length - 1] = moved
+        else:
+            moved = order[a + length - 1]
+            for k in range(a + length - 1, b, -1):
+                order[k] = order[k - 1]
+            order[b] = moved
+
+
+@kernel
+def draw_move(state, n, reach, delayed):
+    """Return kind, two places and a length; both places are one where there is no move."""
+    a = below(state, n)
+    if uniform(state) <= delayed:
+        return DELAY, a, a, 1
+    far = 1 + below(state, reach)
+    b = a + far if below(state, 2) == 0 else a - far
+    kind = EXCHANGE if below(state, 2) == 0 else INSERT
+    length = 1
+    if kind == INSERT and below(state, 2) == 0:
+        length = 2 + below(state, BLOCK - 1)
+    if b < 0 or max(a, b) + length > n:
+        return EXCHANGE, a, a, 1
+    return kind, a, b, length
+
+
+@kernel
+def changed_delay(state, delay):
+    """Return another delay: mostly one round less or none where there is one, else some more."""
+    if delay > 0 and uniform(state) < 0.7:
+        return 0 if below(state, 2) == 0 else delay - 1
+    return delay + 1 + below(state, 3)
+
+
+@kernel
+def alike(columns, delays, i, j):
+    """Return whether the exchange of two requests changes nothing."""
+    arrivals, prompts, outputs = columns
+    return (
+        prompts[i] == prompts[j]
+        and outputs[i] == outputs[j]
+        and arrivals[i] == arrivals[j]
+        and delays[i] == delays[j]
+    )
+
+
+@kernel
+def save(walk, best):
+    """Copy list, delays and starts."""
+    for k in range(len(walk[0])):
+        best[0][k] = walk[0][k]
+        best[1][k] = walk[1][k]
+        best[2][k] = walk[2][k]
+
+
+@kernel
+def anneal(walk, columns, memory, best, totals, state, moves, heat, reach, delayed, trial, profile):
+    """Make some moves at a falling temperature.
+
+    Parameters
+    ----------
+    best : tuple of arrays
+        Order, delays and starts of the best list, changed in place.
+    totals : array of int, shape (4,)
+        Σ starts of the list and of the best, moves tried and kept so far.
+    moves : int
+        Moves to draw; a draw that leads out of the list, or nowhere, counts.
+    heat : (float, float)
+        Temperature (rounds) at the first move, and what it is multiplied with at each.
+    reach, delayed : int, float
+        How far a move goes at most, and the share of those that change a delay.
+    """
+    order, delays = walk[0], walk[1]
+    n, gaps = len(order), len(profile[0]) > 0
+    temperature, cooling = heat
+    current, found = totals[0], totals[1]
+    unsaved = False
+    for _ in range(moves):
+        temperature *= cooling
+        kind, a, b, length = draw_move(state, n, reach, delayed)
+        request = order[a]
+        delay = delays[request]
+        if kind == DELAY:
+            delays[request] = changed_delay(state, delay)
+        elif a == b or (kind == EXCHANGE and alike(columns, delays, request, order[b])):
+            continue
+        else:
+            apply_move(order, kind, a, b, length)
+        first, last = min(a, b), max(a, b) + length - 1
+        threshold = current + np.int64(-temperature * log(uniform(state)))
+        totals[2] += 1
+        if gaps:
+            total, until, shift = evaluate_gaps(
+                walk, columns, memory, first, last, threshold, trial, profile
+            )
+        else:
+            total, until, shift = evaluate(walk, columns, memory, first, last, threshold, trial)
+        if total > threshold:
+            if kind == DELAY:
+                delays[request] = delay
+            else:
+                apply_move(order, kind, b, a, length)
+            continue
+        if total > current and unsaved:
+            # The list as it was is the best; the move is made once that has been copied.
+            unsaved = False
+            undo_and_save(walk, best, kind, a, b, length, delay)
+        totals[3] += 1
+        if gaps:
+            keep_gaps(walk, columns, first, until, trial, profile)
+        else:
+            keep(walk, columns, first, last, until, shift, trial)
+        current = total
+        if current < found:
+            found, unsaved = current, True
+    if unsaved:
+        save(walk, best)
+    totals[0], totals[1] = current, found
+
+
+@kernel
+def undo_and_save(walk, best, kind, a, b, length, delay):
+    """Save the list as it was before a move, which stays made."""
+    order, delays = walk[0], walk[1]
+    request = order[a] if kind == DELAY else 0
+    new = delays[request]
+    if kind == DELAY:
+        delays[request] = delay
+    else:
+        apply_move(order, kind, b, a, length)
+    save(walk, best)
+    if kind == DELAY:
+        delays[request] = new
+    else:
+        apply_move(order, kind, a, b, length)
