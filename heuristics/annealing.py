@@ -237,7 +237,72 @@ def resume(walk, columns, first, trial):
 
 
 @kernel
-def evaluate(walk, columns, memory, first, last, threshold, trial):
+def first_gap(held, clean, start, prompt, output, memory):
+    """Return the first round from ``start`` on at which a request fits; none: past the horizon.
+
+    Where the tokens held at p + j are too many by x, it cannot start before p + min(x, j).
+
+    Parameters
+    ----------
+    held, clean : array of int32, int
+        Tokens by time, 0 from ``clean`` on whatever stands there.
+
+    Returns
+    -------
+    tuple
+        The round, and up to where tokens stand now.
+    """
+    one = np.int32(1)
+    while start + output < len(held):
+        if start + output >= clean:
+            held[clean : start + output + 1] = 0
+            clean = start + output + 1
+        need = np.int32(prompt - memory)
+        if held[start + 1] + need + one > 0:
+            start += 1
+            continue
+        run = held[start + 1 : start + output + 1]
+        later = np.int32(0)
+        for j in range(output):
+            need += one
+            later = max(later, min(np.int32(run[j] + need), np.int32(j + 1)))
+        if later == 0:
+            break
+        start += later
+    return start, clean
+
+
+@kernel
+def fill(held, start, prompt, output):
+    """Add the tokens of a request to those held."""
+    run = held[start + 1 : start + output + 1]
+    for j in range(output):
+        run[j] += np.int32(prompt + 1 + j)
+
+
+@kernel
+def resume_tokens(walk, columns, first, held):
+    """Fill the tokens held after the start before a place; return up to where they stand."""
+    order, _, starts, _, latest, _, _ = walk
+    _, prompts, outputs = columns
+    now = starts[first - 1] if first > 0 else 0
+    clean = max(now, latest[first]) + 1
+    held[now + 1 : clean] = 0
+    k = first - 1
+    while k >= 0 and latest[k + 1] > now:
+        request = order[k]
+        end = starts[k] + outputs[request]
+        if end > now:
+            run = held[now + 1 : end + 1]
+            tokens = prompts[request] + now - starts[k] + 1
+            for j in range(len(run)):
+                run[j] += np.int32(tokens + j)
+        k -= 1
+    return clean
+
+
+@kernel
+def evaluate(walk, columns, memory, first, last, threshold, wide, trial, profile):
     """Return Σ starts of a changed list, or a number above ``threshold`` once that is certain.
 
     Parameters
@@ -253,33 +318,49 @@ def evaluate(walk, columns, memory, first, last, threshold, trial):
     order, delays, starts, sums, latest, waits, _ = walk
     arrivals, prompts, outputs = columns
     new_starts, running, ends, held = trial
-    n = len(order)
-    low, high = 0, resume(walk, columns, first, trial)
+    n, dense, size = len(order), len(profile[0]) > 0, len(profile[0])
+    low = high = clean = 0
     now = starts[first - 1] if first > 0 else 0
+    if dense:
+        clean = resume_tokens(walk, columns, first, profile[0])
+    else:
+        high = resume(walk, columns, first, trial)
     total = sums[first]
-    # Since ``same`` all starts have moved by ``shift``; what had begun before it is over by then.
+    # Since ``settled`` all starts moved by ``shift``; what had begun before is over at ``over``.
     shift, over, was_over, until = 0, 0, 0, latest[first]
     settled = False
     for k in range(first, n):
         request = order[k]
         prompt, output = prompts[request], outputs[request]
-        while low < high and ends[low] <= now:
-            low += 1
-        running[k] = high - low
-        start = max(now, arrivals[request])
-        start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
-        if delays[request] > 0:
-            start += delays[request]
+        delay, start = delays[request], max(now, arrivals[request])
+        if dense:
+            start, clean = first_gap(profile[0], clean, start, prompt, output, memory)
+            if delay > 0:
+                start, clean = first_gap(profile[0], clean, start + delay, prompt, output, memory)
+            if start + output >= size:
+                return threshold + 1, n, 0
+            fill(profile[0], start, prompt, output)
+        else:
+            while low < high and ends[low] <= now:
+                low += 1
+            running[k] = high - low
             start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
-        low, high = enter(ends, held, low, high, place, start, prompt, output)
+            if delay > 0:
+                start += delay
+                start, low, place = first_start(
+                    ends, held, low, high, start, prompt, output, memory
+                )
+            low, high = enter(ends, held, low, high, place, start, prompt, output)
         now = start
-        total += now
         new_starts[k] = now
+        total += now
         left = n - 1 - k
         if total + left * now > threshold:
             return threshold + 1, n, 0
         if k > last:
             moved = now - starts[k]
+            if k > last + wide and moved >= 0 and total + sums[n] - sums[k + 1] > threshold:
+                return threshold + 1, n, 0
             if not settled or moved != shift:
                 settled, shift, over, was_over = True, moved, until, latest[k]
             if now >= over and starts[k] >= was_over:
@@ -342,37 +423,6 @@ def follow(walk, columns, memory, targets, trial):
 
 
 @kernel
-def first_gap(held, start, prompt, output, memory):
-    """Return the first round from ``start`` on at which a request fits; none: past the horizon.
-
-    Where the tokens held at p + j are too many by x, it cannot start before p + min(x, j).
-    """
-    one = np.int32(1)
-    while start + output < len(held):
-        need = np.int32(prompt - memory)
-        if held[start + 1] + need + one > 0:
-            start += 1
-            continue
-        run = held[start + 1 : start + output + 1]
-        later = np.int32(0)
-        for j in range(output):
-            need += one
-            later = max(later, min(np.int32(run[j] + need), np.int32(j + 1)))
-        if later == 0:
-            return start
-        start += later
-    return start
-
-
-@kernel
-def fill(held, start, prompt, output):
-    """Add the tokens of a request to those held."""
-    run = held[start + 1 : start + output + 1]
-    for j in range(output):
-        run[j] += np.int32(prompt + 1 + j)
-
-
-@kernel
 def evaluate_gaps(walk, columns, memory, first, last, threshold, trial, profile):
     """As ``evaluate``, but each request takes the first gap from its arrival on."""
     order, delays, starts, sums, _, _, _ = walk
@@ -383,16 +433,16 @@ def evaluate_gaps(walk, columns, memory, first, last, threshold, trial, profile)
     held[:] = shots[shot]
     for k in range(shot * EVERY, first):
         fill(held, starts[k], prompts[order[k]], outputs[order[k]])
-    total, same, front = sums[first], True, 0
+    total, same, front, size = sums[first], True, 0, len(held)
     for k in range(first, n):
         request = order[k]
         prompt, output = prompts[request], outputs[request]
         # Memory that is full stays so while a list is decoded.
         while held[front + 1] == memory:
             front += 1
-        start = first_gap(held, max(front, arrivals[request]), prompt, output, memory)
+        start = first_gap(held, size, max(front, arrivals[request]), prompt, output, memory)[0]
         if delays[request] > 0:
-            start = first_gap(held, start + delays[request], prompt, output, memory)
+            start = first_gap(held, size, start + delays[request], prompt, output, memory)[0]
         left = n - 1 - k
         total += start
         if start + output >= len(held) or total + left * front > threshold:
@@ -442,7 +492,7 @@ def follow_gaps(walk, columns, memory, targets, profile):
         request = order[k]
         prompt, output = prompts[request], outputs[request]
         start = targets[k]
-        delays[request] = start - first_gap(held, arrivals[request], prompt, output, memory)
+        delays[request] = start - first_gap(held, len(held), arrivals[request], prompt, output, memory)[0]
         fill(held, start, prompt, output)
         starts[k] = old[request] = start
         sums[k + 1] = sums[k] + start
@@ -461,7 +511,7 @@ def shift_left(columns, memory, by_start, starts, held):
         run = held[starts[request] + 1 : starts[request] + output + 1]
         for j in range(output):
             run[j] -= np.int32(prompt + 1 + j)
-        starts[request] = first_gap(held, arrivals[request], prompt, output, memory)
+        starts[request] = first_gap(held, len(held), arrivals[request], prompt, output, memory)[0]
         fill(held, starts[request], prompt, output)
 
 
@@ -531,7 +581,7 @@ def save(walk, best):
 
 
 @kernel
-def anneal(walk, columns, memory, best, totals, state, moves, heat, reach, delayed, trial, profile):
+def anneal(walk, columns, memory, best, totals, state, moves, heat, reach, delayed, wide, trial, profile):
     """Make some moves at a falling temperature.
 
     Parameters
@@ -548,7 +598,7 @@ def anneal(walk, columns, memory, best, totals, state, moves, heat, reach, delay
         How far a move goes at most, and the share of those that change a delay.
     """
     order, delays = walk[0], walk[1]
-    n, gaps = len(order), len(profile[0]) > 0
+    n, gaps = len(order), len(profile[1]) > 0
     temperature, cooling = heat
     current, found = totals[0], totals[1]
     unsaved = False
@@ -571,7 +621,9 @@ def anneal(walk, columns, memory, best, totals, state, moves, heat, reach, delay
                 walk, columns, memory, first, last, threshold, trial, profile
             )
         else:
-            total, until, shift = evaluate(walk, columns, memory, first, last, threshold, trial)
+            total, until, shift = evaluate(
+                walk, columns, memory, first, last, threshold, wide, trial, profile
+            )
         if total > threshold:
             if kind == DELAY:
                 delays[request] = delay
