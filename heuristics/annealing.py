@@ -1,5 +1,7 @@
 """Kernels of the annealing over lists with delays: decoding, moves, and the walk itself.
 
+Source: ours.  The temperature as in Kirkpatrick, Gelatt and Vecchi 1983.
+
 A list holds every request once, and a request has a delay d ≥ 0 (rounds).  Its schedule: requests
 are taken strictly in list order; each starts at the first round t, no earlier than the one before
 and its arrival, at which it fits beside those taken before, or with d > 0 at the first such round
@@ -12,10 +14,15 @@ ends e of the active requests, sorted, and the tokens held at each.  A request f
 ``held + s + e − t ≤ M`` at every end e within its run, and at its own end.  All numbers are 64-bit
 integers and there is no array over time, so large tokens and late rounds cost nothing.
 
+Where many requests run at once, the tokens held by time are faster than their ends; 32 bits hold
+them, since neither those held nor a peak exceeds 10⁹.  Both give the same starts.
+
 *What a change costs.*  A changed list is decoded from the first changed place on.  The threshold
 of the acceptance is drawn before, so decoding stops as soon as the total must exceed it.  And it
-stops where the worker is again as it was, only some rounds earlier or later: the rest then moves by
-just as much (``_resumed``).
+stops where the worker is again as it was, only d rounds earlier or later: if from some place on,
+behind all changes, every start has moved by d, and what had begun before that place has ended both
+in the old list and in the new one, then what runs is the same but for the shift.  So is all that
+follows, unless an arrival is in the way, which matters where d ≠ 0 only.
 """
 
 from __future__ import annotations
@@ -34,8 +41,6 @@ Ints = Any
 EXCHANGE, INSERT, DELAY = 0, 1, 2
 #: Below every sum of tokens and rounds.
 NOTHING = -(1 << 62)
-#: Places between two snapshots of the tokens held.
-EVERY = 8
 #: Requests in a row that move together, at most.
 BLOCK = 5
 
@@ -69,30 +74,24 @@ class Walk(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What a decoding fills: starts and active requests by place, then ends and tokens held."""
+    """What a decoding fills.
+
+    Attributes
+    ----------
+    starts, running
+        As those of a walk, shape (n,).
+    ends, held
+        Of the active requests, sorted, and the tokens held at each; shape (twice as many as can
+        be active at once,).
+    tokens
+        Tokens held by time, 32-bit integers of shape (rounds,), or none: then ``ends`` are used.
+    """
 
     starts: Ints
     running: Ints
     ends: Ints
     held: Ints
-
-
-class Profile(NamedTuple):
-    """Tokens held by time, for filling gaps.
-
-    Attributes
-    ----------
-    held
-        By time while a list is decoded, shape (horizon,).
-    shots
-        The same before every ``EVERY``-th place of the list, shape (places, horizon).
-    starts
-        Of each request in the list as it was, shape (n,).
-    """
-
-    held: Ints
-    shots: Ints
-    starts: Ints
+    tokens: Ints
 
 
 class Columns(NamedTuple):
@@ -204,12 +203,11 @@ def enter(ends, held, low, high, place, start, prompt, output):
 
 
 @kernel
-def resume(walk, columns, first, trial):
-    """Fill the active requests before a place as its list has them; return how many."""
+def resume_ends(walk, columns, first, now, trial):
+    """Fill the active requests after the start ``now`` before a place; return how many."""
     order, _, starts, _, _, _, running = walk
     _, prompts, outputs = columns
-    _, _, ends, held = trial
-    now = starts[first - 1] if first > 0 else 0
+    _, _, ends, held, _ = trial
     left = running[first] if first > 0 else 0
     high, k = 0, first - 1
     while left > 0:
@@ -281,11 +279,10 @@ def fill(held, start, prompt, output):
 
 
 @kernel
-def resume_tokens(walk, columns, first, held):
-    """Fill the tokens held after the start before a place; return up to where they stand."""
+def resume_tokens(walk, columns, first, now, held):
+    """Fill the tokens held after the start ``now`` before a place; return up to where they are."""
     order, _, starts, _, latest, _, _ = walk
     _, prompts, outputs = columns
-    now = starts[first - 1] if first > 0 else 0
     clean = max(now, latest[first]) + 1
     held[now + 1 : clean] = 0
     k = first - 1
@@ -302,8 +299,60 @@ def resume_tokens(walk, columns, first, held):
 
 
 @kernel
-def evaluate(walk, columns, memory, first, last, threshold, wide, trial, profile):
-    """Return Σ starts of a changed list, or a number above ``threshold`` once that is certain.
+def resume(walk, columns, first, now, trial):
+    """Return the worker as it is after the start ``now`` before a place."""
+    if len(trial[4]) > 0:
+        return 0, 0, resume_tokens(walk, columns, first, now, trial[4])
+    return 0, resume_ends(walk, columns, first, now, trial), 0
+
+
+@kernel
+def first_free(worker, trial, request, start, memory):
+    """Return where a request fits from ``start`` on, and the place of its end; see ``take``."""
+    low, high, clean = worker
+    prompt, output = request
+    if len(trial[4]) > 0:
+        start, clean = first_gap(trial[4], clean, start, prompt, output, memory)
+        return (low, high, clean), start, 0
+    start, low, place = first_start(trial[2], trial[3], low, high, start, prompt, output, memory)
+    return (low, high, clean), start, place
+
+
+@kernel
+def take(worker, trial, request, start, delay, memory):
+    """Let a request (prompt, output) start as soon as it fits and its delay is over.
+
+    ``worker`` are the first and last active request and up to where tokens stand.  Return it as it
+    is then, and the start.
+    """
+    worker, start, place = first_free(worker, trial, request, start, memory)
+    if delay > 0:
+        worker, start, place = first_free(worker, trial, request, start + delay, memory)
+    low, high, clean = worker
+    prompt, output = request
+    if len(trial[4]) == 0:
+        low, high = enter(trial[2], trial[3], low, high, place, start, prompt, output)
+    elif start + output < len(trial[4]):
+        fill(trial[4], start, prompt, output)
+    return (low, high, clean), start
+
+
+@kernel
+def active_at(ends, low, high, now):
+    """Return the first active request that ends after a round."""
+    while low < high and ends[low] <= now:
+        low += 1
+    return low
+
+
+@kernel
+def evaluate(walk, columns, memory, first, last, threshold, wide, trial):
+    """Return Σ starts of a changed list, or a number above ``threshold`` once it is given up.
+
+    It is given up where the starts still to come, each at the last one or later, bring the sum
+    above the threshold; or, which proves nothing, where more than ``wide`` places after the
+    last change a request starts no earlier than before and the starts up to there are already too
+    late by more than the threshold allows.
 
     Parameters
     ----------
@@ -317,55 +366,32 @@ def evaluate(walk, columns, memory, first, last, threshold, wide, trial, profile
     """
     order, delays, starts, sums, latest, waits, _ = walk
     arrivals, prompts, outputs = columns
-    new_starts, running, ends, held = trial
-    n, dense, size = len(order), len(profile[0]) > 0, len(profile[0])
-    low = high = clean = 0
+    n, size = len(order), len(trial[4])
     now = starts[first - 1] if first > 0 else 0
-    if dense:
-        clean = resume_tokens(walk, columns, first, profile[0])
-    else:
-        high = resume(walk, columns, first, trial)
-    total = sums[first]
-    # Since ``settled`` all starts moved by ``shift``; what had begun before is over at ``over``.
-    shift, over, was_over, until = 0, 0, 0, latest[first]
-    settled = False
+    worker = resume(walk, columns, first, now, trial)
+    total, until = sums[first], latest[first]
+    # From one place on all starts have moved by ``shift``; what began before ends by ``over``.
+    shift, over, was_over, settled = 0, 0, 0, False
     for k in range(first, n):
         request = order[k]
         prompt, output = prompts[request], outputs[request]
-        delay, start = delays[request], max(now, arrivals[request])
-        if dense:
-            start, clean = first_gap(profile[0], clean, start, prompt, output, memory)
-            if delay > 0:
-                start, clean = first_gap(profile[0], clean, start + delay, prompt, output, memory)
-            if start + output >= size:
-                return threshold + 1, n, 0
-            fill(profile[0], start, prompt, output)
-        else:
-            while low < high and ends[low] <= now:
-                low += 1
-            running[k] = high - low
-            start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
-            if delay > 0:
-                start += delay
-                start, low, place = first_start(
-                    ends, held, low, high, start, prompt, output, memory
-                )
-            low, high = enter(ends, held, low, high, place, start, prompt, output)
-        now = start
-        new_starts[k] = now
+        low = active_at(trial[2], worker[0], worker[1], now)
+        worker = (low, worker[1], worker[2])
+        trial[1][k] = worker[1] - low
+        start = max(now, arrivals[request])
+        worker, now = take(worker, trial, (prompt, output), start, delays[request], memory)
+        trial[0][k] = now
         total += now
-        left = n - 1 - k
-        if total + left * now > threshold:
+        left, moved = n - 1 - k, now - starts[k]
+        late = k > last + wide and moved >= 0 and total + sums[n] - sums[k + 1] > threshold
+        if late or total + left * now > threshold or 0 < size <= now + output:
             return threshold + 1, n, 0
         if k > last:
-            moved = now - starts[k]
-            if k > last + wide and moved >= 0 and total + sums[n] - sums[k + 1] > threshold:
-                return threshold + 1, n, 0
             if not settled or moved != shift:
                 settled, shift, over, was_over = True, moved, until, latest[k]
-            if now >= over and starts[k] >= was_over:
-                if shift == 0 or waits[k + 1] <= min(now, starts[k]):
-                    return total + sums[n] - sums[k + 1] + left * shift, k + 1, shift
+            free = shift == 0 or waits[k + 1] <= min(now, starts[k])
+            if free and now >= over and starts[k] >= was_over:
+                return total + sums[n] - sums[k + 1] + left * shift, k + 1, shift
         until = max(until, now + output)
     return total, n, 0
 
@@ -378,8 +404,7 @@ def keep(walk, columns, first, last, until, shift, trial):
     n = len(order)
     before = sums[until]
     for k in range(first, until):
-        starts[k] = trial[0][k]
-        running[k] = trial[1][k]
+        starts[k], running[k] = trial[0][k], trial[1][k]
         sums[k + 1] = sums[k] + starts[k]
         latest[k + 1] = max(latest[k], starts[k] + outputs[order[k]])
     moved = sums[until] - before
@@ -399,7 +424,7 @@ def follow(walk, columns, memory, targets, trial):
     """Set the delays with which a list, sorted by them, has the starts ``targets``, by place."""
     order, delays, starts, sums, latest, waits, running = walk
     arrivals, prompts, outputs = columns
-    _, _, ends, held = trial
+    _, _, ends, held, _ = trial
     low = high = now = 0
     for k in range(len(order)):
         request = order[k]
@@ -423,83 +448,6 @@ def follow(walk, columns, memory, targets, trial):
 
 
 @kernel
-def evaluate_gaps(walk, columns, memory, first, last, threshold, trial, profile):
-    """As ``evaluate``, but each request takes the first gap from its arrival on."""
-    order, delays, starts, sums, _, _, _ = walk
-    arrivals, prompts, outputs = columns
-    held, shots, old = profile
-    n = len(order)
-    shot = first // EVERY
-    held[:] = shots[shot]
-    for k in range(shot * EVERY, first):
-        fill(held, starts[k], prompts[order[k]], outputs[order[k]])
-    total, same, front, size = sums[first], True, 0, len(held)
-    for k in range(first, n):
-        request = order[k]
-        prompt, output = prompts[request], outputs[request]
-        # Memory that is full stays so while a list is decoded.
-        while held[front + 1] == memory:
-            front += 1
-        start = first_gap(held, size, max(front, arrivals[request]), prompt, output, memory)[0]
-        if delays[request] > 0:
-            start = first_gap(held, size, start + delays[request], prompt, output, memory)[0]
-        left = n - 1 - k
-        total += start
-        if start + output >= len(held) or total + left * front > threshold:
-            return threshold + 1, n, 0
-        fill(held, start, prompt, output)
-        trial[0][k] = start
-        same = same and start == old[request]
-        if same and k >= last:
-            return total + sums[n] - sums[k + 1], k + 1, 0
-    return total, n, 0
-
-
-@kernel
-def keep_gaps(walk, columns, first, until, trial, profile):
-    """Take over what ``evaluate_gaps`` has decoded: places first..until−1."""
-    order, _, starts, sums, _, _, _ = walk
-    _, prompts, outputs = columns
-    _, shots, old = profile
-    n = len(order)
-    moved = -sums[until]
-    for k in range(first, until):
-        starts[k] = trial[0][k]
-        sums[k + 1] = sums[k] + starts[k]
-        old[order[k]] = starts[k]
-    moved += sums[until]
-    if moved != 0:
-        for k in range(until, n):
-            sums[k + 1] += moved
-    for shot in range(first // EVERY + 1, (min(until + EVERY - 1, n)) // EVERY + 1):
-        if shot >= len(shots):
-            break
-        shots[shot] = shots[shot - 1]
-        for k in range((shot - 1) * EVERY, shot * EVERY):
-            fill(shots[shot], starts[k], prompts[order[k]], outputs[order[k]])
-
-
-@kernel
-def follow_gaps(walk, columns, memory, targets, profile):
-    """Set the delays with which a list has the starts ``targets``, by place; return their sum."""
-    order, delays, starts, sums, _, _, _ = walk
-    arrivals, prompts, outputs = columns
-    held, shots, old = profile
-    held[:] = 0
-    for k in range(len(order)):
-        if k % EVERY == 0:
-            shots[k // EVERY] = held
-        request = order[k]
-        prompt, output = prompts[request], outputs[request]
-        start = targets[k]
-        delays[request] = start - first_gap(held, len(held), arrivals[request], prompt, output, memory)[0]
-        fill(held, start, prompt, output)
-        starts[k] = old[request] = start
-        sums[k + 1] = sums[k] + start
-    return sums[len(order)]
-
-
-@kernel
 def shift_left(columns, memory, by_start, starts, held):
     """Start each request as early as all others let it; ``starts`` by request, changed in place."""
     arrivals, prompts, outputs = columns
@@ -513,6 +461,29 @@ def shift_left(columns, memory, by_start, starts, held):
             run[j] -= np.int32(prompt + 1 + j)
         starts[request] = first_gap(held, len(held), arrivals[request], prompt, output, memory)[0]
         fill(held, starts[request], prompt, output)
+
+
+@kernel
+def pace(walk, columns, memory, share, starts, trial):
+    """Decode a list, its k-th request not before ``share`` · (volume so far) / M.
+
+    Return Σ starts; ``starts`` by place are filled.
+    """
+    order = walk[0]
+    arrivals, prompts, outputs = columns
+    _, _, ends, held, _ = trial
+    low = high = now = total = 0
+    volume = 0.0
+    for k in range(len(order)):
+        request = order[k]
+        prompt, output = prompts[request], outputs[request]
+        start = max(now, arrivals[request], np.int64(share * volume / memory))
+        start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
+        low, high = enter(ends, held, low, high, place, start, prompt, output)
+        now = starts[k] = start
+        total += now
+        volume += output * (prompt + 0.5 * (output + 1))
+    return total
 
 
 @kernel
@@ -540,7 +511,7 @@ def draw_move(state, n, reach, delayed):
     a = below(state, n)
     if uniform(state) <= delayed:
         return DELAY, a, a, 1
-    far = 1 + below(state, reach)
+    far = 1 + below(state, 1 + below(state, reach))
     b = a + far if below(state, 2) == 0 else a - far
     kind = EXCHANGE if below(state, 2) == 0 else INSERT
     length = 1
@@ -581,8 +552,49 @@ def save(walk, best):
 
 
 @kernel
-def anneal(walk, columns, memory, best, totals, state, moves, heat, reach, delayed, wide, trial, profile):
-    """Make some moves at a falling temperature.
+def make_move(walk, columns, move, state):
+    """Change the list or a delay; return the delay as it was, −1 where there is nothing to try."""
+    order, delays = walk[0], walk[1]
+    kind, a, b, length = move
+    request = order[a]
+    delay = delays[request]
+    if kind == DELAY:
+        delays[request] = changed_delay(state, delay)
+    elif a == b or (kind == EXCHANGE and alike(columns, delays, request, order[b])):
+        return -1
+    else:
+        apply_move(order, kind, a, b, length)
+    return delay
+
+
+@kernel
+def undo_move(walk, move, delay):
+    """Change the list back; return the delay that the request had with the move."""
+    kind, a, b, length = move
+    if kind != DELAY:
+        apply_move(walk[0], kind, b, a, length)
+        return 0
+    request = walk[0][a]
+    new = walk[1][request]
+    walk[1][request] = delay
+    return new
+
+
+@kernel
+def save_before(walk, best, move, delay):
+    """Save the list as it was before a move, which stays made."""
+    kind, a, b, length = move
+    new = undo_move(walk, move, delay)
+    save(walk, best)
+    if kind == DELAY:
+        walk[1][walk[0][a]] = new
+    else:
+        apply_move(walk[0], kind, a, b, length)
+
+
+@kernel
+def anneal(walk, columns, memory, best, totals, state, moves, temperature, rules, trial):
+    """Make some moves at one temperature.
 
     Parameters
     ----------
@@ -592,73 +604,36 @@ def anneal(walk, columns, memory, best, totals, state, moves, heat, reach, delay
         Σ starts of the list and of the best, moves tried and kept so far.
     moves : int
         Moves to draw; a draw that leads out of the list, or nowhere, counts.
-    heat : (float, float)
-        Temperature (rounds) at the first move, and what it is multiplied with at each.
-    reach, delayed : int, float
-        How far a move goes at most, and the share of those that change a delay.
+    temperature : float
+        A list that is worse by so many rounds is kept in one of e cases.
+    rules : (int, float, int)
+        How far a move goes at most, the share of those that change a delay, and ``wide``.
     """
-    order, delays = walk[0], walk[1]
-    n, gaps = len(order), len(profile[1]) > 0
-    temperature, cooling = heat
+    reach, delayed, wide = rules
     current, found = totals[0], totals[1]
     unsaved = False
     for _ in range(moves):
-        temperature *= cooling
-        kind, a, b, length = draw_move(state, n, reach, delayed)
-        request = order[a]
-        delay = delays[request]
-        if kind == DELAY:
-            delays[request] = changed_delay(state, delay)
-        elif a == b or (kind == EXCHANGE and alike(columns, delays, request, order[b])):
+        move = draw_move(state, len(walk[0]), reach, delayed)
+        delay = make_move(walk, columns, move, state)
+        if delay < 0:
             continue
-        else:
-            apply_move(order, kind, a, b, length)
+        _, a, b, length = move
         first, last = min(a, b), max(a, b) + length - 1
         threshold = current + np.int64(-temperature * log(uniform(state)))
         totals[2] += 1
-        if gaps:
-            total, until, shift = evaluate_gaps(
-                walk, columns, memory, first, last, threshold, trial, profile
-            )
-        else:
-            total, until, shift = evaluate(
-                walk, columns, memory, first, last, threshold, wide, trial, profile
-            )
+        total, until, shift = evaluate(walk, columns, memory, first, last, threshold, wide, trial)
         if total > threshold:
-            if kind == DELAY:
-                delays[request] = delay
-            else:
-                apply_move(order, kind, b, a, length)
+            undo_move(walk, move, delay)
             continue
         if total > current and unsaved:
-            # The list as it was is the best; the move is made once that has been copied.
+            # What is left behind is the best list; it has not been copied at each step down.
+            save_before(walk, best, move, delay)
             unsaved = False
-            undo_and_save(walk, best, kind, a, b, length, delay)
         totals[3] += 1
-        if gaps:
-            keep_gaps(walk, columns, first, until, trial, profile)
-        else:
-            keep(walk, columns, first, last, until, shift, trial)
+        keep(walk, columns, first, last, until, shift, trial)
         current = total
         if current < found:
             found, unsaved = current, True
     if unsaved:
         save(walk, best)
     totals[0], totals[1] = current, found
-
-
-@kernel
-def undo_and_save(walk, best, kind, a, b, length, delay):
-    """Save the list as it was before a move, which stays made."""
-    order, delays = walk[0], walk[1]
-    request = order[a] if kind == DELAY else 0
-    new = delays[request]
-    if kind == DELAY:
-        delays[request] = delay
-    else:
-        apply_move(order, kind, b, a, length)
-    save(walk, best)
-    if kind == DELAY:
-        delays[request] = new
-    else:
-        apply_move(order, kind, a, b, length)
