@@ -27,7 +27,7 @@ follows, unless an arrival is in the way, which matters where d ≠ 0 only.
 
 from __future__ import annotations
 
-from math import log
+from math import exp, log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -420,8 +420,12 @@ def keep(walk, columns, first, last, until, shift, trial):
 
 
 @kernel
-def follow(walk, columns, memory, targets, trial):
-    """Set the delays with which a list, sorted by them, has the starts ``targets``, by place."""
+def follow(walk, columns, memory, targets, delayed, trial):
+    """Decode a list anew; return Σ starts.
+
+    With ``delayed`` its delays are set so that it has the starts ``targets``, by place, by which it
+    is sorted; without, there are none.
+    """
     order, delays, starts, sums, latest, waits, running = walk
     arrivals, prompts, outputs = columns
     _, _, ends, held, _ = trial
@@ -434,8 +438,8 @@ def follow(walk, columns, memory, targets, trial):
         running[k] = high - low
         start = max(now, arrivals[request])
         start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
-        delays[request] = targets[k] - start
-        if start < targets[k]:
+        delays[request] = max(0, targets[k] - start) if delayed else 0
+        if delays[request] > 0:
             start = targets[k]
             start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
         low, high = enter(ends, held, low, high, place, start, prompt, output)
@@ -506,20 +510,26 @@ def apply_move(order, kind, a, b, length):
 
 
 @kernel
-def draw_move(state, n, reach, delayed):
-    """Return kind, two places and a length; both places are one where there is no move."""
+def draw_move(state, n, delayed):
+    """Return kind, two places and a length; both places are one where there is no move.
+
+    The logarithm of the distance is uniform: near and far moves are tried alike at every n.
+    """
     a = below(state, n)
     if uniform(state) <= delayed:
         return DELAY, a, a, 1
-    far = 1 + below(state, 1 + below(state, reach))
-    b = a + far if below(state, 2) == 0 else a - far
-    kind = EXCHANGE if below(state, 2) == 0 else INSERT
-    length = 1
-    if kind == INSERT and below(state, 2) == 0:
-        length = 2 + below(state, BLOCK - 1)
-    if b < 0 or max(a, b) + length > n:
+    far = np.int64(exp(uniform(state) * log(n)))
+    kind, length = EXCHANGE, 1
+    if below(state, 2) == 0:
+        kind = INSERT
+        if below(state, 2) == 0:
+            length = 2 + below(state, BLOCK - 1)
+    back, ahead = a - far >= 0, a + far + length <= n
+    if not back and not ahead or a + length > n:
         return EXCHANGE, a, a, 1
-    return kind, a, b, length
+    if back and ahead:
+        back = below(state, 2) == 0
+    return kind, a, a - far if back else a + far, length
 
 
 @kernel
@@ -606,14 +616,14 @@ def anneal(walk, columns, memory, best, totals, state, moves, temperature, rules
         Moves to draw; a draw that leads out of the list, or nowhere, counts.
     temperature : float
         A list that is worse by so many rounds is kept in one of e cases.
-    rules : (int, float, int)
-        How far a move goes at most, the share of those that change a delay, and ``wide``.
+    rules : (float, int)
+        The share of the moves that change a delay, and ``wide``.
     """
-    reach, delayed, wide = rules
+    delayed, wide = rules
     current, found = totals[0], totals[1]
     unsaved = False
     for _ in range(moves):
-        move = draw_move(state, len(walk[0]), reach, delayed)
+        move = draw_move(state, len(walk[0]), delayed)
         delay = make_move(walk, columns, move, state)
         if delay < 0:
             continue

@@ -34,13 +34,11 @@ QUICK = (0.05, 0.03)
 #: By what the temperature falls during a cycle.
 COOLING = 60.0
 #: Moves a request below which a cycle begins colder, in proportion.
-COLD_BELOW = 200
+COLD_BELOW = 2_000
 #: Moves of the shortest cycle, per request.
 CYCLE_MOVES = 20_000
 #: Steps in which the temperature falls during a cycle, and seconds that one takes at most.
 STEPS, STEP_SECONDS = 100, 0.2
-#: How far a move goes at most: a share of the list, but no less and no more places than these.
-REACH, REACHES = 0.25, (6, 25)
 #: Share of the moves that change a delay, and requests from which on it is less.
 DELAYED, DELAYED_LARGE, LARGE = 0.1, 0.03, 500
 #: Places after the last changed one up to which a list may have fallen behind.
@@ -115,6 +113,7 @@ class Search:
         memory: int,
         starts: Ints,
         *,
+        order: Ints | None = None,
         seed: int,
         delays: bool = True,
         compile_it: bool = True,
@@ -124,16 +123,20 @@ class Search:
         self._columns = Columns(*(np.ascontiguousarray(each, np.int64) for each in columns))
         self._memory = int(memory)
         n = len(starts)
-        reach = min(n - 1, max(REACHES[0], min(REACHES[1], round(REACH * n))))
         delayed = (DELAYED if n < LARGE else DELAYED_LARGE) if delays else 0.0
-        self._rules = (reach, delayed, WIDE)
+        self._rules = (delayed, WIDE)
         self._state = np.array([seed], dtype=np.uint64)
         self._trial = _spaces(self._columns, self._memory, starts)
         self._walk = Walk(*(np.zeros(n + more, np.int64) for more in (0, 0, 0, 1, 1, 1, 0)))
         self._best = (self._walk.order.copy(), self._walk.order.copy(), self._walk.order.copy())
         self._totals = np.zeros(4, np.int64)
         self._totals[1] = _ANY
-        self.load(starts)
+        self.load(starts, order)
+
+    @property
+    def best_order(self) -> Ints:
+        """Positions of the requests in the order of the best list, shape (n,)."""
+        return self._best[0].copy()
 
     @property
     def requests(self) -> int:
@@ -150,12 +153,15 @@ class Search:
         """Σ starts of the best list."""
         return int(self._totals[1])
 
-    def load(self, starts: Ints) -> None:
-        """Go on from a feasible schedule, by request."""
-        self._walk.order[:] = np.argsort(starts, kind="stable")
-        targets = np.ascontiguousarray(starts, np.int64)[self._walk.order]
-        follow = self._as_run(annealing.follow)
-        self._totals[0] = follow(self._walk, self._columns, self._memory, targets, self._trial)
+    def load(self, starts: Ints, order: Ints | None = None) -> None:
+        """Go on from a feasible schedule, by request, or from the list behind it."""
+        if order is None:
+            order = np.argsort(starts, kind="stable")
+        self._walk.order[:] = order
+        targets = np.ascontiguousarray(starts, np.int64)[order]
+        follow, delayed = self._as_run(annealing.follow), self._rules[0] > 0
+        arguments = (self._walk, self._columns, self._memory, targets, delayed, self._trial)
+        self._totals[0] = follow(*arguments)
         if self.total < self.best_total:
             self._totals[1] = self.total
             for best, own in zip(self._best, self._walk, strict=False):
@@ -197,11 +203,14 @@ class Search:
     def polish(self) -> None:
         """Go on from the best schedule, each request as early as all others let it.
 
-        Without delays it stays the schedule of its list.
+        Without delays go on from the best list as it is.
         """
         starts = self.best()
         rounds = int((starts + self._columns.outputs).max()) + 2
-        if self._rules[1] > 0 and rounds <= ROUNDS_UP_TO:
+        if self._rules[0] == 0:
+            self.load(starts, self.best_order)
+            return
+        if rounds <= ROUNDS_UP_TO:
             by_start = np.argsort(starts, kind="stable")
             shift = self._as_run(annealing.shift_left)
             shift(self._columns, self._memory, by_start, starts, np.zeros(rounds, np.int32))
@@ -289,17 +298,22 @@ def improve_starts(
     starts: Ints,
     budget: Budget,
     *,
+    order: Ints | None = None,
     seed: int,
-    on_better: Callable[[Ints], None] = lambda _: None,
+    on_better: Callable[[Ints, Ints], None] = lambda _, __: None,
     delays: bool = True,
     compile_it: bool = True,
-) -> Ints:
+) -> tuple[Ints, Ints]:
     """Search from a schedule; call ``on_better`` with better ones, never a worse one.
+
+    It is called with the starts by request, and the order of the list that has them.
 
     Parameters
     ----------
     starts
         Start rounds of a feasible schedule by request, shape (n,).
+    order
+        List that has these starts; by start where it is left out.
     delays
         Whether requests may wait for the sake of later ones; else what is found is the schedule of
         an order where all arrive together.
@@ -308,18 +322,20 @@ def improve_starts(
 
     Returns
     -------
-    The best starts, by request.
+    The best starts, by request, and the order of their list.
     """
     if len(starts) < 2 or budget.size <= 0 or not fits_in_words(columns, starts):
-        return starts
-    search = Search(columns, memory, starts, seed=seed, delays=delays, compile_it=compile_it)
+        return starts, np.argsort(starts, kind="stable") if order is None else order
+    search = Search(
+        columns, memory, starts, order=order, seed=seed, delays=delays, compile_it=compile_it
+    )
     known = search.best_total
 
     def tell() -> None:
         nonlocal known
         if search.best_total < known:
             known = search.best_total
-            on_better(search.best())
+            on_better(search.best(), search.best_order)
 
     latency = float((starts + columns.outputs - columns.arrivals).mean())
     # Interpreted, the generator of random words warns of the overflow that it lives on.
@@ -328,7 +344,7 @@ def improve_starts(
             search.pace(by_volume(columns, starts))
             tell()
         search_lists(search, budget, latency, tell)
-    return search.best()
+    return search.best(), search.best_order
 
 
 def columns_of(instance: Instance) -> Columns:

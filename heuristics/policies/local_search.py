@@ -12,6 +12,8 @@ Reference: none, no paper states it as pseudocode.
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 
 from heuristics import compiled
@@ -21,6 +23,8 @@ from heuristics.policies import fcfs, mc_sf, mc_sf_total, output_peak, svf
 from heuristics.policy import Ints, Known, Parameter, PlanPolicy
 
 SIMPLE = (fcfs.rank, mc_sf.rank, mc_sf_total.rank, svf.rank, output_peak.rank)
+#: Lists of the search, the best ones, that are tried in the admission.
+LISTS = 40
 
 
 def plan(known: Known) -> Ints:
@@ -37,19 +41,29 @@ def plan(known: Known) -> Ints:
     orders = [np.lexsort((np.arange(n), known.arrivals, key)).astype(np.int64) for key in keys]
     simple = [starts_of(order) for order in orders]
     best = min(range(len(simple)), key=lambda k: int(simple[k].sum()))
-    found = improve_starts(
+    found: deque[Ints] = deque(maxlen=LISTS)
+    improve_starts(
         Columns(arrivals, known.prompts, known.outputs),
         known.memory,
         simple[best],
         Budget(moves=moves),
+        order=np.lexsort((_places(orders[best]), simple[best])),
         seed=int(known.rng.integers(2**63)),
+        on_better=lambda _, order: found.append(order),
         delays=False,
         compile_it=n * moves >= compiled.COMPILE_FROM,
     )
-    order = np.argsort(found, kind="stable").astype(np.int64)
-    # With arrivals, who is first in a list and has not come yet does not keep others waiting.
-    better = int(starts_of(order).sum()) < int(simple[best].sum())
-    return order if better else orders[best]
+    # With arrivals, who is first in a list and has not come yet does not keep others waiting, so
+    # the best list of the search need not be the best one here.
+    rivals = [orders[best], *found]
+    return min(rivals, key=lambda order: int(starts_of(order).sum()))
+
+
+def _places(order: Ints) -> Ints:
+    """Return the place of each request in a list."""
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return places
 
 
 POLICY = PlanPolicy(
@@ -58,7 +72,7 @@ POLICY = PlanPolicy(
     randomised=True,
     warm_up=compile_kernels,
     parameters=(
-        Parameter("moves", 1000, 0, 1e7, "insertions and swaps that are tried", integer=True),
+        Parameter("moves", 10_000, 0, 1e7, "insertions and swaps that are tried", integer=True),
     ),
     plan=plan,
 )

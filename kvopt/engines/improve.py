@@ -22,6 +22,6 @@ def solve(job: Job, report: Report) -> None:
         np.array(job.warm_start, dtype=np.int64),
         Budget(seconds=job.left()),
         seed=job.seed,
-        on_better=lambda starts: report.schedule(starts.tolist()),
+        on_better=lambda starts, _: report.schedule(starts.tolist()),
     )
     report.done(solver="local search", nodes=0, outcome="time limit reached")
