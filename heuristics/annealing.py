@@ -525,7 +525,7 @@ def draw_move(state, n, delayed):
         if below(state, 2) == 0:
             length = 2 + below(state, BLOCK - 1)
     back, ahead = a - far >= 0, a + far + length <= n
-    if not back and not ahead or a + length > n:
+    if (not back and not ahead) or a + length > n:
         return EXCHANGE, a, a, 1
     if back and ahead:
         back = below(state, 2) == 0

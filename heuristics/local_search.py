@@ -47,6 +47,8 @@ WIDE = 10
 DENSE_FROM = 12
 #: Rounds up to which they are.
 ROUNDS_UP_TO = 4_000_000
+#: Moves of one step, at least.
+LEAST_STEP = 20
 #: Moves a second that are assumed before the first have been made.
 FIRST_RATE = 2_000.0
 #: Shares of the volume by which starts are paced.
@@ -87,7 +89,7 @@ class Budget:
         """Return how many moves are one step of a cycle of this size."""
         step = size / STEPS if self.in_moves else self._rate * min(size / STEPS, STEP_SECONDS)
         most = self.left if self.in_moves else math.inf
-        return max(1, int(min(step, most)))
+        return int(max(1, min(max(step, LEAST_STEP), most)))
 
     def took(self, moves: int, seconds: float) -> None:
         """Take note of a step."""

@@ -72,7 +72,7 @@ POLICY = PlanPolicy(
     randomised=True,
     warm_up=compile_kernels,
     parameters=(
-        Parameter("moves", 10_000, 0, 1e7, "insertions and swaps that are tried", integer=True),
+        Parameter("moves", 20_000, 0, 1e7, "insertions and swaps that are tried", integer=True),
     ),
     plan=plan,
 )
