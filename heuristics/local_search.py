@@ -138,7 +138,7 @@ class Search:
     @property
     def best_order(self) -> Ints:
         """Positions of the requests in the order of the best list, shape (n,)."""
-        return self._best[0].copy()
+        return np.array(self._best[0], dtype=np.int64)
 
     @property
     def requests(self) -> int:
@@ -198,7 +198,7 @@ class Search:
 
     def best(self) -> Ints:
         """Return the starts of the best schedule, by request, shape (n,)."""
-        starts = np.empty_like(self._best[2])
+        starts = np.zeros(self.requests, dtype=np.int64)
         starts[self._best[0]] = self._best[2]
         return starts
 
@@ -228,7 +228,8 @@ def _spaces(columns: Columns, memory: int, starts: Ints) -> Trial:
     busy = float(outputs.sum()) / max(1, end - int(columns.arrivals.min()))
     rounds = end + end // 4 + 2 * int(outputs.max()) + 2
     tokens = np.zeros(rounds if busy >= DENSE_FROM and rounds <= ROUNDS_UP_TO else 0, np.int32)
-    return Trial(*(np.zeros(size, np.int64) for size in (n, n, width, width)), tokens)
+    by_place, by_end = (np.zeros((2, size), np.int64) for size in (n, width))
+    return Trial(by_place[0], by_place[1], by_end[0], by_end[1], tokens)
 
 
 def fits_in_words(columns: Columns, starts: Ints) -> bool:

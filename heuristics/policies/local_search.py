@@ -18,7 +18,8 @@ import numpy as np
 
 from heuristics import compiled
 from heuristics.admission import Requests, starts_in_order
-from heuristics.local_search import Budget, Columns, compile_kernels, improve_starts
+from heuristics.annealing import Columns
+from heuristics.local_search import Budget, compile_kernels, improve_starts
 from heuristics.policies import fcfs, mc_sf, mc_sf_total, output_peak, svf
 from heuristics.policy import Ints, Known, Parameter, PlanPolicy
 

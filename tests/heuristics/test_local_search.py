@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heuristics import annealing
-from heuristics.annealing import Walk
+from heuristics.annealing import Columns, Walk
 from heuristics.compiled import compiled
 from heuristics.local_search import (
     Budget,
-    Columns,
     Search,
     columns_of,
     fits_in_words,
@@ -239,7 +238,7 @@ def test_the_same_seed_gives_the_same_schedule_compiled_or_not() -> None:
     instance = am2.generate(seed=2, n=20)
     begin = np.array(run_in_order(instance, np.arange(20), "list").starts)
 
-    def run(seed: int, moves: int, **how: bool) -> tuple[list[int], list[int]]:
+    def run(seed: int, moves: int, **how: Any) -> tuple[list[int], list[int]]:
         columns, budget = columns_of(instance), Budget(moves=moves)
         starts, order = improve_starts(columns, instance.memory, begin, budget, seed=seed, **how)
         return starts.tolist(), order.tolist()
