@@ -1,11 +1,14 @@
 """Local search: annealing over lists with delays, from a schedule that is known.
 
-The walk and its moves are those of ``heuristics.annealing``.  Which temperature suits depends on
-the instance by a factor of thirty, so the search begins with a short race of temperatures, all from
-the same list, in shares of the mean latency.  Then it anneals from the best list again and again:
-at the temperature that has won, at a third of it, and at twice of it; the one that finds a
-better list is the next to be called the winner.  Every list that ends a cycle is shifted to the
-left where the tokens held are few enough to be kept by time.
+The walk and its moves are those of ``heuristics.annealing``.  Cycles of annealing follow each
+other, every one from the best list so far, and of the lengths of Luby, Sinclair and Zuckerman
+(1993): short ones with long ones in between, since on some instances (many arrivals) how a cycle
+ends is a matter of luck, and on others of its length.  A cycle begins at a share of the mean
+latency, falls to a sixtieth of that, and is colder where there are few moves for each request.
+Which share suits depends on the instance by a factor of ten, so each is tried in turn, and every
+second cycle has the one whose cycles have ended best.  Before the first, requests in order of
+their volumes are paced: the k-th does not start before θ times the volume so far over M.  After
+each cycle the best schedule is shifted to the left.
 
 In a number of moves the search is determined by its seed.  In seconds, how many moves there are,
 and with them when it cools down, depends on the machine.
@@ -51,6 +54,8 @@ ROUNDS_UP_TO = 4_000_000
 LEAST_STEP = 20
 #: Moves a second that are assumed before the first have been made.
 FIRST_RATE = 2_000.0
+#: Rounds times requests up to which the best schedule is shifted to the left.
+POLISH_UP_TO = 400_000_000
 #: Shares of the volume by which starts are paced.
 PACES = tuple(0.1 * k for k in range(17))
 #: Above every sum that may occur.
@@ -212,7 +217,7 @@ class Search:
         if self._rules[0] == 0:
             self.load(starts, self.best_order)
             return
-        if rounds <= ROUNDS_UP_TO:
+        if rounds <= ROUNDS_UP_TO and rounds * self.requests <= POLISH_UP_TO:
             by_start = np.argsort(starts, kind="stable")
             shift = self._as_run(annealing.shift_left)
             shift(self._columns, self._memory, by_start, starts, np.zeros(rounds, np.int32))
@@ -268,7 +273,7 @@ def search_lists(
 
 
 def luby(k: int) -> int:
-    """Return the k-th length (from 1 on) of restarts: 1, 1, 2, 1, 1, 2, 4, 1 ... (luby1993)."""
+    """Return the k-th length (from 1 on) of restarts: 1, 1, 2, 1, 1, 2, 4, 1 ..."""
     while (k + 1) & k:
         k -= (1 << (k.bit_length() - 1)) - 1
     return (k + 1) >> 1
