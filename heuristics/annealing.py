@@ -27,7 +27,7 @@ follows, unless an arrival is in the way, which matters where d ≠ 0 only.
 
 from __future__ import annotations
 
-from math import exp, log
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,9 @@ Ints = Any
 
 #: Moves: the requests of two places, one request or a few in a row elsewhere, or a delay.
 EXCHANGE, INSERT, DELAY = 0, 1, 2
+#: Places that a move goes at most: a quarter of the list, but no less and no more than these;
+#: except for one move in so many, which goes anywhere.
+NEAR, FAR = (6, 25), 16
 #: Below every sum of tokens and rounds.
 NOTHING = -(1 << 62)
 #: Requests in a row that move together, at most.
@@ -513,12 +516,15 @@ def apply_move(order, kind, a, b, length):
 def draw_move(state, n, delayed):
     """Return kind, two places and a length; both places are one where there is no move.
 
-    The logarithm of the distance is uniform: near and far moves are tried alike at every n.
+    Mostly they are near each other, since such moves are cheap to evaluate and kept more often.
     """
     a = below(state, n)
     if uniform(state) <= delayed:
         return DELAY, a, a, 1
-    far = np.int64(exp(uniform(state) * log(n)))
+    reach = n - 1
+    if below(state, FAR) > 0:
+        reach = min(reach, max(NEAR[0], min(NEAR[1], n // 4)))
+    far = 1 + below(state, 1 + below(state, reach))
     kind, length = EXCHANGE, 1
     if below(state, 2) == 0:
         kind = INSERT

@@ -31,7 +31,7 @@ from heuristics.policy import Ints
 from instances import Instance, Request
 
 #: Temperatures at the beginning of a cycle, in shares of the mean latency.
-SHARES = (0.1, 0.4, 0.03, 0.2)
+SHARES = (0.1, 0.03, 0.2, 0.4)
 #: Share of the time, and of the mean latency, of the cycle before all others.
 QUICK = (0.05, 0.03)
 #: By what the temperature falls during a cycle.
@@ -39,11 +39,11 @@ COOLING = 60.0
 #: Moves a request below which a cycle begins colder, in proportion.
 COLD_BELOW = 2_000
 #: Moves of the shortest cycle, per request.
-CYCLE_MOVES = 20_000
+CYCLE_MOVES = 5_000
 #: Steps in which the temperature falls during a cycle, and seconds that one takes at most.
 STEPS, STEP_SECONDS = 100, 0.2
 #: Share of the moves that change a delay, and requests from which on it is less.
-DELAYED, DELAYED_LARGE, LARGE = 0.1, 0.03, 500
+DELAYED, DELAYED_LARGE, LARGE = 0.05, 0.03, 500
 #: Places after the last changed one up to which a list may have fallen behind.
 WIDE = 10
 #: Requests that run at once, on average, from which on the tokens held are kept by time.
