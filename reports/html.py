@@ -43,6 +43,7 @@ def index_page(report: Report) -> str:
         .render(
             title=report.title,
             summary=report.summary,
+            verdict=[sentence.marked for sentence in report.verdict],
             contradictions=[str(each) for each in report.contradictions],
             contents=[part.get("figure") or part.get("table") for part in parts],
             parts=parts,
