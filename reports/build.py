@@ -28,6 +28,7 @@ from reports.figures.growth import growth_figure
 from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.profiles import profile_figure
+from reports.first import boards_of
 from reports.folder import check_place, report_files, write_files
 from reports.measured import measured
 from reports.metrics.gap import gap
@@ -44,7 +45,6 @@ from reports.tables import (
     growth,
     instances,
     known,
-    leaderboard,
     machines,
     profiles,
     ratios,
@@ -165,13 +165,12 @@ def _parts(
     series = growth.series_of(averaged)
     tel, seconds = profiles.tel_costs(averaged), profiles.time_costs(scheduled)
     given = timed(scheduled)
+    boards = boards_of(runs, averaged, given)
     current = rows[~rows["superseded"]]
     found: list[Table | Figure | None] = [
-        *leaderboard.leaderboards(averaged),
+        *boards[:1],
         _figure("gap-map", "Mean gap at a glance", HEAT_NOTE, lambda: heat_figure(averaged)),
-        leaderboard.outside_board(averaged),
-        solvers.solver_table(given.runs),
-        leaderboard.bounds_board(runs),
+        *boards[1:],
         statuses.failures(current),
         gaps.gaps_to_optimum(scheduled),
         gaps.gaps_to_bounds(scheduled),
