@@ -217,7 +217,10 @@ _ECDF = (
     "Share of runs with at most that gap; runs without a schedule never count, so a curve may end "
     "below 100 %. One panel per reference, with three instances at least."
 )
-_GROWTH = "The policies that each trap hurts most; bars reach from TEL / UB to TEL / LB."
+_GROWTH = (
+    "The policies that each trap hurts most by name, all others grey. A point is TEL / OPT; where "
+    "OPT is open, a bar from TEL / UB to TEL / LB, in which it lies."
+)
 _TIME = (
     "Mean over the runs of each engine, a run without a schedule so far counting as 100 %. Left "
     "against OPT or the best known TEL, right against the run's own bound."

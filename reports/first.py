@@ -34,8 +34,9 @@ def boards_of(runs: pd.DataFrame, averaged: pd.DataFrame, given: Timed) -> list[
     averaged, given
         The same by instance and by time, without methods that make bounds only.
     """
+    ranked = leaderboards(averaged)
     others = [outside_board(averaged), solver_table(given.runs), bounds_board(runs)]
-    return [*leaderboards(averaged), *(each for each in others if not each.frame.empty)]
+    return [*ranked[:1], *(each for each in others if not each.frame.empty), *ranked[1:]]
 
 
 def terminal_text(frame: pd.DataFrame, best_known: Mapping[str, Any] | None = None) -> str:

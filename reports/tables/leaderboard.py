@@ -41,7 +41,8 @@ def leaderboards(averaged: pd.DataFrame) -> list[Table]:
 
 def outside_board(averaged: pd.DataFrame) -> Table:
     """Return the policies that are marked, without ranks."""
-    columns = (Column("label", "policy", "name"), *_COLUMNS)
+    over = Column("instances", "instances", "count")
+    columns = (Column("label", "policy", "name"), *_COLUMNS, over)
     title = "Outside the problem (marked *)"
     return Table("outside", title, _OUTSIDE, columns, _written(outside(averaged)))
 
@@ -87,6 +88,7 @@ def _board(position: int, in_seconds: bool, board: Board) -> Table:
         _RULE.format(instances=board.instances),
         (Column("rank", "rank", "count"), Column("label", "policy", "name"), *_COLUMNS),
         _written(board.lines),
+        note_below=True,
     )
 
 
@@ -105,5 +107,4 @@ _COLUMNS = (
     Column("knows", "is told"),
     Column("unsolved", "no schedule", "count"),
     Column("seconds", "seconds", "seconds"),
-    Column("instances", "instances", "count"),
 )
