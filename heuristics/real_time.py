@@ -104,7 +104,7 @@ def run_in_time(requests, line, memory, first_fit, active, coefficients, clocked
         time += max(1, -(-picoseconds // 1000))
         now += 1
         # The rounds after the first only decode, up to the next change or arrival.
-        limit = NEVER
+        limit = -1
         if arrived < n:
             limit = max(0, arrivals[by_arrival[arrived]] - time)
         active_now = high - low

@@ -53,9 +53,13 @@ def pass_rounds(first: int, slope: int, rounds: int, limit: int) -> tuple[int, i
     ----------
     first, slope : int
         Picoseconds of the first round, and how many more each further one takes.
-    rounds, limit : int
+    rounds : int
         At least 0.
+    limit : int
+        Nanoseconds; less than 0 if all rounds pass, however long they take.
     """
+    if limit < 0:
+        return rounds, time_of_rounds(first, slope, rounds)
     if rounds > _SHORT:
         total = time_of_rounds(first, slope, rounds)
         if total < limit or time_of_rounds(first, slope, rounds - 1) < limit:

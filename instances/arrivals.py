@@ -10,12 +10,10 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Annotated
 
+from instances.batch_time import NANOSECONDS
 from instances.families.build import Range
 from instances.families.draws import Draws
 from instances.model import Instance
-
-#: Nanoseconds of a second.
-SECOND = 10**9
 
 #: Mean arrivals a round or a second; None for all at 0.
 Rate = Annotated[float, Range(1e-6, 1e6)] | None
@@ -90,9 +88,9 @@ def drawn_times(draws: Draws, n: int, rate: float, cv: float = 1.0) -> list[int]
     else:
         gaps = [draws.gamma(shape, 1 / (rate * shape)) for _ in range(n - 1)]
     times = [0, *accumulate(gaps)][:n]
-    if times[-1] * SECOND > 2**62:
+    if times[-1] * NANOSECONDS > 2**62:
         raise ValueError(f"rate: expected arrivals within 146 years, found {rate} a second")
-    return [round(time * SECOND) for time in times]
+    return [round(time * NANOSECONDS) for time in times]
 
 
 def as_seconds(times: Sequence[int]) -> list[int | float]:
@@ -102,10 +100,12 @@ def as_seconds(times: Sequence[int]) -> list[int | float]:
     nearest double is off by 2⁻³² seconds at most, a quarter of a nanosecond, and the product, below
     2⁵², by half of its last place, another quarter.
     """
-    return [time // SECOND if time % SECOND == 0 else time / SECOND for time in times]
+    return [
+        time // NANOSECONDS if time % NANOSECONDS == 0 else time / NANOSECONDS for time in times
+    ]
 
 
-def as_rounds(times: Sequence[int], length: int = SECOND) -> list[int]:
+def as_rounds(times: Sequence[int], length: int = NANOSECONDS) -> list[int]:
     """Return the first round that begins at or after each time.
 
     Parameters

@@ -24,6 +24,10 @@ class FileError(ValueError):
     """A file is not what its format asks for; the message is one line."""
 
 
+class DuplicateKeyError(ValueError):
+    """A key stands twice in a JSON object; the message is one line."""
+
+
 def read_object(path: str | Path, schema: str) -> dict[str, Any]:
     """Read one JSON object and check its ``schema`` key; see :func:`parse_object`.
 
@@ -62,7 +66,7 @@ def parse_object(data: bytes, schema: str) -> dict[str, Any]:
     try:
         document = json.loads(
             data.decode("utf-8-sig"),
-            object_pairs_hook=_object_without_duplicates,
+            object_pairs_hook=without_duplicates,
             parse_constant=_refuse_constant,
         )
     except UnicodeDecodeError as error:
@@ -218,12 +222,21 @@ def _short(text: str) -> str:
     return printable(text, 160)
 
 
-def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the JSON object of key and value pairs.
+
+    Raises
+    ------
+    DuplicateKeyError
+        If a key stands twice.
+    """
     record = dict(pairs)
     if len(record) != len(pairs):
         times = Counter(key for key, _ in pairs)
         twice = next(key for key, _ in pairs if times[key] > 1)
-        raise ValueError(f"expected each key once, found {_shown(twice)} twice in one object")
+        raise DuplicateKeyError(
+            f"expected each key once, found {_shown(twice)} twice in one object"
+        )
     return record
 
 

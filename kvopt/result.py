@@ -306,7 +306,7 @@ class Result:
         if self.gap is not None:
             rows.append(("gap %", f"{100 * self.gap:.3f}"))
             rows.append(("left to gain", left_to_gain(self.tel or 0, self.bound or 0)))
-        if self.tel is not None:
+        if self.tel is not None and record.mean_ttft_ms is not None:
             rows += serving_lines(self.timeline, self.slo)
         rows.append(("seconds", f"{self.seconds:.2f}"))
         rows.append(("checker", self._verdict()))

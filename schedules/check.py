@@ -256,7 +256,9 @@ def _remark(instance: Instance, schedule: Schedule) -> str:
     """Return what the reader of a valid verdict should know besides, or nothing."""
     if schedule.keeps_tokens:
         return f"; {KEEPS_TOKENS_NOTE}"
-    optimum, bound = instance.known_optimum, schedule.lower_bound
+    # What a file in seconds states has no unit.
+    optimum = instance.known_optimum if schedule.clock is None else None
+    bound = schedule.lower_bound
     if optimum is not None and schedule.tel < optimum:
         return f"; the instance's known optimum, {shown(optimum)}, is wrong"
     if optimum is not None and bound is not None and bound > optimum:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
+
+import pytest
 
 
 def pytest_configure() -> None:
@@ -14,3 +18,17 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # So with nohup and SIGHUP.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels once beside the first tests, where several processes would run them.
+
+    Whoever needs them before they are ready waits (``kvopt.running.compiled``).
+    """
+    config = session.config
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        return
+    compiling = (
+        "from tests.engine_batch import WITH_KERNELS, compile_first; compile_first(WITH_KERNELS)"
+    )
+    subprocess.Popen([sys.executable, "-c", compiling], cwd=session.config.rootpath)

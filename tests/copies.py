@@ -19,7 +19,6 @@ import json
 import os
 import runpy
 import select
-import signal
 import socket
 import subprocess
 import sys
@@ -28,11 +27,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from threading import Timer
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import IO, Any, NoReturn
 
 import kvopt.running.process
 from heuristics.registry import policies
+from tests.copied import LISTED, PASSED, TOLD, Copy
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What commands and runs import sooner or later; no engine, which no two of them share.
@@ -48,10 +48,6 @@ _IMPORTED = (
     "kvopt.sweeps",
 )
 _LONGEST = 1 << 20
-#: Holds, in the environment of a copy, the name of the socket where copies are asked for.
-_TOLD = "KVOPT_TEST_COPIES"
-#: Stands in a command for the number of a descriptor that is passed on.
-_PASSED = "{passed}"
 
 
 def run_copy(
@@ -60,7 +56,7 @@ def run_copy(
     env: dict[str, str] | None = None,
     timeout: float = 120,
 ) -> subprocess.CompletedProcess[str]:
-    """Do what ``subprocess.run`` does of ``python COMMAND``: of a script, or of ``-m MODULE``.
+    """Do what ``subprocess.run`` does of ``python``: with a script, ``-m MODULE`` or ``-c CODE``.
 
     Raises
     ------
@@ -70,7 +66,9 @@ def run_copy(
     arguments = [str(each) for each in command]
     readers, writers = zip(os.pipe(), os.pipe(), strict=True)
     try:
-        copy = Copy(arguments, stdout=writers[0], stderr=writers[1], cwd=cwd, env=env)
+        copy = Copy(
+            arguments, asked=original(), stdout=writers[0], stderr=writers[1], cwd=cwd, env=env
+        )
     finally:
         for writer in writers:
             os.close(writer)
@@ -88,62 +86,6 @@ def run_copy(
     return subprocess.CompletedProcess(arguments, code, *shown)
 
 
-class Copy:
-    """What ``subprocess.Popen`` is of ``python COMMAND``, in so far as it is used of runs.
-
-    Parameters
-    ----------
-    passed
-        A descriptor that the copy inherits; its number there replaces its number here in COMMAND.
-    """
-
-    def __init__(
-        self,
-        command: list[str],
-        *,
-        stdin: int | None = None,
-        stdout: int,
-        stderr: int,
-        cwd: Path | None = None,
-        env: dict[str, str] | None = None,
-        new_session: bool = False,
-        passed: int | None = None,
-    ) -> None:
-        given = {"stdin": stdin, "stdout": stdout, "stderr": stderr, "passed": passed}
-        handed = {name: each for name, each in given.items() if each is not None}
-        question = {
-            "command": [_PASSED if each == str(passed) else each for each in command],
-            "cwd": str(cwd or Path.cwd()),
-            "env": dict(os.environ) if env is None else env,
-            "new_session": new_session,
-            "handed": list(handed),
-        }
-        reader, told = os.pipe()
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
-            asking.connect(f"\0{_original()}")
-            socket.send_fds(asking, [json.dumps(question).encode()], [told, *handed.values()])
-        os.close(told)
-        self._told = os.fdopen(reader)
-        self.pid = int(self._told.readline())
-        self.returncode: int | None = None
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Return the exit code, as ``Popen`` does."""
-        if self.returncode is None:
-            ready, _, _ = select.select([self._told], [], [], timeout)
-            if not ready:
-                assert timeout is not None
-                raise subprocess.TimeoutExpired(str(self.pid), timeout)
-            with self._told:
-                self.returncode = int(self._told.readline())
-        return self.returncode
-
-    def kill(self) -> None:
-        """End it."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-
-
 def start_keeper(command: list[str], **given: Any) -> Copy:
     """Start the process of a run, as ``kvopt.running.process`` does by ``subprocess.Popen``."""
     _, safe_path, *rest = command
@@ -151,6 +93,7 @@ def start_keeper(command: list[str], **given: Any) -> Copy:
     (passed,) = given.pop("pass_fds")
     return Copy(
         rest,
+        asked=original(),
         stdin=given.pop("stdin").fileno(),
         new_session=given.pop("start_new_session"),
         passed=passed,
@@ -163,10 +106,10 @@ OF_RUNS = SimpleNamespace(Popen=start_keeper, TimeoutExpired=subprocess.TimeoutE
 
 
 @cache
-def _original() -> str:
+def original() -> str:
     """Start the process that is copied; return the name of the socket where it is asked."""
-    if _TOLD in os.environ:  # in a copy
-        return os.environ[_TOLD]
+    if TOLD in os.environ:  # in a copy
+        return os.environ[TOLD]
     name = f"kvopt-copies-{uuid.uuid4().hex}"
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.copies", name],
@@ -223,10 +166,15 @@ def _attend(question: dict[str, Any], asked: str, told: int, *descriptors: int) 
         _become(asked=asked, handed=handed, **question)
     for each in descriptors:
         os.close(each)
-    os.write(told, f"{pid}\n".encode())
+    _tell(told, pid)
     _, status = os.waitpid(pid, 0)
-    os.write(told, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    _tell(told, os.waitstatus_to_exitcode(status))
     os._exit(0)
+
+
+def _tell(told: int, number: int) -> None:
+    with contextlib.suppress(BrokenPipeError):  # who asked is gone
+        os.write(told, f"{number}\n".encode())
 
 
 def _become(
@@ -242,10 +190,19 @@ def _become(
         os.setsid()
     _take_streams(handed, unbuffered="PYTHONUNBUFFERED" in env)
     os.environ.clear()
-    os.environ.update(env | {_TOLD: asked})
+    os.environ.update(env | {TOLD: asked})
+    if LISTED in env:
+        with open(env[LISTED], "a", encoding="utf-8") as listed:
+            listed.write(f"{os.getpid()}\n")
     os.chdir(cwd)
-    sys.argv = [str(handed.get("passed")) if each == _PASSED else each for each in command]
+    sys.argv = [str(handed.get("passed")) if each == PASSED else each for each in command]
     vars(kvopt.running.process)["subprocess"] = OF_RUNS
+    if command[0] == "-c":
+        code, sys.argv = sys.argv[1], ["-c", *sys.argv[2:]]
+        # Its own imports come from its folder, as the interpreter has it.
+        sys.path.insert(0, "")
+        exec(compile(code, "<string>", "exec"), vars(_main_module()))
+        sys.exit()
     if command[0] != "-m":
         runpy.run_path(sys.argv[0], run_name="__main__")
         sys.exit()
@@ -257,6 +214,13 @@ def _become(
             sys.modules.pop(name, None)
     runpy.run_module(module, run_name="__main__", alter_sys=True)
     sys.exit()
+
+
+def _main_module() -> ModuleType:
+    """Put an empty module in the place of the one that is run."""
+    module = ModuleType("__main__")
+    sys.modules["__main__"] = module
+    return module
 
 
 def _take_streams(handed: dict[str, int], *, unbuffered: bool) -> None:

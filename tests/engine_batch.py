@@ -16,6 +16,7 @@ from instances import Instance
 from kvopt.engines.start import run_engine, warm_start_policies
 from kvopt.methods.engines import engine_of, engines
 from kvopt.methods.grammar import read_formulation, read_method
+from kvopt.running.compiled import compile_first
 from kvopt.running.events import (
     BoundProved,
     Event,
@@ -31,7 +32,9 @@ from schedules import Schedule, check_schedule, make_schedule
 from tests.child import Child
 
 _SOLVERS = {each.solves: name for name, each in engines().items() if each.default}
-#: Seconds beyond its limit after which a task hangs: the first of a process imports and compiles.
+#: Engines of tests that run compiled kernels.
+WITH_KERNELS = ("search", "bound")
+#: Seconds beyond its limit after which a task hangs: the first of a process imports.
 _LATE = 300.0
 
 
@@ -137,6 +140,7 @@ def _answer(task: Task, events: list[Event]) -> Answer:
 @cache
 def _children() -> dict[str, Child]:
     """Return the process of each engine, since two cannot share one; they end with the tests."""
+    compile_first(WITH_KERNELS)
     children = {solver: Child("-m", "tests.engine_batch") for solver in _SOLVERS.values()}
     for child in children.values():
         atexit.register(child.close)

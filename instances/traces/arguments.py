@@ -8,7 +8,7 @@ from dataclasses import fields
 from instances.model import MAX_SECONDS, MAX_TOKENS
 from instances.telling import one_line
 from instances.traces.formats import formats
-from instances.traces.options import TraceOptions
+from instances.traces.options import SEED_ALONE, TraceOptionError, TraceOptions
 from instances.usage import read_integer, read_positive
 
 #: Where the parser keeps them, so that they stand in no other option's way.
@@ -85,6 +85,8 @@ def trace_options(options: argparse.Namespace) -> TraceOptions:
     """
     read = {each.name: getattr(options, _PREFIX + each.name) for each in fields(TraceOptions)}
     given = {name: value for name, value in read.items() if value is not None}
+    if "arrival_seed" in given and "rate" not in given:
+        raise TraceOptionError(SEED_ALONE)
     if "window" in given:
         given["window"] = tuple(given["window"])
     return TraceOptions(**given)

@@ -6,7 +6,7 @@ import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
-from instances.arrivals import SECOND
+from instances.batch_time import NANOSECONDS
 from instances.model import MAX_SECONDS, MAX_TOKENS
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
@@ -60,12 +60,12 @@ def nanoseconds(value: Any, unit: int) -> int | None:
         number = exact(value)
         if number is None:
             return None
-        if abs(number) > MAX_SECONDS * SECOND // unit + 1:
+        if abs(number) > MAX_SECONDS * NANOSECONDS // unit + 1:
             raise OverflowError
         found = int(_EXACT.multiply(number, unit).to_integral_value(ROUND_HALF_EVEN))
         if number < 0:
             raise OverflowError
-    if not 0 <= found <= MAX_SECONDS * SECOND:
+    if not 0 <= found <= MAX_SECONDS * NANOSECONDS:
         raise OverflowError
     return found
 

@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
-from instances.arrivals import SECOND
+from instances.batch_time import NANOSECONDS
 from instances.families.build import LAST_SEED
 from instances.model import MAX_SECONDS, MAX_TOKENS
 from instances.telling import unknown_name
 from instances.usage import UsageError
+
+#: What is told of a seed where no arrivals are drawn.
+SEED_ALONE = "arrival_seed: goes with a rate, found none"
 
 
 class TraceOptionError(UsageError, ValueError):
@@ -60,7 +63,7 @@ class TraceOptions:
     Raises
     ------
     TraceOptionError
-        If a number is out of range.
+        If a number is out of range, or there is a seed of arrivals that no rate draws.
     """
 
     memory: int | None = None
@@ -78,6 +81,8 @@ class TraceOptions:
         _integer("arrival_seed", self.arrival_seed, 0, LAST_SEED)
         _number("rate", self.rate, 1e-9, 1e9)
         _number("round_seconds", self.round_seconds, 1e-9, MAX_SECONDS)
+        if self.arrival_seed and self.rate is None:
+            raise TraceOptionError(SEED_ALONE)
         if self.window is not None:
             if not isinstance(self.window, tuple | list) or len(self.window) != 2:
                 raise TraceOptionError(f"window: expected two times, found {self.window!r}")
@@ -126,7 +131,7 @@ class TraceOptions:
 
 def in_nanoseconds(seconds: float) -> int:
     """Return a time in whole nanoseconds (ties to even)."""
-    return round(seconds * SECOND)
+    return round(seconds * NANOSECONDS)
 
 
 def _shown(value: object) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from instances.jsonfile import DuplicateKeyError, without_duplicates
 from instances.telling import printable
 from instances.traces.reader import Rows, TokenCount, make_rows
 from instances.traces.report import Reason
@@ -195,9 +196,9 @@ def _lines(stream: TraceStream, longest: int) -> Iterator[tuple[int, dict[str, A
 
 def _parsed(stream: TraceStream, text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError) as error:
-        stream.refuse(f"expected a JSON object, found {_told(error)}")
+        stream.refuse(_told(error))
 
 
 def _object(stream: TraceStream, value: Any) -> dict[str, Any]:
@@ -207,9 +208,12 @@ def _object(stream: TraceStream, value: Any) -> dict[str, Any]:
 
 
 def _told(error: Exception) -> str:
+    if isinstance(error, DuplicateKeyError):
+        return str(error)
+    found = "too deep a nesting" if isinstance(error, RecursionError) else "too long a number"
     if isinstance(error, json.JSONDecodeError):
-        return f"at column {error.colno}: {error.msg}"
-    return "too deep a nesting" if isinstance(error, RecursionError) else "too long a number"
+        found = f"at column {error.colno}: {error.msg}"
+    return f"expected a JSON object, found {found}"
 
 
 def _array(stream: TraceStream) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -234,7 +238,7 @@ class _Growing:
     def __init__(self, stream: TraceStream) -> None:
         self._stream, self._pieces = stream, stream.pieces()
         self._text, self._place = "", 0
-        self._decoder = json.JSONDecoder()
+        self._decoder = json.JSONDecoder(object_pairs_hook=without_duplicates)
 
     def at(self, sign: str) -> bool:
         """Tell whether a sign comes next; with an empty one, whether nothing does."""
@@ -268,7 +272,7 @@ class _Growing:
                 return value
             if self._may_be_cut(fault) and self._grow():
                 continue
-            self._stream.refuse(f"expected a JSON object, found {_told(fault)}")
+            self._stream.refuse(_told(fault))
 
     def _may_be_cut(self, fault: Exception) -> bool:
         """Tell whether more text may mend it: of a string without an end, or near the end."""

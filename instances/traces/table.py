@@ -78,6 +78,8 @@ class TableReader:
             if not stretch:
                 return
             if table.line_num - before != len(stretch):
+                broken = (any("\n" in field for field in fields) for fields in stretch)
+                stream.row = before + 1 + list(broken).index(True)
                 stream.refuse("expected a row a line, found a line break in quotation marks")
             numbers: Sequence[int] = range(before + 1, before + 1 + len(stretch))
             numbers, stretch = _full(stream, numbers, stretch, len(header))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from instances.arrivals import SECOND
+from instances.batch_time import NANOSECONDS
 from instances.model import MAX_SECONDS
 from instances.traces.numbers import nanoseconds
 
@@ -57,7 +57,7 @@ class Numbers:
             try:
                 time = nanoseconds(value, self.nanoseconds)
             except OverflowError:
-                largest = MAX_SECONDS * SECOND // self.nanoseconds
+                largest = MAX_SECONDS * NANOSECONDS // self.nanoseconds
                 raise TimeError(len(found), f"{self.name} from 0 to {largest:,}") from None
             if time is None:
                 raise TimeError(len(found), f"a number of {self.name}")
@@ -91,5 +91,5 @@ class Dates:
         return found
 
 
-SECONDS = Numbers("seconds", SECOND)
+SECONDS = Numbers("seconds", NANOSECONDS)
 MILLISECONDS = Numbers("milliseconds", 10**6)

@@ -6,7 +6,7 @@ import argparse
 
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime
-from kvopt.running.batch_time import InSecondsError, batch_time_of, read_wish
+from kvopt.running.batch_time import InSecondsError, batch_time_of, read_wish, too_late
 from schedules.real_time.slo import Slo, read_slo
 
 
@@ -48,7 +48,8 @@ def chosen_batch_time(instance: Instance, options: argparse.Namespace) -> BatchT
     Raises
     ------
     InSecondsError
-        If it is none, or options are given that an instance in rounds has no use for.
+        If it is none, options are given that an instance in rounds has no use for, or a request
+        arrives later than nanoseconds hold.
     """
     wished = read_wish(options.batch_time)
     if not batch_time_of(instance, wished):
@@ -58,6 +59,8 @@ def chosen_batch_time(instance: Instance, options: argparse.Namespace) -> BatchT
                     f"--{option}: goes with arrivals in seconds, {instance.name} has them in rounds"
                 )
         return None
+    if reason := too_late(instance):
+        raise InSecondsError(reason)
     return wished or read_wish(DEFAULT)
 
 

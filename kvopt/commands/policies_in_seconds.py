@@ -90,14 +90,16 @@ def _row(instance: Instance, finished: Finished, bound: int, slo: Slo | None) ->
         for name in ("ttft", "tpot", "e2el")
         for each in ("mean", "p99")
     ]
-    good = [f"{goodput(timeline(instance, schedule), slo):.3f}"] if slo else []
+    good = ["-"] if slo else []
+    if slo and record.mean_ttft_ms is not None:
+        good = [f"{goodput(timeline(instance, schedule), slo):.3f}"]
     cells = [
         record.method + (MARK if schedule.keeps_tokens else ""),
         f"{schedule.tel / NANOSECONDS:.3f}",
         f"{schedule.tel / bound:.4f}" if bound else "-",
         *("-" if value is None else f"{value / 1000:.3f}" for value in spreads),
         *good,
-        str(record.evictions),
+        "-" if record.evictions is None else str(record.evictions),
         f"{1000 * (record.solver_seconds or record.seconds):.1f}",
         "valid",
     ]

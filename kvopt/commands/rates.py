@@ -194,6 +194,8 @@ def _store(options: argparse.Namespace) -> str:
 
 def _instance(options: argparse.Namespace) -> Instance:
     """Return the requests: of a family, a trace, or an instance."""
+    if options.trace_arrival_seed is not None:
+        raise UsageError("--arrivals is the seed of the arrivals here: leave out --arrival-seed")
     trace = trace_options(options)
     if trace.rate is not None or trace.round_seconds is not None:
         raise UsageError("--rates says when requests arrive: leave out --rate and --round-seconds")

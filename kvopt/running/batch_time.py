@@ -82,8 +82,20 @@ def refuse_rounds_only(instance: Instance, method: Method) -> None:
         raise InSecondsError(f"{method.text} {reason}")
 
 
+def too_late(instance: Instance) -> str:
+    """Return which request arrives later than nanoseconds hold, if one does; else nothing."""
+    if instance.time_unit == "second":
+        try:
+            _ = instance.arrival_times
+        except ValueError as error:
+            return one_line(error)
+    return ""
+
+
 def rounds_only(instance: Instance, method: Method) -> str:
-    """Return why a method cannot run an instance in seconds, and what to do; empty if it can."""
+    """Return why a method cannot run an instance with its arrivals; empty if it can."""
+    if reason := too_late(instance):
+        return f"cannot run {reason}"
     declared = None if method.model is None else method.model.declared
     in_seconds = isinstance(declared, ComputedBound) and declared.time_unit == "second"
     if instance.time_unit == "round":

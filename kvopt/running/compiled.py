@@ -2,7 +2,8 @@
 
 numba keeps what it has compiled beside the sources, or where ``NUMBA_CACHE_DIR`` says.  A mark
 there tells of which kernels, of these sources and this numba, that has been done; without it a
-process of its own does it first.
+process of its own does it first.  Of several that want the same kernels one compiles, and the
+others wait for it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from importlib.metadata import version
 from pathlib import Path
 
@@ -33,16 +35,33 @@ def compile_first(engines: Iterable[str]) -> None:
         mark = _mark(name)
         if mark.exists():
             continue
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "kvopt.running.compiled", name],
-            env=os.environ | {"PYTHONPATH": python_path()},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            check=False,
-        )
-        if done.returncode == 0:
-            with contextlib.suppress(OSError):
-                mark.touch()
+        with _one_at_a_time(mark):
+            if not mark.exists():
+                _compile(name, mark)
+
+
+def _one_at_a_time(mark: Path) -> AbstractContextManager[object]:
+    """Return a lock, which ends with its process; none where the folder takes no files."""
+    from filelock import FileLock  # here: most runs compile nothing
+
+    lock = FileLock(mark.with_suffix(".lock"))
+    try:
+        return lock.acquire()
+    except OSError:
+        return contextlib.nullcontext()
+
+
+def _compile(name: str, mark: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "kvopt.running.compiled", name],
+        env=os.environ | {"PYTHONPATH": python_path()},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode == 0:
+        with contextlib.suppress(OSError):
+            mark.touch()
 
 
 def _mark(name: str) -> Path:

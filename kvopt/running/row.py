@@ -112,7 +112,11 @@ def _serving(task: Task, state: RunState) -> dict[str, Any]:
     found = state.schedule
     if found is None or found.clock is None or task.instance is None:
         return {}
-    found_times = timeline(task.instance, found)
+    try:
+        found_times = timeline(task.instance, found)
+    except ValueError as error:  # too many rounds, or too long ones
+        state.tell(f"without serving metrics: {error}")
+        return {}
     if left := beyond(found_times, parse_batch_time(found.clock.batch_time)):
         state.tell(left)
     return asdict(serving(found_times))

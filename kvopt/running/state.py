@@ -38,8 +38,9 @@ from schedules.model import KEEPS_TOKENS_NOTE, better
 
 #: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
 _MOST_TOLD, _MOST_TRACED = 20, 10_000
-#: Largest integer that a store holds.
+#: Largest integer that a store holds, and what it is in nanoseconds.
 _LARGEST = 2**63 - 1
+_IN_NANOSECONDS = "292 years in nanoseconds"
 #: Characters of the name of what found a schedule or proved a bound: the registry holds no more.
 _LONGEST_NAME = 400
 #: The status of a run without a schedule whose process ended so.
@@ -75,6 +76,9 @@ class RunState:
         One line for every schedule that the checker did not let pass.
     contradictions
         One line for every bound that cannot be true.
+    beyond
+        One line for every bound in seconds that no number of 64 bits holds; it may be true as long
+        as there is no schedule.
     disputed
         One line if the bound exceeds the optimum that the instance's file states, and nothing shows
         which of the two is wrong; else empty.
@@ -124,6 +128,7 @@ class RunState:
     peak_memory: int = 0
     refused: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
+    beyond: list[str] = field(default_factory=list)
     disputed: str = ""
     misstated: str = ""
     notes: list[str] = field(default_factory=list)
@@ -184,6 +189,11 @@ class RunState:
     def close(self) -> None:
         """Hold the bound against what is known; a bound that cannot be true is withdrawn."""
         upper, bound = self.upper_bound, self.lower_bound
+        if self.beyond and upper is None:
+            self._fail_beyond(self.beyond[0])
+        elif self.beyond:
+            self.contradictions += self.beyond
+            self.beyond = []
         if line := own_contradiction(upper, bound, self.bound_source):
             self.contradictions.append(line)
         found = None
@@ -205,6 +215,11 @@ class RunState:
             self.on_its_word = proved < (self.lower_bound or 0)
         if self.on_its_word:
             self.tell(f"its bound of {self.lower_bound} is its own word, which proves no optimum")
+
+    def _fail_beyond(self, text: str) -> None:
+        """Say that a true number of nanoseconds is too large to be kept, which is no bug."""
+        self.failure = self.failure or f"{text} ({_IN_NANOSECONDS}): nothing can be kept of it"
+        self.failure_status = "error"
 
     def _certified(self) -> int:
         """Return what integers prove of the bound by its certificate (of the TEL's unit)."""
@@ -279,7 +294,11 @@ class RunState:
     def offer(self, schedule: Schedule, found_by: str, seconds: float = 0.0) -> bool:
         """Take a schedule if it is better and the checker accepts it; tell whether it was taken."""
         if schedule.tel > _LARGEST:
-            _tell(self.refused, f"{found_by}: a TEL of more than 64 bits")
+            text = f"{found_by}: a TEL of more than 64 bits"
+            if self.own or not self.in_seconds:
+                _tell(self.refused, text)
+            else:
+                self._fail_beyond(text)
             return False
         if self.schedule is not None and not better(schedule, self.schedule):
             return False
@@ -305,7 +324,9 @@ class RunState:
         # As it is kept: with a blank more it would be no name of another's, and become one.
         source = _name(source)
         if value > _LARGEST:
-            _tell(self.contradictions, f"a lower bound ({source}) of more than 64 bits")
+            text = f"a lower bound ({source}) of more than 64 bits"
+            beyond = not self.own and self.in_seconds
+            _tell(self.beyond if beyond else self.contradictions, text)
             return False
         if source == VOLUMES and (self.in_seconds or value > volume_bound(self.instance)):
             # What volumes prove is believed of any method, so none may lend their name.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -109,9 +110,23 @@ def rate_sweep(
         if task.key in kept and not bounds_kept_tokens(instance, task.batch_time)
     }
     table = _table(ran.rows, apart, good)
-    names = {each.name: rate for rate, each in drawn.items()}
-    table.insert(0, "rate", table.pop("instance").map(names))
+    table = _with_rates(table, ran.rows["instance_sha256"], drawn)
     return table, alarms(list(ran.shown.values()))
+
+
+def _with_rates(
+    table: pd.DataFrame, hashes: Iterable[str], drawn: Mapping[float, Instance]
+) -> pd.DataFrame:
+    """Return a table with the rate of each row before all, in the order of the rates.
+
+    By the hashes: a stored run may have another name, and one request is the same at all rates.
+    """
+    of_hash: dict[str, list[float]] = {}
+    for rate, instance in drawn.items():
+        of_hash.setdefault(instance.sha256, []).append(rate)
+    table.insert(0, "rate", [of_hash[sha] for sha in hashes])
+    table = table.explode("rate", ignore_index=True).astype({"rate": float})
+    return table.sort_values("rate", kind="stable", ignore_index=True)
 
 
 def _source(instance: Instance) -> Source:
@@ -124,8 +139,9 @@ def _goodputs(tasks: Sequence[Task], store: Store, slo: Slo) -> dict[str, float]
     for task in tasks:
         document = store.schedule(task.key)
         if document is not None and task.instance is not None:
-            times = timeline(task.instance, parse_schedule(document))
-            found[task.key] = goodput(times, slo)
+            with contextlib.suppress(ValueError):  # more rounds than there are times kept of
+                times = timeline(task.instance, parse_schedule(document))
+                found[task.key] = goodput(times, slo)
     return found
 
 
@@ -136,7 +152,6 @@ def _table(rows: pd.DataFrame, apart: Collection[str], good: dict[str, float]) -
     best = lower.groupby(rows["instance_sha256"]).transform("max")
     table = pd.DataFrame(
         {
-            "instance": rows["instance"],
             "n": rows["n"],
             "method": rows["method"],
             "seed": rows["seed"],

@@ -21,6 +21,10 @@ from schedules.model import Schedule
 Ints = NDArray[np.int64]
 #: Beyond this, sums of picoseconds are taken in Python's integers.
 _SAFE = 2**62
+#: Nanoseconds up to which a float tells that 64 bits hold them.
+_LATEST = 2**63 - 2**50
+#: Rounds beyond which there is no timeline, since a hundred bytes a round are needed.
+MOST_ROUNDS = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
     ------
     ValueError
         If the instance is in rounds, the schedule has no clock, it has rounds in which nothing
-        runs, or they take too long.
+        runs, more than :data:`MOST_ROUNDS`, or they take too long.
     BatchTimeError
         If the batch time of its clock is none; a ValueError.
     """
@@ -157,8 +161,7 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
     runs = _runs(instance, schedule)
     chunks = _chunks(instance, schedule, runs)
     count = int((runs.begin + np.maximum(runs.made, 1)).max())
-    if count > int(runs.made.sum()) + len(chunks.run) + len(runs.owner):
-        raise ValueError(f"{schedule.method}: expected rounds with a batch, found empty ones")
+    _check_count(schedule.method, count, int(runs.made.sum()) + len(chunks.run) + len(runs.owner))
     decoding = _covered(runs.begin + 1, runs.start + runs.last, count)
     read = _held(instance, runs, runs.begin + 1, count)
     prefilled = _sums(chunks.round, chunks.tokens, count)
@@ -200,6 +203,14 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
         gap_counts=counts,
         rounds=rounds,
     )
+
+
+def _check_count(method: str, count: int, batches: int) -> None:
+    """Refuse more rounds than there can be batches, or than memory holds."""
+    if count > batches:
+        raise ValueError(f"{method}: expected rounds with a batch, found empty ones")
+    if count > MOST_ROUNDS:
+        raise ValueError(f"{method}: expected at most {MOST_ROUNDS:,} rounds, found {count:,}")
 
 
 def _runs(instance: Instance, schedule: Schedule) -> _Runs:
@@ -303,7 +314,10 @@ def _durations(
 
 def _begins(durations: Ints, stated: Iterable[tuple[int, int]]) -> Ints:
     """Return when rounds begin: when the one before ends, or when it is stated (ns)."""
-    marks = np.array([(0, 0), *stated], dtype=np.int64)
+    told = [(0, 0), *stated]
+    if told[-1][1] + float(durations.sum(dtype=np.float64)) >= _LATEST:
+        raise ValueError("rounds take more nanoseconds than 64 bits hold")
+    marks = np.array(told, dtype=np.int64)
     elapsed = np.cumsum(durations) - durations
     mark = np.searchsorted(marks[:, 0], np.arange(len(durations)), side="right") - 1
     rounds, times = marks[mark, 0], marks[mark, 1]

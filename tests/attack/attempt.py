@@ -15,17 +15,18 @@ from typing import Any
 from instances import Instance
 from instances.files import instance_document
 from kvopt.methods.grammar import read_formulation
+from kvopt.running.compiled import compile_first
 from tests.attack.choices import SOLVERS, draw_formulation, draw_policy
 from tests.attack.judge import judge
 from tests.attack.shapes import draw_instance
 from tests.child import Child, ChildError
-from tests.engine_batch import engine_task, one_at_a_time, read_events
+from tests.engine_batch import WITH_KERNELS, engine_task, one_at_a_time, read_events
 
 _ROOT = Path(__file__).resolve().parents[2]
 #: Engine runs and policy runs of an instance.
 ENGINE_RUNS, POLICY_RUNS = 5, 6
 #: Seconds that a run may take by its own limit, bounds less since they go on while they improve,
-#: and how much later it counts as hanging: the first run of a process compiles.
+#: and how much later it counts as hanging: the first run of a process imports.
 SECONDS, BOUND_SECONDS, LATE = 15.0, 2.0, 45.0
 #: Seconds for the oracle and the policies together.
 PLAIN_SECONDS = 120.0
@@ -41,6 +42,7 @@ class Crew:
     """The processes of one worker: one an engine, since two cannot share one, and one without."""
 
     def __init__(self, engine: tuple[str, ...] = ENGINE) -> None:
+        compile_first(WITH_KERNELS)
         self.plain = Child("-m", "tests.attack.plain")
         self.engines = {solver: Child(*engine) for solver in SOLVERS.values()}
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.copied import TOLD
+from tests.copies import original
 from tests.docs.pages import ROOT, Block, blocks, shown
 
 _SCRIPTS = ("solve.py", "evaluate.py")
@@ -67,24 +69,38 @@ def _script(block: Block) -> str:
     return "\n".join(lines)
 
 
+def _programs(folder: Path, *, copies: bool) -> Path:
+    """Write the programs ``python`` and ``kvopt``.
+
+    The project's own commands run in copies of one process that has imported it, unless the page
+    changes the project; others, and what looks at what is imported, in interpreters of their own.
+    """
+    folder.mkdir()
+    afresh = f'exec "{sys.executable}" "$@"\n'
+    copied = f'exec "{sys.executable}" -I -S "{ROOT}/tests/copied.py" "$@"\n'
+    ours = "|".join(f"-m\\ {name}*" for name in _COPIED)
+    choice = f'case "$*" in {ours}|*.py\\ *|-c*) {copied};; *) {afresh};; esac\n'
+    for name, words in (("python", ""), ("kvopt", 'set -- -m kvopt "$@"\n')):
+        (folder / name).write_text(f"#!/bin/sh\n{words}{choice if copies else afresh}")
+        (folder / name).chmod(0o755)
+    return folder
+
+
 def run(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
-    programs = folder / ".programs"
-    programs.mkdir()
-    for name, words in (("python", ""), ("kvopt", "-m kvopt ")):
-        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
-        (programs / name).chmod(0o755)
     checkout = _workspace(folder, block.page)
+    programs = _programs(folder / ".programs", copies=checkout == ROOT)
     # A command of its own is no worker of the tests' pytest, nor told what that was told.
     inherited = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
     environment = inherited | {
         "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]),
         "PYTHONPATH": str(checkout),
         "CHECKOUT": str(ROOT),
+        TOLD: original(),
     }
     if block.language == "sh":
         command = ["bash", "-c", _script(block)]
     else:
-        command = [sys.executable, "-c", block.changed()]
+        command = ["python", "-c", block.changed()]
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=500
     )

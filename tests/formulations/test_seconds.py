@@ -223,6 +223,24 @@ def test_forged_certificates_are_refused(change: dict[str, Any], words: str) -> 
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize("huge", [2**62, 2**70, 10**120])
+@pytest.mark.parametrize("name", ["machine", "memory", "sharing"])
+def test_huge_prices_of_what_takes_nothing(name: str, huge: int) -> None:
+    """One request (0, 1): no price multiplies anything but 0, and 64 bits do not hold the price."""
+    instance = _instance([(0, 0, 1)], 9)
+    prices: dict[str, Any] = dict.fromkeys(("machine", "memory", "sharing"), (0, 0))
+    prices[name] = (huge, 0)
+    certificate = RateCertificate(
+        "rates", 0, "linear(base=1)", knots=(0, 10**6), places=(0, 8), weights=(0,),
+        values=((0,),), **prices,
+    )  # fmt: skip
+    if name == "machine":
+        assert evaluate_rates(instance, certificate) == 0
+    else:
+        with pytest.raises(RateCertificateError, match=r"machine\.0|sharing"):
+            evaluate_rates(instance, certificate)
+
+
 def test_mutated_certificates_prove_no_more() -> None:
     """Whatever number of a good certificate is changed: refused, or still no more than OPT."""
     rng = random.Random(5)

@@ -376,6 +376,15 @@ def test_numbers_beyond_64_bits_are_exact(text: str, monkeypatch: pytest.MonkeyP
     assert verdict.valid, verdict.reason
 
 
+def test_a_stretch_longer_than_64_bits_hold() -> None:
+    """10^9 rounds, most of them longer than 2^62 ns, are one sum: the arithmetic series."""
+    instance = Instance("huge", 10**9, (Request(0, 0, 1, 10**9 - 1),), time_unit="second")
+    setting = Setting(batch_time=parse_batch_time("linear(read=1000000000)"))
+    schedule = run_policy(policies()["mc-sf"], instance, setting)
+    # The first round takes 1 ns; then 2, 3, .., 10^9 − 1 tokens are read at 10^15 ns.
+    assert schedule.tel == 1 + 10**15 * ((10**9 - 1) * 10**9 // 2 - 1)
+
+
 @given(
     first=st.integers(0, 5000),
     slope=st.integers(0, 5000),

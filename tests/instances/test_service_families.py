@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import gamma, lognorm, norm
 
-from instances.arrivals import SECOND
+from instances.batch_time import NANOSECONDS
 from instances.families import families
 from instances.families.fitted import (
     CHAT_OUTPUT,
@@ -171,8 +171,8 @@ def test_rounds_are_seconds_rounded_up() -> None:
     generate = families()["chat"].generate
     in_seconds = generate(n=200, rate=3.0, cv=2.0, seconds=True)
     in_rounds = generate(n=200, rate=3.0, cv=2.0)
-    times = [round(request.arrival * SECOND) for request in in_seconds.requests]
-    assert [-(-time // SECOND) for time in times] == in_rounds.arrivals.tolist()
+    times = [round(request.arrival * NANOSECONDS) for request in in_seconds.requests]
+    assert [-(-time // NANOSECONDS) for time in times] == in_rounds.arrivals.tolist()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ import psutil
 
 from instances import Instance, Request, write_instance
 from kvopt.store.export import read_rows
-from tests.copies import run_copy
+from tests.copied import LISTED, Copy
+from tests.copies import original, run_copy
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Set in the environment of a command and of all that it starts.
@@ -60,10 +61,38 @@ class Evaluate:
         """Do the same for what it stores and says: its processes are not told as alive."""
         return run_copy(ROOT / "evaluate.py", *self.arguments)
 
+    def start_copy(self, listed: Path) -> tuple[Copy, int]:
+        """Start a copy with copies for its runs; return it and the reading end of its output.
+
+        Their ids are added to a file, by which ``alive_copies`` knows them.
+        """
+        output, written = os.pipe()
+        with open(os.devnull, "wb") as nowhere:
+            copy = Copy(
+                [str(ROOT / "evaluate.py"), *map(str, self.arguments)],
+                asked=original(),
+                stdout=written,
+                stderr=nowhere.fileno(),
+                env=os.environ | {LISTED: str(listed)},
+            )
+        os.close(written)
+        return copy, output
+
     def alive(self) -> list[str]:
         """Return the command lines of processes that are left after five seconds' grace."""
         deadline = time.monotonic() + 5
         while (found := self.living()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return found
+
+    @staticmethod
+    def alive_copies(listed: Path) -> list[int]:
+        """Return the ids of copies that are left after five seconds' grace."""
+        started = [int(line) for line in listed.read_text(encoding="utf-8").split()]
+        deadline = time.monotonic() + 5
+        while found := [pid for pid in started if _runs(pid)]:
+            if time.monotonic() > deadline:
+                break
             time.sleep(0.05)
         return found
 
@@ -77,6 +106,15 @@ class Evaluate:
             except psutil.Error:
                 continue
         return found
+
+
+def _runs(pid: int) -> bool:
+    """Tell whether a copy runs; another process that has got its id since is none."""
+    try:
+        process = psutil.Process(pid)
+        return "tests.copies" in process.cmdline() and process.status() != "zombie"
+    except psutil.Error:
+        return False
 
 
 def statuses(store: Path) -> dict[tuple[str, str], str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,30 @@ def test_the_first_run_of_a_machine_compiles_before_its_clock_starts(
     assert min(first.seconds, second.seconds) > 1.5
 
 
+def test_of_two_that_start_at_once_one_compiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other waits until the kernels are there."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    compiling: list[str] = []
+
+    def compile_slowly(name: str, mark: Path) -> None:
+        compiling.append(name)
+        time.sleep(0.3)
+        mark.touch()
+
+    monkeypatch.setattr(compiled, "_compile", compile_slowly)
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(compiled.compile_first, ["bound"]) for _ in range(2)]
+    assert all(each.exception() is None for each in both)
+    assert compiling == ["bound"]
+    (mark,) = tmp_path.glob("kvopt-bound-*.compiled")
+    # Who died while it compiled holds nobody up: the system has taken its lock.
+    mark.unlink()
+    compiled.compile_first(["bound"])
+    assert compiling == ["bound", "bound"]
+
+
 def test_a_mark_is_of_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other kernels, or another numba, have a mark of their own."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
@@ -47,4 +73,4 @@ def test_kernels_that_cannot_be_compiled_stop_nobody(
     """Neither a failing compiler nor a folder that cannot be written; then there is no mark."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     compiled.compile_first(["repair"])  # which has none
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("*.compiled")) == []

@@ -11,11 +11,13 @@ import pytest
 
 import kvopt
 from instances import Instance, Request, write_instance
+from instances.batch_time import read_batch_time
 from instances.rates import at_rate
 from instances.traces import TraceOptions
 from instances.traces.reading import read_trace
 from kvopt.commands.rates import main as rates
-from kvopt.sweeps.rates import RatesError, read_rates
+from kvopt.sweeps.inputs import Wishes
+from kvopt.sweeps.rates import RatesError, rate_sweep, read_rates
 from reports.figures.rates import rates_figure
 from tests.instances.traces.cases import BY_NAME
 
@@ -122,6 +124,7 @@ def test_what_are_no_rates(text: str) -> None:
         (["--rates", "1", "--methods", "highs"], "highs solves models in rounds"),
         (["--rates", "1", "--methods", "nothing"], "unknown method"),
         (["--rates", "1", "--rate", "3"], "leave out --rate"),
+        (["--rates", "1", "--arrival-seed", "3"], "--arrivals is the seed of the arrivals here"),
         (["--rates", "1", "--set", "n=3"], "goes with a family"),
         (["--rates", "1", "--slo", "x"], "expected ttft:SECONDS"),
         (["--rates", "1", "--batch-time", "x"], "unknown batch time"),
@@ -152,3 +155,23 @@ def test_a_family_is_drawn_at_every_rate(
     assert rates([*named, "--store", str(tmp_path / "runs.sqlite"), "--quiet"]) == 0
     _, line = capsys.readouterr().out.splitlines()
     assert line.split()[:2] == ["5", "svf"]
+
+
+def test_stored_runs_of_another_name_count(tmp_path: Path) -> None:
+    """The same requests under another name, and rates that look alike: no line is lost."""
+    wishes, store = Wishes(batch_time=read_batch_time(BATCH)), tmp_path / "runs.sqlite"
+    rates_of_both = (2.0, 2.00000001)
+    first, _ = rate_sweep(SIX, rates_of_both, ["mc-sf"], wishes, store=store)
+    assert sorted(first["rate"]) == [2.0, 2.0, 2.00000001, 2.00000001]
+    again, _ = rate_sweep(replace(SIX, name="copy"), rates_of_both, ["mc-sf"], wishes, store=store)
+    pd.testing.assert_frame_equal(first, again)
+
+
+def test_one_request_is_the_same_at_every_rate(tmp_path: Path) -> None:
+    """It arrives at 0, so it is run once and told for each rate, in their order."""
+    one = replace(SIX, requests=SIX.requests[:1])
+    wishes = Wishes(batch_time=read_batch_time(BATCH))
+    table, _ = rate_sweep(one, (1.0, 3.0), ["mc-sf"], wishes, store=tmp_path / "runs.sqlite")
+    assert table["rate"].tolist() == [1.0, 1.0, 3.0, 3.0]
+    assert table["method"].tolist() == 2 * table["method"].tolist()[:2]
+    assert table["tel_s"].tolist() == [0.12] * 4

@@ -15,6 +15,7 @@ from instances import Instance, Request, write_instance
 from instances.batch_time import DEFAULT
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.solve import main as solve
+from kvopt.running.state import RunState
 from kvopt.running.task import Task
 from kvopt.store import Store
 from kvopt.store.export import read_rows
@@ -234,6 +235,7 @@ def test_the_picture_in_seconds(suffix: str, tmp_path: Path, four: Path) -> None
         (["--method", "cpsat"], "has arrivals in seconds: read the trace with --round-seconds S"),
         (["--policy", "lp-swap"], "is advised by an LP relaxation in rounds"),
         (["--policy", "all", "--requests", "requests.csv"], "prints a table"),
+        (["--arrival-seed", "0"], "arrival_seed: goes with a rate, found none"),
     ],
 )
 def test_what_is_refused(
@@ -325,3 +327,60 @@ def test_what_is_left_where_tokens_are_kept() -> None:
     free = kvopt.run(tight, "vllm-v1", batch_time="linear(base=100,decode=50)")
     assert free.gap is None
     assert "left to gain" not in str(free)
+
+
+def _one(tmp_path: Path, arrival: float, prompt: int, output: int) -> str:
+    """Return the path of an instance of one request and the largest memory."""
+    path = tmp_path / "one.json"
+    request = Request(0, arrival, prompt, output)
+    write_instance(Instance("one", 10**9, (request,), time_unit="second"), path)
+    return str(path)
+
+
+@pytest.mark.parametrize("method", ["mc-sf", "bound:bound-seconds", "auto"])
+def test_arrivals_that_nanoseconds_do_not_hold(
+    method: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A request after 158 years: one line, and in a sweep a row that says so."""
+    path = _one(tmp_path, 5e9, 1, 2)
+    assert solve([path, "--method", method, "--quiet"]) == 2
+    _one_line(capsys, "request id 0 arrives at 5000000000.0 seconds, expected at most 4000000000")
+    table = kvopt.compare(kvopt.read(path), "mc-sf", store=tmp_path / "runs.sqlite")
+    assert table["status"].tolist() == ["error"]
+    assert "expected at most 4000000000" in table["detail"][0]
+
+
+def test_times_beyond_64_bits_are_no_bug(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """10^9 tokens, each read in every round: true, but nothing that a row can hold."""
+    assert solve([_one(tmp_path, 0, 1, 10**9 - 1), "--policy", "mc-sf", "--quiet"]) == 4
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert "a TEL of more than 64 bits (292 years in nanoseconds)" in shown.out
+
+
+def test_a_wrong_bound_beyond_64_bits_is_one() -> None:
+    """Beside a schedule, or by a method of one's own, it is held against the method."""
+    schedule = kvopt.run(FOUR, "svf", batch_time=BATCH).schedule
+    assert schedule is not None
+    for own in (False, True):
+        state = RunState(FOUR, "liar", own=own, batch_time=BATCH)
+        assert state.offer(schedule, "svf")
+        assert not state.raise_bound(2**63, "liar")
+        state.close()
+        assert state.contradictions == ["a lower bound (liar) of more than 64 bits"]
+        assert state.standing() == "error"
+
+
+@pytest.mark.parametrize("more", [[], ["--slo", "ttft:1"]])
+def test_more_rounds_than_there_are_times_kept_of(
+    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """10^9 rounds of a microsecond: the schedule stands, without serving metrics."""
+    path = _one(tmp_path, 0, 1, 10**9 - 1)
+    batch_time = ["--batch-time", "affine(base=0.001,token=0)"]
+    assert solve([path, "--policy", "mc-sf", "--quiet", *batch_time, *more]) == 0
+    shown = capsys.readouterr().out
+    assert "TEL           999.999 s" in shown or "TEL           1000.000 s" in shown
+    assert "without serving metrics: mc-sf: expected at most 20,000,000 rounds" in shown

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import instances.traces.formats
-from instances.arrivals import SECOND
+from instances.batch_time import NANOSECONDS
 from instances.files import instance_document, parse_instance
 from instances.model import Instance
 from instances.traces import TraceError, TraceOptions, TraceReport
@@ -127,8 +127,10 @@ def test_a_window_is_half_open_and_moves_the_origin(case: Case) -> None:
     times = [arrival for arrival, _, _ in case.requests]
     start, end = times[1], times[-1]
     instance, _ = read_trace(case.path, TraceOptions(memory=MEMORY, window=(start / 2, end + 1)))
-    expected = [round((time - start / 2) * SECOND) for time in times if start / 2 <= time < end + 1]
-    assert [round(request.arrival * SECOND) for request in instance.requests] == expected
+    expected = [
+        round((time - start / 2) * NANOSECONDS) for time in times if start / 2 <= time < end + 1
+    ]
+    assert [round(request.arrival * NANOSECONDS) for request in instance.requests] == expected
     if len(times) > 2:
         instance, _ = read_trace(case.path, TraceOptions(memory=MEMORY, window=(start, end)))
         assert rows_of(instance) == [(0, *case.requests[1][1:])]

@@ -241,6 +241,18 @@ def test_a_row_of_other_fields(case: Case, line: str, tmp_path: Path) -> None:
     assert "row 2" in told
 
 
+@pytest.mark.parametrize("case", TABLES, ids=lambda case: case.file)
+def test_a_line_break_in_quotation_marks(case: Case, tmp_path: Path) -> None:
+    """Told with the row that it is in, whatever follows."""
+    header, first, *others = case.text.splitlines()
+    if case.format == "lmsys":
+        pytest.skip("text may have line breaks")
+    value, _, rest = first.partition(",")
+    broken = "\n".join([header, first, f'"{value}\n",{rest}', *others, first, ""])
+    told = refusal(damaged(case, tmp_path, broken), case.format)
+    assert "row 3: expected a row a line, found a line break in quotation marks" in told
+
+
 @pytest.mark.parametrize(
     ("file", "content", "expected"),
     [
@@ -252,6 +264,12 @@ def test_a_row_of_other_fields(case: Case, line: str, tmp_path: Path) -> None:
          "row 3: expected a key timestamp, found none"),
         ("mooncake.jsonl", '{"timestamp": true, "input_length": 1, "output_length": 2}\n',
          "row 1: timestamp: expected a number of milliseconds, found True"),
+        ("mooncake.jsonl", '{"timestamp": 0, "input_length": 1, "input_length": 2}\n',
+         'row 1: expected each key once, found "input_length" twice in one object'),
+        ("sharegpt.json", '[{"conversations": []}, {"id": 1, "conversations": [], "id": 2}]',
+         'row 2: expected each key once, found "id" twice in one object'),
+        ("vllm_bench.json", '{"input_lens": [1], "output_lens": [1], "input_lens": [2]}',
+         'row 1: expected each key once, found "input_lens" twice in one object'),
         ("mooncake.jsonl", "[" * 10**5 + '\n{"timestamp": 0}',
          "row 1: expected "),
         ("sharegpt.json", '[{"conversations": []}, 7]', "row 2: expected a JSON object, found 7"),
@@ -311,6 +329,7 @@ def test_a_window_without_rows(tmp_path: Path) -> None:
         ({"rate": float("inf")}, "rate: expected a number"),
         ({"round_seconds": -1.0}, "round_seconds: expected a number"),
         ({"arrival_seed": -1}, "arrival_seed: expected an integer"),
+        ({"arrival_seed": 3}, "arrival_seed: goes with a rate, found none"),
         ({"format": 3}, "format: expected a name"),
         ({"formt": "azure"}, "unknown option of a trace 'formt'; did you mean format"),
     ],

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instances.arrivals import SECOND, as_rounds, as_seconds, drawn_times
+from instances.arrivals import as_rounds, as_seconds, drawn_times
+from instances.batch_time import NANOSECONDS
 from instances.families.draws import Draws
 from instances.model import MAX_TOKENS
 from instances.traces.numbers import TOO_LONG, exact, nanoseconds, whole
@@ -60,21 +61,23 @@ def test_huge_lengths_fit_nowhere() -> None:
 def test_times_are_the_nearest_nanosecond(time: Decimal) -> None:
     """By the decimal digits, where a double would be off by a ten-millionth of a second."""
     # Python rounds fractions exactly, ties to even.
-    assert nanoseconds(format(time, "f"), SECOND) == round(Fraction(time) * SECOND)
+    assert nanoseconds(format(time, "f"), NANOSECONDS) == round(Fraction(time) * NANOSECONDS)
 
 
 def test_times_of_many_digits_are_rounded_once() -> None:
     """A tie in the first thirteen digits that the twenty-eighth decides."""
     text = "772.4737503965000000000000000001"
-    assert nanoseconds(text, SECOND) == 772_473_750_397
+    assert nanoseconds(text, NANOSECONDS) == 772_473_750_397
 
 
-@given(st.lists(st.integers(0, 2**22 * SECOND)))
+@given(st.lists(st.integers(0, 2**22 * NANOSECONDS)))
 def test_seconds_give_the_nanosecond_back(times: list[int]) -> None:
     """Up to 48 days, and whole seconds are integers."""
     seconds = as_seconds(times)
-    assert [round(each * SECOND) for each in seconds] == times
-    assert [isinstance(each, int) for each in seconds] == [time % SECOND == 0 for time in times]
+    assert [round(each * NANOSECONDS) for each in seconds] == times
+    assert [isinstance(each, int) for each in seconds] == [
+        time % NANOSECONDS == 0 for time in times
+    ]
 
 
 @given(st.lists(st.integers(0, 10**15)), st.integers(1, 10**12))
@@ -88,7 +91,7 @@ def test_rounds_begin_at_or_after(times: list[int], length: int) -> None:
 def test_times_out_of_range(value: object) -> None:
     """Negative or too late."""
     with pytest.raises(OverflowError):
-        nanoseconds(value, SECOND)
+        nanoseconds(value, NANOSECONDS)
 
 
 def test_exact_is_what_is_written() -> None:
@@ -107,7 +110,7 @@ def test_gaps_have_mean_and_variation(cv: float) -> None:
     """
     n = 20_001
     times = drawn_times(Draws(1), n, 4.0, cv)
-    gaps = [(late - early) / SECOND for early, late in itertools.pairwise(times)]
+    gaps = [(late - early) / NANOSECONDS for early, late in itertools.pairwise(times)]
     assert times[0] == 0
     assert len(times) == n
     assert min(gaps) >= 0

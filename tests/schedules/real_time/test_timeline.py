@@ -155,6 +155,23 @@ def test_sums_beyond_64_bits() -> None:
         timeline(instance, scheduled(instance, Clock("linear(square=50)"), (0,)))
 
 
+@pytest.mark.parametrize(
+    ("begin", "batch_time"), [(4 * 10**18, "linear(square=1000000000)"), (10**19, "unit")]
+)
+def test_times_beyond_64_bits(begin: int, batch_time: str) -> None:
+    """4 · 10^18 ns and a round of 77² · 10^15, or 10^19 ns before the round, are beyond 2^63."""
+    instance = Instance("late", 10**9, (Request(0, 4 * 10**9, 77, 1),), time_unit="second")
+    with pytest.raises(ValueError, match="more nanoseconds than 64 bits hold"):
+        timeline(instance, scheduled(instance, Clock(batch_time, ((0, begin),)), (0,)))
+
+
+def test_more_rounds_than_memory_holds() -> None:
+    """10^9 rounds of one request are refused before anything is allocated for them."""
+    instance = Instance("long", 10**9, (Request(0, 0, 1, 10**9 - 1),), time_unit="second")
+    with pytest.raises(ValueError, match="expected at most 20,000,000 rounds, found 999,999,999"):
+        timeline(instance, scheduled(instance, Clock("unit"), (0,)))
+
+
 def test_what_has_no_timeline() -> None:
     """A schedule without clock, an instance in rounds, and rounds in which nothing runs."""
     instance = in_seconds((0, 1, 2))
