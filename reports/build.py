@@ -33,7 +33,7 @@ from reports.folder import check_place, report_files, write_files
 from reports.measured import measured
 from reports.metrics.gap import gap
 from reports.pages.instance import InstancePage, make_page
-from reports.pages.picture import Documents, draw_best
+from reports.pages.picture import Documents, draw_pictures, no_picture
 from reports.parts import Figure, Report
 from reports.per_instance import per_instance
 from reports.references import Contradiction, contradictions, references
@@ -149,8 +149,9 @@ def texts(report: Report) -> dict[str, str]:
     for page in report.pages:
         files[f"instances/{page.slug}.md"] = readme.instance_page(page)
         files[f"instances/{page.slug}.html"] = html.instance_page(page)
-        if page.svg:
-            files[f"instances/{page.picture}"] = page.svg
+        for picture in page.pictures:
+            if picture.svg:
+                files[f"instances/{page.file(picture)}"] = picture.svg
     return files
 
 
@@ -263,21 +264,29 @@ def _pages(
     left = pictures
     for identity, name in names.items():
         line = reference.loc[identity]
-        key = str(line["upper_key"])
-        picture = "", "No schedule is stored."
-        if store is not None and key and left > 0:
-            picture = draw_best(store, key, str(line["instance_sha256"]))
-            left -= 1
-        elif key:
-            picture = "", "Not drawn here; reports.build --pictures N draws more."
+        key, told = str(line["found_key"]), best_known.get(str(line["sha"]), {})
+        better = None if line["upper_key"] else told.get("schedule")
+        if store is not None and left > 0:
+            policy = _best_policy(groups[identity], line["upper"])
+            drawn = draw_pictures(store, str(line["instance_sha256"]), key, policy, better)
+            left -= bool(key or better)
+        elif key or better:
+            drawn = [no_picture("Not drawn here; reports.build --pictures N draws more.")]
+        else:
+            drawn = [no_picture("No schedule is stored.")]
         of_it = [each for each in wrong if each.sha == line["sha"]]
-        told = best_known.get(str(line["sha"]), {})
         made.append(
             make_page(
-                name, {str(k): v for k, v in line.items()}, groups[identity], of_it, told, picture
+                name, {str(k): v for k, v in line.items()}, groups[identity], of_it, told, drawn
             )
         )
     return made
+
+
+def _best_policy(runs: pd.DataFrame, upper: Any) -> str:
+    """Return the key of the best run of a policy within the problem that UB betters, or nothing."""
+    own = runs[~runs["engine"] & ~runs["preempts"] & runs["tel"].gt(upper).fillna(False)]
+    return "" if own.empty else str(own.sort_values(["tel", "label", "key"])["key"].iloc[0])
 
 
 def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) -> str:

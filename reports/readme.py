@@ -64,9 +64,11 @@ def instance_page(page: InstancePage) -> str:
         for label, cell in page.facts
     ]
     parts.append("\n".join(facts) + "\n")
-    if page.picture:
-        parts.append(f"![KV memory over time of the best stored schedule]({page.picture})\n")
-    parts.append(f"{page.picture_note}\n")
+    for picture in page.pictures:
+        parts.append(f"## {picture.title}\n")
+        if picture.svg:
+            parts.append(f"![{picture.title}: KV memory over time]({page.file(picture)})\n")
+        parts.append(f"{picture.note}\n")
     parts += [f"## {table.title}\n\n{table_text(table, '')}" for table in page.tables]
     return "\n".join(part for part in parts if part)
 

@@ -7,7 +7,6 @@ request with the shortest output holds all of the memory, and 21 small ones wait
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,8 +16,9 @@ from instances.committed import regenerate
 from instances.files import read_instance
 from instances.named import find_instance
 from kvopt.best_known import known_values
+from reports.pages.picture import svg_of
 from schedules.files import read_schedule
-from schedules.picture import pair_picture, save_picture
+from schedules.picture import pair_picture
 
 FOLDER = Path(__file__).parent
 INSTANCE, POLICY = "example_3_1", "mc-sf"
@@ -34,11 +34,7 @@ def picture() -> str:
     """
     instance = read_instance(find_instance(INSTANCE))
     best = read_schedule(known_values()[instance.sha256]["schedule"])
-    figure = pair_picture(instance, best, run_policy(policies()[POLICY], instance))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "pair.svg"
-        save_picture(figure, path)
-        return path.read_text(encoding="utf-8")
+    return svg_of(pair_picture(instance, best, run_policy(policies()[POLICY], instance)))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

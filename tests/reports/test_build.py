@@ -170,7 +170,7 @@ def test_both_commands_make_the_same_page_of_a_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``evaluate.py --report`` and ``reports.build``, also where the registry knows better."""
-    instance = read_instance(find_instance("tiny_handover"))
+    instance = read_instance(find_instance("example_3_1"))
     store = Store(tmp_path / "runs.sqlite")
     for method in ("svf", "alpha-beta"):
         store.put(_run(instance, method))
@@ -181,10 +181,19 @@ def test_both_commands_make_the_same_page_of_a_store(
     assert main([*location, "--out", "two"]) == 0
     one, two = (_holds(tmp_path / name) for name in ("one", "two"))
     assert one == two
-    assert "(registry)" in one["instances/tiny_handover.md"]
+    page = one["instances/example_3_1.md"]
+    assert "(registry)" in page
+    # The store's own schedule is drawn, the better one of the registry, and both on one axis.
+    assert re.findall(r"\]\((example_3_1[\w.-]*\.svg)\)", page) == [
+        "example_3_1.svg",
+        "example_3_1.best-known.svg",
+        "example_3_1.beside.svg",
+    ]
+    assert all(one[f"instances/example_3_1{mark}.svg"] for mark in ("", ".best-known", ".beside"))
+    assert "## What each policy loses" in page
     # Without the registry it is another page.
     assert main([*location, "--out", "two", "--no-best-known"]) == 0
-    assert "(registry)" not in _holds(tmp_path / "two")["instances/tiny_handover.md"]
+    assert "(registry)" not in _holds(tmp_path / "two")["instances/example_3_1.md"]
 
 
 def _holds(folder: Path) -> dict[str, str]:
