@@ -29,7 +29,7 @@ from schedules import make_schedule
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
 #: Requests up to which the search forwards in time finishes before sweeps backwards do.
-FORWARD_UP_TO = 16
+FORWARD_UP_TO = 20
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
 REPAIR_UP_TO = 200
 #: Start columns up to which a relaxation with one row a round is solved.
