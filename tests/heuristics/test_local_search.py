@@ -170,7 +170,7 @@ def drawn(rng: np.random.Generator, scales: tuple[int, ...] = (1, 1, 10**6, 10**
 def test_thousands_of_small_schedules_pass_the_checker() -> None:
     """Arrivals, equal requests, large tokens: valid, no worse than the start, and Σ as claimed."""
     rng = np.random.default_rng(14)
-    for case in range(1500):
+    for case in range(1000):
         instance = drawn(rng)
         order = rng.permutation(len(instance))
         start = run_in_order(instance, order, "list")
