@@ -114,9 +114,10 @@ def _with_advice(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure(rows: pd.DataFrame) -> str:
-    """Draw the curves of figure 8, and those of figure 10 as far as there are rows."""
+    """Draw the curves of figure 8, and those of figure 10 where there are rows of them."""
+    advised = _with_advice(rows)
     with drawing(9.5, 5) as made:
-        left, right = made.figure.subplots(1, 2)
+        left, *right = made.figure.subplots(1, 2 if len(advised) else 1, squeeze=False)[0]
         draw_curves(left, rows[rows["section"] == "seconds"], LABELS)
         left.set_title("figure 8", loc="left")
         left.set_ylabel("mean latency (s)")
@@ -124,8 +125,9 @@ def figure(rows: pd.DataFrame) -> str:
         left.set_yscale("log")
         left.set_yticks(_TICKS, [f"{tick:,}" for tick in _TICKS])
         left.minorticks_off()
-        draw_curves(right, _with_advice(rows), ADVISED)
-        right.set_title("figure 10, as far as the relaxation goes", loc="left")
+        for axes in right:
+            draw_curves(axes, advised, ADVISED)
+            axes.set_title("figure 10, as far as the relaxation goes", loc="left")
     return made.svg
 
 
