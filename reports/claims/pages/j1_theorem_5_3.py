@@ -19,10 +19,8 @@ UNEQUAL: Setting = {"overloaded": (0.5, (50, 100, 200, 400)), "stable": (0.05, (
 _BOUNDED = 2.0
 
 _GROWS = (
-    "The lower end of the regret, against schedules that were found, grows about in proportion to "
-    "T: MC-SF orders by output alone, and the share of latency that this costs does not vanish as "
-    "the queue grows.  The proof couples MC-SF with the optimum after a bounded time, for which it "
-    "gives no argument where memory is the limit."
+    "The lower end of the regret, against schedules that were found, grows with T: a share of the "
+    "latency is lost that does not vanish as the queue grows."
 )
 _WIDE = "The interval of the optimum is too wide, or there are too few draws."
 
