@@ -190,6 +190,8 @@ class Policy:
         Whether it knows all requests from the start, those that have not arrived too.
     randomised
         Whether the seed changes its schedule.
+    blind
+        Whether it uses nothing of the outputs, not even their prediction intervals.
     warm_up
         Compiles the kernels that it runs besides those of the simulator, before its clock starts.
     parameters
@@ -204,6 +206,7 @@ class Policy:
     clairvoyant: bool = field(default=True, kw_only=True)
     offline: bool = field(default=False, kw_only=True)
     randomised: bool = field(default=False, kw_only=True)
+    blind: bool = field(default=False, kw_only=True)
     warm_up: Callable[[], None] | None = field(default=None, kw_only=True)
     parameters: tuple[Parameter | Choice, ...] = field(default=(), kw_only=True)
     guarantees: tuple[Guarantee, ...] = field(default=(), kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from instances import Instance
 from instances.batch_time import NANOSECONDS
-from instances.named import FOLDER
+from kvopt.registered import registered
 from kvopt.running.batch_time import bounds_kept_tokens
 from kvopt.running.record import Record
 from kvopt.running.task import Finished
@@ -273,8 +272,12 @@ class Result:
         if instance.known_optimum is not None and not self.finished.about_the_file:
             ratio = f", ratio {self.tel / instance.known_optimum:.4f}" if self.tel else ""
             rows.append(("known optimum", f"{instance.known_optimum}{ratio}"))
-        if best := best_known(instance):
-            rows.append(("best known", best))
+        if known := registered(instance):
+            rows.append(("best known", str(known)))
+            # A schedule that keeps tokens solves an easier problem.
+            kept = any_kept((self.finished.schedule or {}).get("kept"))
+            if self.tel is not None and not kept:
+                rows.append(("gap to best", known.compared(self.tel, self.bound)))
         if record.relaxation is not None:
             rows.append(("LP relaxation", f"{record.relaxation:.6f}"))
         rows.append(("seconds", f"{self.seconds:.2f}"))
@@ -356,16 +359,6 @@ def left_to_gain(tel: int, bound: int) -> str:
 def best_known(instance: Instance) -> str:
     """Return what the registry says of an instance, as ``1234 (opt)`` or ``1234, bound 1200``.
 
-    Empty for an instance that is not in it.  The file is only looked into: whoever relies on it
-    reads it with ``kvopt.best_known``, which checks it and takes a second to load.
+    Empty for an instance that is not in it.
     """
-    try:
-        entries = json.loads((FOLDER / "best_known.json").read_bytes())["instances"]
-        known = next((each for each in entries if each["sha256"] == instance.sha256), None)
-        if known is None:
-            return ""
-        upper, lower = known["upper"]["value"], known["lower"]["value"]
-        reason = "opt" if known["opt"] else known["reason"].partition(":")[0]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return ""
-    return f"{upper} ({reason})" if upper == lower else f"{upper}, bound {lower}"
+    return str(registered(instance) or "")

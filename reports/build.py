@@ -25,14 +25,15 @@ from kvopt.store.files import store_files
 from reports import html, readme
 from reports.figures.ecdf import ecdf_figure
 from reports.figures.growth import growth_figure
-from reports.figures.heat import heat_figure
+from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.profiles import profile_figure
+from reports.first import boards_of
 from reports.folder import check_place, report_files, write_files
 from reports.measured import measured
 from reports.metrics.gap import gap
 from reports.pages.instance import InstancePage, make_page
-from reports.pages.picture import Documents, draw_best
+from reports.pages.picture import Documents, draw_pictures, no_picture
 from reports.parts import Figure, Report
 from reports.per_instance import per_instance
 from reports.references import Contradiction, contradictions, references
@@ -53,6 +54,7 @@ from reports.tables import (
 )
 from reports.tables import runs as run_tables
 from reports.timed import timed
+from reports.verdict import verdict
 
 TITLE = "kvopt: results"
 #: Instances with a page, and pages with a picture; a picture takes about half a second.
@@ -118,6 +120,9 @@ def make_report(
     rows = prepare(frame)
     reference = references(rows, best_known)
     runs = measured(rows, reference)
+    # A bound's run has the schedule of the policy that it began with.
+    scheduled = runs[~runs["bound_only"]]
+    averaged = per_instance(scheduled)
     wrong = tuple(contradictions(rows, best_known))
     names = _page_names(reference, pages)
     constructed = frozenset(rows.loc[rows["known_optimum"].notna(), "id"])
@@ -125,7 +130,10 @@ def make_report(
         title=title,
         summary=_summary(rows, runs, reference),
         contradictions=wrong,
-        parts=tuple(_linked(part, names) for part in _parts(rows, runs, reference, constructed)),
+        verdict=verdict(averaged),
+        parts=tuple(
+            _linked(part, names) for part in _parts(rows, runs, averaged, reference, constructed)
+        ),
         pages=tuple(_pages(names, reference, rows, wrong, best_known or {}, store, pictures)),
     )
 
@@ -141,29 +149,33 @@ def texts(report: Report) -> dict[str, str]:
     for page in report.pages:
         files[f"instances/{page.slug}.md"] = readme.instance_page(page)
         files[f"instances/{page.slug}.html"] = html.instance_page(page)
-        if page.svg:
-            files[f"instances/{page.picture}"] = page.svg
+        for picture in page.pictures:
+            if picture.svg:
+                files[f"instances/{page.file(picture)}"] = picture.svg
     return files
 
 
 def _parts(
     rows: pd.DataFrame,
     runs: pd.DataFrame,
+    averaged: pd.DataFrame,
     reference: pd.DataFrame,
     constructed: frozenset[str],
 ) -> list[Table | Figure]:
-    averaged = per_instance(runs)
+    scheduled = runs[~runs["bound_only"]]
     series = growth.series_of(averaged)
-    tel, seconds = profiles.tel_costs(averaged), profiles.time_costs(runs)
-    given = timed(runs)
+    tel, seconds = profiles.tel_costs(averaged), profiles.time_costs(scheduled)
+    given = timed(scheduled)
+    boards = boards_of(runs, averaged, given)
     current = rows[~rows["superseded"]]
     found: list[Table | Figure | None] = [
-        statuses.status_counts(current),
+        *boards[:1],
+        _figure("gap-map", "Mean gap at a glance", HEAT_NOTE, lambda: heat_figure(averaged)),
+        *boards[1:],
         statuses.failures(current),
-        _figure("gap-map", "Mean gap to OPT at a glance", _HEAT, lambda: heat_figure(runs)),
-        gaps.gaps_to_optimum(runs),
-        gaps.gaps_to_bounds(runs),
-        _figure("gap-ecdf", "Distribution of the gaps", _ECDF, lambda: ecdf_figure(runs)),
+        gaps.gaps_to_optimum(scheduled),
+        gaps.gaps_to_bounds(scheduled),
+        _figure("gap-ecdf", "Distribution of the gaps", _ECDF, lambda: ecdf_figure(scheduled)),
         ratios.competitive_ratios(averaged),
         known.known_optima(averaged, constructed),
         _figure(
@@ -171,7 +183,6 @@ def _parts(
         ),
         growth.exponents(series),
         growth.ratios_by_size(series),
-        solvers.solver_table(given.runs),
         solvers.solver_table_by_family(given.runs),
         _figure("gap-over-time", "Gap over time", _TIME, lambda: over_time_figure(given)),
         _figure(
@@ -193,19 +204,24 @@ def _parts(
         instances.instance_table_in_seconds(reference, runs),
         serving.serving_table(runs),
         run_tables.run_table_in_seconds(runs),
+        statuses.status_counts(current),
         machines.machines(current),
     ]
-    return [part for part in found if part is not None]
+    return [part for part in found if part is not None and not _is_empty(part)]
 
 
-_HEAT = (
-    "Instances with a known optimum; a run without schedule counts as 100 %. Empty: not run there."
-)
+def _is_empty(part: Table | Figure) -> bool:
+    return isinstance(part, Table) and part.frame.empty
+
+
 _ECDF = (
     "Share of runs with at most that gap; runs without a schedule never count, so a curve may end "
     "below 100 %. One panel per reference, with three instances at least."
 )
-_GROWTH = "The policies that each trap hurts most; bars reach from TEL / UB to TEL / LB."
+_GROWTH = (
+    "The policies that each trap hurts most by name, all others grey. A point is TEL / OPT; where "
+    "OPT is open, a bar from TEL / UB to TEL / LB, in which it lies."
+)
 _TIME = (
     "Mean over the runs of each engine, a run without a schedule so far counting as 100 %. Left "
     "against OPT or the best known TEL, right against the run's own bound."
@@ -248,21 +264,29 @@ def _pages(
     left = pictures
     for identity, name in names.items():
         line = reference.loc[identity]
-        key = str(line["upper_key"])
-        picture = "", "No schedule is stored."
-        if store is not None and key and left > 0:
-            picture = draw_best(store, key, str(line["instance_sha256"]))
-            left -= 1
-        elif key:
-            picture = "", "Not drawn here; reports.build --pictures N draws more."
+        key, told = str(line["found_key"]), best_known.get(str(line["sha"]), {})
+        better = None if line["upper_key"] else told.get("schedule")
+        if store is not None and left > 0:
+            policy = _best_policy(groups[identity], line["upper"])
+            drawn = draw_pictures(store, str(line["instance_sha256"]), key, policy, better)
+            left -= bool(key or better)
+        elif key or better:
+            drawn = [no_picture("Not drawn here; reports.build --pictures N draws more.")]
+        else:
+            drawn = [no_picture("No schedule is stored.")]
         of_it = [each for each in wrong if each.sha == line["sha"]]
-        told = best_known.get(str(line["sha"]), {})
         made.append(
             make_page(
-                name, {str(k): v for k, v in line.items()}, groups[identity], of_it, told, picture
+                name, {str(k): v for k, v in line.items()}, groups[identity], of_it, told, drawn
             )
         )
     return made
+
+
+def _best_policy(runs: pd.DataFrame, upper: Any) -> str:
+    """Return the key of the best run of a policy within the problem that UB betters, or nothing."""
+    own = runs[~runs["engine"] & ~runs["preempts"] & runs["tel"].gt(upper).fillna(False)]
+    return "" if own.empty else str(own.sort_values(["tel", "label", "key"])["key"].iloc[0])
 
 
 def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) -> str:
@@ -367,8 +391,10 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--best-known",
-        action="store_true",
-        help="take the bounds of instances/best_known.json as references too",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="take what instances/best_known.json holds as references too, as evaluate.py --report "
+        "does (default), or only what the rows say",
     )
     parser.add_argument(
         "--check",

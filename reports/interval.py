@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 
 
 def interval_text(low: pd.Series, high: pd.Series, known: pd.Series) -> pd.Series:
     """Return ``1.234`` where OPT is known, else ``[1.100, 1.300]``, with ? for an unknown end."""
-    return pd.Series(
-        [
-            _text(each_low, each_high, bool(each_known))
-            for each_low, each_high, each_known in zip(low, high, known, strict=True)
-        ],
-        index=low.index,
-        dtype=object,
-    )
+    return _each(ratios, low, high, known.astype(bool))
 
 
-def _text(low: float, high: float, known: bool) -> str:
+def share_text(low: pd.Series, high: pd.Series) -> pd.Series:
+    """Return ``1.2 %`` where both ends are written alike, else ``[1.2, 3.4] %``, ? as above."""
+    return _each(shares, low, high)
+
+
+def shares(low: float, high: float) -> str:
+    """Return one interval of :func:`share_text`; empty if neither end is known."""
+    if pd.isna(low) and pd.isna(high):
+        return ""
+    ends = [_end(100 * low, 1), _end(100 * high, 1)]
+    return f"{ends[0]} %" if ends[0] == ends[1] else f"[{ends[0]}, {ends[1]}] %"
+
+
+def _each(write: Callable[..., str], *columns: pd.Series) -> pd.Series:
+    texts = [write(*values) for values in zip(*columns, strict=True)]
+    return pd.Series(texts, index=columns[0].index, dtype=object)
+
+
+def ratios(low: float, high: float, known: bool) -> str:
+    """Return one interval of :func:`interval_text`; empty if neither end is known."""
     if pd.isna(low) and pd.isna(high):
         return ""
     if known:
         return f"{low:.3f}"
-    return f"[{_end(low)}, {_end(high)}]"
+    return f"[{_end(low, 3)}, {_end(high, 3)}]"
 
 
-def _end(value: float) -> str:
-    return "?" if pd.isna(value) else f"{value:.3f}"
+def _end(value: float, digits: int) -> str:
+    return "?" if pd.isna(value) else f"{value:.{digits}f}"

@@ -24,8 +24,9 @@ def measured(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         The rows with the added columns upper, lower, opt, standing, ``known`` (bool: OPT is known,
-        by whatever proof), gap_opt, gap_upper, gap_lower (shares), ratio_low, ratio_high and
-        ``failed`` (bool: no schedule).
+        by whatever proof), gap_opt, gap_upper, gap_lower (shares), gap_low and gap_high (the
+        interval that holds the gap to OPT, 1 for a run without a schedule), ratio_low, ratio_high
+        and ``failed`` (bool: no schedule).
     """
     runs = rows[~rows["superseded"] & rows["instance_sha256"].ne("")]
     # Every selection of rows copies all columns; these are not asked for again.
@@ -41,6 +42,8 @@ def measured(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
         gap_opt=gap(runs["tel"], runs["opt"]),
         gap_upper=gap(runs["tel"], runs["upper"]),
         gap_lower=gap(runs["tel"], runs["lower"]),
+        gap_low=gap(runs["tel"], upper).where(runs["tel"].notna(), 1.0),
+        gap_high=gap(runs["tel"], lower).where(runs["tel"].notna(), 1.0),
         ratio_low=interval["low"],
         ratio_high=interval["high"],
     ).reset_index(drop=True)

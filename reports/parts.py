@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from reports.pages.instance import InstancePage
 from reports.references import Contradiction
 from reports.table import Table
+from reports.verdict import Sentence
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,10 @@ class Report:
         One sentence with the counts.
     contradictions
         What cannot be true; not empty means that a method or a bound is wrong.
+    verdict
+        What the rows say, in three sentences.
     parts
-        Tables and figures in the order of the page.
+        Tables and figures in the order of the page; none is empty.
     pages
         Of the instances that have one.
     """
@@ -38,5 +41,6 @@ class Report:
     title: str
     summary: str
     contradictions: tuple[Contradiction, ...]
+    verdict: tuple[Sentence, ...]
     parts: tuple[Table | Figure, ...]
     pages: tuple[InstancePage, ...]

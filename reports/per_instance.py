@@ -15,19 +15,33 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns id, label, family, instance, n, memory, known, standing, engine, preempts, seeds,
-        tel, ratio_low, ratio_high, worst_low (the worst seed's lower end), failed and kept (bool:
-        in one seed at least, tokens were kept over an eviction).
+        Columns id, label, method, family, instance, n, memory, known, standing, engine, marked,
+        bound_only, in_seconds, preempts, seeds, tel, ratio_low, ratio_high, worst_low (the worst
+        seed's lower end), failed, kept (bool: in one seed at least, tokens were kept over an
+        eviction), seconds, optimal (share of the seeds), and gap_low and gap_high, in which a seed
+        without a schedule counts as 1.
     """
     groups = runs.groupby(["id", "label"], sort=True)
-    first = groups[
-        ["family", "instance", "n", "memory", "known", "standing", "engine", "preempts", "opt"]
-    ].first()
+    first = groups[_OF_THE_PAIR].first()
     found = groups["tel"].count()
     seeds = groups["tel"].size()
     means = groups[["tel", "ratio_low", "ratio_high"]].mean().astype("Float64")
     worst = groups["ratio_low"].max()
+    optimal = runs["gap_opt"].eq(0).fillna(False) & ~runs["kept"]
+    shares = optimal.astype(float).groupby([runs["id"], runs["label"]], sort=True).mean()
+    high = groups["gap_high"]
     frame = first.join(means.where(found.eq(seeds), axis=0)).assign(
-        seeds=seeds, worst_low=worst, kept=groups["kept"].any()
+        seeds=seeds,
+        worst_low=worst,
+        kept=groups["kept"].any(),
+        seconds=groups["seconds"].mean(),
+        optimal=shares,
+        gap_low=groups["gap_low"].mean(),
+        # Without a bound for one seed, nothing is known of the mean's upper end.
+        gap_high=high.mean().where(high.count().eq(seeds)),
     )
     return frame.assign(failed=frame["tel"].isna()).reset_index()
+
+
+_OF_THE_PAIR = ["method", "family", "instance", "n", "memory", "known", "standing", "engine"]
+_OF_THE_PAIR += ["marked", "bound_only", "in_seconds", "preempts", "opt"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from reports.markdown import code, table_text
 from reports.pages.instance import InstancePage
-from reports.parts import Report
+from reports.parts import Figure, Report
 from reports.table import Table
 
 #: Tables up to this many lines stand in the overview, all others in their own file only.
@@ -21,17 +21,34 @@ def overview(report: Report) -> str:
     """Return the README of the report."""
     parts = [f"# {report.title}\n", f"{report.summary}\n"]
     parts.append(_wrong([str(each) for each in report.contradictions]))
+    parts.append(verdict_text(report))
     parts.append("The same as one page with sortable tables: [`index.html`](index.html).\n")
     for part in report.parts:
         parts.append(f"## {part.title}\n")
         if not isinstance(part, Table):
-            parts.append(f"{part.note}\n\n![{part.title}](figures/{part.slug}.svg)\n")
+            parts.append(figure_text(part))
         elif len(part.frame) <= _SHORT:
             parts.append(table_text(part, "instances/"))
         else:
             parts.append(f"[{len(part.frame):,} lines](tables/{part.slug}.md)\n")
     parts.append(f"{_METHOD}\n")
     return "\n".join(part for part in parts if part)
+
+
+def figure_text(figure: Figure) -> str:
+    """Return a figure's note and the figure, for a page above the folder of the figures."""
+    return f"{figure.note}\n\n![{figure.title}](figures/{figure.slug}.svg)\n"
+
+
+def verdict_text(report: Report) -> str:
+    """Return the sentences of the verdict, one paragraph each."""
+    return "\n".join(
+        "".join(
+            code(text, in_table=False) if is_name else text for text, is_name in sentence.marked
+        )
+        + "\n"
+        for sentence in report.verdict
+    )
 
 
 def table_page(table: Table) -> str:
@@ -47,9 +64,11 @@ def instance_page(page: InstancePage) -> str:
         for label, cell in page.facts
     ]
     parts.append("\n".join(facts) + "\n")
-    if page.picture:
-        parts.append(f"![KV memory over time of the best stored schedule]({page.picture})\n")
-    parts.append(f"{page.picture_note}\n")
+    for picture in page.pictures:
+        parts.append(f"## {picture.title}\n")
+        if picture.svg:
+            parts.append(f"![{picture.title}: KV memory over time]({page.file(picture)})\n")
+        parts.append(f"{picture.note}\n")
     parts += [f"## {table.title}\n\n{table_text(table, '')}" for table in page.tables]
     return "\n".join(part for part in parts if part)
 

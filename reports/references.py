@@ -80,7 +80,8 @@ def references(rows: pd.DataFrame, best_known: Mapping[str, Any] | None = None) 
     -------
     pandas.DataFrame
         Columns sha, instance, family, n, memory, batch_time, instance_sha256, upper, upper_by,
-        upper_key, lower, lower_by, known (what the file states), opt (rounds, missing where open),
+        upper_key, found_key (of the run with the best schedule of the rows, empty without one),
+        lower, lower_by, known (what the file states), opt (rounds, missing where open),
         standing (a key of ``STANDINGS``) and reason (by what it is known, or why not).  Of
         instances in seconds all values are nanoseconds.
     """
@@ -93,7 +94,17 @@ def references(rows: pd.DataFrame, best_known: Mapping[str, Any] | None = None) 
     return instances.join(lines, on="sha").set_index("id")
 
 
-_KEPT = ["upper", "upper_by", "upper_key", "lower", "lower_by", "known", "opt", "standing"]
+_KEPT = [
+    "upper",
+    "upper_by",
+    "upper_key",
+    "found_key",
+    "lower",
+    "lower_by",
+    "known",
+    "opt",
+    "standing",
+]
 _KEPT += ["reason"]
 
 
@@ -124,6 +135,7 @@ def _line(case: _Case) -> dict[str, Any]:
         "upper": upper.value if upper else None,
         "upper_by": upper.by if upper else "",
         "upper_key": key,
+        "found_key": case.upper_key,
         "lower": lower.value if lower and not wrong else None,
         "lower_by": lower.by if lower else "",
         "known": stated,

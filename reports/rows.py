@@ -10,6 +10,7 @@ import pandas as pd
 
 from heuristics.registry import policies
 from kvopt.methods.engines import named_engines
+from kvopt.methods.told import only_bounds, shown_method
 from kvopt.methods.witness import is_own
 from kvopt.running.record import columns
 from kvopt.sweeps.contradictions import token_keeping_policies
@@ -39,13 +40,14 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
         With the added columns ``in_seconds`` (bool: TEL and bounds are nanoseconds; family and
         ``sha`` then name the batch time, too), ``id`` (what instance it is: ``sha``, the hash, and
-        name), ``label`` (the method,
-        with its limits where an engine was run with several, and a mark if any of its runs
-        preempts), ``engine`` (bool: an engine, no policy), ``preempts`` (bool: keeps tokens over
-        an eviction, or may have, so OPT is no bound for it), ``kept`` (bool: surely does, so it is
-        not optimal whatever its TEL), ``believed`` (bool: its bound counts by the rule of
-        evidence), ``solved`` (bool: status ``optimal``) and ``superseded`` (bool: a later run of
-        the same method, instance, seed and limits is there).
+        name), ``label`` (the method as :func:`kvopt.methods.told.shown_method` writes it, with its
+        limits where an engine was run with several, and a mark if any of its runs preempts),
+        ``marked`` (bool: the label has that mark), ``engine`` (bool: an engine, no policy),
+        ``bound_only`` (bool: a method without schedules of its own), ``preempts`` (bool: keeps
+        tokens over an eviction, or may have, so OPT is no bound for it), ``kept`` (bool: surely
+        does, so it is not optimal whatever its TEL), ``believed`` (bool: its bound counts by the
+        rule of evidence), ``solved`` (bool: status ``optimal``) and ``superseded`` (bool: a later
+        run of the same method, instance, seed and limits is there).
     """
     rows = pd.DataFrame(index=range(len(frame)))
     source = frame.reset_index(drop=True)
@@ -87,8 +89,9 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     rows["kept"] = [keeps_tokens(detail, may_keep=False) for detail in rows["detail"]]
     rows["preempts"] = base.isin(list(token_keeping_policies())) | rows["kept"]
     rows["label"] = _labels(rows)
-    marked = rows.groupby("method")["preempts"].transform("any").astype(bool)
-    rows["label"] = rows["label"].where(~marked, rows["label"] + MARK)
+    rows["marked"] = rows.groupby("method")["preempts"].transform("any").astype(bool)
+    rows["label"] = rows["label"].where(~rows["marked"], rows["label"] + MARK)
+    rows["bound_only"] = rows["method"].map(only_bounds).astype(bool)
     own = {method: is_own(method) for method in rows["method"].unique()}
     runs = zip(rows["status"], rows["detail"], rows["bound_source"], rows["method"], strict=True)
     rows["believed"] = [believed(*run, own=own[method]) for *run, method in runs]
@@ -98,7 +101,7 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _labels(rows: pd.DataFrame) -> pd.Series:
     """Name an engine's limits where it was run with several: they are not one method then."""
-    label = rows["method"].copy()
+    label = rows["method"].map(shown_method).astype(object)
     engines = rows["engine"]
     for column, unit in (("time_limit", "s"), ("memory_limit", "GB"), ("threads", "threads")):
         several = rows.groupby("method")[column].transform("nunique", dropna=False)

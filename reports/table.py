@@ -17,6 +17,8 @@ Kind = Literal[
 ]
 
 MISSING = "–"
+#: Texts up to this many characters are never broken into lines.
+LONGEST_LINE = 44
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,11 @@ class Cell:
         return self.kind not in ("name", "text")
 
     @property
+    def short(self) -> bool:
+        """Whether it stands on one line: no name is broken inside a word."""
+        return len(self.text) <= LONGEST_LINE
+
+    @property
     def sort_text(self) -> str:
         """What it sorts by, as text; nothing comes before every number."""
         return "" if self.sort is None else repr(self.sort)
@@ -66,6 +73,8 @@ class Table:
         For the column ``instance``: the page of each instance by ``id``, empty for none.
     left_out
         Lines that are in the data but not here.
+    note_below
+        Whether the note stands below the table.
     """
 
     slug: str
@@ -75,6 +84,7 @@ class Table:
     frame: pd.DataFrame
     links: dict[str, str] = field(default_factory=dict)
     left_out: int = 0
+    note_below: bool = False
 
     def missing(self, most: int) -> int:
         """Return how many lines are not shown if at most so many are."""

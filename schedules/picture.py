@@ -6,7 +6,7 @@ import io
 import math
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from instances.jsonfile import write_bytes
 from instances.model import Instance
+from schedules.counts import running_and_waiting
 from schedules.metrics import Holding, MemoryProfile, ael, holdings, memory_profile
 from schedules.model import Schedule
 
@@ -38,13 +39,20 @@ COLUMNS = 1300
 _VECTOR_CORNERS = 12_000
 #: Beyond this, matplotlib's floating-point numbers no longer tell rounds apart.
 _LAST_ROUND = 2**53
-_SIZE = (10.0, 5.2)
+#: Up to this many holdings each is seen by itself; above, those of like length are one band.
+MANY_AREAS = 200
+_BANDS = 8
+_SIZE = (10.0, 6.2)
+_PAIR_SIZE = (10.0, 6.6)
 _DPI = 150
 #: Pixels of a picture's width in a notebook.
 _SHOWN_WIDTH = 900
 _INK = "0.15"
 _HATCH = "////"
 _LIMIT = "crimson"
+#: Colours of the counts below the memory, here and in pictures over seconds.
+RUNNING, WAITING = "#2a9060", "#c9601a"
+_GREY: dict[str, Any] = {"facecolor": "0.82", "edgecolor": "white"}
 
 _STYLE: dict[str, Any] = {
     # Names may hold dollar signs, which are not mathematics.
@@ -67,7 +75,10 @@ def draw_schedule(instance: Instance, schedule: Schedule, path: str | Path) -> N
     (t - 1, t], the round that ends then: a request started at p covers exactly [p, p + o], the
     next may begin where it ends, and no slanted edge shows an amount that is never held.
 
-    Requests are stacked by start, the earliest at the bottom.  Cancelled attempts are hatched.
+    Requests are stacked by start, the earliest at the bottom, each for itself; of more than
+    ``MANY_AREAS`` holdings those of like output length are one band, the shortest at the bottom.
+    Cancelled attempts are hatched, among many requests grey.  Below stand the requests that run
+    and those that wait.
     A horizon of more rounds than the picture has columns is resampled: each column shows the
     time in it at which most is held, so peaks are kept and every column is a true moment, but a
     request that runs only beside these moments is not seen.
@@ -101,14 +112,46 @@ def picture_of(instance: Instance, schedule: Schedule) -> Figure:
     with picture_style():
         figure = Figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
         FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
+        axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
         title, subtitle = (instance.name, schedule.method), _subtitle(instance, schedule)
-        add_titles(figure, axes, title, subtitle, hatched=any(schedule.attempts or ()))
+        add_titles(figure, axes, title, subtitle, cancelled=_cancelled_key(instance, [schedule]))
         _add_frame(axes, instance, stack)
-        if len(instance.requests) <= FEW_REQUESTS:
-            _draw_few(figure, axes, instance, stack)
-        else:
-            _draw_many(figure, axes, instance, stack)
+        axes.set_xlabel("")
+        _draw_counts(below, instance, schedule, stack)
+        _draw_areas(figure, axes, instance, stack)
+    return figure
+
+
+def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figure:
+    """Return two schedules of one instance, one above the other over the same axes.
+
+    Raises
+    ------
+    ValueError
+        As :func:`draw_schedule` says.
+    """
+    both = (first, second)
+    stacks = [_stacked(instance, each) for each in both]
+    with picture_style():
+        figure = Figure(figsize=_PAIR_SIZE, dpi=_DPI, layout="constrained")
+        FigureCanvasAgg(figure)
+        rows = figure.subplots(2, 1, sharex=True, sharey=True)
+        title = (instance.name, f"{first.method} above {second.method}")
+        key = _cancelled_key(instance, both)
+        add_titles(figure, rows[0], title, "", cancelled=key)
+        # What the axes share is set last, by the one that needs most room.
+        for axes, schedule, stack in sorted(
+            zip(rows, both, stacks, strict=True), key=lambda row: row[2].peak
+        ):
+            _add_frame(axes, instance, stack)
+            told = f"{_shortened(schedule.method)}:   {_subtitle(instance, schedule)}"
+            axes.set_title(told, loc="left", fontsize=10, color="0.3")
+        rows[0].set_xlabel("")
+        rows[0].set_xlim(
+            min(stack.edges[0] for stack in stacks), max(stack.edges[-1] for stack in stacks)
+        )
+        for axes, stack in zip(rows, stacks, strict=True):
+            _draw_areas(figure, axes, instance, stack, key=axes is rows[0])
     return figure
 
 
@@ -172,9 +215,13 @@ class _Area:
 
 @dataclass(frozen=True)
 class _Stack:
-    """The areas from the bottom up; ``edges`` (rounds, shape (columns + 1,)) bound the columns."""
+    """The areas from the bottom up; ``edges`` (rounds, shape (columns + 1,)) bound the columns.
+
+    ``moments`` are the integer times that the columns show.
+    """
 
     edges: NDArray[np.float64]
+    moments: NDArray[np.int64]
     areas: list[_Area]
     peak: int
 
@@ -195,7 +242,7 @@ def _stacked(instance: Instance, schedule: Schedule) -> _Stack:
         bottom = level[first:last].copy()
         level[first:last] += each.prompt + (moments[first:last] - each.start)
         areas.append(_Area(each, int(first), bottom, level[first:last].copy()))
-    return _Stack(edges.astype(float), areas, max(profile.tokens))
+    return _Stack(edges.astype(float), moments, areas, max(profile.tokens))
 
 
 def _columns(
@@ -217,8 +264,43 @@ def _columns(
     return edges, times[order][first_of_column]
 
 
+def _cancelled_key(instance: Instance, schedules: Sequence[Schedule]) -> Patch | None:
+    """Return how cancelled attempts are drawn, for the legend; None where there are none."""
+    if not any(any(schedule.attempts or ()) for schedule in schedules):
+        return None
+    few = len(instance.requests) <= FEW_REQUESTS
+    look = {"facecolor": "0.9", "edgecolor": _INK, "hatch": _HATCH} if few else _GREY
+    return Patch(label="cancelled attempt", **look)
+
+
+def _draw_counts(axes: Any, instance: Instance, schedule: Schedule, stack: _Stack) -> None:
+    """Draw how many requests run and how many wait."""
+    running, waiting = running_and_waiting(instance, schedule, stack.moments)
+    for values, colour, label in ((running, RUNNING, "running"), (waiting, WAITING, "waiting")):
+        axes.stairs(values, stack.edges, color=colour, linewidth=1.4, label=label, baseline=None)
+    axes.set_ylim(0, 1.15 * max(1, int(running.max()), int(waiting.max())))
+    axes.set_ylabel("requests")
+    axes.set_xlabel("time (rounds)")
+    axes.yaxis.set_major_locator(_whole_numbers(4))
+    axes.yaxis.set_major_formatter(FuncFormatter(_with_commas))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="upper right", ncols=2, fontsize=9, frameon=False)
+
+
+def _draw_areas(
+    figure: Any, axes: Any, instance: Instance, stack: _Stack, *, key: bool = True
+) -> None:
+    """Draw what is held, with a key to the colours if that is asked for."""
+    if len(instance.requests) <= FEW_REQUESTS:
+        _draw_few(figure, axes, instance, stack, key=key)
+    elif len(stack.areas) <= MANY_AREAS:
+        _draw_many(figure, axes, instance, stack, key=key)
+    else:
+        _draw_bands(figure, axes, instance, stack, key=key)
+
+
 def add_titles(
-    figure: Any, axes: Any, title: tuple[str, str], subtitle: str, *, hatched: bool
+    figure: Any, axes: Any, title: tuple[str, str], subtitle: str, *, cancelled: Patch | None
 ) -> None:
     """Write instance and method above a picture, what is known of the schedule above its axes."""
     axes.set_title(subtitle, loc="left", fontsize=10, color="0.3")
@@ -226,9 +308,8 @@ def add_titles(
     shown = figure.suptitle(text, x=0.012, ha="left", fontsize=13, fontweight="bold", color=_INK)
     renderer = figure.canvas.get_renderer()
     room = 0.975 * figure.bbox.width
-    if hatched:
-        key = Patch(facecolor="0.9", edgecolor=_INK, hatch=_HATCH, label="cancelled attempt")
-        legend = figure.legend(handles=[key], loc="upper right", fontsize=9, frameon=False)
+    if cancelled is not None:
+        legend = figure.legend(handles=[cancelled], loc="upper right", fontsize=9, frameon=False)
         room -= 1.2 * legend.get_window_extent(renderer).width
     width = shown.get_window_extent(renderer).width
     if width > room:
@@ -290,11 +371,12 @@ def label_memory(axes: Any, text: str, height: float) -> None:
     )
 
 
-def _draw_few(figure: Any, axes: Any, instance: Instance, stack: _Stack) -> None:
+def _draw_few(
+    figure: Any, axes: Any, instance: Instance, stack: _Stack, *, key: bool = True
+) -> None:
     """Draw each request in a colour of its own, with its id inside or else in a legend."""
     palette = sns.color_palette("Set3", FEW_REQUESTS)
-    positions = dict.fromkeys(area.holding.position for area in stack.areas)
-    colours = dict(zip(positions, palette, strict=False))
+    colours = dict(zip(range(len(instance.requests)), palette, strict=False))
     _add_areas(axes, stack, [colours[area.holding.position] for area in stack.areas], 0.7, _INK)
     figure.draw_without_rendering()  # Settles the layout, which decides what fits.
     labelled = set()
@@ -307,7 +389,7 @@ def _draw_few(figure: Any, axes: Any, instance: Instance, stack: _Stack) -> None
         for position, colour in colours.items()
         if position not in labelled
     ]
-    if handles:
+    if handles and key:
         figure.legend(
             handles=handles[::-1],
             loc="outside right center",
@@ -353,7 +435,7 @@ def _add_label(axes: Any, stack: _Stack, area: _Area, text: str) -> bool:
     return False
 
 
-def _draw_many(figure: Any, axes: Any, instance: Instance, stack: _Stack) -> None:
+def _draw_many(figure: Any, axes: Any, instance: Instance, stack: _Stack, *, key: bool) -> None:
     """Colour the requests by output length, or by start where all outputs are equal."""
     outputs = [request.output for request in instance.requests]
     low, high = min(outputs), max(outputs)
@@ -368,8 +450,13 @@ def _draw_many(figure: Any, axes: Any, instance: Instance, stack: _Stack) -> Non
     skewed = low > 0 and high > 5 * float(np.median(values))
     scale = (LogNorm if skewed else Normalize)(low, max(high, low + 1))
     shades = ScalarMappable(scale, sns.color_palette("viridis", as_cmap=True))
-    width = 0.4 if len(stack.areas) <= 200 else 0.0
-    _add_areas(axes, stack, list(shades.to_rgba(np.array(values))), width, "white")
+    colours = list(shades.to_rgba(np.array(values)))
+    # Among many, hatches would be all that is seen.
+    grey = [area.holding.cancelled for area in stack.areas]
+    colours = [_GREY["facecolor"] if g else c for c, g in zip(colours, grey, strict=True)]
+    _add_areas(axes, stack, colours, 0.4, "white", hatched=False)
+    if not key:
+        return
     bar = figure.colorbar(shades, ax=axes, pad=0.015, fraction=0.05, aspect=28)
     bar.set_label(label, fontsize=10)
     bar.outline.set_visible(False)
@@ -379,7 +466,52 @@ def _draw_many(figure: Any, axes: Any, instance: Instance, stack: _Stack) -> Non
     bar.ax.tick_params(labelsize=9)
 
 
-def _add_areas(axes: Any, stack: _Stack, colours: list[Any], width: float, edge: str) -> None:
+def _draw_bands(figure: Any, axes: Any, instance: Instance, stack: _Stack, *, key: bool) -> None:
+    """Draw the tokens held by requests of like output length, or of like start, as bands."""
+    outputs = np.array([instance.requests[a.holding.position].output for a in stack.areas])
+    by_output = outputs.min() < outputs.max()
+    starts = np.array([a.holding.start for a in stack.areas])
+    values = outputs if by_output else starts
+    cuts = np.unique(np.quantile(values, np.linspace(0, 1, _BANDS + 1)[1:-1], method="higher"))
+    band = np.searchsorted(cuts, values, side="right")
+    cancelled = len(cuts) + 1
+    held = np.zeros((cancelled + 1, len(stack.edges) - 1))
+    for area, of in zip(stack.areas, band, strict=True):
+        row = cancelled if area.holding.cancelled else of
+        held[row, area.first : area.first + len(area.top)] += area.top - area.bottom
+    tops = held.cumsum(axis=0)
+    colours = [*sns.color_palette("viridis", cancelled), _GREY["facecolor"]]
+    outlines = [_steps(stack.edges, top - own, top) for top, own in zip(tops, held, strict=True)]
+    image = sum(map(len, outlines)) > _VECTOR_CORNERS
+    areas = PolyCollection(
+        outlines, facecolors=colours, edgecolors="none", antialiaseds=False, rasterized=image
+    )
+    axes.add_collection(areas, autolim=False)
+    if key:
+        named = [
+            (f"{values[band == k].min():,} to {values[band == k].max():,}", colours[k])
+            for k in range(cancelled)
+            if (band == k).any()
+        ]
+        figure.legend(
+            handles=[Patch(facecolor=colour, label=text) for text, colour in named[::-1]],
+            loc="outside right center",
+            title="output o (tokens)" if by_output else "start p (round)",
+            fontsize=9,
+            title_fontsize=9,
+            frameon=False,
+        )
+
+
+def _add_areas(
+    axes: Any,
+    stack: _Stack,
+    colours: list[Any],
+    width: float,
+    edge: str,
+    *,
+    hatched: bool = True,
+) -> None:
     corners = [_corners(stack, area) for area in stack.areas]
     image = sum(len(each) for each in corners) > _VECTOR_CORNERS
     for cancelled in (False, True):
@@ -390,9 +522,9 @@ def _add_areas(axes: Any, stack: _Stack, colours: list[Any], width: float, edge:
             PolyCollection(
                 [corners[k] for k in chosen],
                 facecolors=[colours[k] for k in chosen],
-                edgecolors=_INK if cancelled else edge,
+                edgecolors=_INK if cancelled and hatched else edge,
                 linewidths=min(width, 0.4) if cancelled else width,
-                hatch=_HATCH if cancelled else None,
+                hatch=_HATCH if cancelled and hatched else None,
                 # Without edges, smoothing would let the ground shine through between two areas.
                 antialiaseds=width > 0,
                 rasterized=image,
@@ -404,8 +536,15 @@ def _add_areas(axes: Any, stack: _Stack, colours: list[Any], width: float, edge:
 def _corners(stack: _Stack, area: _Area) -> NDArray[np.float64]:
     """Return the outline of an area as steps, shape (4 · columns, 2): rounds and tokens."""
     edges = stack.edges[area.first : area.first + len(area.top) + 1]
+    return _steps(edges, area.bottom, area.top)
+
+
+def _steps(
+    edges: NDArray[np.float64], bottom: NDArray[np.float64], top: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the outline between two step functions over columns with these edges."""
     x = np.repeat(edges, 2)[1:-1]
-    y = np.concatenate((area.bottom.repeat(2), area.top[::-1].repeat(2)))
+    y = np.concatenate((bottom.repeat(2), top[::-1].repeat(2)))
     return np.column_stack((np.concatenate((x, x[::-1])), y))
 
 

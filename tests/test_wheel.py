@@ -26,7 +26,7 @@ from kvopt.places import PACKAGES
 ROOT = Path(__file__).resolve().parents[1]
 NEIGHBOURS = Path(__file__).with_name("neighbours.lock")
 #: Shown in the README only.
-NOT_INSTALLED = {"reports/pictures/uniform_100.png"}
+NOT_INSTALLED: set[str] = set()
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -68,6 +68,7 @@ def rules(known: Known) -> Rules:
 POLICY = RoundPolicy(
     "alpha-beta",
     clairvoyant=False,
+    blind=True,
     randomised=True,
     parameters=(
         Parameter("alpha", 0.2, 0.0, 0.999, ALPHA),

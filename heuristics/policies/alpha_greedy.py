@@ -86,6 +86,7 @@ def rules(known: Known) -> Rules:
 POLICY = RoundPolicy(
     "alpha-greedy",
     clairvoyant=False,
+    blind=True,
     parameters=(Parameter("alpha", 0.25, 0.0, 0.999, ALPHA),),
     rules=rules,
 )

@@ -86,6 +86,7 @@ def rules(known: Known) -> Rules:
 POLICY = RoundPolicy(
     "nested-wait",
     clairvoyant=False,
+    blind=True,
     keeps_tokens=True,
     parameters=(
         Parameter("segment", 64, 1, 1e9, "output tokens of the first segment", True),

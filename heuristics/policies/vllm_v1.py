@@ -241,6 +241,7 @@ def rules(known: Known) -> Rules:
 POLICY = RoundPolicy(
     "vllm-v1",
     clairvoyant=False,
+    blind=True,
     keeps_tokens=True,
     parameters=(
         Parameter("block", 1, 1, 4096, "tokens of a block of memory (the engine: 16)", True),

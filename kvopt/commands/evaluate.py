@@ -19,6 +19,8 @@ from instances.usage import Parser, UsageError, complain
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.in_seconds import add_batch_time
 from kvopt.commands.interrupts import interrupt_once
+from kvopt.commands.leaderboard import NAME as LEADERBOARD
+from kvopt.commands.leaderboard import leaderboard
 from kvopt.commands.listing import listing
 from kvopt.executors.executor import Executor, ExecutorError
 from kvopt.masking import mask_text, own_command
@@ -49,6 +51,8 @@ EXIT_EXECUTOR = 7
 EXIT_INTERRUPTED = 130
 
 _EPILOG = f"""\
+evaluate.py {LEADERBOARD} [--store FILE | URL] prints who is best by what is stored.
+
 Runs whose key (instance hash, method, seed, limits, threads, versions, digest of the sources that
 the method can reach, batch time) is in the store are not run again, so that a sweep that was
 stopped, however, is resumed by the same command.  Two commands may work on one store at the same
@@ -113,6 +117,9 @@ def _fail(program: str, reason: str, code: int) -> int:
 
 
 def _run(arguments: Sequence[str], program: str) -> int:
+    if arguments and arguments[0] == LEADERBOARD:
+        print(leaderboard(arguments[1:], program))
+        return EXIT_OK
     options = _parse(arguments, program)
     if options.list:
         print(listing())

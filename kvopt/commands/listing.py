@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from formulations.registry import formulations
-from heuristics.policy import AdvisedPolicy, Policy
 from heuristics.predictions import PREDICTIONS
 from heuristics.registry import policies
 from instances.batch_time import batch_times
 from kvopt.methods.engines import named_engines
 from kvopt.methods.grammar import FORM
 from kvopt.methods.options import Declared, describe
+from kvopt.methods.told import knowledge
 from kvopt.suites import read_suite, suites
 
 
@@ -58,21 +58,6 @@ def listing() -> str:
     for name in suites():
         lines.append(f"  {name:<{width}}  {read_suite(name).summary}")
     return "\n".join(lines)
-
-
-def knowledge(policy: Policy) -> str:
-    """Return what a policy may know, in a few words."""
-    words = [
-        "all arrivals (offline)" if policy.offline else "online",
-        "the outputs (clairvoyant)"
-        if policy.clairvoyant
-        else "prediction intervals (non-clairvoyant)",
-    ]
-    if isinstance(policy, AdvisedPolicy):
-        words.append("a solved LP relaxation")
-    if policy.randomised:
-        words.append("randomised")
-    return ", ".join(words)
 
 
 def _solves(kind: str | None) -> str:

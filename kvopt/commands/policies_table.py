@@ -13,6 +13,7 @@ from heuristics.registry import policies
 from instances import Instance
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import every_policy
+from kvopt.registered import registered
 from kvopt.running.stated_optimum import dispute
 from kvopt.running.task import Finished, Task
 from schedules import make_schedule
@@ -65,7 +66,9 @@ def policies_table(
 
     Columns: TEL (rounds), its ratio to the optimum where the instance states it undisputed and else
     to the volume bound (so at least the ratio to OPT), makespan (rounds), mean memory use until
-    then (share of M), number of evictions, milliseconds, and the checker's verdict.  A policy that
+    then (share of M), number of evictions, milliseconds, the checker's verdict and, where the
+    registry has the instance, the gap to its best schedule (a policy that kept tokens has none;
+    the line below names schedule and bound).  A policy that
     cannot serve the instance has its reason instead; one that kept tokens here is marked.  The last
     line says how many were not run.
 
@@ -92,10 +95,15 @@ def policies_table(
     for row in rows:
         if row.tel is not None:
             row.cells[_RATIO] = f"{row.tel / reference:.4f}"
-    header = [*_HEADER]
+    known = registered(instance)
+    header = [*_HEADER] if known is None else [*_HEADER, "to best %"]
+    for row in rows:
+        if known is not None and row.tel is not None:
+            row.cells.append("-" if row.keeps_tokens else f"{known.gap(row.tel):.3f}")
     header[_RATIO] = "TEL/LB" if optimum is None else "TEL/OPT"
     kind = "known optimum" if optimum is not None else "lower bound (volumes)"
-    text = table_text(header, rows, f"{kind} {reference}", sweep.left(why))
+    best = "" if known is None else f"best known {known}"
+    text = table_text(header, rows, best, f"{kind} {reference}", sweep.left(why))
     return table_of(text, rows, "" if found is None else found.text)
 
 

@@ -17,14 +17,16 @@ from reports.series import is_trap
 
 _ACROSS = 3
 _MOST_PANELS = 12
-_CURVES_EACH = 3
+_NAMED_EACH = 3
+#: Share of an axis that is left between two ticks at least.
+_LEAST_APART = 0.07
 _TICKS = (0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
-#: Curves with a name in the legend, over all panels.
+#: Policies with a name in the legend, over all panels.
 _MOST_NAMED = 12
 
 
 def growth_figure(series: pd.DataFrame) -> str | None:
-    """Return the ratio of the policies that each trap hurts most; intervals as bars.
+    """Return the ratio of the policies that each trap hurts most: points, and intervals as bars.
 
     Named are the three worst policies of each panel at its largest memory; all others are grey.
     ``series`` is from :func:`reports.tables.growth.series_of`.
@@ -42,7 +44,7 @@ def growth_figure(series: pd.DataFrame) -> str | None:
     for _, group in groups:
         largest = group[group["memory"].eq(group["memory"].max())]
         worst = largest.sort_values(["ratio_low", "label"], ascending=[False, True])
-        named += [name for name in worst["label"].iloc[:_CURVES_EACH] if name not in named]
+        named += [name for name in worst["label"].iloc[:_NAMED_EACH] if name not in named]
     named = named[:_MOST_NAMED]
     rows = -(-len(groups) // _ACROSS)
     with drawing(3.0 * min(len(groups), _ACROSS) + 2.6, 2.7 * rows + 0.3) as made:
@@ -66,32 +68,35 @@ def growth_figure(series: pd.DataFrame) -> str | None:
 
 def _panel(axes: Any, series: str, group: pd.DataFrame, named: list[str]) -> dict[str, Any]:
     handles: dict[str, Any] = {}
-    for label, curve in group.groupby("label", sort=True):
-        ordered = curve.sort_values(["memory", "n"])
+    others = group[~group["label"].isin(named)]
+    x, low, high = _ends(others)
+    # One drawing for all of them.
+    axes.vlines(x, low, high, color=INK, alpha=0.25, linewidth=0.8)
+    axes.plot(x, low, "_", color=INK, alpha=0.25, markersize=5)
+    for label, points in group[group["label"].isin(named)].groupby("label", sort=True):
+        x, low, high = _ends(points)
         # Equal ratios would lie on one another: each policy stands a little beside the next.
-        place = named.index(str(label)) - (len(named) - 1) / 2 if label in named else 0.0
-        x = ordered["memory"].astype(float) * 1.025**place
-        low = ordered["ratio_low"].astype(float)
-        if label not in named:
-            axes.plot(x, low, color=INK, alpha=0.16, linewidth=0.8)
-            continue
-        style = styles(named)[str(label)]
-        high = ordered["ratio_high"].astype(float).fillna(low)
-        container = axes.errorbar(
-            x,
+        place = named.index(str(label)) - (len(named) - 1) / 2
+        handles[str(label)] = axes.errorbar(
+            x * 1.025**place,
             low,
-            yerr=[np.zeros(len(low)), np.maximum(high - low, 0.0)],
-            color=style["color"],
-            dashes=style["dashes"] or (None, None),
+            yerr=[0 * low, high - low],
+            color=styles(named)[str(label)]["color"],
+            linestyle="none",
             marker="o",
-            markersize=3.5,
-            linewidth=1.6,
-            elinewidth=1.0,
-            capsize=2,
+            markersize=4,
+            elinewidth=2.2,
+            capsize=3,
         )
-        handles[str(label)] = container
     _scales(axes, series, group)
     return handles
+
+
+def _ends(points: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.Series]:
+    """Return memory (tokens) and the ends of the ratio; without a bound the upper is the lower."""
+    low = points["ratio_low"].astype(float)
+    high = points["ratio_high"].astype(float).fillna(low).clip(lower=low)
+    return points["memory"].astype(float), low, high
 
 
 def _scales(axes: Any, series: str, group: pd.DataFrame) -> None:
@@ -100,7 +105,12 @@ def _scales(axes: Any, series: str, group: pd.DataFrame) -> None:
     sizes = sorted(set(group["memory"].astype(int)))
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     low, high = axes.get_ylim()
-    ticks = [tick for tick in _TICKS if low <= tick <= high]
+    ticks: list[float] = []
+    for tick in _TICKS:
+        # As many as there is room for.
+        near = ticks and np.log(tick / ticks[-1]) < _LEAST_APART * np.log(high / low)
+        if low <= tick <= high and not near:
+            ticks.append(tick)
     axes.set_yticks(ticks if len(ticks) > 1 else np.linspace(low, high, 4).round(2))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.minorticks_off()

@@ -82,15 +82,20 @@ class Drawing:
 
 
 @contextmanager
-def drawing(width: float, height: float) -> Iterator[Drawing]:
+def drawing(width: float, height: float, *, as_text: bool = False) -> Iterator[Drawing]:
     """Draw within the common style; on leaving, ``svg`` is filled.
 
     Parameters
     ----------
     width, height
         Inches.
+    as_text
+        Whether letters are text in the SVG instead of shapes: a tenth of the bytes, in the
+        reader's own font, for drawings of many numbers with room around them.
     """
     style = sns.axes_style("ticks") | sns.plotting_context("paper") | _STYLE
+    if as_text:
+        style = style | {"svg.fonttype": "none"}
     with matplotlib.rc_context(style), warnings.catch_warnings():
         # A letter of a name which the font lacks becomes a box; that is no news to the reader.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")

@@ -32,7 +32,7 @@ _COMPARISON = "COMPARISON.md"
 _NIGHT = Kind(
     name="night",
     files=("README.md", ROWS, _COMPARISON),
-    folders={"tables": (".md",), "anytime": (".md",)},
+    folders={"tables": (".md",), "anytime": (".md",), "figures": (".svg",)},
     sign="# Nightly tables\n",
 )
 
@@ -69,10 +69,16 @@ def _run(arguments: Sequence[str] | None) -> int:
     options = _parse(arguments)
     if options.check:
         return _check()
-    if options.store is None or (options.out is None) == (not options.update):
-        raise UsageError("expected --check, or --store STORE with either --out DIR or --update")
+    wanted = "expected --check, --update, or --store STORE with either --out DIR or --update"
+    if (options.out is None) == (not options.update) or (options.out and options.store is None):
+        raise UsageError(wanted)
     if options.update:
         require_checkout("--out DIR names another folder")
+    if options.store is None:
+        kept = (FOLDER / ROWS).read_text(encoding="utf-8")
+        files = texts(read_rows(FOLDER / ROWS), known_values()) | {ROWS: kept}
+        write_files(FOLDER, files, _NIGHT)
+        return EXIT_OK
     now = _stored(options.store, options.suite)
     if options.out is not None:
         check_place("--out", options.out, _NIGHT, [*store_files(options.store), FOLDER / ROWS])
@@ -101,7 +107,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--suite", default="nightly", help="default: %(default)s")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the tables go")
     parser.add_argument(
-        "--update", action="store_true", help="replace the committed rows and tables instead"
+        "--update",
+        action="store_true",
+        help="replace the committed rows and tables instead; without --store the tables only",
     )
     parser.add_argument(
         "--check",

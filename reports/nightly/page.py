@@ -5,15 +5,20 @@ from __future__ import annotations
 import pandas as pd
 
 from reports.build import BestKnown, make_report
+from reports.markdown import table_text
 from reports.nightly.compare import Comparison
 from reports.nightly.rows import TIMING
-from reports.readme import table_page
+from reports.parts import Report
+from reports.readme import figure_text, table_page, verdict_text
 from reports.table import Table
 
 #: Lines of each list that are shown; the counts are always whole.
 MOST_LINES = 200
+#: What the page begins with, and what it shows at once.
+_SIGN = "# Nightly tables\n"
+_FIRST = ("leaderboard", "gap-map")
 _INTRODUCTION = """\
-# Nightly tables
+## What this is
 
 The runs of the suite [`nightly`](../../kvopt/suites/nightly.toml), of which
 `.github/workflows/nightly.yml` makes a new set every night and compares it with these.  A night
@@ -25,6 +30,7 @@ the columns mean: [`reports/METHOD.md`](../METHOD.md).
 python evaluate.py nightly --jobs 2 --store nightly.sqlite
 python -m reports.nightly --store nightly.sqlite --out /tmp/nightly      # a night, compared
 python -m reports.nightly --store nightly.sqlite --update                # a new reference, here
+python -m reports.nightly --update                                       # its tables, made again
 python -m reports.nightly --check                                        # are the tables fresh?
 ```
 
@@ -41,6 +47,7 @@ def texts(rows: pd.DataFrame, best_known: BestKnown | None = None) -> dict[str, 
     is never mixed with what it does not.
     """
     files: dict[str, str] = {}
+    first: list[str] = []
     lines = [_INTRODUCTION.format(timing=", ".join(f"`{name}`" for name in TIMING))]
     for reproducible, folder, title in (
         (True, "tables", "Reproducible"),
@@ -57,12 +64,29 @@ def texts(rows: pd.DataFrame, best_known: BestKnown | None = None) -> dict[str, 
             pictures=0,
         )
         lines.append(report.summary + "\n")
+        if not first:
+            first, shown = _first_screen(report)
+            files |= shown
         for part in report.parts:
             if isinstance(part, Table):
                 files[f"{folder}/{part.slug}.md"] = table_page(part)
                 lines.append(f"- [{part.title}]({folder}/{part.slug}.md)")
         lines.append("")
-    return files | {"README.md": "\n".join(lines)}
+    return files | {"README.md": "\n".join([_SIGN, *first, *lines])}
+
+
+def _first_screen(report: Report) -> tuple[list[str], dict[str, str]]:
+    """Return the verdict, the leaderboard and the map of gaps as Markdown, and their files."""
+    lines, files = [verdict_text(report)], {}
+    for part in report.parts:
+        if part.slug in _FIRST:
+            lines.append(f"## {part.title}\n")
+            if isinstance(part, Table):
+                lines.append(table_text(part, ""))
+            else:
+                files[f"figures/{part.slug}.svg"] = part.svg
+                lines.append(figure_text(part))
+    return lines, files
 
 
 def _sections(rows: pd.DataFrame) -> str:

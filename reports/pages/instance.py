@@ -8,7 +8,11 @@ from typing import Any
 
 import pandas as pd
 
+from reports.interval import share_text
+from reports.metrics.gap import gap
+from reports.pages.picture import Picture
 from reports.references import Contradiction
+from reports.rows import MARK_NOTE
 from reports.table import Cell, Column, Kind, Table, written
 from reports.tables.runs import columns_in
 from schedules.evidence import STANDINGS
@@ -21,23 +25,18 @@ _OF_THE_PAGE = ("instance", "batch_time")
 
 @dataclass(frozen=True)
 class InstancePage:
-    """One instance; ``picture`` is a file beside the page, empty for none.
-
-    ``contradictions`` are lines of text; ``svg`` is what the picture's file holds.
-    """
+    """One instance; ``contradictions`` are lines of text."""
 
     slug: str
     name: str
     facts: tuple[tuple[str, Cell], ...]
     contradictions: tuple[str, ...]
     tables: tuple[Table, ...]
-    picture_note: str
-    svg: str = ""
+    pictures: tuple[Picture, ...]
 
-    @property
-    def picture(self) -> str:
-        """The file with the picture."""
-        return f"{self.slug}.svg" if self.svg else ""
+    def file(self, picture: Picture) -> str:
+        """Return the name of a picture's file, beside the page."""
+        return f"{self.slug}{picture.mark}.svg"
 
 
 def make_page(
@@ -46,7 +45,7 @@ def make_page(
     runs: pd.DataFrame,
     wrong: Sequence[Contradiction],
     told: Mapping[str, Any],
-    picture: tuple[str, str],
+    pictures: Sequence[Picture],
 ) -> InstancePage:
     """Return the page of one instance.
 
@@ -58,18 +57,18 @@ def make_page(
         Its runs, superseded ones too.
     told
         Its entry in the registry of best-known values, empty for none.
-    picture
-        SVG and what to say of it.
+    pictures
+        What is drawn of its schedules.
     """
-    svg, note = picture
+    shown = _runs(runs, in_seconds=bool(line["batch_time"]))
+    tables = (losses(runs, line), *_history(runs, told), shown)
     return InstancePage(
         slug=slug,
         name=str(line["instance"]),
         facts=_facts(line),
         contradictions=tuple(str(each) for each in wrong),
-        tables=(*_history(runs, told), _runs(runs, in_seconds=bool(line["batch_time"]))),
-        picture_note=note,
-        svg=svg,
+        tables=tuple(each for each in tables if not each.frame.empty),
+        pictures=tuple(pictures),
     )
 
 
@@ -91,6 +90,36 @@ def _facts(line: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
     ]
     shown = [each for each in values if not (isinstance(each[1], str) and each[1] == "")]
     return tuple((label, Cell(written(value, kind), kind)) for label, value, kind in shown)
+
+
+def losses(runs: pd.DataFrame, line: Mapping[str, Any]) -> Table:
+    """Return what each policy loses here against the best schedule, the least first.
+
+    The parameters are those of :func:`make_page`.
+    """
+    own = runs[~runs["engine"] & ~runs["superseded"] & runs["tel"].notna()]
+    means = own.groupby("label", sort=True)["tel"].mean().astype("Float64").reset_index()
+    opt = line["opt"]
+    upper, lower = (opt, opt) if pd.notna(opt) else (line["upper"], line["lower"])
+    tel = means["tel"]
+    two = [pd.Series(value, index=tel.index, dtype="Float64") for value in (upper, lower)]
+    ends = [gap(tel, each) for each in two]
+    kind: Kind = "nanoseconds" if line["batch_time"] else "count"
+    frame = means.assign(
+        over=tel - upper, each=(tel - upper) / max(int(line["n"]), 1), gap=share_text(*ends)
+    ).sort_values(["tel", "label"])
+    columns = (
+        Column("label", "policy", "name"),
+        Column("tel", "TEL", kind),
+        Column("over", "above the best", kind),
+        Column("each", "a request", "nanoseconds" if line["batch_time"] else "number"),
+        Column("gap", "gap", "share", sort="tel"),
+    )
+    note = (
+        "TEL, mean over the seeds, and what it is above the best known schedule (or OPT), in all "
+        "and a request. Gap to OPT: an interval where OPT is open. " + MARK_NOTE
+    )
+    return Table("losses", "What each policy loses", note, columns, frame)
 
 
 def _history(runs: pd.DataFrame, told: Mapping[str, Any]) -> list[Table]:

@@ -1,16 +1,20 @@
-"""The picture of the best stored schedule of an instance, as text."""
+"""The pictures of an instance: the best schedules, and what the best policy loses, as text."""
 
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from matplotlib.figure import Figure
+
+from instances import Instance
 from instances.files import parse_instance
 from instances.model import InfeasibleInstanceError
 from instances.telling import one_line
-from schedules import Schedule, check_schedule
-from schedules.picture import save_picture
+from schedules import Schedule, check_schedule, read_schedule
+from schedules.picture import pair_picture, save_picture
 from schedules.real_time.picture import drawn
 
 
@@ -24,31 +28,99 @@ class Documents(Protocol):
         """Return the document of an instance, None without one."""
 
 
-def draw_best(store: Documents, key: str, sha: str) -> tuple[str, str]:
-    """Return the SVG of the schedule of a run and what to say of it; no SVG with the reason.
+@dataclass(frozen=True)
+class Picture:
+    """A picture of schedules, or in its place the reason why there is none.
+
+    Attributes
+    ----------
+    mark
+        What its file's name ends in, after that of the page.
+    svg
+        Empty for none; then ``note`` is the reason.
+    """
+
+    title: str
+    note: str
+    svg: str = ""
+    mark: str = ""
+
+
+_STORED = "Best schedule of this store"
+_KNOWN = "Best known schedule"
+_BESIDE = "Beside the best policy of this store"
+_BESIDE_NOTE = (
+    "Both over the same rounds and tokens: where the lower one runs other requests, it loses."
+)
+
+
+def no_picture(reason: str) -> Picture:
+    """Return the place of the best stored schedule, with the reason why it is not drawn."""
+    return Picture(_STORED, reason)
+
+
+def draw_pictures(
+    store: Documents, sha: str, key: str, policy: str, known: str | Path | None
+) -> list[Picture]:
+    """Return the best stored schedule, the best known one, and that above the best policy's.
 
     Parameters
     ----------
-    key
-        Of the run with the best stored schedule.
     sha
-        Of its instance.
+        Of the instance.
+    key
+        Of the run with the best stored schedule; empty without one.
+    policy
+        Of the best run of a policy that is not as good; empty without one.
+    known
+        File of a better schedule, of the registry; None without one.
     """
-    document, described = store.schedule(key), store.instance(sha)
-    if document is None or described is None:
-        return "", "The schedule is not in the store."
+    described = store.instance(sha)
+    if described is None:
+        return [no_picture("The instance is not in the store.")]
+    made: list[Picture] = []
     try:
-        fields = {name: value for name, value in document.items() if name != "schema"}
-        instance, schedule = parse_instance(described), Schedule(**fields)
-        verdict = check_schedule(instance, schedule)
-        if not verdict.valid:
-            return "", f"Not drawn: {verdict}"
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "picture.svg"
-            save_picture(drawn(instance, schedule), path)
-            svg = path.read_text(encoding="utf-8")
+        instance = parse_instance(described)
+        best, reason = _stored(store, key, instance)
+        if best is not None:
+            made.append(Picture(_STORED, _told(best), svg_of(drawn(instance, best))))
+        elif known is None:
+            made.append(no_picture(reason))
+        if known is not None:
+            best = read_schedule(known)
+            if not (verdict := check_schedule(instance, best)).valid:
+                return [*made, no_picture(f"Not drawn: {verdict}")]
+            made.append(Picture(_KNOWN, _told(best), svg_of(drawn(instance, best)), ".best-known"))
+        other, _ = _stored(store, policy, instance)
+        if best is not None and other is not None and best.clock is None and other.clock is None:
+            figure = pair_picture(instance, best, other)
+            made.append(Picture(_BESIDE, _BESIDE_NOTE, svg_of(figure), ".beside"))
     except (ValueError, InfeasibleInstanceError) as error:
-        return "", f"Not drawn: {one_line(error, 200)}"
+        made.append(no_picture(f"Not drawn: {one_line(error, 200)}"))
+    return made
+
+
+def _stored(store: Documents, key: str, instance: Instance) -> tuple[Schedule | None, str]:
+    """Return the checked schedule of a run, or why there is none."""
+    if not key:
+        return None, "No schedule is stored."
+    document = store.schedule(key)
+    if document is None:
+        return None, "The schedule is not in the store."
+    schedule = Schedule(**{name: value for name, value in document.items() if name != "schema"})
+    verdict = check_schedule(instance, schedule)
+    return (schedule, "") if verdict.valid else (None, f"Not drawn: {verdict}")
+
+
+def _told(schedule: Schedule) -> str:
     if schedule.clock is not None:
-        return svg, "KV memory held, and requests that run and wait, over seconds."
-    return svg, "KV memory held over time, stacked by request, under the limit M."
+        return "KV memory held, and requests that run and wait, over seconds."
+    return "KV memory held over time under the limit M, and requests that run and wait."
+
+
+def svg_of(figure: Figure) -> str:
+    """Return a figure as SVG."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "picture.svg"
+        save_picture(figure, path)
+        return path.read_text(encoding="utf-8")

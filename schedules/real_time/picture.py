@@ -12,12 +12,20 @@ from numpy.typing import NDArray
 from instances.batch_time import NANOSECONDS
 from instances.model import Instance
 from schedules.model import Schedule
-from schedules.picture import COLUMNS, add_titles, label_memory, picture_of, picture_style
+from schedules.picture import (
+    COLUMNS,
+    RUNNING,
+    WAITING,
+    add_titles,
+    label_memory,
+    picture_of,
+    picture_style,
+)
 from schedules.real_time.timeline import Ints, Timeline, timeline
 
 _SIZE = (10.0, 6.0)
 _DPI = 150
-_MEMORY, _RUNNING, _WAITING, _LIMIT = "#2f7fc1", "#2a9060", "#c9601a", "crimson"
+_MEMORY, _LIMIT = "#2f7fc1", "crimson"
 
 
 def drawn(instance: Instance, schedule: Schedule) -> Figure:
@@ -52,7 +60,7 @@ def picture_in_seconds(instance: Instance, schedule: Schedule) -> Figure:
         FigureCanvasAgg(figure)
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
         title = (instance.name, schedule.method)
-        add_titles(figure, above, title, _subtitle(found, schedule), hatched=False)
+        add_titles(figure, above, title, _subtitle(found, schedule), cancelled=None)
         _draw_memory(above, seconds, most(found, found.rounds.tokens, edges), instance.memory)
         _draw_requests(below, seconds, found, edges)
         for axes in (above, below):
@@ -105,8 +113,8 @@ def _draw_requests(
 ) -> None:
     running = most(found, found.rounds.running, edges)
     waiting = most(found, found.rounds.waiting, edges)
-    axes.stairs(waiting, seconds, color=_WAITING, linewidth=1.3, label="waiting")
-    axes.stairs(running, seconds, color=_RUNNING, linewidth=1.3, label="running")
+    axes.stairs(waiting, seconds, color=WAITING, linewidth=1.3, label="waiting")
+    axes.stairs(running, seconds, color=RUNNING, linewidth=1.3, label="running")
     axes.set_ylabel("requests")
     axes.legend(loc="upper right", fontsize=9, frameon=False, ncols=2)
     axes.set_ylim(0, 1.25 * max(int(running.max()), int(waiting.max())))

@@ -297,3 +297,26 @@ def reachable(start: object) -> Iterator[object]:
             stack.append(thing.base)
         else:
             stack += gc.get_referents(thing)
+
+
+@pytest.mark.parametrize("name", BLIND)
+def test_blind_policies_are_those_that_no_prediction_changes(name: str) -> None:
+    """What is declared to use nothing of the outputs does; all others use what they are told."""
+    outputs = (9, 1, 7, 2, 5, 3, 8, 4, 6, 2, 1, 9)
+    requests = tuple(Request(i, i // 3, 1 + i % 4, o) for i, o in enumerate(outputs))
+    instance = Instance("told", 24, requests)
+    told: list[tuple[str, Values]] = [
+        ("exact", {}),
+        ("interval", {"low": 1, "high": 9}),
+        ("bins", {"width": 4}),
+    ]
+    schedules = [
+        run_policy(
+            policies()[name],
+            instance,
+            Setting(prediction=PREDICTIONS[model], prediction_values=values),
+        )
+        for model, values in told
+    ]
+    different = {(each.starts, each.attempts) for each in schedules}
+    assert (len(different) == 1) == policies()[name].blind

@@ -29,6 +29,7 @@ import kvopt.sweeps.comparison
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, Request, write_instance
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import MethodError
+from kvopt.registered import Registered
 from kvopt.running.task import Finished, Task
 from kvopt.sweeps.inputs import InputError
 from schedules import read_schedule
@@ -109,7 +110,7 @@ def test_the_summary() -> None:
     result = kvopt.solve(FOUR, "highs", time_limit=30)
     labels = [label for label, _ in result.summary()]
     expected = ["instance", "n", "M", "method", "status", "TEL", "AEL", "lower bound", "gap %"]
-    assert labels == [*expected, "best known", "seconds", "checker"]
+    assert labels == [*expected, "best known", "gap to best", "seconds", "checker"]
     told = dict(result.summary())
     assert told["method"] == "highs  (ilp-strong, by size)"
     assert (told["best known"], told["checker"]) == ("12 (opt)", "valid")
@@ -123,6 +124,20 @@ def test_the_registry_tells_an_interval_where_the_optimum_is_open() -> None:
     assert int(bound) < int(upper)
     assert kvopt.result.best_known(FOUR) == "12 (opt)"
     assert kvopt.result.best_known(replace(FOUR, memory=6)) == ""
+
+
+def test_a_result_stands_beside_the_best_known() -> None:
+    """Gaps to the best schedule and to the best bound, each (TEL - value) / TEL, and records."""
+    four = dict(kvopt.run(FOUR, "mc-sf").summary())
+    # OPT is 12: the gap is (TEL - 12) / TEL.
+    tel = int(four["TEL"].split()[0])
+    assert four["gap to best"] == f"{100 * (tel - 12) / tel:.3f} %"
+    open_ = Registered(upper=100, lower=80, reason="open")
+    assert open_.compared(125, 70) == "20.000 %, to its bound 36.000 %"
+    assert open_.compared(96, 84) == (
+        "-4.167 %, to its bound 16.667 %, a better schedule, a better bound"
+    )
+    assert "gap to best" not in dict(kvopt.run(replace(FOUR, memory=6), "svf").summary())
 
 
 def test_large_instances_have_short_texts() -> None:
@@ -228,6 +243,20 @@ def test_bad_input_is_one_line(call: Any, error: type[Exception], told: str) -> 
         call()
     assert isinstance(caught.value, ValueError)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_advised_by_the_relaxation_in_rounds() -> None:
+    """In seconds, all at 0 and a second a round: the relaxation and TEL of the same in rounds."""
+    rows = enumerate([(1, 3), (2, 1), (1, 2), (3, 2)])
+    plain = Instance("plain", 6, tuple(Request(i, 0, s, o) for i, (s, o) in rows))
+    requests = tuple(replace(each, arrival=0.0) for each in plain.requests)
+    timed = replace(plain, requests=requests, time_unit="second")
+    found = kvopt.run(timed, "sorted-lp", batch_time="unit")
+    assert found.schedule is not None
+    expected = kvopt.run(plain, "sorted-lp").schedule
+    assert expected is not None
+    assert found.schedule.starts == expected.starts
+    assert kvopt.check(timed, found.schedule).valid
 
 
 def test_an_infeasible_file_is_told_when_it_is_read(tmp_path: Path) -> None:

@@ -432,3 +432,50 @@ def test_the_list_names_suites_and_methods(
 def test_the_default_store_is_not_committed() -> None:
     """The folder of the default store is ignored."""
     assert "/results/" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_the_leaderboard_is_that_of_the_report(
+    evaluate: Run, small: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The sentences and the lines of the board, in the terminal as on the page."""
+    report = tmp_path / "report"
+    assert evaluate(small, "--methods", "svf,fcfs,bound:bound-volume", "--report", report) == 0
+    capfd.readouterr()
+    assert evaluate("leaderboard") == 0
+    shown = capfd.readouterr().out
+    page = (report / "README.md").read_text(encoding="utf-8")
+    sentences = [line for line in page.splitlines() if line.startswith(("Where", "No ", "The w"))]
+    assert len(sentences) == 3
+    flat = " ".join(shown.split())
+    for sentence in sentences:
+        assert sentence.replace("`", "") in flat
+    for title in ("Leaderboard", "Bounds"):
+        assert f"\n{title}\n" in shown
+        assert f"\n## {title}\n" in page
+    board = page.partition("## Leaderboard")[2].partition("\n## ")[0]
+    cells = [
+        [cell.strip(" `") for cell in line.split("|")[1:-1]]
+        for line in board.splitlines()
+        if line.startswith("| ") and "`" in line
+    ]
+    assert len(cells) == 2
+    for line in cells:
+        # The page links the instance, which comes fifth.
+        assert any(all(cell in text for cell in line[:4]) for text in shown.splitlines()), line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["leaderboard", "--store", "none.sqlite"], 6),
+        (["leaderboard", "--store", "none.csv"], 2),
+        (["leaderboard", "uniform_100"], 2),
+    ],
+)
+def test_a_leaderboard_of_nothing(
+    arguments: list[str], code: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """No store, no rows, a word too many: one line and an exit code."""
+    assert main(arguments) == code
+    told = capfd.readouterr()
+    assert (told.out, len(told.err.splitlines())) == ("", 1)

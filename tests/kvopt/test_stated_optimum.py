@@ -147,6 +147,12 @@ def test_the_table_of_all_policies() -> None:
     table = policies_table(stating(12), **given)
     assert (table.accepted, table.misstated) == (True, "")
     assert table.text.endswith("known optimum 12")
+    # The registry has this instance: 12 is its optimum.
+    assert "\nbest known 12 (opt)\n" in table.text
+    lines = [line.split() for line in table.text.splitlines() if line.endswith(tuple("0123456789"))]
+    gaps = {cells[0]: (int(cells[1]), cells[-1]) for cells in lines if "valid" in cells}
+    assert len(gaps) > 10
+    assert all(gap == f"{100 * (tel - 12) / tel:.3f}" for tel, gap in gaps.values())
 
 
 def _state(stated: int, bound: int) -> RunState:

@@ -13,7 +13,9 @@ import pandas as pd
 import pytest
 
 from instances import Instance, Request
-from instances.files import instance_document
+from instances.files import instance_document, read_instance
+from instances.named import find_instance
+from kvopt.commands import evaluate
 from kvopt.running.task import Finished
 from kvopt.store import Store
 from kvopt.store.export import export_rows
@@ -119,20 +121,19 @@ def test_nothing_of_the_machine_is_in_the_files(files: dict[str, str]) -> None:
 
 
 def test_all_parts_are_there(report: Report) -> None:
-    """Every figure and table that the rows can fill."""
+    """Every figure and table that the rows can fill, the verdict's first; none that is empty."""
     assert [part.slug for part in report.parts] == [
-        "statuses",
-        "failures",
+        "leaderboard",
         "gap-map",
+        "outside",
+        "solvers",
+        "failures",
         "gaps",
-        "gaps-open",
         "gap-ecdf",
         "ratios",
         "known-optima",
         "trap-growth",
-        "exponents",
         "growth",
-        "solvers",
         "solvers-by-family",
         "gap-over-time",
         "tel-profiles",
@@ -141,6 +142,7 @@ def test_all_parts_are_there(report: Report) -> None:
         "profile-time",
         "instances",
         "runs",
+        "statuses",
         "machines",
     ]
 
@@ -161,6 +163,45 @@ def test_store_csv_and_parquet_give_the_same_tables(store: Path, tmp_path: Path)
             for path in out.rglob("*")
             if path.is_file() and path.name != MARKER
         } == expected
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_both_commands_make_the_same_page_of_a_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``evaluate.py --report`` and ``reports.build``, also where the registry knows better."""
+    instance = read_instance(find_instance("example_3_1"))
+    store = Store(tmp_path / "runs.sqlite")
+    for method in ("svf", "alpha-beta"):
+        store.put(_run(instance, method))
+    store.close()
+    monkeypatch.chdir(tmp_path)
+    location = ["--store", "runs.sqlite"]
+    assert evaluate.main([*location, "--report", "one", "--quiet"]) == 0
+    assert main([*location, "--out", "two"]) == 0
+    one, two = (_holds(tmp_path / name) for name in ("one", "two"))
+    assert one == two
+    page = one["instances/example_3_1.md"]
+    assert "(registry)" in page
+    # The store's own schedule is drawn, the better one of the registry, and both on one axis.
+    assert re.findall(r"\]\((example_3_1[\w.-]*\.svg)\)", page) == [
+        "example_3_1.svg",
+        "example_3_1.best-known.svg",
+        "example_3_1.beside.svg",
+    ]
+    assert all(one[f"instances/example_3_1{mark}.svg"] for mark in ("", ".best-known", ".beside"))
+    assert "## What each policy loses" in page
+    # Without the registry it is another page.
+    assert main([*location, "--out", "two", "--no-best-known"]) == 0
+    assert "(registry)" not in _holds(tmp_path / "two")["instances/example_3_1.md"]
+
+
+def _holds(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -231,10 +272,14 @@ def test_contradictions_are_loud(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 @pytest.mark.usefixtures("no_figures")
 def test_no_rows(tmp_path: Path) -> None:
-    """An empty store gives a report that says so."""
+    """An empty store gives a report that says so, without sections that have nothing to show."""
     written = build_report(frame(), tmp_path)
-    assert "0 stored runs" in (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert len(written) > 5
+    assert [path.name for path in written] == ["README.md", "index.html"]
+    overview = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "0 stored runs" in overview
+    assert "No policy within the problem was run" in overview
+    assert "\n## " not in overview
+    assert "<h2>" not in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
 def test_caps_are_said(report: Report, files: dict[str, str]) -> None:

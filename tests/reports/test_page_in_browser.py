@@ -85,6 +85,51 @@ def test_keyboard_reaches_sorting(browser: Browser, folder: Path) -> None:
     page.wait_for_selector("#instances thead th:nth-child(3)[aria-sort=ascending]")
 
 
+def test_the_verdict_comes_first(browser: Browser, folder: Path) -> None:
+    """Three sentences, then the leaderboard and the map: before any table of evidence."""
+    page = _open(browser, folder / "index.html")
+    assert page.locator("#verdict p").count() == 3
+    order = page.evaluate("[...document.querySelectorAll('main > section')].map(each => each.id)")
+    assert order[:3] == ["verdict", "leaderboard", "gap-map"]
+    best = page.locator("#verdict p strong").first.text_content()
+    assert best in _column(page, "leaderboard", 2)
+    page.locator("#leaderboard input[type=search]").fill(f'"{best}"')
+    assert best in _column(page, "leaderboard", 2)
+    assert len(_column(page, "leaderboard", 2)) < 5
+
+
+def test_contents_open_and_lead_to_their_sections(browser: Browser, folder: Path) -> None:
+    """One click opens the list, another one leads to the table, which is in sight then."""
+    page = _open(browser, folder / "index.html")
+    page.locator("nav summary").click()
+    page.locator("nav a[href='#instances']").click()
+    playwright.expect(page.locator("#instances h2")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_tables_read_well(browser: Browser, folder: Path, width: int) -> None:
+    """Arrows stand at their own column, right of its title; no name is broken into lines."""
+    page = _open(browser, folder / "index.html", viewport={"width": width, "height": 900})
+    apart = page.evaluate(
+        """[...document.querySelectorAll("table.data thead th")].flatMap(head => {
+          const title = head.querySelector(".dt-column-title");
+          const arrow = head.querySelector(".dt-column-order");
+          const [a, b, c] = [title, arrow, head].map(each => each.getBoundingClientRect());
+          const fine = a.right <= b.left + 1 && b.right <= c.right && b.left - a.right < 12;
+          return c.width === 0 || fine ? [] : [head.textContent];
+        })"""
+    )
+    assert apart == []
+    broken = page.evaluate(
+        """[...document.querySelectorAll("td.short")].filter(cell => {
+          const range = document.createRange();
+          range.selectNodeContents(cell);
+          return new Set([...range.getClientRects()].map(each => Math.round(each.top))).size > 1;
+        }).map(cell => cell.textContent)"""
+    )
+    assert broken == []
+
+
 def test_nothing_is_asked_of_the_network(browser: Browser, folder: Path) -> None:
     """One file: besides itself only data and what it makes of them."""
     page = _open(browser, folder / "index.html")

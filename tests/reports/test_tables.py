@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pandas as pd
@@ -9,9 +10,15 @@ import pytest
 
 from reports.build import make_report
 from reports.common import common_costs
+from reports.figures.growth import growth_figure
+from reports.measured import measured
 from reports.parts import Report
+from reports.per_instance import per_instance
+from reports.references import references
+from reports.rows import prepare
 from reports.series import with_series
 from reports.table import Table
+from reports.tables.growth import series_of
 from tests.reports.synthetic import frame, record
 
 
@@ -22,8 +29,10 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _table(report: Report, slug: str) -> pd.DataFrame:
-    (found,) = [part for part in report.parts if isinstance(part, Table) and part.slug == slug]
-    return found.frame
+    """Return a table's data; a table without lines is no part of the report."""
+    found = [part for part in report.parts if isinstance(part, Table) and part.slug == slug]
+    assert len(found) < 2
+    return found[0].frame if found else pd.DataFrame()
 
 
 def _report(*records: Any) -> Report:
@@ -218,3 +227,28 @@ def test_failures_are_listed_with_their_reason() -> None:
         record(instance="b", status="no_solution"),
     )
     assert _table(report, "failures")["detail"].tolist() == ["memory exceeded at 3"]
+
+
+def test_growth_is_drawn_as_points_and_intervals() -> None:
+    """Nothing connects two sizes: of every line in the picture there are two ends at most."""
+    sizes = [("a", 16, 200, 100), ("b", 64, 300, 100), ("c", 256, 500, 90)]
+    rows = [
+        record(
+            instance=f"mcsf_trap_{memory}",
+            family="mcsf-trap",
+            memory=memory,
+            method=method,
+            tel=tel + more,
+            lower_bound=lower,
+        )
+        for _, memory, tel, lower in sizes
+        for method, more in (("svf", 0), ("fcfs", 50), ("mc-sf", 90), ("h-sf", 20), ("wait", 9))
+    ]
+    prepared = prepare(frame(*rows))
+    averaged = per_instance(measured(prepared, references(prepared)))
+    svg = growth_figure(series_of(averaged))
+    assert svg is not None
+    inside = re.findall(r'<path d="([^"]*)" clip-path', svg)
+    # Each of 15 runs has a bar at least, named or grey.
+    assert len(inside) >= 15
+    assert max(path.count("L") for path in inside) == 1

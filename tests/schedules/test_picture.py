@@ -14,7 +14,16 @@ import pytest
 
 from instances import Instance, Request
 from schedules import Schedule, make_schedule
-from schedules.picture import COLUMNS, _columns, _stacked, draw_schedule
+from schedules.counts import running_and_waiting
+from schedules.picture import (
+    COLUMNS,
+    MANY_AREAS,
+    _columns,
+    _stacked,
+    draw_schedule,
+    pair_picture,
+    picture_of,
+)
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -146,3 +155,61 @@ def test_resampling_keeps_the_peak_of_every_column() -> None:
     for left, right, moment in zip(edges, edges[1:], moments, strict=False):
         assert left < moment <= right
         assert held[moment] == held[left + 1 : right + 1].max()
+
+
+@pytest.mark.parametrize("n", [4, 7, 40])
+def test_who_runs_and_who_waits(n: int) -> None:
+    """Counted request by request: who is there by t - 1 and not done runs then, or waits."""
+    instance, schedule = a_schedule(n, seed=n)
+    draw = random.Random(n)
+    requests = tuple(
+        Request(each.id, draw.randint(0, 5), each.prompt, each.output) for each in instance.requests
+    )
+    instance = Instance("late", instance.memory, requests)
+    assert schedule.attempts is not None
+    attempts = [[(start + 5, g) for start, g in each] for each in schedule.attempts]
+    starts = [start + 40 for start in schedule.starts]
+    schedule = make_schedule(instance, starts, "late", attempts=attempts)
+    times = np.arange(1, max(p + r.output for p, r in zip(starts, requests, strict=True)) + 1)
+    running, waiting = running_and_waiting(instance, schedule, times)
+    for t, runs, waits in zip(times.tolist(), running, waiting, strict=True):
+        busy = [
+            any(p < t <= p + g for p, g in [*attempts[k], (starts[k], requests[k].output)])
+            for k in range(n)
+        ]
+        there = [r.arrival < t <= starts[k] + r.output for k, r in enumerate(requests)]
+        assert runs == sum(busy)
+        assert waits == sum(a and not b for a, b in zip(there, busy, strict=True))
+
+
+def test_bands_hold_what_all_requests_hold() -> None:
+    """Of many requests the bands' heights sum to the tokens held in every column."""
+    instance, schedule = a_schedule(400)
+    stack = _stacked(instance, schedule)
+    assert len(stack.areas) > MANY_AREAS
+    held = np.zeros(len(stack.edges) - 1)
+    for area in stack.areas:
+        held[area.first : area.first + len(area.top)] += area.top - area.bottom
+    memory = picture_of(instance, schedule).axes[0]
+    (bands,) = memory.collections
+    # The last outline is the highest: its roof is the whole, from left to right.
+    tops = [np.asarray(path.vertices)[:-1, 1] for path in bands.get_paths()]
+    assert len(tops) > 3
+    assert tops[-1][: 2 * len(held) : 2].tolist() != held.tolist()
+    assert tops[-1][2 * len(held) :][::-1][::2].tolist() == pytest.approx(held.tolist())
+
+
+def test_two_schedules_share_their_axes() -> None:
+    """One above the other: the same rounds and tokens at the same places, equal colours."""
+    instance, first = a_schedule(5)
+    second = make_schedule(instance, [start + 30 for start in first.starts], "later")
+    above, below = pair_picture(instance, first, second).axes[:2]
+    assert above.get_xlim() == below.get_xlim()
+    assert above.get_ylim() == below.get_ylim()
+    ends = [p + r.output for p, r in zip(second.starts, instance.requests, strict=True)]
+    assert above.get_xlim() == (0, max(ends))
+    # The request that was cancelled is hatched, so it is another collection above.
+    assert len(above.collections) == 2
+    colours = [np.array(axes.collections[0].get_facecolor()).tolist() for axes in (above, below)]
+    assert len(colours[0]) == len(colours[1]) == 5
+    assert colours[0] == colours[1]

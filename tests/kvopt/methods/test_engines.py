@@ -13,9 +13,10 @@ import pytest
 import kvopt.methods.engines
 from formulations.registry import formulations
 from heuristics.registry import policies
-from kvopt.commands.listing import knowledge, listing
+from kvopt.commands.listing import listing
 from kvopt.methods.engines import default_engine, engine_of, engines, named_engines, proofs
 from kvopt.methods.grammar import read_method
+from kvopt.methods.told import knowledge
 from tests.copies import run_copy
 from tests.kvopt.conftest import ROOT
 

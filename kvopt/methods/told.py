@@ -1,0 +1,106 @@
+"""What the text of a method tells a reader of tables: what was run, and what it was told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from heuristics.policy import AdvisedPolicy, Policy
+from kvopt.methods.grammar import FILE, Method, MethodError, read_method
+from kvopt.methods.options import bound_only
+
+#: What a policy is told of the outputs.  ``file``: the prediction intervals of the instance's
+#: file and, where it has none, the outputs themselves.
+Lengths = Literal["outputs", "file", "intervals", "nothing", "unknown"]
+_WORDS: dict[Lengths, str] = {
+    "outputs": "the outputs",
+    "file": "the file's intervals, else the outputs",
+    "intervals": "intervals",
+    "nothing": "no lengths",
+    "unknown": "not declared",
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a method is told before it decides.
+
+    Attributes
+    ----------
+    lengths
+        Of the outputs.
+    offline
+        Whether it knows all arrivals from the start.
+    """
+
+    lengths: Lengths
+    offline: bool = False
+
+    def __str__(self) -> str:
+        return _WORDS[self.lengths] + (", all arrivals" if self.offline else "")
+
+
+@cache
+def told(text: str) -> Told:
+    """Return what the policy of a method's text is told; of anything else nothing is declared."""
+    method = _read(text)
+    if method is None or method.call is None:
+        return Told("unknown")
+    policy, prediction = method.call.policy, method.call.prediction
+    if policy.blind:
+        return Told("nothing", policy.offline)
+    if policy.clairvoyant or (prediction is not None and prediction.name == "exact"):
+        return Told("outputs", policy.offline)
+    return Told("file" if prediction is None else "intervals", policy.offline)
+
+
+@cache
+def shown_method(text: str) -> str:
+    """Return the text with the values of its prediction: ``a-min with interval(1,1000)``."""
+    method = _read(text)
+    if method is None or method.call is None or method.call.prediction is None:
+        return text
+    prediction, told_values = method.call.prediction, method.call.prediction_values
+    values = [f"{told_values[each.name]:g}" for each in prediction.parameters]
+    if not values:
+        return text
+    return f"{text.partition(' with ')[0]} with {prediction.name}({','.join(values)})"
+
+
+@cache
+def only_bounds(text: str) -> bool:
+    """Tell whether a method makes bounds only: its schedule is that of the policy it began with."""
+    method = _read(text)
+    if method is None or method.kind != "engine":
+        return False
+    if method.solves == "bound":
+        return True
+    return method.model is not None and bound_only(method.model, method.options)[0]
+
+
+def knowledge(policy: Policy) -> str:
+    """Return what a policy may know, in a few words."""
+    words = [
+        "all arrivals (offline)" if policy.offline else "online",
+        "the outputs (clairvoyant)"
+        if policy.clairvoyant
+        else "nothing of the outputs (non-clairvoyant)"
+        if policy.blind
+        else "prediction intervals (non-clairvoyant)",
+    ]
+    if isinstance(policy, AdvisedPolicy):
+        words.append("a solved LP relaxation")
+    if policy.randomised:
+        words.append("randomised")
+    return ", ".join(words)
+
+
+def _read(text: str) -> Method | None:
+    """Return the method of a row, None for a file of one's own and for what is none of ours."""
+    if text.startswith(FILE):
+        return None
+    try:
+        return read_method(text, planned=True)
+    except MethodError:
+        return None

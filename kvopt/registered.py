@@ -1,0 +1,59 @@
+"""A glance at the registry of best-known values: what it says of one instance.
+
+The file is only looked into.  Whoever relies on it reads it with ``kvopt.best_known``, which checks
+it and takes a second to load.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from instances import Instance
+from instances.named import FOLDER
+
+
+@dataclass(frozen=True)
+class Registered:
+    """The best schedule and the best bound of an instance (TEL, rounds).
+
+    ``reason`` says by what an optimum is known, or why it is not.
+    """
+
+    upper: int
+    lower: int
+    reason: str
+
+    def __str__(self) -> str:
+        """As ``1234 (opt)`` or ``1234, bound 1200``."""
+        if self.upper == self.lower:
+            return f"{self.upper} ({self.reason})"
+        return f"{self.upper}, bound {self.lower}"
+
+    def gap(self, tel: int) -> float:
+        """Return (TEL - UB) / TEL in percent, negative for a schedule that is better."""
+        return 100 * (tel - self.upper) / tel if tel else 0.0
+
+    def compared(self, tel: int, bound: int | None) -> str:
+        """Return the gaps of a TEL to both values as text, and what is better than they are."""
+        parts = [f"{self.gap(tel):.3f} %"]
+        if self.lower < self.upper:
+            parts.append(f"to its bound {100 * (tel - self.lower) / tel:.3f} %")
+        if tel < self.upper:
+            parts.append("a better schedule")
+        if bound is not None and self.lower < bound <= tel:
+            parts.append("a better bound")
+        return ", ".join(parts)
+
+
+def registered(instance: Instance) -> Registered | None:
+    """Return what the registry says of an instance by its hash, None if it is not in it."""
+    try:
+        entries = json.loads((FOLDER / "best_known.json").read_bytes())["instances"]
+        known = next((each for each in entries if each["sha256"] == instance.sha256), None)
+        if known is None:
+            return None
+        reason = "opt" if known["opt"] else known["reason"].partition(":")[0]
+        return Registered(int(known["upper"]["value"]), int(known["lower"]["value"]), reason)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None

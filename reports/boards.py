@@ -1,0 +1,118 @@
+"""Who is best: policies ranked where they were all run on the same instances.
+
+A mean over other instances is another mean, so only policies that share all instances of a board
+are ranked on it.  Methods that keep tokens over evictions solve an easier problem and stand on no
+board with ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pandas as pd
+
+from kvopt.methods.told import told
+
+#: Most boards of one report; what is on none of them is in the tables by family.
+MOST_BOARDS = 4
+
+
+@dataclass(frozen=True)
+class Board:
+    """Policies that were all run on the same instances.
+
+    Attributes
+    ----------
+    lines
+        One line a policy, the best first: columns label, lengths, offline and knows (what it is
+        told, :class:`kvopt.methods.told.Told`, and that in words), rank, instances, unsolved
+        (instances without a schedule for some seed), gap_low, gap_high, optimal (shares), seconds,
+        and of the worst instance ratio_low, ratio_high, known, instance and id.
+    ids
+        The instances that they share.
+    """
+
+    lines: pd.DataFrame
+    ids: frozenset[str]
+
+    @property
+    def instances(self) -> int:
+        """How many instances they share."""
+        return len(self.ids)
+
+
+def boards(averaged: pd.DataFrame) -> list[Board]:
+    """Return the boards of the policies within the problem, that over most policies first.
+
+    The instances of a board are those on which more than half of the policies were run that are on
+    none yet; on it is every policy that was run on all of them.
+
+    Parameters
+    ----------
+    averaged
+        From :func:`reports.per_instance.per_instance`, of rounds only or of seconds only.
+    """
+    frame = averaged[~averaged["engine"] & ~averaged["marked"]]
+    ran = pd.crosstab(frame["id"], frame["label"]).astype(bool)
+    left = ran
+    found: list[Board] = []
+    while left.shape[1] and len(found) < MOST_BOARDS:
+        shared = left.index[left.mean(axis=1).gt(0.5)]
+        members = ran.columns[ran.loc[shared].all(axis=0)] if len(shared) else ran.columns[:0]
+        if not len(members.intersection(left.columns)):
+            break
+        on_it = frame[frame["id"].isin(shared) & frame["label"].isin(members)]
+        found.append(Board(_ranked(standings(on_it)), frozenset(shared)))
+        left = left.drop(columns=members, errors="ignore")
+    return found
+
+
+def outside(averaged: pd.DataFrame) -> pd.DataFrame:
+    """Return the standings of the marked policies, each over its own instances, by name."""
+    return standings(averaged[~averaged["engine"] & averaged["marked"]]).sort_values("label")
+
+
+def standings(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the line of each method as in :class:`Board`, without rank, over what is in a frame.
+
+    Of equal ratios the smallest instance is named.
+    """
+    groups = frame.groupby("label", sort=True)
+    order = ["label", "ratio_low", "n", "instance", "id"]
+    worst = frame.sort_values(order, ascending=[True, False, True, True, True], na_position="last")
+    named = worst.drop_duplicates("label").set_index("label")
+    lines = named[["method", "ratio_low", "ratio_high", "known", "instance", "id"]]
+    high = groups["gap_high"]
+    lines = lines.assign(
+        instances=groups["id"].nunique(),
+        unsolved=groups["failed"].sum(),
+        gap_low=groups["gap_low"].mean(),
+        gap_high=high.mean().where(high.count().eq(groups.size())),
+        optimal=groups["optimal"].mean(),
+        seconds=groups["seconds"].mean(),
+    ).reset_index()
+    # What shows no ratio names no instance.
+    lines["instance"] = lines["instance"].where(lines["ratio_low"].notna(), "")
+    found = [told(method) for method in lines["method"]]
+    return lines.assign(
+        lengths=[each.lengths for each in found],
+        offline=[each.offline for each in found],
+        knows=[str(each) for each in found],
+    )
+
+
+def all_boards(averaged: pd.DataFrame) -> Iterator[tuple[bool, Board]]:
+    """Yield the boards of the instances in rounds, then in seconds, with whether in seconds."""
+    for in_seconds in (False, True):
+        for board in boards(averaged[averaged["in_seconds"].eq(in_seconds)]):
+            yield in_seconds, board
+
+
+def _ranked(lines: pd.DataFrame) -> pd.DataFrame:
+    ranked = lines.sort_values(["gap_low", "gap_high", "label"], kind="stable", ignore_index=True)
+    # Equal in both ends is equal in rank.
+    ends = ranked[["gap_low", "gap_high"]].astype(float).round(9).fillna(-1.0)
+    first = ends.ne(ends.shift()).any(axis=1)
+    rank = pd.Series(range(1, len(ranked) + 1), index=ranked.index)
+    return ranked.assign(rank=rank.where(first).ffill().astype(int))

@@ -1,0 +1,47 @@
+"""Command: draws the README's picture of why MC-SF loses, ``python -m reports.pictures``.
+
+The optimum of the library's ``example_3_1`` (W Example 3.1) above the schedule of MC-SF: the
+request with the shortest output holds all of the memory, and 21 small ones wait for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+from instances.committed import regenerate
+from instances.files import read_instance
+from instances.named import find_instance
+from kvopt.best_known import known_values
+from reports.pages.picture import svg_of
+from schedules.files import read_schedule
+from schedules.picture import pair_picture
+
+FOLDER = Path(__file__).parent
+INSTANCE, POLICY = "example_3_1", "mc-sf"
+
+
+def picture() -> str:
+    """Return the picture as SVG.
+
+    Raises
+    ------
+    RegistryError
+        If the registry cannot be read.
+    """
+    instance = read_instance(find_instance(INSTANCE))
+    best = read_schedule(known_values()[instance.sha256]["schedule"])
+    return svg_of(pair_picture(instance, best, run_policy(policies()[POLICY], instance)))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the picture, or compare it with ``--check``; return the exit code."""
+    wanted = {FOLDER / f"{INSTANCE}.svg": picture()}
+    return regenerate("python -m reports.pictures", wanted, wanted, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""The boards as tables: policies by rank, those outside the problem, and what only bounds."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from reports.boards import Board, all_boards, outside
+from reports.interval import interval_text, share_text
+from reports.metrics.gap import gap
+from reports.metrics.shifted_mean import SHIFT_SECONDS, shifted_geometric_mean
+from reports.table import Column, Table
+
+_RULE = (
+    "Rule: ranked by the mean gap to the best known schedule, (TEL − UB) / TEL, over the "
+    "{instances:,} instances that all of these policies were run on; seeds are averaged, and a run "
+    "without a schedule counts as 100 %. The mean gap to OPT lies in the interval, whose upper end "
+    "is the mean gap to the bound, (TEL − LB) / TEL; it is one number where every OPT is known. "
+    "Worst ratio: TEL / OPT on the instance named, an interval where OPT is open there. Optimal: "
+    "share of the instances whose OPT is known and met. Seconds: mean over the runs."
+)
+_OUTSIDE = (
+    "These keep tokens over evictions, which no schedule that OPT is about may: they solve an "
+    "easier problem and can be better than OPT (a negative gap). Hence no ranks, and each stands "
+    "over the instances that it was run on."
+)
+_BOUNDS = (
+    "Methods that make bounds only. Gap left: (UB − LB) / UB with the best known schedule, whoever "
+    "found it, and the method's own bound, mean and worst over its runs; a run without a bound "
+    "counts as 100 %. Closed: runs whose bound meets UB. Shifted mean: of the seconds, shift "
+    f"{SHIFT_SECONDS:g} s."
+)
+
+
+def leaderboards(averaged: pd.DataFrame) -> list[Table]:
+    """Return the boards with ranks; ``averaged`` is from ``reports.per_instance``."""
+    return [
+        _board(position, in_seconds, board)
+        for position, (in_seconds, board) in enumerate(all_boards(averaged))
+    ]
+
+
+def outside_board(averaged: pd.DataFrame) -> Table:
+    """Return the policies that are marked, without ranks."""
+    over = Column("instances", "instances", "count")
+    columns = (Column("label", "policy", "name"), *_COLUMNS, over)
+    title = "Outside the problem (marked *)"
+    return Table("outside", title, _OUTSIDE, columns, _written(outside(averaged)))
+
+
+def bounds_board(runs: pd.DataFrame) -> Table:
+    """Return one line a method that makes bounds only; ``runs`` is from ``reports.measured``."""
+    own = runs[runs["bound_only"]]
+    bound = own["lower_bound"].where(own["believed"])
+    left = gap(own["upper"], bound).where(bound.notna(), 1.0)
+    frame = own.assign(
+        bound=bound, left=left, closed=left.eq(0), seconds=own["seconds"].fillna(0.0)
+    )
+    lines = frame.groupby("label", sort=True).agg(
+        instances=("id", "nunique"),
+        runs=("id", "size"),
+        bounded=("bound", "count"),
+        closed=("closed", "sum"),
+        mean=("left", "mean"),
+        worst=("left", "max"),
+        shifted=("seconds", shifted_geometric_mean),
+    )
+    columns = (
+        Column("label", "method", "name"),
+        Column("instances", "instances", "count"),
+        Column("runs", "runs", "count"),
+        Column("unbounded", "no bound", "count"),
+        Column("closed", "closed", "count"),
+        Column("mean", "mean gap left", "share"),
+        Column("worst", "worst gap left", "share"),
+        Column("shifted", "shifted mean s", "seconds"),
+    )
+    lines["unbounded"] = lines["runs"] - lines["bounded"]
+    frame = lines.reset_index().sort_values(["mean", "label"])
+    return Table("bounds-board", "Bounds", _BOUNDS, columns, frame)
+
+
+def _board(position: int, in_seconds: bool, board: Board) -> Table:
+    unit = " in seconds" if in_seconds else ""
+    where = "" if position == 0 else f" on {board.instances:,} instances"
+    return Table(
+        "leaderboard" if position == 0 else f"leaderboard-{position + 1}",
+        f"Leaderboard{unit}{where}",
+        _RULE.format(instances=board.instances),
+        (Column("rank", "rank", "count"), Column("label", "policy", "name"), *_COLUMNS),
+        _written(board.lines),
+        note_below=True,
+    )
+
+
+def _written(lines: pd.DataFrame) -> pd.DataFrame:
+    return lines.assign(
+        gap=share_text(lines["gap_low"], lines["gap_high"]),
+        worst=interval_text(lines["ratio_low"], lines["ratio_high"], lines["known"]),
+    )
+
+
+_COLUMNS = (
+    Column("gap", "mean gap", "share", sort="gap_low"),
+    Column("worst", "worst ratio", "ratio", sort="ratio_low"),
+    Column("instance", "shown by", "name"),
+    Column("optimal", "optimal", "share"),
+    Column("knows", "is told"),
+    Column("unsolved", "no schedule", "count"),
+    Column("seconds", "seconds", "seconds"),
+)

@@ -1,0 +1,84 @@
+"""All instances of the library with their best known values, the open ones first."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from kvopt.best_known.entry import Entry, Registry
+from kvopt.best_known.verify import library_by_hash
+from reports.metrics.gap import gap
+from reports.table import Column, Table
+
+_NOTE = (
+    "What the registry of best known values holds: UB, the TEL of the best checked schedule, and "
+    "LB, the best bound, both in rounds, each with method, day and seconds of its run. Gap = "
+    "(UB − LB) / UB, drawn as a bar; open instances first, the largest gap on top."
+)
+#: Characters of a full bar, and parts of one.
+_WIDTH, _PARTS = 10, " ▏▎▍▌▋▊▉█"
+_FIELDS = (("by", "method"), ("date", "date"), ("seconds", "seconds"))
+COLUMNS = (
+    Column("instance", "instance", "name"),
+    Column("family", "family", "name"),
+    Column("n", "n", "count"),
+    Column("memory", "M", "count"),
+    Column("upper", "UB", "count"),
+    Column("upper_by", "UB by", "name"),
+    Column("upper_date", "UB of"),
+    Column("upper_seconds", "UB s", "seconds"),
+    Column("lower", "LB", "count"),
+    Column("lower_by", "LB by", "name"),
+    Column("lower_date", "LB of"),
+    Column("lower_seconds", "LB s", "seconds"),
+    Column("gap", "gap", "share"),
+    Column("bar", "gap as a bar", sort="gap"),
+    Column("reason", "optimum", "name"),
+)
+
+
+def library_frame(registry: Registry) -> pd.DataFrame:
+    """Return one line an instance with the columns of ``COLUMNS`` and its files.
+
+    Columns file, schedule and certificate are paths below ``instances/``, missing for a bound
+    without a certificate; ``sha`` is the instance's hash.
+    """
+    library = library_by_hash()
+    lines = [_line(each, library[each.sha256].instance.family or "") for each in registry.instances]
+    frame = pd.DataFrame(lines)
+    frame["gap"] = gap(frame["upper"], frame["lower"]).astype(float)
+    frame["bar"] = [bar(share) for share in frame["gap"]]
+    order = ["gap", "n", "instance"]
+    return frame.sort_values(order, ascending=[False, True, True], ignore_index=True)
+
+
+def library_table(registry: Registry) -> Table:
+    """Return the library as a table."""
+    return Table("library", "The library", _NOTE, COLUMNS, library_frame(registry))
+
+
+def bar(share: float) -> str:
+    """Return a share as a bar of ten characters at most, at least a sliver of what is not zero."""
+    eighths = max(round(8 * _WIDTH * share), int(share > 0))
+    return _PARTS[8] * (eighths // 8) + (_PARTS[eighths % 8] if eighths % 8 else "")
+
+
+def _line(entry: Entry, family: str) -> dict[str, object]:
+    upper, lower = entry.upper, entry.lower
+    return {
+        "sha": entry.sha256,
+        "instance": entry.instance,
+        "family": family,
+        "n": entry.n,
+        "memory": entry.memory,
+        "reason": entry.reason,
+        "file": entry.file,
+        "schedule": upper.certificate,
+        "certificate": lower.certificate,
+        **{
+            f"{side}_{name}": getattr(value, field)
+            for side, value in (("upper", upper), ("lower", lower))
+            for name, field in _FIELDS
+        },
+        "upper": upper.value,
+        "lower": lower.value,
+    }

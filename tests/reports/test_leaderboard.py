@@ -1,0 +1,179 @@
+"""Who is best: the boards, and sentences of which every figure comes from the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from reports.build import make_report
+from reports.parts import Report
+from reports.table import Table
+from tests.reports.synthetic import frame, record
+
+
+@pytest.fixture(autouse=True)
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures take most of the time and are looked at elsewhere."""
+    monkeypatch.setattr("reports.build._figure", lambda *_: None)
+
+
+def _report(*records: Any) -> Report:
+    return make_report(frame(*records))
+
+
+def _tables(report: Report) -> dict[str, pd.DataFrame]:
+    """Return the lines of each table by method."""
+    tables = [part for part in report.parts if isinstance(part, Table)]
+    return {each.slug: each.frame.set_index("label") for each in tables if "label" in each.frame}
+
+
+def _policies(**changed: int) -> list[Any]:
+    """Return runs of three policies on a known instance and an open one, with its bound."""
+    tels = {"svf_a": 100, "svf_b": 200, "fcfs_a": 125, "fcfs_b": 160, "alpha-beta_a": 400}
+    tels |= {"alpha-beta_b": 400} | changed
+    runs = [
+        record(
+            instance=name[-1],
+            method=name[:-2],
+            tel=tel,
+            known_optimum=100 if name.endswith("a") else None,
+        )
+        for name, tel in tels.items()
+    ]
+    bound = record(instance="b", method="bound:bound-lp", tel=200, lower_bound=120, seconds=3.0)
+    return [*runs, bound]
+
+
+def test_ranks_by_the_mean_gap_and_says_up_to_where() -> None:
+    """The gap to OPT where it is known, to UB and to LB where it is open."""
+    lines = _tables(_report(*_policies()))["leaderboard"]
+    # svf: 0, and (200 - 160) / 200 to (200 - 120) / 200; fcfs: 25 / 125, and 0 to 40 / 160.
+    assert lines["gap"].to_dict() == {
+        "svf": "[10.0, 20.0] %",
+        "fcfs": "[10.0, 22.5] %",
+        "alpha-beta": "[67.5, 72.5] %",
+    }
+    # Equal lower ends: the lower upper end is first.
+    assert lines["rank"].tolist() == [1, 2, 3]
+    assert lines["optimal"].tolist() == [0.5, 0.0, 0.0]
+    # The greatest lower end: 200 / 160 = 1.25 on b, 125 / 100 on a; 400 / 100 on a.
+    assert lines["worst"].tolist() == ["[1.250, 1.667]", "1.250", "4.000"]
+    assert lines["instance"].tolist() == ["b", "a", "a"]
+    assert lines["knows"].tolist() == ["the outputs", "the outputs", "no lengths"]
+
+
+def test_a_run_without_a_schedule_counts_in_full() -> None:
+    """One of two: a gap of 1 on a, and 0 to 40 / 160 on b."""
+    runs = [each for each in _policies() if (each.method, each.instance) != ("fcfs", "a")]
+    failed = record(instance="a", method="fcfs", status="no_solution", known_optimum=100)
+    lines = _tables(_report(*runs, failed))["leaderboard"]
+    assert lines.loc["fcfs", "gap"] == "[50.0, 62.5] %"
+    assert lines.loc["fcfs", "unsolved"] == 1
+
+
+def test_without_a_bound_the_upper_end_is_unknown() -> None:
+    """No LB of b: not even 100 % is claimed to be computed."""
+    report = _report(*[each for each in _policies() if not each.method.startswith("bound")])
+    assert _tables(report)["leaderboard"].loc["svf", "gap"] == "[10.0, ?] %"
+    assert "an unknown share to OPT" in str(report.verdict[0])
+
+
+def test_only_shared_instances_rank() -> None:
+    """A policy that was run elsewhere stands on a board of those that were run there too."""
+    more = [record(instance="c", method=name, tel=50) for name in ("mc-sf", "svf")]
+    tables = _tables(_report(*_policies(), *more))
+    assert set(tables["leaderboard"].index) == {"svf", "fcfs", "alpha-beta"}
+    assert tables["leaderboard"]["instances"].tolist() == [2, 2, 2]
+    assert tables["leaderboard-2"]["rank"].to_dict() == {"mc-sf": 1, "svf": 1}
+    assert tables["leaderboard-2"]["instances"].tolist() == [1, 1]
+
+
+def test_methods_outside_the_problem_never_rank() -> None:
+    """What keeps tokens stands apart, however good it is."""
+    kept = [
+        record(instance=name, method="vllm-v1", tel=tel, known_optimum=known)
+        for name, tel, known in (("a", 80, 100), ("b", 150, None))
+    ]
+    report = _report(*_policies(), *kept)
+    tables = _tables(report)
+    assert "vllm-v1 *" not in tables["leaderboard"].index
+    # (80 - 100) / 80 and (150 - 160) / 150 to (150 - 120) / 150.
+    assert tables["outside"].loc["vllm-v1 *", "gap"] == "[-15.8, -2.5] %"
+    assert "rank" not in [column.key for column in _part(report, "outside").columns]
+    assert "outside the problem, vllm-v1 * leaves -15.8 %" in str(report.verdict[1])
+
+
+@pytest.mark.parametrize(
+    "method", ["bound:bound-lp", "highs:lp-cliques", "highs:ilp-sparse(relaxed=yes)"]
+)
+def test_bounds_have_a_board_of_their_own(method: str) -> None:
+    """The schedule that a bound's run begins with is a policy's: it stands in no table of gaps."""
+    bound = record(instance="b", method=method, tel=160, lower_bound=120, seconds=3.0)
+    policies = [each for each in _policies() if not each.method.startswith("bound")]
+    tables = _tables(_report(*policies, bound))
+    for slug in ("leaderboard", "gaps-open"):
+        assert method not in tables[slug].index
+    assert "solvers" not in tables
+    # (160 - 120) / 160.
+    board = tables["bounds-board"]
+    assert (board["mean"][method], board["closed"][method]) == (0.25, 0)
+
+
+def test_engines_have_a_board_of_their_own() -> None:
+    """They are no policies: among the solvers, not on the leaderboard."""
+    engine = record(instance="b", method="cpsat", tel=150, lower_bound=140, seconds=9.0)
+    tables = _tables(_report(*_policies(), engine))
+    assert "cpsat" in tables["solvers"].index
+    assert "cpsat" not in tables["leaderboard"].index
+
+
+def test_the_verdict_is_computed() -> None:
+    """Three sentences; another row gives other figures and another winner."""
+    first, second, third = map(str, _report(*_policies()).verdict)
+    assert first == (
+        "Where output lengths are known, svf is best of 2 online policies and leaves 10.0 % to the "
+        "best known schedules, at most 20.0 % to OPT (mean gap over 2 instances)."
+    )
+    assert second == (
+        "Where they are not known: told nothing of them, alpha-beta is the only policy and leaves "
+        "67.5 % to the best known schedules, at most 72.5 % to OPT (2 instances)."
+    )
+    assert third == (
+        "The worst ratio to OPT seen is 4.000 (alpha-beta on a); the worst of svf, first of the "
+        "leaderboard, is [1.250, 1.667] (on b)."
+    )
+    changed = _policies(svf_a=150)
+    changed[-1] = record(instance="b", method="bound:bound-lp", tel=200, lower_bound=160)
+    first, second, third = map(str, _report(*changed).verdict)
+    # Open no more: 0 and 25 / 125.
+    assert first == (
+        "Where output lengths are known, fcfs is best of 2 online policies and leaves 10.0 % to "
+        "OPT (mean gap over 2 instances)."
+    )
+    assert "leaves 67.5 % to OPT (2 instances)" in second
+    assert "the worst of fcfs, first of the leaderboard, is 1.250 (on a)" in third
+
+
+def test_the_verdict_without_some_kinds_of_policies() -> None:
+    """What was not run is said; of engines alone nobody is ranked."""
+    told = [str(each) for each in _report(record(tel=100)).verdict]
+    assert told[0].startswith("Where output lengths are known, svf is the only online policy")
+    assert told[1] == "No policy was run that does not know the output lengths."
+    (alone,) = _report(record(method="cpsat", tel=100)).verdict
+    assert str(alone).startswith("No policy within the problem was run")
+
+
+def test_labels_say_what_was_run() -> None:
+    """The values of a prediction stand beside its name, also where they are the defaults."""
+    report = _report(record(method="a-min with interval", tel=100, known_optimum=50))
+    assert _tables(report)["leaderboard"].index.tolist() == ["a-min with interval(1,1000)"]
+    assert "told intervals, a-min with interval(1,1000) is the only policy" in str(
+        report.verdict[1]
+    )
+
+
+def _part(report: Report, slug: str) -> Table:
+    (found,) = [each for each in report.parts if isinstance(each, Table) and each.slug == slug]
+    return found
