@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Literal
 
 from instances import Instance
@@ -96,10 +95,6 @@ def _intervals(instance: Instance) -> set[tuple[int, int]]:
     }
 
 
-def _apart(instance: Instance) -> bool:
-    return all(one[1] <= other[0] for one, other in pairwise(sorted(_intervals(instance))))
-
-
 AT_ZERO = Assumption("all arrive at 0", lambda instance: not any(instance.arrivals))
 EQUAL_PROMPTS = Assumption(
     "all prompts are equal", lambda instance: len({each.prompt for each in instance.requests}) == 1
@@ -115,7 +110,6 @@ BELOW_MEMORY = Assumption("every peak is below M", lambda instance: largest_shar
 ONE_INTERVAL = Assumption(
     "all have one prediction [ℓ, u]", lambda instance: len(_intervals(instance)) == 1
 )
-INTERVALS_APART = Assumption("predictions are equal or do not overlap", _apart)
 TWO_OUTPUTS = Assumption(
     "every output is ℓ or u", lambda instance: set(instance.outputs) <= set(interval(instance))
 )

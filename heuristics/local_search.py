@@ -1,227 +1,106 @@
-"""Local search on priority lists: insertions and exchanges; a list that is no worse is kept.
+"""Local search: annealing over lists with delays, from a schedule that is known.
 
-The schedule of a list is that of the common look-ahead admission, and its worth the sum of its
-start rounds, which differs from TEL by a constant.  The policy ``local-search`` tries so many moves
-anywhere in the list, the engine ``improve`` moves that get shorter while it has time; both are
-``Search.try_moves`` on moves that are drawn beforehand, since no draw depends on what is kept.
+The walk and its moves are those of ``heuristics.annealing``.  Cycles of annealing follow each
+other, every one from the best list so far, and of the lengths of Luby, Sinclair and Zuckerman
+(1993): short ones with long ones in between, since on some instances (many arrivals) how a cycle
+ends is a matter of luck, and on others of its length.  A cycle begins at a share of the mean
+latency, falls to a sixtieth of that, and is colder where there are few moves for each request.
+Which share suits depends on the instance by a factor of ten, so each is tried in turn, and every
+second cycle has the one whose cycles have ended best.  Before the first, requests in order of
+their volumes are paced: the k-th does not start before θ times the volume so far over M.  After
+each cycle the best schedule is shifted to the left.
 
-Where all requests arrive at round 0 the admission takes them strictly in list order, so what
-happens before the first changed place depends on the places before it only.  Snapshots of the
-worker every few places let a changed list be evaluated from the last one before the change, and the
-evaluation stops as soon as its total must exceed the threshold.
+In a number of moves the search is determined by its seed.  In seconds, how many moves there are,
+and with them when it cools down, depends on the machine.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from itertools import count
+from typing import Any
 
 import numpy as np
 
-from heuristics.admission import (
-    NEVER,
-    Active,
-    Column,
-    Line,
-    Requests,
-    as_integers,
-    first_feasible,
-    insert,
-    line_of,
-    run_in_order,
-)
-from heuristics.compiled import compiled, kernel
+from heuristics import annealing
+from heuristics.annealing import Columns, Trial, Walk
+from heuristics.compiled import compiled
 from heuristics.policy import Ints
 from instances import Instance, Request
 
-#: Places between two snapshots.
-EVERY = 16
-#: Moves between two looks at the clock, before the first has shown how long they take.
-FIRST_MOVES = 20
-#: Seconds between two looks at the clock, about.
-CHUNK_SECONDS = 0.2
-#: Distance of a move at the beginning and at the end, as a share of the list.
-REACH = (0.03, 0.005)
-LEAST_REACH = 6
-#: Moves without improvement, per request, after which the best list is changed at a few places.
-PATIENCE = 150
-#: How many exchanges those are, and how far apart the exchanged requests stand at most.
-KICKS = 4
-KICK_REACH = 12
-#: Above every sum of starts; a threshold that cuts nothing.
-_ANY = NEVER - 1
+#: Temperatures at the beginning of a cycle, in shares of the mean latency.
+SHARES = (0.1, 0.03, 0.2, 0.4)
+#: Share of the time, and of the mean latency, of the cycle before all others.
+QUICK = (0.05, 0.03)
+#: By what the temperature falls during a cycle.
+COOLING = 60.0
+#: Moves a request below which a cycle begins colder, in proportion.
+COLD_BELOW = 2_000
+#: Moves of the shortest cycle, per request.
+CYCLE_MOVES = 5_000
+#: Steps in which the temperature falls during a cycle, and seconds that one takes at most.
+STEPS, STEP_SECONDS = 100, 0.2
+#: Share of the moves that change a delay, and requests from which on it is less.
+DELAYED, DELAYED_LARGE, LARGE = 0.05, 0.03, 500
+#: Places after the last changed one up to which a list may have fallen behind.
+WIDE = 10
+#: Requests that run at once, on average, from which on the tokens held are kept by time.
+DENSE_FROM = 12
+#: Rounds up to which they are.
+ROUNDS_UP_TO = 4_000_000
+#: Moves of one step, at least.
+LEAST_STEP = 20
+#: Moves a second that are assumed before the first have been made.
+FIRST_RATE = 2_000.0
+#: Rounds times requests up to which the best schedule is shifted to the left.
+POLISH_UP_TO = 400_000_000
+#: Shares of the volume by which starts are paced.
+PACES = tuple(0.1 * k for k in range(17))
+#: Above every sum that may occur.
+_ANY = 1 << 61
 
 
-class Snapshots(NamedTuple):
-    """The worker every ``EVERY`` places: round, Σ starts, and the active requests, by snapshot."""
+class Budget:
+    """How long a search may take: so many seconds, or so many moves."""
 
-    rounds: Ints
-    sums: Ints
-    actives: Ints
-    ends: Ints
-    bases: Ints
+    def __init__(self, *, seconds: float | None = None, moves: int | None = None) -> None:
+        self.in_moves = seconds is None
+        self.size = float((moves if seconds is None else seconds) or 0)
+        self.made = 0
+        self._begun = time.monotonic()
+        self._rate = FIRST_RATE
 
+    def moves(self, size: float) -> float:
+        """Return how many moves fit in a size, by the last steps."""
+        return size if self.in_moves else size * self._rate
 
-class Scratch(NamedTuple):
-    """What the evaluation with arrivals fills: ranks and starts, and space for the admission."""
+    @property
+    def spent(self) -> float:
+        """Seconds or moves so far."""
+        return float(self.made) if self.in_moves else time.monotonic() - self._begun
 
-    ranks: Column
-    by_arrival: Column
-    active: Active
-    starts: Column
+    @property
+    def left(self) -> float:
+        """Seconds or moves that are left."""
+        return self.size - self.spent
 
+    def cost(self, moves: float) -> float:
+        """Return what so many moves take, by the last steps."""
+        return moves if self.in_moves else moves / self._rate
 
-@kernel
-def next_random(state):
-    """Return a random 64-bit word (splitmix64) and advance the state, an array of shape (1,)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    word = state[0]
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
+    def step(self, size: float) -> int:
+        """Return how many moves are one step of a cycle of this size."""
+        step = size / STEPS if self.in_moves else self._rate * min(size / STEPS, STEP_SECONDS)
+        most = self.left if self.in_moves else math.inf
+        return int(max(1, min(max(step, LEAST_STEP), most)))
 
-
-@kernel
-def below(state, n):
-    """Return a random integer from 0..n−1."""
-    return np.int64((next_random(state) >> np.uint64(11)) % np.uint64(n))
-
-
-@kernel
-def draw_moves(state, n, reach, moves):
-    """Fill moves, shape (k, 3), with two places at most ``reach`` apart and whether to exchange.
-
-    Return how many there are: a draw that leads out of the list, or nowhere, is none.
-    """
-    drawn = 0
-    for _ in range(len(moves)):
-        a = below(state, n)
-        b = a + below(state, 2 * reach + 1) - reach
-        if b < 0 or b >= n or a == b:
-            continue
-        moves[drawn, 0] = a
-        moves[drawn, 1] = b
-        moves[drawn, 2] = 1 if below(state, 2) == 0 else 0
-        drawn += 1
-    return drawn
-
-
-@kernel
-def apply_move(order, a, b, exchange):
-    """Exchange the requests at two places, or move the one at ``a`` to ``b``."""
-    moved = order[a]
-    if exchange:
-        order[a] = order[b]
-        order[b] = moved
-        return
-    step = 1 if b > a else -1
-    position = a
-    while position != b:
-        order[position] = order[position + step]
-        position += step
-    order[b] = moved
-
-
-@kernel
-def evaluate(order, prompts, outputs, memory, first, threshold, snapshots, keep):
-    """Return Σ starts of a list, or a number above ``threshold`` once the sum must exceed it.
-
-    Parameters
-    ----------
-    first : int
-        Places before it are as they were when the snapshots were taken.
-    snapshots : Snapshots
-        Of the list as it was.
-    keep : bool
-        Whether to write the snapshots after ``first`` anew.
-    """
-    rounds, sums, actives, snap_ends, snap_bases = snapshots
-    n = len(order)
-    shot = first // EVERY
-    pointer = shot * EVERY
-    now, total = rounds[shot], sums[shot]
-    width = snap_ends.shape[1]
-    ends = np.empty(2 * width, np.int64)
-    bases = np.empty(2 * width, np.int64)
-    active = Active(ends, bases, np.empty(2 * width, np.int64))
-    low, high = 0, actives[shot]
-    base_total = 0
-    for k in range(high):
-        ends[k] = snap_ends[shot, k]
-        bases[k] = snap_bases[shot, k]
-        base_total += bases[k]
-    while pointer < n:
-        if keep and pointer % EVERY == 0:
-            shot = pointer // EVERY
-            rounds[shot], sums[shot], actives[shot] = now, total, high - low
-            for k in range(low, high):
-                snap_ends[shot, k - low] = ends[k]
-                snap_bases[shot, k - low] = bases[k]
-        # Every start still to come is at ``now`` or later.
-        if total + (n - pointer) * now > threshold:
-            return threshold + 1
-        request = order[pointer]
-        prompt, output = prompts[request], outputs[request]
-        while True:
-            while low < high and ends[low] <= now:
-                base_total -= bases[low]
-                low += 1
-            limit = ends[low] if low < high else NEVER
-            begin = limit
-            if base_total + (high - low) * (now + 1) + prompt + 1 <= memory:
-                begin = first_feasible(
-                    active, low, high, base_total, prompt, output, memory, now, limit
-                )
-            now = begin
-            if begin < limit:
-                break
-        total += now
-        pointer += 1
-        low, high = insert(active, low, high, now + output, prompt - now, request)
-        base_total += prompt - now
-    return total
-
-
-@kernel
-def evaluate_arrivals(order, requests, memory, scratch):
-    """Return Σ starts of a list whose requests arrive over time."""
-    ranks, by_arrival, active, starts = scratch
-    for place in range(len(order)):
-        ranks[order[place]] = place
-    run_in_order(requests, Line(order, ranks, by_arrival), memory, False, active, starts)
-    return starts.sum()
-
-
-@kernel
-def try_moves(order, total, moves, requests, memory, snapshots):
-    """Try moves on a list in place, keep those that are no worse; return the new Σ starts."""
-    _, prompts, _, outputs = requests
-    for k in range(len(moves)):
-        a, b, exchange = moves[k, 0], moves[k, 1], moves[k, 2]
-        first = min(a, b)
-        apply_move(order, a, b, exchange)
-        trial = evaluate(order, prompts, outputs, memory, first, total, snapshots, False)
-        if trial > total:
-            apply_move(order, b, a, exchange)
-            continue
-        total = trial
-        evaluate(order, prompts, outputs, memory, first, _ANY, snapshots, True)
-    return total
-
-
-@kernel
-def try_moves_arrivals(order, total, moves, requests, memory, scratch):
-    """As ``try_moves`` for requests that arrive over time; a list is evaluated from its start."""
-    for k in range(len(moves)):
-        a, b, exchange = moves[k, 0], moves[k, 1], moves[k, 2]
-        apply_move(order, a, b, exchange)
-        trial = evaluate_arrivals(order, requests, memory, scratch)
-        if trial > total:
-            apply_move(order, b, a, exchange)
-        else:
-            total = trial
-    return total
+    def took(self, moves: int, seconds: float) -> None:
+        """Take note of a step."""
+        self.made += moves
+        # A step that was held up says nothing, and the next must not become a hundred times longer.
+        self._rate = min(2 * self._rate, max(self._rate / 4, moves / max(seconds, 1e-6)))
 
 
 class Search:
@@ -229,131 +108,271 @@ class Search:
 
     Attributes
     ----------
-    order
-        Positions of the requests in list order, shape (n,); changed in place by the moves.
     total
-        Its Σ starts (rounds).
+        Σ starts (rounds) of the list.
+    best_total
+        Σ starts of the best so far.
     """
 
-    def __init__(self, requests: Requests, memory: int, order: Ints, *, compile_it: bool) -> None:
-        """Evaluate a list (``order``, shape (n,)), by compiled kernels if so said."""
+    def __init__(
+        self,
+        columns: Columns,
+        memory: int,
+        starts: Ints,
+        *,
+        order: Ints | None = None,
+        seed: int,
+        delays: bool = True,
+        compile_it: bool = True,
+    ) -> None:
+        """Begin with a feasible schedule: ``starts`` by request, shape (n,)."""
         self._as_run: Callable[..., Any] = compiled if compile_it else lambda function: function
-        self._requests, self._memory = as_integers(requests), memory
-        self._arrivals = bool(self._requests.arrivals.any())
-        n = len(order)
-        line = line_of(self._requests.arrivals, order)
-        spaces = [np.zeros(n, np.int64) for _ in range(4)]
-        self._scratch = Scratch(line.ranks, line.by_arrival, Active(*spaces[:3]), spaces[3])
-        self._snapshots = empty_snapshots(self._requests, memory)
-        self.order: Ints = line.by_rank.copy()
-        self.total: int = self._evaluate()
+        self._columns = Columns(*(np.ascontiguousarray(each, np.int64) for each in columns))
+        self._memory = int(memory)
+        n = len(starts)
+        delayed = (DELAYED if n < LARGE else DELAYED_LARGE) if delays else 0.0
+        self._rules = (delayed, WIDE)
+        self._state = np.array([seed], dtype=np.uint64)
+        self._trial = _spaces(self._columns, self._memory, starts)
+        self._walk = Walk(*(np.zeros(n + more, np.int64) for more in (0, 0, 0, 1, 1, 1, 0)))
+        self._best = (self._walk.order.copy(), self._walk.order.copy(), self._walk.order.copy())
+        self._totals = np.zeros(4, np.int64)
+        self._totals[1] = _ANY
+        self.load(starts, order)
 
-    def restart(self, order: Ints) -> int:
-        """Go on from another list; return its total."""
-        self.order[:] = order
-        self.total = self._evaluate()
-        return self.total
+    @property
+    def best_order(self) -> Ints:
+        """Positions of the requests in the order of the best list, shape (n,)."""
+        return np.array(self._best[0], dtype=np.int64)
 
-    def try_moves(self, moves: Ints) -> None:
-        """Try moves, shape (k, 3): two different places, and 1 to exchange or 0 to insert."""
-        run, state = (
-            (try_moves_arrivals, self._scratch) if self._arrivals else (try_moves, self._snapshots)
+    @property
+    def requests(self) -> int:
+        """How many requests there are."""
+        return len(self._best[0])
+
+    @property
+    def total(self) -> int:
+        """Σ starts of the list."""
+        return int(self._totals[0])
+
+    @property
+    def best_total(self) -> int:
+        """Σ starts of the best list."""
+        return int(self._totals[1])
+
+    def load(self, starts: Ints, order: Ints | None = None) -> None:
+        """Go on from a feasible schedule, by request, or from the list behind it."""
+        if order is None:
+            order = np.argsort(starts, kind="stable")
+        self._walk.order[:] = order
+        targets = np.ascontiguousarray(starts, np.int64)[order]
+        follow, delayed = self._as_run(annealing.follow), self._rules[0] > 0
+        arguments = (self._walk, self._columns, self._memory, targets, delayed, self._trial)
+        self._totals[0] = follow(*arguments)
+        if self.total < self.best_total:
+            self._totals[1] = self.total
+            for best, own in zip(self._best, self._walk, strict=False):
+                best[:] = own
+
+    def anneal(self, moves: int, temperature: float) -> None:
+        """Try some moves at a temperature (rounds)."""
+        self._as_run(annealing.anneal)(
+            self._walk,
+            self._columns,
+            self._memory,
+            self._best,
+            self._totals,
+            self._state,
+            moves,
+            temperature,
+            self._rules,
+            self._trial,
         )
-        arguments = (self.order, self.total, moves, self._requests, self._memory, state)
-        self.total = int(self._as_run(run)(*arguments))
 
-    def _evaluate(self) -> int:
-        if self._arrivals:
-            run = self._as_run(evaluate_arrivals)
-            return int(run(self.order, self._requests, self._memory, self._scratch))
-        _, prompts, _, outputs = self._requests
-        run = self._as_run(evaluate)
-        arguments = (self.order, prompts, outputs, self._memory)
-        return int(run(*arguments, 0, _ANY, self._snapshots, True))
+    def pace(self, order: Ints) -> None:
+        """Go on from the best paced schedule of a list, if it is better than the best."""
+        self._walk.order[:] = order
+        starts = np.zeros(len(order), np.int64)
+        pace = self._as_run(annealing.pace)
+        arguments = (self._walk, self._columns, self._memory)
+        totals = [pace(*arguments, share, starts, self._trial) for share in PACES]
+        pace(*arguments, PACES[int(np.argmin(totals))], starts, self._trial)
+        by_request = np.empty_like(starts)
+        by_request[order] = starts
+        self.load(by_request if min(totals) < self.best_total else self.best())
+
+    def best(self) -> Ints:
+        """Return the starts of the best schedule, by request, shape (n,)."""
+        starts = np.zeros(self.requests, dtype=np.int64)
+        starts[self._best[0]] = self._best[2]
+        return starts
+
+    def polish(self) -> None:
+        """Go on from the best schedule, each request as early as all others let it.
+
+        Without delays go on from the best list as it is.
+        """
+        starts = self.best()
+        rounds = int((starts + self._columns.outputs).max()) + 2
+        if self._rules[0] == 0:
+            self.load(starts, self.best_order)
+            return
+        if rounds <= ROUNDS_UP_TO and rounds * self.requests <= POLISH_UP_TO:
+            by_start = np.argsort(starts, kind="stable")
+            shift = self._as_run(annealing.shift_left)
+            shift(self._columns, self._memory, by_start, starts, np.zeros(rounds, np.int32))
+        self.load(starts)
 
 
-def empty_snapshots(requests: Requests, memory: int) -> Snapshots:
-    """Return snapshots of an empty worker."""
-    n = len(requests.prompts)
-    shots = n // EVERY + 1
+def _spaces(columns: Columns, memory: int, starts: Ints) -> Trial:
+    """Return what decoding fills; tokens by time only where many requests run at once."""
+    n, outputs = len(starts), columns.outputs
     # Every active request holds at least its prompt and one token.
-    width = min(n, memory // (int(requests.prompts.min()) + 1)) + 1
-    counts = (np.zeros(shots, np.int64) for _ in range(3))
-    return Snapshots(*counts, *(np.zeros((shots, width), np.int64) for _ in range(2)))
+    width = 2 * (min(n, memory // (int(columns.prompts.min()) + 1)) + 1)
+    end = int((starts + outputs).max())
+    busy = float(outputs.sum()) / max(1, end - int(columns.arrivals.min()))
+    rounds = end + end // 4 + 2 * int(outputs.max()) + 2
+    tokens = np.zeros(rounds if busy >= DENSE_FROM and rounds <= ROUNDS_UP_TO else 0, np.int32)
+    by_place, by_end = (np.zeros((2, size), np.int64) for size in (n, width))
+    return Trial(by_place[0], by_place[1], by_end[0], by_end[1], tokens)
 
 
-def improve_list(
-    instance: Instance,
-    order: Ints,
-    *,
-    seed: int,
-    seconds: float,
-    on_better: Callable[[Ints], None],
+def fits_in_words(columns: Columns, starts: Ints) -> bool:
+    """Return whether no sum of a search can exceed 64 bits.
+
+    A list is dropped at the first place where its total exceeds a threshold, which is above the
+    first list's by a few times the temperature; so no start is more than a delay and an output
+    above that, and nothing is above n times the two.
+    """
+    n, end = len(starts), int((starts + columns.outputs).max())
+    return n * (4 * end + 4 * int(columns.outputs.max()) + (1 << 32)) < _ANY
+
+
+def search_lists(
+    search: Search, budget: Budget, latency: float, on_better: Callable[[], None]
 ) -> None:
-    """Search for some time from a list; call ``on_better`` with better lists, never a worse one.
+    """Anneal until the budget is spent; ``latency`` is the mean one (rounds) of the beginning."""
+    shortest = CYCLE_MOVES * search.requests
+    size = min(QUICK[0] * budget.size, budget.cost(shortest))
+    _cycle(search, budget, QUICK[1] * latency, size, on_better)
+    ends: list[list[int]] = [[] for _ in SHARES]
+    for k in count():
+        search.polish()
+        on_better()
+        if budget.left <= 0:
+            break
+        # Each temperature in turn, and in between the one whose cycles have ended best.
+        turn = k // 2 if k >= len(SHARES) else k
+        chosen = turn % len(SHARES)
+        if k >= len(SHARES) and k % 2:
+            chosen = min(range(len(SHARES)), key=lambda each: sum(ends[each]) / len(ends[each]))
+        size = budget.cost(shortest) * luby(k + 1)
+        # No rest that is too short for a cycle.
+        size = budget.left if budget.left < 1.5 * size else size
+        ends[chosen].append(_cycle(search, budget, SHARES[chosen] * latency, size, on_better))
 
-    A walk on plateaus is part of it; where nothing improves any more the search starts again from
-    the best list with a few exchanges.  Moves get shorter as the time runs out.  The moves depend
-    on the seed only, how many of them are tried on the machine's speed.  The compiler is imported
-    here, so this runs in an engine's process.
+
+def luby(k: int) -> int:
+    """Return the k-th length (from 1 on) of restarts: 1, 1, 2, 1, 1, 2, 4, 1 ..."""
+    while (k + 1) & k:
+        k -= (1 << (k.bit_length() - 1)) - 1
+    return (k + 1) >> 1
+
+
+def _cycle(
+    search: Search, budget: Budget, temperature: float, size: float, on_better: Callable[[], None]
+) -> int:
+    """Anneal from a temperature down, over a size in the budget's measure; return the least Σ.
+
+    With few moves a request the search has no time for worse lists, so it begins colder.
+    """
+    begun, least = budget.spent, search.total
+    temperature *= min(1.0, budget.moves(size) / (COLD_BELOW * search.requests))
+    while budget.left > 0 and (share := (budget.spent - begun) / max(size, 1e-9)) < 1:
+        moves = budget.step(size)
+        known, started = search.best_total, time.monotonic()
+        search.anneal(moves, temperature * COOLING**-share)
+        budget.took(moves, time.monotonic() - started)
+        least = min(least, search.total)
+        if search.best_total < known:
+            least = min(least, search.best_total)
+            on_better()
+    return least
+
+
+def improve_starts(
+    columns: Columns,
+    memory: int,
+    starts: Ints,
+    budget: Budget,
+    *,
+    order: Ints | None = None,
+    seed: int,
+    on_better: Callable[[Ints, Ints], None] = lambda _, __: None,
+    delays: bool = True,
+    compile_it: bool = True,
+) -> tuple[Ints, Ints]:
+    """Search from a schedule; call ``on_better`` with better ones, never a worse one.
+
+    It is called with the starts by request, and the order of the list that has them.
 
     Parameters
     ----------
+    starts
+        Start rounds of a feasible schedule by request, shape (n,).
     order
-        Positions of the requests in list order, shape (n,).
-    seconds
-        How long to search.
+        List that has these starts; by start where it is left out.
+    delays
+        Whether requests may wait for the sake of later ones; else what is found is the schedule of
+        an order where all arrive together.
+    compile_it
+        Whether to run compiled kernels, which imports the compiler.
+
+    Returns
+    -------
+    The best starts, by request, and the order of their list.
     """
-    started = time.monotonic()
-    n = len(instance)
-    if n < 2:
-        return
-    outputs = instance.outputs
-    requests = Requests(instance.arrivals, instance.prompts, outputs, outputs)
-    search = Search(requests, instance.memory, order, compile_it=True)
-    draw = compiled(draw_moves)
-    state = np.array([seed], dtype=np.uint64)
-    best, best_total, stale = search.order.copy(), search.total, 0
-    kicks = np.random.default_rng(seed)
-    moves = FIRST_MOVES
-    while (elapsed := time.monotonic() - started) < seconds:
-        if stale > PATIENCE * n:
-            search.restart(_kicked(best, kicks))
-            stale = 0
-        share = elapsed / seconds
-        reach = max(LEAST_REACH, round(n * (REACH[0] + share * (REACH[1] - REACH[0]))))
-        before, chunk_started = search.total, time.monotonic()
-        drawn = np.empty((moves, 3), np.int64)
-        search.try_moves(drawn[: draw(state, n, min(reach, n - 1), drawn)])
-        stale = 0 if search.total < before else stale + moves
-        if search.total < best_total:
-            best[:], best_total = search.order, search.total
-            on_better(best.copy())
-        taken = max(time.monotonic() - chunk_started, 1e-4)
-        moves = max(1, min(2 * moves, round(moves * CHUNK_SECONDS / taken), PATIENCE * n))
+    if len(starts) < 2 or budget.size <= 0 or not fits_in_words(columns, starts):
+        return starts, np.argsort(starts, kind="stable") if order is None else order
+    search = Search(
+        columns, memory, starts, order=order, seed=seed, delays=delays, compile_it=compile_it
+    )
+    known = search.best_total
+
+    def tell() -> None:
+        nonlocal known
+        if search.best_total < known:
+            known = search.best_total
+            on_better(search.best(), search.best_order)
+
+    latency = float((starts + columns.outputs - columns.arrivals).mean())
+    # Interpreted, the generator of random words warns of the overflow that it lives on.
+    with np.errstate(over="ignore"):
+        if delays:
+            search.pace(by_volume(columns, starts))
+            tell()
+        search_lists(search, budget, latency, tell)
+    return search.best(), search.best_order
 
 
-def _kicked(order: Ints, draws: np.random.Generator) -> Ints:
-    """Return a list with a few pairs exchanged of requests that stand near each other."""
-    n, order = len(order), order.copy()
-    for _ in range(KICKS):
-        a = int(draws.integers(n))
-        b = min(n - 1, max(0, a + int(draws.integers(-KICK_REACH, KICK_REACH + 1))))
-        order[a], order[b] = order[b], order[a]
-    return order
+def columns_of(instance: Instance) -> Columns:
+    """Return arrivals, prompts and outputs."""
+    return Columns(instance.arrivals, instance.prompts, instance.outputs)
+
+
+def by_volume(columns: Columns, starts: Ints) -> Ints:
+    """Return the requests by volume, where some arrive later by start."""
+    if columns.arrivals.any():
+        return np.argsort(starts, kind="stable")
+    outputs = columns.outputs.astype(np.float64)
+    return np.argsort(outputs * (columns.prompts + 0.5 * (outputs + 1)), kind="stable")
 
 
 def compile_kernels() -> None:
-    """Compile what the search runs, once for requests that come together and once for others."""
-    order = np.arange(3, dtype=np.int64)
-    for arrival in (0, 1):
-        requests = tuple(Request(i, arrival * i, 1, 1 + i) for i in range(3))
-        # What comes first takes all of the first time; only then is there time for the moves.
-        for seconds in (1e-9, 0.05):
-            improve_list(
-                Instance("three", 6, requests),
-                order,
-                seed=0,
-                seconds=seconds,
-                on_better=lambda _: None,
-            )
+    """Compile what the search runs."""
+    requests = tuple(Request(i, 0, 1, 1 + i) for i in range(3))
+    instance = Instance("three", 6, requests)
+    search = Search(columns_of(instance), 6, np.array([0, 2, 5]), seed=0)
+    search.pace(np.arange(3))
+    search.anneal(1, 1.0)
+    search.polish()

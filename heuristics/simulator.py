@@ -194,10 +194,11 @@ def _by_rank(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
 
 
 def _whole_order(policy: Policy, instance: Instance, arrivals: Ints, setting: Setting) -> Ints:
-    if isinstance(policy, AdvisedPolicy) and setting.batch_time is not None:
+    timed = setting.batch_time is not None
+    if isinstance(policy, AdvisedPolicy) and timed and arrivals.any():
         raise NotApplicableError(
-            f"{policy.name} orders requests by the LP relaxation, which is in rounds: it does not "
-            "serve instances with arrivals in seconds"
+            f"{policy.name} orders requests by the LP relaxation, which is in rounds: it serves "
+            "instances in seconds only where all arrive at 0"
         )
     known = _known(policy, instance, arrivals, setting)
     if isinstance(policy, PlanPolicy):

@@ -33,7 +33,7 @@ def arriving(
     draws
         Those of the instance, whose lengths are so the same whatever the arrivals.
     rate
-        Mean arrivals a round, or a second; None leaves all at round 0.  The first is at 0.
+        Mean arrivals a round, or a second; None leaves all at 0.  The first is at 0.
     cv
         Deviation of the gaps over their mean: 1 for a Poisson process, more for bursts (gamma).
     seconds
@@ -43,13 +43,14 @@ def arriving(
     Raises
     ------
     ValueError
-        If there is no rate, but what goes with one; or the last arrival is too late.
+        If there is no rate, but ``cv``, which goes with one; or the last arrival is too late.
     """
     if rate is None:
-        for name, given in (("cv", cv != 1), ("seconds", seconds)):
-            if given:
-                raise ValueError(f"{name}: goes with a rate, found none")
-        return instance
+        if cv != 1:
+            raise ValueError("cv: goes with a rate, found none")
+        if not seconds:
+            return instance
+        return replace(instance, name=f"{instance.name}_seconds", time_unit="second")
     times = drawn_times(draws, len(instance), rate, cv)
     arrivals = as_seconds(times) if seconds else as_rounds(times)
     requests = zip(instance.requests, arrivals, strict=True)

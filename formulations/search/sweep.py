@@ -80,8 +80,9 @@ from formulations.search.kind import ExactSearch
 from formulations.valid.windows import Windows
 from instances import Instance
 
-#: How many requests of each kind have completed stands in one word.
-REQUESTS_UP_TO = 60
+#: Requests up to which windows are swept, and up to which the optimum is looked for among the paths
+#: that are left: how many of each kind have completed stands in one word.
+REQUESTS_UP_TO, EXACT_UP_TO = 10_000, 60
 #: Share of the value that the first window is wide, and by what the nodes of the next one may grow.
 FIRST_WINDOW, GROWTH = 0.01, 3.0
 #: Bytes that an arc takes while nodes are split by what has completed.
@@ -186,7 +187,7 @@ def _window(network: Network, target: int, limits: Limits, options: Options) -> 
     swept: Swept = sweep(
         rules(network, window),
         _width(network),
-        keep=options.exact,
+        keep=options.exact and len(network.instance) <= EXACT_UP_TO,
         threads=limits.threads,
         bytes_up_to=limits.memory_bytes,
         out_of_time=limits.out_of_time,

@@ -1,13 +1,16 @@
 """Random order, every output taken at its predicted upper end (C Alg. 1, A_max).
 
 It is not clairvoyant: the look-ahead believes the upper end of each prediction interval, so memory
-is never exceeded and nothing is cancelled.  It has no parameters; the seed decides the order.
+is never exceeded and nothing is cancelled.  The seed decides the order.
 
 chen2025 draws, in every round, as many requests as fit, uniformly from those that wait.  Equal
 prompts and one interval for all make them alike to the policy, so the draws of all rounds together
 are one random order of the requests, of which each round takes the longest feasible prefix.  With
 unequal prompts or intervals a drawn set of largest size may not fit; the prefix of the random
-order, defined in every case, is what is done here.
+order, defined in every case, is what is done here.  Parameter ``order``: with ``upper`` requests
+with smaller upper ends come first, and the random order decides among equal ones.  That is the
+other reading, in which the largest set counts more than the draw; with equal prompts it starts as
+many as the upper ends allow (the argument is in ``h-sf``), and with one interval it is the same.
 
 Each request draws a number of its own (smallest first), so later requests change no earlier draw.
 
@@ -17,13 +20,16 @@ Reference: ``heuristics/reference/a_max.py``.
 from fractions import Fraction
 
 from heuristics.guarantee import AT_ZERO, EQUAL_PROMPTS, ONE_INTERVAL, Guarantee, uncertainty
-from heuristics.policy import Keys, Known, ListPolicy
+from heuristics.policy import Choice, Keys, Known, ListPolicy
 from instances import Instance
+
+ORDER = Choice("order", ("random", "upper"), "all at random, or smaller upper ends first")
 
 
 def rank(known: Known) -> Keys:
-    """Return a random order."""
-    return (known.rng.random(len(known)),)
+    """Return a random order, or one by upper ends whose ties are random."""
+    numbers = known.rng.random(len(known))
+    return (known.upper, numbers) if known.values["order"] == "upper" else (numbers,)
 
 
 def ratio(instance: Instance) -> Fraction:
@@ -36,6 +42,7 @@ POLICY = ListPolicy(
     "a-max",
     clairvoyant=False,
     randomised=True,
+    parameters=(ORDER,),
     guarantees=(
         Guarantee(
             "(1/α)(1 + 1/α)/2 + O(1/M)",

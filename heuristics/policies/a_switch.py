@@ -11,31 +11,32 @@ With intervals that differ, α is the least ℓ/u of a request.  The paper has a
 0; with arrivals over time the choice is made once, at the first arrival, from the intervals of
 the requests that arrive with it, and it holds for the rest of the run.
 
-Its guarantee is that of the one it chooses, so nothing is claimed for s > 0 (see both).
+Its guarantee is that of A_ℓ where it chooses that; of A_min nothing is claimed (see both).
 
 Reference: ``heuristics/reference/a_switch.py``.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from heuristics.guarantee import (
     AT_ZERO,
     NO_PROMPTS,
     ONE_INTERVAL,
     TWO_OUTPUTS,
+    Assumption,
     Guarantee,
     interval,
 )
 from heuristics.policies import a_ell, a_min
 from heuristics.policy import Known, RoundPolicy, Rules, State
-from instances import Instance
 
 
 def far_apart(lower: int, upper: int) -> bool:
     """Return whether lower / upper < (3 − √5)/2, exactly, for 1 ≤ lower ≤ upper."""
     return lower * lower - 3 * lower * upper + upper * upper > 0
+
+
+FAR_APART = Assumption("α < (3 − √5)/2", lambda instance: far_apart(*interval(instance)))
 
 
 class SwitchRules:
@@ -88,13 +89,6 @@ def rules(known: Known) -> Rules:
     return SwitchRules(known, a_ell.rules(known), a_min.rules(known))
 
 
-def ratio(instance: Instance) -> Fraction:
-    """Return the ratio of the policy that is chosen."""
-    if far_apart(*interval(instance)):
-        return a_ell.ratio(instance)
-    return a_min.ratio(instance)
-
-
 POLICY = RoundPolicy(
     "a-switch",
     clairvoyant=False,
@@ -102,14 +96,13 @@ POLICY = RoundPolicy(
     parameters=(a_min.TIES,),
     guarantees=(
         Guarantee(
-            "1 + α/(2(1 − α)) + O(1/M) for α < (3 − √5)/2, else (3 − α)/2 + O(1/M)",
+            "1 + α/(2(1 − α)) + O(1/M)",
             "h-sf",
-            (AT_ZERO, NO_PROMPTS, ONE_INTERVAL, TWO_OUTPUTS),
-            "C Theorems 6 and 7, sec. 5.1",
+            (AT_ZERO, NO_PROMPTS, ONE_INTERVAL, TWO_OUTPUTS, FAR_APART),
+            "C Theorem 7, sec. 5.1",
             symbols="α = ℓ/u",
             limit="as n → ∞ in random order",
-            options="ties=fresh",
-            ratio=ratio,
+            ratio=a_ell.ratio,
         ),
     ),
     rules=rules,

@@ -1,10 +1,10 @@
-"""Local search on the priority list: random insertions and swaps from the best simple order.
+"""Local search on the priority list: annealing from the best simple order.
 
 Clairvoyant, offline and randomised: it knows all requests from the start and serves as a strong
 list to compare others with.  It starts from the order of least TEL among ``fcfs``, ``mc-sf``,
-``mc-sf-total``, ``svf`` and ``output-peak``.  Each of ``moves`` steps takes one request to another
-place or exchanges two, with equal chance, and keeps the new list if its schedule under the common
-admission is no worse.  So the result is never worse than the best of those orders; beyond that no
+``mc-sf-total``, ``svf`` and ``output-peak``.  Each of ``moves`` steps exchanges two requests of the
+list or takes some to another place (``heuristics.local_search``, without delays, since what a
+policy has is an order).  The result is never worse than the best of those orders; beyond that no
 worst-case guarantee is claimed.
 
 Reference: none, no paper states it as pseudocode.
@@ -12,17 +12,20 @@ Reference: none, no paper states it as pseudocode.
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 
 from heuristics import compiled
-from heuristics.admission import Requests
-from heuristics.local_search import Search, compile_kernels
+from heuristics.admission import Requests, starts_in_order
+from heuristics.annealing import Columns
+from heuristics.local_search import Budget, compile_kernels, improve_starts
 from heuristics.policies import fcfs, mc_sf, mc_sf_total, output_peak, svf
 from heuristics.policy import Ints, Known, Parameter, PlanPolicy
 
 SIMPLE = (fcfs.rank, mc_sf.rank, mc_sf_total.rank, svf.rank, output_peak.rank)
-#: Moves that are drawn at a time.
-CHUNK = 10_000
+#: Lists of the search, the best ones, that are tried in the admission.
+LISTS = 40
 
 
 def plan(known: Known) -> Ints:
@@ -31,21 +34,37 @@ def plan(known: Known) -> Ints:
     # Arrivals in seconds are searched as if a second were a round.
     arrivals = -(-known.arrivals // known.ticks)
     requests = Requests(arrivals, known.prompts, known.outputs, known.outputs)
-    compile_it = n * (moves + len(SIMPLE)) >= compiled.COMPILE_FROM
-    orders = []
-    for rank in SIMPLE:
-        (key,) = rank(known)
-        orders.append(np.lexsort((np.arange(n), known.arrivals, key)).astype(np.int64))
-    search = Search(requests, known.memory, orders[0], compile_it=compile_it)
-    totals = [search.restart(order) for order in orders]
-    search.restart(orders[totals.index(min(totals))])
-    for first in range(0, moves if n > 1 else 0, CHUNK):
-        drawn = [
-            (*known.rng.choice(n, 2, replace=False), not known.rng.integers(2))
-            for _ in range(min(CHUNK, moves - first))
-        ]
-        search.try_moves(np.array(drawn, dtype=np.int64))
-    return search.order
+
+    def starts_of(order: Ints) -> Ints:
+        return np.array(starts_in_order(requests, order, known.memory), dtype=np.int64)
+
+    keys = [rank(known)[0] for rank in SIMPLE]
+    orders = [np.lexsort((np.arange(n), known.arrivals, key)).astype(np.int64) for key in keys]
+    simple = [starts_of(order) for order in orders]
+    best = min(range(len(simple)), key=lambda k: int(simple[k].sum()))
+    found: deque[Ints] = deque(maxlen=LISTS)
+    improve_starts(
+        Columns(arrivals, known.prompts, known.outputs),
+        known.memory,
+        simple[best],
+        Budget(moves=moves),
+        order=np.lexsort((_places(orders[best]), simple[best])),
+        seed=int(known.rng.integers(2**63)),
+        on_better=lambda _, order: found.append(order),
+        delays=False,
+        compile_it=n * moves >= compiled.COMPILE_FROM,
+    )
+    # With arrivals, who is first in a list and has not come yet does not keep others waiting, so
+    # the best list of the search need not be the best one here.
+    rivals = [orders[best], *found]
+    return min(rivals, key=lambda order: int(starts_of(order).sum()))
+
+
+def _places(order: Ints) -> Ints:
+    """Return the place of each request in a list."""
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return places
 
 
 POLICY = PlanPolicy(
@@ -54,7 +73,7 @@ POLICY = PlanPolicy(
     randomised=True,
     warm_up=compile_kernels,
     parameters=(
-        Parameter("moves", 1000, 0, 1e7, "insertions and swaps that are tried", integer=True),
+        Parameter("moves", 20_000, 0, 1e7, "insertions and swaps that are tried", integer=True),
     ),
     plan=plan,
 )

@@ -13,12 +13,17 @@ from instances import Instance
 from schedules import Schedule, make_schedule
 
 
-def a_max(instance: Instance, upper: Sequence[int], draw: Callable[[], float]) -> Schedule:
+def a_max(
+    instance: Instance, upper: Sequence[int], draw: Callable[[], float], order: str
+) -> Schedule:
     """C Algorithm 1, A_max: take all o_i = u, as many as fit, drawn at random.
 
-    C draws anew in each round among requests that are alike; this is one random order of all.
+    C draws anew in each round among requests that are alike; this is one random order of all, or
+    with ``order="upper"`` one in which smaller u_i come first.
     """
-    starts = largest_batches(instance, permutation(len(instance), draw), upper)
+    by_number = permutation(len(instance), draw)
+    queue = sorted(by_number, key=upper.__getitem__) if order == "upper" else by_number
+    starts = largest_batches(instance, queue, upper)
     return make_schedule(instance, starts, "a-max")
 
 

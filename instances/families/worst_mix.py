@@ -9,9 +9,9 @@ for the u that are drawn here, which is looked at, so it is a mix.  Its requests
 not drawn: output o has n·x_o of them, rounded down, and those that are left go to the largest
 remainders.
 
-On it the TEL of shortest first is that of the formula, n²/(2M)·x'Bx, and that of ``a-min`` is not
-n²/(2M)·x'Ax but more: with ``ties=fresh``, u = 20, n = 16,000 and M = 1,600 the ratio is 3.7 where
-1.91 is stated.
+On it the TEL of shortest first is that of the formula, n²/(2M)·x'Bx.  That of ``a-min`` is not
+n²/(2M)·x'Ax but more, and more so the larger u is: for u = 20, n = 16,000 and M = 1,600 the ratio
+is 3.7 where 1.91 is stated.  The fault is in the formula (docs/errata.md, E16).
 """
 
 from __future__ import annotations
@@ -84,14 +84,18 @@ def worst_mix(upper: int) -> tuple[NDArray[np.float64], float]:
     """
     from scipy.linalg import eigh  # only where a mix is asked for
 
-    i = np.arange(1, upper + 1, dtype=float)
-    least = np.minimum.outer(i, i)
-    a = least**2 / np.outer(i, i) * (np.add.outer(i, i) ** 2 / 2 - least**2)
-    values, vectors = eigh(a, least**2, subset_by_index=[upper - 1, upper - 1])
+    values, vectors = eigh(*forms(upper), subset_by_index=[upper - 1, upper - 1])
     shares = vectors[:, 0] / vectors[:, 0].sum()
     if shares.min() < 0:
         raise ArithmeticError(f"expected a mix for u = {upper}, found {shares.min()}")
     return shares, float(values[0])
+
+
+def forms(upper: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return A and B for the outputs 1..u, shape (u, u) each."""
+    i = np.arange(1, upper + 1, dtype=float)
+    least = np.minimum.outer(i, i)
+    return least**2 / np.outer(i, i) * (np.add.outer(i, i) ** 2 / 2 - least**2), least**2
 
 
 def apportioned(shares: NDArray[np.float64], n: int) -> list[int]:

@@ -28,8 +28,8 @@ from schedules import make_schedule
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
-#: Requests up to which the exact search has a chance to finish.
-EXACT_UP_TO = 30
+#: Requests up to which the search forwards in time finishes before sweeps backwards do.
+FORWARD_UP_TO = 20
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
 REPAIR_UP_TO = 200
 #: Start columns up to which a relaxation with one row a round is solved.
@@ -47,11 +47,12 @@ _SCHEDULES = ("improve", "repair")
 def solve(job: Job, report: Report) -> None:
     """Solve an instance with what suits its size; all stop when bound and schedule meet.
 
-    Local search on priority lists runs beside, by size: the exact search (small), the relaxation
-    with window groups and then the prices of patterns (medium), or the bound from prices on a time
-    grid (large).  The order of a relaxation restarts the local search where it is better.  Where
-    the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a second
-    local search with another seed takes its core.  Each is a process of its own.
+    Local search on priority lists runs beside, by size: the search forwards in time (small), sweeps
+    backwards under prices of patterns (medium), the relaxation with window groups where patterns
+    are too many, or the bound from prices on a time grid (large).  What a sweep cannot take is left
+    to the prices alone.  The order of a relaxation restarts the local search where it is better.
+    Where the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a
+    second local search with another seed takes its core.  Each is a process of its own.
     """
     _Team(job, report).run()
 
@@ -161,15 +162,21 @@ class _Team:
 
 def kernels_of(instance: Instance) -> list[str]:
     """Return the engines that are set to work at this size and have kernels to compile."""
-    return ["improve", "search" if len(instance) <= EXACT_UP_TO else "bound"]
+    return ["improve", "search" if _is_searched(instance) else "bound"]
 
 
 def chosen_methods(instance: Instance, windows: Windows) -> list[str]:
     """Return the methods that bound an instance of this size, one after another."""
-    if len(instance) <= EXACT_UP_TO:
+    if len(instance) <= FORWARD_UP_TO:
         return ["search:layers"]
     if windows.starts > RELAXATION_UP_TO:
         return ["bound:bound-dual"]
-    # The groups are priced in seconds; the patterns give more and take minutes.
-    patterns = searchable_states(instance, PATTERN_WORK_UP_TO) is not None
-    return ["highs:lp-cliques", "bound:bound-patterns"] if patterns else ["highs:lp-cliques"]
+    # Prices of patterns are better than the relaxation's, and there are some of them sooner.
+    return (
+        ["search:sweep", "bound:bound-patterns"] if _is_searched(instance) else ["highs:lp-cliques"]
+    )
+
+
+def _is_searched(instance: Instance) -> bool:
+    small = len(instance) <= FORWARD_UP_TO
+    return small or searchable_states(instance, PATTERN_WORK_UP_TO) is not None

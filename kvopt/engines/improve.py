@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heuristics.local_search import compile_kernels, improve_list
-from heuristics.policy import Ints
-from heuristics.simulator import run_in_order
+from heuristics.local_search import Budget, columns_of, compile_kernels, improve_starts
 from kvopt.engines.job import Job
 from kvopt.running.events import Report
 
@@ -18,17 +16,12 @@ ENGINE = {"solves": None, "named": True}
 
 def solve(job: Job, report: Report) -> None:
     """Search until the job's time is over."""
-    instance = job.instance
-
-    def send(order: Ints) -> None:
-        schedule = run_in_order(instance, order, "local search")
-        report.schedule(list(schedule.starts))
-
-    improve_list(
-        instance,
-        np.argsort(np.array(job.warm_start), kind="stable"),
+    improve_starts(
+        columns_of(job.instance),
+        job.instance.memory,
+        np.array(job.warm_start, dtype=np.int64),
+        Budget(seconds=job.left()),
         seed=job.seed,
-        seconds=job.left(),
-        on_better=send,
+        on_better=lambda starts, _: report.schedule(starts.tolist()),
     )
     report.done(solver="local search", nodes=0, outcome="time limit reached")

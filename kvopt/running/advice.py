@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,8 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     """Return Σ t·x of each request in the LP relaxation, shape (n,), rounds (W Alg. 6).
 
     The relaxation is ``lp-sparse`` where it has few enough columns, else ``lp-bucketed``, whose
-    expected starts are known to within a bucket only.  HiGHS solves it in this process, unless the
+    expected starts are known to within a bucket only.  Of an instance in seconds it is that of the
+    same requests in rounds.  HiGHS solves it in this process, unless the
     task brings them along.
 
     Raises
@@ -65,8 +67,8 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     """
     if task.expected_starts is not None:
         return np.array(task.expected_starts)
-    instance = task.instance
-    assert instance is not None
+    assert task.instance is not None
+    instance = _in_rounds(task.instance)
     known = run_policy(policies()["svf"], instance)
     windows = start_windows(instance, known.tel)
     name = "lp-sparse" if windows.starts <= FULL_RELAXATION_UP_TO else "lp-bucketed"
@@ -90,3 +92,11 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     reasons = [event.text for event in events if isinstance(event, Note)]
     ending = "the time limit" if time.monotonic() > deadline else "no reason given"
     raise AdviceError(f"{name} was not solved: {'; '.join(reasons) or ending}")
+
+
+def _in_rounds(instance: Instance) -> Instance:
+    """Return the instance; if it is in seconds, where all arrive at 0, the same in rounds."""
+    if instance.time_unit == "round":
+        return instance
+    requests = tuple(replace(request, arrival=0) for request in instance.requests)
+    return replace(instance, requests=requests, time_unit="round")

@@ -104,7 +104,7 @@ def rounds_only(instance: Instance, method: Method) -> str:
     if method.kind == "file":
         return ""
     if method.call is not None:
-        advised = isinstance(method.call.policy, AdvisedPolicy)
+        advised = isinstance(method.call.policy, AdvisedPolicy) and instance.arrival_times.any()
         what = "is advised by an LP relaxation in rounds"
         return f"{what}, and {_found(instance)}" if advised else ""
     if method.solver in ENGINES and (not method.formulation or in_seconds):

@@ -93,7 +93,7 @@ def _prepare(task: Task) -> Run:
     if method.call is not None:
         if method.call.policy.warm_up is not None:
             method.call.policy.warm_up()
-        advised = isinstance(method.call.policy, AdvisedPolicy) and not task.batch_time
+        advised = isinstance(method.call.policy, AdvisedPolicy)
         if advised and task.expected_starts is None:
             importlib.import_module("kvopt.engines.highs")
         return partial(_run_policy, method)
@@ -131,7 +131,7 @@ def _run_policy(method: Method, task: Task, report: Report) -> None:
     _report_quick_bounds(task, report)
     began = time.monotonic()
     advice = None
-    if isinstance(method.call.policy, AdvisedPolicy) and not task.batch_time:
+    if isinstance(method.call.policy, AdvisedPolicy):
         advice = expected_starts(task, task.end_from(time.monotonic()))
         report.relaxation(None, advice.tolist())
     batch_time = parse_batch_time(task.batch_time) if task.batch_time else None

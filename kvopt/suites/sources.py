@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from instances import InfeasibleInstanceError, Instance
 from instances.families import families
 from instances.jsonfile import FileError
+from instances.rates import at_rate
 from instances.telling import one_line
 from instances.traces import TraceOptions, TraceReport
 from instances.traces.reading import is_instance_file, read_input
@@ -124,3 +125,20 @@ def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
         return replace(instance, name="_".join([instance.name, *untold]))
 
     return Source(label, read)
+
+
+def arriving_source(source: Source, rate: float, seed: int) -> Source:
+    """Return the source of another's requests with Poisson arrivals in seconds.
+
+    Parameters
+    ----------
+    rate
+        Requests a second.
+    seed
+        Of the arrivals, see :func:`instances.rates.at_rate`.
+    """
+
+    def read() -> Instance:
+        return at_rate(source.read(), rate, seed)
+
+    return Source(f"{source.name}, rate={rate:g}, arrival_seed={seed}", read)

@@ -8,7 +8,7 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -36,7 +36,14 @@ from kvopt.methods.grammar import read_formulation
 from kvopt.methods.options import switched
 from kvopt.places import shown
 from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END
-from kvopt.suites.sources import Source, Value, draw_source, file_source, trace_source
+from kvopt.suites.sources import (
+    Source,
+    Value,
+    arriving_source,
+    draw_source,
+    file_source,
+    trace_source,
+)
 
 FOLDER = Path(__file__).parent
 
@@ -60,19 +67,31 @@ _NO_KEY = re.compile(r"[^\w \t.-]")
 SWITCHES = "switches of "
 #: Most instances that one entry of a suite draws.
 MAX_DRAWS = 100_000
+#: Requests a second that a draw may arrive at.
+_Rate = Annotated[float, Field(ge=1e-6, le=1e6)]
 
 
 class SuiteError(ValueError):
     """A suite cannot be read; the message is one line that names file and key."""
 
 
+#: The first and the one after the last.
+_Seeds = Annotated[list[Seed], Field(min_length=2, max_length=2)]
+
+
 class _Draw(BaseModel):
-    """Instances drawn from a family for the seeds first..end − 1."""
+    """Instances drawn from a family for the seeds first..end − 1.
+
+    With a ``rate`` each gets Poisson arrivals, that many a second, for every one of
+    ``arrival_seeds``: the same requests at other times.
+    """
 
     model_config = _CONFIG
     family: Text
-    seeds: Annotated[list[Seed], Field(min_length=2, max_length=2)] = [0, 1]
+    seeds: _Seeds = [0, 1]
     set: dict[str, Value] = {}
+    rate: _Rate | None = None
+    arrival_seeds: _Seeds | None = None
 
 
 class _Trace(BaseModel):
@@ -308,14 +327,32 @@ def _draws(draw: _Draw) -> Iterator[Source]:
     if draw.family not in known:
         raise ValueError(unknown_name("family", draw.family, known))
     _check_parameters(draw, known[draw.family].generate)
-    first, end = draw.seeds
-    if first >= end:
-        raise ValueError(f"seeds of {draw.family!r}: expected [first, end] with first < end")
-    if end - first > MAX_DRAWS:
+    seeds = _range(f"seeds of {draw.family!r}", draw.seeds)
+    if draw.rate is None:
+        if draw.arrival_seeds is not None:
+            raise ValueError(f"arrival_seeds of {draw.family!r}: goes with a rate, found none")
+        return (draw_source(draw.family, seed, draw.set) for seed in seeds)
+    again = _range(f"arrival_seeds of {draw.family!r}", draw.arrival_seeds or [0, 1])
+    if len(seeds) * len(again) > MAX_DRAWS:
         raise ValueError(
-            f"seeds of {draw.family!r}: expected at most {MAX_DRAWS} draws, found {end - first}"
+            f"{draw.family!r}: expected at most {MAX_DRAWS} draws, found {len(seeds) * len(again)}"
         )
-    return (draw_source(draw.family, seed, draw.set) for seed in range(first, end))
+    rate = draw.rate
+    return (
+        arriving_source(draw_source(draw.family, seed, draw.set), rate, arrival_seed)
+        for seed in seeds
+        for arrival_seed in again
+    )
+
+
+def _range(told: str, ends: Sequence[int]) -> range:
+    """Return the seeds from the first to the one before the end."""
+    first, end = ends
+    if first >= end:
+        raise ValueError(f"{told}: expected [first, end] with first < end")
+    if end - first > MAX_DRAWS:
+        raise ValueError(f"{told}: expected at most {MAX_DRAWS} draws, found {end - first}")
+    return range(first, end)
 
 
 def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:

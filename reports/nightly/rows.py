@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -10,11 +10,12 @@ import pandas as pd
 from kvopt.running.record import columns
 from kvopt.suites import Suite
 
-_DECLARED = {column.name: column for column in columns() if not column.apart}
+_DECLARED = {column.name: column for column in columns()}
+_TOGETHER = {name: column for name, column in _DECLARED.items() if not column.apart}
 #: What differs from machine to machine and from night to night.
-TIMING = tuple(name for name, column in _DECLARED.items() if column.part in ("took", "origin"))
+TIMING = tuple(name for name, column in _TOGETHER.items() if column.part in ("took", "origin"))
 #: What the suite says of a section stands beside its name.
-COLUMNS = ("section", "role", "reproducible", *(name for name in _DECLARED if name != "section"))
+COLUMNS = ("section", "role", "reproducible", *(name for name in _TOGETHER if name != "section"))
 #: What one run is told by from night to night; the sources may change in between.
 RUN = ("section", "instance", "instance_sha256", "method", "seed")
 
@@ -41,7 +42,7 @@ def nightly_rows(frame: pd.DataFrame, suite: Suite, sections: Mapping[str, str])
     order = {name: position for position, name in enumerate(by_name)}
     rows["place"] = rows["section"].map(order)
     rows = rows.sort_values(["place", "instance", "instance_sha256", "method", "seed"])
-    return _typed(rows.reset_index(drop=True))
+    return typed(rows.reset_index(drop=True))
 
 
 def rows_text(rows: pd.DataFrame) -> str:
@@ -49,8 +50,8 @@ def rows_text(rows: pd.DataFrame) -> str:
     return rows.to_csv(index=False, lineterminator="\n")
 
 
-def read_rows(path: Path) -> pd.DataFrame:
-    """Read what :func:`rows_text` made.
+def read_rows(path: Path, named: Sequence[str] = COLUMNS) -> pd.DataFrame:
+    """Read what :func:`rows_text` made of rows with these columns.
 
     Raises
     ------
@@ -59,14 +60,14 @@ def read_rows(path: Path) -> pd.DataFrame:
     """
     try:
         rows = pd.read_csv(path, keep_default_na=False, na_values={c: [""] for c in _numbers()})
-        for column in COLUMNS:
+        for column in named:
             if column in rows:
                 continue
             declared = _DECLARED.get(column)
             if declared is None or declared.since == 1:
                 raise RowsError(f"{path}: expected the column {column!r}, found none")
             rows[column] = declared.default
-        return _typed(rows)
+        return typed(rows, named)
     except RowsError:
         raise
     except (OSError, ValueError, TypeError, pd.errors.ParserError) as error:
@@ -78,14 +79,15 @@ def _numbers() -> list[str]:
     return [name for name, column in _DECLARED.items() if column.kind is not str]
 
 
-def _typed(rows: pd.DataFrame) -> pd.DataFrame:
-    typed = rows.reindex(columns=list(COLUMNS))
-    for column in COLUMNS:
+def typed(rows: pd.DataFrame, named: Sequence[str] = COLUMNS) -> pd.DataFrame:
+    """Return rows with these columns alone, in this order, with their types."""
+    table = rows.reindex(columns=list(named))
+    for column in named:
         declared = _DECLARED.get(column)
         if column == "reproducible":
-            typed[column] = typed[column].astype(bool)
+            table[column] = table[column].astype(bool)
         elif declared is None or declared.kind is str:
-            typed[column] = typed[column].astype(object).fillna("").astype(str)
+            table[column] = table[column].astype(object).fillna("").astype(str)
         else:
-            typed[column] = typed[column].astype("Int64" if declared.kind is int else "Float64")
-    return typed
+            table[column] = table[column].astype("Int64" if declared.kind is int else "Float64")
+    return table

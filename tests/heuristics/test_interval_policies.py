@@ -104,6 +104,25 @@ def test_a_min_with_exact_intervals_is_shortest_first(instance: Instance, seed: 
     assert list(schedule.starts) == largest_batches(instance, order, outputs)
 
 
+@given(instance=predicted(), seed=st.integers(0, 20))
+@settings(max_examples=200, deadline=None)
+def test_a_max_by_upper_ends(instance: Instance, seed: int) -> None:
+    """Largest prefixes by upper end and its own numbers; with one interval, the random order."""
+    numbers = draws(seed, len(instance))
+    _, upper = intervals_of(instance)
+    order = sorted(range(len(instance)), key=lambda i: (upper[i], numbers[i]))
+    schedule = run("a-max", instance, seed, order="upper")
+    assert schedule.attempts is None
+    assert list(schedule.starts) == largest_batches(instance, order, upper)
+    most = max(instance.outputs.tolist())
+    alike = with_intervals(instance, [(1, most)] * len(instance))
+    if max(instance.prompts.tolist()) + most <= instance.memory:
+        # Else an upper end is what fits beside the prompt, and so none is like the other.
+        assert outcome(run("a-max", alike, seed, order="upper")) == outcome(
+            run("a-max", alike, seed)
+        )
+
+
 @given(instance=predicted(), seed=st.integers(0, 5))
 @settings(max_examples=100, deadline=None)
 def test_a_min_does_not_look_at_upper_ends(instance: Instance, seed: int) -> None:

@@ -403,6 +403,21 @@ def test_a_stretch_is_the_sum_of_its_rounds(
     assert pass_rounds(first, slope, rounds, limit) == (count, passed)
 
 
+@pytest.mark.parametrize("name", ["sorted-lp", "lp-swap"])
+def test_advice_in_rounds_serves_what_arrives_at_0(name: str) -> None:
+    """With rounds of a second the schedule is that in rounds, whatever the advice says."""
+    timed, _, _ = drawn(3)
+    requests = tuple(replace(each, arrival=0) for each in timed.requests)
+    timed = replace(timed, requests=requests)
+    advice = np.random.default_rng(0).random(len(timed))
+    unit = parse_batch_time("unit")
+    found = run_policy(policies()[name], timed, Setting(advice=advice, batch_time=unit))
+    plain = replace(timed, time_unit="round")
+    expected = run_policy(policies()[name], plain, Setting(advice=advice))
+    assert found.starts == expected.starts
+    assert found.tel == expected.tel * 10**9
+
+
 def test_a_policy_that_does_not_apply_says_so() -> None:
     """The LP is in rounds; chunks and stalled rounds have no place in unit rounds."""
     timed, batch_time, _ = drawn(3)

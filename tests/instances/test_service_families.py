@@ -28,6 +28,7 @@ from instances.families.fitted import (
 )
 from instances.families.worst_mix import apportioned, worst_mix
 from tests.heuristics.contract import run
+from tests.oracles.lemma_2 import lemma_2
 
 Cdf = Callable[[NDArray[np.floating[Any]]], NDArray[np.float64]]
 Law = Gamma | Lognormal | Normal
@@ -175,11 +176,21 @@ def test_rounds_are_seconds_rounded_up() -> None:
     assert [-(-time // NANOSECONDS) for time in times] == in_rounds.arrivals.tolist()
 
 
+@pytest.mark.parametrize("name", ARRIVING)
+def test_all_at_0_in_seconds(name: str) -> None:
+    """Without a rate, seconds change the unit and the name only."""
+    plain = families()[name].generate(seed=1, n=50)
+    timed = families()[name].generate(seed=1, n=50, seconds=True)
+    assert timed.time_unit == "second"
+    assert timed.name == f"{plain.name}_seconds"
+    assert timed.requests == plain.requests
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"cv": 2.0}, "cv: goes with a rate, found none"),
-        ({"seconds": True}, "seconds: goes with a rate, found none"),
+        ({"cv": 2.0, "seconds": True}, "cv: goes with a rate, found none"),
         ({"rate": 0.0}, "rate: expected 1e-06 to 1000000.0, found 0.0"),
         ({"rate": math.nan}, "rate: expected"),
         ({"rate": 1.0, "cv": 0.0}, "cv: expected 0.01 to 100, found 0.0"),
@@ -209,25 +220,13 @@ def test_the_worst_mix_is_a_maximum(upper: int) -> None:
     shares, ratio = worst_mix(upper)
     assert shares.min() >= 0
     assert shares.sum() == pytest.approx(1)
-    assert _lemma_2(shares) == pytest.approx(ratio)
+    assert lemma_2(shares) == pytest.approx(ratio)
     draws = np.random.default_rng(0)
     for _ in range(30):
         other = np.abs(shares * draws.normal(1, 0.5, upper)) + draws.choice([0, 1e-3]) / upper
-        assert _lemma_2(other / other.sum()) <= ratio + 1e-9
+        assert lemma_2(other / other.sum()) <= ratio + 1e-9
     if upper >= 20:
         assert ratio == pytest.approx(0.2555 * math.log(upper + 0.2793) + 1.1587, rel=0.011)
-
-
-def _lemma_2(x: NDArray[np.float64]) -> float:
-    """Return the ratio by the sums of chen2025 Lemma 2 for s = 0 and ℓ = 1, O(u²)."""
-    u = len(x)
-    above = below = 0.0
-    for k in range(1, u + 1):
-        i = np.arange(k, u + 1)
-        rest = x[k - 1 :]
-        above += (i @ rest) * (rest / i).sum() + (i @ rest) * 2 * ((i - k) / i * rest)[1:].sum()
-        below += k * k * x[k - 1] * (x[k - 1] + 2 * rest[1:].sum())
-    return above / below
 
 
 def test_the_worst_mix_is_counted_off() -> None:

@@ -245,6 +245,20 @@ def test_bad_input_is_one_line(call: Any, error: type[Exception], told: str) -> 
     assert len(str(caught.value).splitlines()) == 1
 
 
+def test_advised_by_the_relaxation_in_rounds() -> None:
+    """In seconds, all at 0 and a second a round: the relaxation and TEL of the same in rounds."""
+    rows = enumerate([(1, 3), (2, 1), (1, 2), (3, 2)])
+    plain = Instance("plain", 6, tuple(Request(i, 0, s, o) for i, (s, o) in rows))
+    requests = tuple(replace(each, arrival=0.0) for each in plain.requests)
+    timed = replace(plain, requests=requests, time_unit="second")
+    found = kvopt.run(timed, "sorted-lp", batch_time="unit")
+    assert found.schedule is not None
+    expected = kvopt.run(plain, "sorted-lp").schedule
+    assert expected is not None
+    assert found.schedule.starts == expected.starts
+    assert kvopt.check(timed, found.schedule).valid
+
+
 def test_an_infeasible_file_is_told_when_it_is_read(tmp_path: Path) -> None:
     """A request of 4 + 3 tokens never fits into 6."""
     path = tmp_path / "large.json"

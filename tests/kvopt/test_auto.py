@@ -61,7 +61,7 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
     ("instance", "names"),
     [
         (am2.generate(seed=3, n=12), ["search:layers"]),
-        (am1.generate(seed=0), ["highs:lp-cliques", "bound:bound-patterns"]),
+        (am1.generate(seed=0), ["search:sweep", "bound:bound-patterns"]),
         # Patterns of 40 requests in 16,492 tokens are too many to search.
         (Instance("few", 16_492, chat_lognormal.generate(n=40).requests), ["highs:lp-cliques"]),
         (chat_lognormal.generate(n=2000), ["bound:bound-dual"]),
@@ -69,7 +69,7 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
     ids=["small", "medium", "large memory", "large"],
 )
 def test_what_runs_beside_the_local_search(instance: Instance, names: list[str]) -> None:
-    """By size: exact search; groups, then patterns where these are few; prices on a grid."""
+    """By size: search forwards; sweeps where patterns are few, else groups; prices on a grid."""
     assert chosen_methods(instance, start_windows(instance)) == names
     assert all(read_method(name).text == name for name in names)
 

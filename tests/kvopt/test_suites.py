@@ -287,3 +287,38 @@ def test_a_byte_order_mark_is_taken(tmp_path: Path) -> None:
     """Some editors write one; of JSON it is taken, too."""
     text = "\ufeff" + HEAD + 'instances = ["tiny/handover.json"]\n'
     assert len(read_suite(_write(tmp_path, text)).sections) == 1
+
+
+def test_one_draw_in_several_streams(tmp_path: Path) -> None:
+    """With ``rate`` a draw keeps its requests and gets arrivals in seconds, other ones a seed."""
+    text = HEAD + (
+        'instances = [{ family = "chat", set = { n = 20 }, rate = 50.0, arrival_seeds = [0, 3] }]\n'
+    )
+    (section,) = read_suite(_write(tmp_path, text)).sections
+    drawn = [load(source).instance for source in section.sources]
+    sizes = {tuple((r.prompt, r.output) for r in each.requests) for each in drawn if each}
+    assert len(drawn) == 3
+    assert sizes == {
+        tuple((r.prompt, r.output) for r in families()["chat"].generate(seed=0, n=20).requests)
+    }
+    times = {tuple(r.arrival for r in each.requests) for each in drawn if each}
+    assert len(times) == 3
+    assert {each.time_unit for each in drawn if each} == {"second"}
+    assert len({source.name for source in section.sources}) == 3
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ('{ family = "chat", arrival_seeds = [0, 3] }', "goes with a rate"),
+        ('{ family = "chat", rate = 0.0 }', "rate"),
+        ('{ family = "chat", rate = 1.0, arrival_seeds = [3, 3] }', "first < end"),
+        (
+            '{ family = "chat", seeds = [0, 1000], rate = 1.0, arrival_seeds = [0, 1000] }',
+            "at most",
+        ),
+    ],
+)
+def test_streams_that_make_no_sense(entry: str, told: str, tmp_path: Path) -> None:
+    """One line names the family and the fault."""
+    assert told in _refused(tmp_path, f"{HEAD}instances = [{entry}]\n")

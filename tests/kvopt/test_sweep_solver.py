@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,14 +98,31 @@ def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: pytest.Monke
 
 
 def test_too_many_requests_or_rounds_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than 60 requests, or an arrival at 10¹²: one line, and no bound."""
-    many = Instance("many", 9, tuple(Request(i, 0, 1, 1) for i in range(61)))
+    """More than 10,000 requests, or an arrival at 10¹²: one line, and no bound."""
+    many = Instance("many", 9, tuple(Request(i, 0, 1, 1) for i in range(10_001)))
     late = Instance("late", 9, (Request(0, 10**12, 1, 1),))
     monkeypatch.setattr(search, "too_large", lambda *_: None)
-    for instance, text in ((many, "up to 60 requests"), (late, "exact sweep")):
+    for instance, text in ((many, "up to 10000 requests"), (late, "exact sweep")):
         events = _events(monkeypatch, instance)
         assert not list(_bounds(events))
         assert any(isinstance(each, Note) and text in each.text for each in events)
+
+
+def test_windows_of_many_requests_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """13 times five requests, each when the others are done: 13 times the optimum is one, too.
+
+    Of more than 60 requests the paths that a window leaves are not looked at.
+    """
+    optimum = 13 * brute_force_optimum(FIVE)
+    times = sum(request.output for request in FIVE.requests)
+    requests = [replace(r, arrival=k * times) for k in range(13) for r in FIVE.requests]
+    many = Instance("many", FIVE.memory, tuple(replace(r, id=i) for i, r in enumerate(requests)))
+    events = _events(monkeypatch, many, 5.0)
+    sent = list(_bounds(events))
+    assert sent[0].value < sent[-1].value <= optimum
+    for each in sent:
+        assert evaluate(many, read_certificate(each.certificate)) == each.value
+    assert not [event for event in events if isinstance(event, ScheduleFound)]
 
 
 def test_its_certificate_is_a_second_witness() -> None:

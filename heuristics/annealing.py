@@ -1,0 +1,655 @@
+"""Kernels of the annealing over lists with delays: decoding, moves, and the walk itself.
+
+Source: ours.  The temperature as in Kirkpatrick, Gelatt and Vecchi 1983.
+
+A list holds every request once, and a request has a delay d ≥ 0 (rounds).  Its schedule: requests
+are taken strictly in list order; each starts at the first round t, no earlier than the one before
+and its arrival, at which it fits beside those taken before, or with d > 0 at the first such round
+from t + d on.  Every schedule is that of a list: its requests by start, with the delays that lead
+there.  Without delays some optima are the schedule of no list, since a request may have to wait
+for the sake of one that starts later.
+
+*Peaks.*  Between two completions the tokens held only grow, so what is kept of the worker are the
+ends e of the active requests, sorted, and the tokens held at each.  A request fits at t if
+``held + s + e − t ≤ M`` at every end e within its run, and at its own end.  All numbers are 64-bit
+integers and there is no array over time, so large tokens and late rounds cost nothing.
+
+Where many requests run at once, the tokens held by time are faster than their ends; 32 bits hold
+them, since neither those held nor a peak exceeds 10⁹.  Both give the same starts.
+
+*What a change costs.*  A changed list is decoded from the first changed place on.  The threshold
+of the acceptance is drawn before, so decoding stops as soon as the total must exceed it.  And it
+stops where the worker is again as it was, only d rounds earlier or later: if from some place on,
+behind all changes, every start has moved by d, and what had begun before that place has ended both
+in the old list and in the new one, then what runs is the same but for the shift.  So is all that
+follows, unless an arrival is in the way, which matters where d ≠ 0 only.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heuristics.compiled import kernel
+
+#: An array of 64-bit integers.
+Ints = Any
+
+#: Moves: the requests of two places, one request or a few in a row elsewhere, or a delay.
+EXCHANGE, INSERT, DELAY = 0, 1, 2
+#: Places that a move goes at most: a quarter of the list, but no less and no more than these;
+#: except for one move in so many, which goes anywhere.
+NEAR, FAR = (6, 25), 16
+#: Below every sum of tokens and rounds.
+NOTHING = -(1 << 62)
+#: Requests in a row that move together, at most.
+BLOCK = 5
+
+
+class Walk(NamedTuple):
+    """A list and its schedule.
+
+    Attributes
+    ----------
+    order
+        Positions of the requests in list order, shape (n,).
+    delays
+        Of each request (rounds), by position in the instance, shape (n,).
+    starts
+        By place, shape (n,).
+    sums, latest
+        Sum of the starts and latest completion of the places before one, shape (n + 1,).
+    waits
+        Latest arrival of the places from one on, shape (n + 1,).
+    running
+        How many requests of the places before one are active at the start before it, shape (n,).
+    """
+
+    order: Ints
+    delays: Ints
+    starts: Ints
+    sums: Ints
+    latest: Ints
+    waits: Ints
+    running: Ints
+
+
+class Trial(NamedTuple):
+    """What a decoding fills.
+
+    Attributes
+    ----------
+    starts, running
+        As those of a walk, shape (n,).
+    ends, held
+        Of the active requests, sorted, and the tokens held at each; shape (twice as many as can
+        be active at once,).
+    tokens
+        Tokens held by time, 32-bit integers of shape (rounds,), or none: then ``ends`` are used.
+    """
+
+    starts: Ints
+    running: Ints
+    ends: Ints
+    held: Ints
+    tokens: Ints
+
+
+class Columns(NamedTuple):
+    """Arrivals (rounds), prompts and outputs (tokens) of the requests, each of shape (n,)."""
+
+    arrivals: Ints
+    prompts: Ints
+    outputs: Ints
+
+
+@kernel
+def next_random(state):
+    """Return a random 64-bit word (splitmix64) and advance the state, an array of shape (1,)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    word = state[0]
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@kernel
+def below(state, n):
+    """Return a random integer from 0..n−1."""
+    return np.int64((next_random(state) >> np.uint64(11)) % np.uint64(n))
+
+
+@kernel
+def uniform(state):
+    """Return a random number from (0, 1]."""
+    return (np.float64(next_random(state) >> np.uint64(11)) + 1.0) * 2.0**-53
+
+
+@kernel
+def first_from(ends, low, high, end):
+    """Return the first place in low..high−1 with an end no earlier than one; none: ``high``."""
+    while low < high:
+        middle = (low + high) >> 1
+        if ends[middle] < end:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def first_start(ends, held, low, high, start, prompt, output, memory):
+    """Return the first round from ``start`` on at which a request fits.
+
+    The active requests are those at low..high−1.  Where an end e within the run has too much by x
+    tokens, the request cannot start before start + x, or e if that is earlier.  Where only its own
+    end has too much, the active ones hold more at every round until the next of them ends.
+
+    Returns
+    -------
+    tuple
+        The round, the first that is active then, and the place of the request's end.
+    """
+    while True:
+        while low < high and ends[low] <= start:
+            low += 1
+        if low == high:
+            return start, low, low
+        count = high - low
+        if held[low] - count * (ends[low] - start - 1) + prompt + 1 > memory:
+            start = ends[low]
+            continue
+        end = start + output
+        place = first_from(ends, low, high, end)
+        # Slices, since only what is indexed from 0 is compiled to vector instructions.
+        early, then = ends[low:place], held[low:place]
+        need = prompt - start - memory
+        most = NOTHING
+        for k in range(len(early)):
+            most = max(most, early[k] + then[k])
+        if most + need <= 0:
+            tokens = prompt + output
+            if place < high:
+                tokens += held[place] - (high - place) * (ends[place] - end)
+            if tokens <= memory:
+                return start, low, place
+            start = ends[place] + 1 - output
+            continue
+        later = start
+        for k in range(len(early)):
+            later = max(later, min(start + then[k] + early[k] + need, early[k]))
+        start = later
+
+
+@kernel
+def enter(ends, held, low, high, place, start, prompt, output):
+    """Add a request that starts; return the new low and high."""
+    end = start + output
+    peak = prompt + output
+    if place < high:
+        peak += held[place] - (high - place) * (ends[place] - end)
+    if high == len(ends):
+        for k in range(low, high):
+            ends[k - low], held[k - low] = ends[k], held[k]
+        place, high, low = place - low, high - low, 0
+    early, then = ends[low:place], held[low:place]
+    for k in range(len(early)):
+        then[k] += prompt + early[k] - start
+    for k in range(high, place, -1):
+        ends[k], held[k] = ends[k - 1], held[k - 1]
+        if ends[k] == end:
+            held[k] += prompt + output
+    ends[place], held[place] = end, peak
+    return low, high + 1
+
+
+@kernel
+def resume_ends(walk, columns, first, now, trial):
+    """Fill the active requests after the start ``now`` before a place; return how many."""
+    order, _, starts, _, _, _, running = walk
+    _, prompts, outputs = columns
+    _, _, ends, held, _ = trial
+    left = running[first] if first > 0 else 0
+    high, k = 0, first - 1
+    while left > 0:
+        request = order[k]
+        end = starts[k] + outputs[request]
+        if end > now:
+            # Sorted by end; what stands in ``held`` until all are there is prompt − start.
+            place = high
+            while place > 0 and ends[place - 1] > end:
+                ends[place], held[place] = ends[place - 1], held[place - 1]
+                place -= 1
+            ends[place], held[place] = end, prompts[request] - starts[k]
+            high += 1
+            left -= 1
+        k -= 1
+    bases = 0
+    for k in range(high - 1, -1, -1):
+        bases += held[k]
+        held[k] = bases + (high - k) * ends[k]
+    # Requests with one end hold their tokens at it together.
+    for k in range(1, high):
+        if ends[k] == ends[k - 1]:
+            held[k] = held[k - 1]
+    return high
+
+
+@kernel
+def first_gap(held, clean, start, prompt, output, memory):
+    """Return the first round from ``start`` on at which a request fits; none: past the horizon.
+
+    Where the tokens held at p + j are too many by x, it cannot start before p + min(x, j).
+
+    Parameters
+    ----------
+    held, clean : array of int32, int
+        Tokens by time, 0 from ``clean`` on whatever stands there.
+
+    Returns
+    -------
+    tuple
+        The round, and up to where tokens stand now.
+    """
+    one = np.int32(1)
+    while start + output < len(held):
+        if start + output >= clean:
+            held[clean : start + output + 1] = 0
+            clean = start + output + 1
+        need = np.int32(prompt - memory)
+        if held[start + 1] + need + one > 0:
+            start += 1
+            continue
+        run = held[start + 1 : start + output + 1]
+        later = np.int32(0)
+        for j in range(output):
+            need += one
+            later = max(later, min(np.int32(run[j] + need), np.int32(j + 1)))
+        if later == 0:
+            break
+        start += later
+    return start, clean
+
+
+@kernel
+def fill(held, start, prompt, output):
+    """Add the tokens of a request to those held."""
+    run = held[start + 1 : start + output + 1]
+    for j in range(output):
+        run[j] += np.int32(prompt + 1 + j)
+
+
+@kernel
+def resume_tokens(walk, columns, first, now, held):
+    """Fill the tokens held after the start ``now`` before a place; return up to where they are."""
+    order, _, starts, _, latest, _, _ = walk
+    _, prompts, outputs = columns
+    clean = max(now, latest[first]) + 1
+    held[now + 1 : clean] = 0
+    k = first - 1
+    while k >= 0 and latest[k + 1] > now:
+        request = order[k]
+        end = starts[k] + outputs[request]
+        if end > now:
+            run = held[now + 1 : end + 1]
+            tokens = prompts[request] + now - starts[k] + 1
+            for j in range(len(run)):
+                run[j] += np.int32(tokens + j)
+        k -= 1
+    return clean
+
+
+@kernel
+def resume(walk, columns, first, now, trial):
+    """Return the worker as it is after the start ``now`` before a place."""
+    if len(trial[4]) > 0:
+        return 0, 0, resume_tokens(walk, columns, first, now, trial[4])
+    return 0, resume_ends(walk, columns, first, now, trial), 0
+
+
+@kernel
+def first_free(worker, trial, request, start, memory):
+    """Return where a request fits from ``start`` on, and the place of its end; see ``take``."""
+    low, high, clean = worker
+    prompt, output = request
+    if len(trial[4]) > 0:
+        start, clean = first_gap(trial[4], clean, start, prompt, output, memory)
+        return (low, high, clean), start, 0
+    start, low, place = first_start(trial[2], trial[3], low, high, start, prompt, output, memory)
+    return (low, high, clean), start, place
+
+
+@kernel
+def take(worker, trial, request, start, delay, memory):
+    """Let a request (prompt, output) start as soon as it fits and its delay is over.
+
+    ``worker`` are the first and last active request and up to where tokens stand.  Return it as it
+    is then, and the start.
+    """
+    worker, start, place = first_free(worker, trial, request, start, memory)
+    if delay > 0:
+        worker, start, place = first_free(worker, trial, request, start + delay, memory)
+    low, high, clean = worker
+    prompt, output = request
+    if len(trial[4]) == 0:
+        low, high = enter(trial[2], trial[3], low, high, place, start, prompt, output)
+    elif start + output < len(trial[4]):
+        fill(trial[4], start, prompt, output)
+    return (low, high, clean), start
+
+
+@kernel
+def active_at(ends, low, high, now):
+    """Return the first active request that ends after a round."""
+    while low < high and ends[low] <= now:
+        low += 1
+    return low
+
+
+@kernel
+def evaluate(walk, columns, memory, first, last, threshold, wide, trial):
+    """Return Σ starts of a changed list, or a number above ``threshold`` once it is given up.
+
+    It is given up where the starts still to come, each at the last one or later, bring the sum
+    above the threshold; or, which proves nothing, where more than ``wide`` places after the
+    last change a request starts no earlier than before and the starts up to there are already too
+    late by more than the threshold allows.
+
+    Parameters
+    ----------
+    first, last : int
+        The list is as it was outside of these places, and so are the delays.
+
+    Returns
+    -------
+    tuple
+        Σ starts, the place after the last one decoded, and by how many rounds the rest moves.
+    """
+    order, delays, starts, sums, latest, waits, _ = walk
+    arrivals, prompts, outputs = columns
+    n, size = len(order), len(trial[4])
+    now = starts[first - 1] if first > 0 else 0
+    worker = resume(walk, columns, first, now, trial)
+    total, until = sums[first], latest[first]
+    # From one place on all starts have moved by ``shift``; what began before ends by ``over``.
+    shift, over, was_over, settled = 0, 0, 0, False
+    for k in range(first, n):
+        request = order[k]
+        prompt, output = prompts[request], outputs[request]
+        low = active_at(trial[2], worker[0], worker[1], now)
+        worker = (low, worker[1], worker[2])
+        trial[1][k] = worker[1] - low
+        start = max(now, arrivals[request])
+        worker, now = take(worker, trial, (prompt, output), start, delays[request], memory)
+        trial[0][k] = now
+        total += now
+        left, moved = n - 1 - k, now - starts[k]
+        late = k > last + wide and moved >= 0 and total + sums[n] - sums[k + 1] > threshold
+        if late or total + left * now > threshold or 0 < size <= now + output:
+            return threshold + 1, n, 0
+        if k > last:
+            if not settled or moved != shift:
+                settled, shift, over, was_over = True, moved, until, latest[k]
+            free = shift == 0 or waits[k + 1] <= min(now, starts[k])
+            if free and now >= over and starts[k] >= was_over:
+                return total + sums[n] - sums[k + 1] + left * shift, k + 1, shift
+        until = max(until, now + output)
+    return total, n, 0
+
+
+@kernel
+def keep(walk, columns, first, last, until, shift, trial):
+    """Take over what ``evaluate`` has decoded: places first..until−1, and how the rest moves."""
+    order, _, starts, sums, latest, waits, running = walk
+    arrivals, _, outputs = columns
+    n = len(order)
+    before = sums[until]
+    for k in range(first, until):
+        starts[k], running[k] = trial[0][k], trial[1][k]
+        sums[k + 1] = sums[k] + starts[k]
+        latest[k + 1] = max(latest[k], starts[k] + outputs[order[k]])
+    moved = sums[until] - before
+    if moved != 0 or shift != 0:
+        for k in range(until, n):
+            starts[k] += shift
+            moved += shift
+            sums[k + 1] += moved
+            latest[k + 1] += shift
+    if waits[0] > 0:
+        for k in range(last, -1, -1):
+            waits[k] = max(waits[k + 1], arrivals[order[k]])
+
+
+@kernel
+def follow(walk, columns, memory, targets, delayed, trial):
+    """Decode a list anew; return Σ starts.
+
+    With ``delayed`` its delays are set so that it has the starts ``targets``, by place, by which it
+    is sorted; without, there are none.
+    """
+    order, delays, starts, sums, latest, waits, running = walk
+    arrivals, prompts, outputs = columns
+    _, _, ends, held, _ = trial
+    low = high = now = 0
+    for k in range(len(order)):
+        request = order[k]
+        prompt, output = prompts[request], outputs[request]
+        while low < high and ends[low] <= now:
+            low += 1
+        running[k] = high - low
+        start = max(now, arrivals[request])
+        start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
+        delays[request] = max(0, targets[k] - start) if delayed else 0
+        if delays[request] > 0:
+            start = targets[k]
+            start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
+        low, high = enter(ends, held, low, high, place, start, prompt, output)
+        now = starts[k] = start
+        sums[k + 1] = sums[k] + start
+        latest[k + 1] = max(latest[k], start + output)
+    for k in range(len(order) - 1, -1, -1):
+        waits[k] = max(waits[k + 1], arrivals[order[k]])
+    return sums[len(order)]
+
+
+@kernel
+def shift_left(columns, memory, by_start, starts, held):
+    """Start each request as early as all others let it; ``starts`` by request, changed in place."""
+    arrivals, prompts, outputs = columns
+    held[:] = 0
+    for request in by_start:
+        fill(held, starts[request], prompts[request], outputs[request])
+    for request in by_start:
+        prompt, output = prompts[request], outputs[request]
+        run = held[starts[request] + 1 : starts[request] + output + 1]
+        for j in range(output):
+            run[j] -= np.int32(prompt + 1 + j)
+        starts[request] = first_gap(held, len(held), arrivals[request], prompt, output, memory)[0]
+        fill(held, starts[request], prompt, output)
+
+
+@kernel
+def pace(walk, columns, memory, share, starts, trial):
+    """Decode a list, its k-th request not before ``share`` · (volume so far) / M.
+
+    Return Σ starts; ``starts`` by place are filled.
+    """
+    order = walk[0]
+    arrivals, prompts, outputs = columns
+    _, _, ends, held, _ = trial
+    low = high = now = total = 0
+    volume = 0.0
+    for k in range(len(order)):
+        request = order[k]
+        prompt, output = prompts[request], outputs[request]
+        start = max(now, arrivals[request], np.int64(share * volume / memory))
+        start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
+        low, high = enter(ends, held, low, high, place, start, prompt, output)
+        now = starts[k] = start
+        total += now
+        volume += output * (prompt + 0.5 * (output + 1))
+    return total
+
+
+@kernel
+def apply_move(order, kind, a, b, length):
+    """Exchange the requests at two places, or move those from ``a`` on so that they begin at b."""
+    if kind == EXCHANGE:
+        order[a], order[b] = order[b], order[a]
+        return
+    for _ in range(length):
+        if b > a:
+            moved = order[a]
+            for k in range(a, b + length - 1):
+                order[k] = order[k + 1]
+            order[b + length - 1] = moved
+        else:
+            moved = order[a + length - 1]
+            for k in range(a + length - 1, b, -1):
+                order[k] = order[k - 1]
+            order[b] = moved
+
+
+@kernel
+def draw_move(state, n, delayed):
+    """Return kind, two places and a length; both places are one where there is no move.
+
+    Mostly they are near each other, since such moves are cheap to evaluate and kept more often.
+    """
+    a = below(state, n)
+    if uniform(state) <= delayed:
+        return DELAY, a, a, 1
+    reach = n - 1
+    if below(state, FAR) > 0:
+        reach = min(reach, max(NEAR[0], min(NEAR[1], n // 4)))
+    far = 1 + below(state, 1 + below(state, reach))
+    kind, length = EXCHANGE, 1
+    if below(state, 2) == 0:
+        kind = INSERT
+        if below(state, 2) == 0:
+            length = 2 + below(state, BLOCK - 1)
+    back, ahead = a - far >= 0, a + far + length <= n
+    if (not back and not ahead) or a + length > n:
+        return EXCHANGE, a, a, 1
+    if back and ahead:
+        back = below(state, 2) == 0
+    return kind, a, a - far if back else a + far, length
+
+
+@kernel
+def changed_delay(state, delay):
+    """Return another delay: mostly one round less or none where there is one, else some more."""
+    if delay > 0 and uniform(state) < 0.7:
+        return 0 if below(state, 2) == 0 else delay - 1
+    return delay + 1 + below(state, 3)
+
+
+@kernel
+def alike(columns, delays, i, j):
+    """Return whether the exchange of two requests changes nothing."""
+    arrivals, prompts, outputs = columns
+    return (
+        prompts[i] == prompts[j]
+        and outputs[i] == outputs[j]
+        and arrivals[i] == arrivals[j]
+        and delays[i] == delays[j]
+    )
+
+
+@kernel
+def save(walk, best):
+    """Copy list, delays and starts."""
+    for k in range(len(walk[0])):
+        best[0][k] = walk[0][k]
+        best[1][k] = walk[1][k]
+        best[2][k] = walk[2][k]
+
+
+@kernel
+def make_move(walk, columns, move, state):
+    """Change the list or a delay; return the delay as it was, −1 where there is nothing to try."""
+    order, delays = walk[0], walk[1]
+    kind, a, b, length = move
+    request = order[a]
+    delay = delays[request]
+    if kind == DELAY:
+        delays[request] = changed_delay(state, delay)
+    elif a == b or (kind == EXCHANGE and alike(columns, delays, request, order[b])):
+        return -1
+    else:
+        apply_move(order, kind, a, b, length)
+    return delay
+
+
+@kernel
+def undo_move(walk, move, delay):
+    """Change the list back; return the delay that the request had with the move."""
+    kind, a, b, length = move
+    if kind != DELAY:
+        apply_move(walk[0], kind, b, a, length)
+        return 0
+    request = walk[0][a]
+    new = walk[1][request]
+    walk[1][request] = delay
+    return new
+
+
+@kernel
+def save_before(walk, best, move, delay):
+    """Save the list as it was before a move, which stays made."""
+    kind, a, b, length = move
+    new = undo_move(walk, move, delay)
+    save(walk, best)
+    if kind == DELAY:
+        walk[1][walk[0][a]] = new
+    else:
+        apply_move(walk[0], kind, a, b, length)
+
+
+@kernel
+def anneal(walk, columns, memory, best, totals, state, moves, temperature, rules, trial):
+    """Make some moves at one temperature.
+
+    Parameters
+    ----------
+    best : tuple of arrays
+        Order, delays and starts of the best list, changed in place.
+    totals : array of int, shape (4,)
+        Σ starts of the list and of the best, moves tried and kept so far.
+    moves : int
+        Moves to draw; a draw that leads out of the list, or nowhere, counts.
+    temperature : float
+        A list that is worse by so many rounds is kept in one of e cases.
+    rules : (float, int)
+        The share of the moves that change a delay, and ``wide``.
+    """
+    delayed, wide = rules
+    current, found = totals[0], totals[1]
+    unsaved = False
+    for _ in range(moves):
+        move = draw_move(state, len(walk[0]), delayed)
+        delay = make_move(walk, columns, move, state)
+        if delay < 0:
+            continue
+        _, a, b, length = move
+        first, last = min(a, b), max(a, b) + length - 1
+        threshold = current + np.int64(-temperature * log(uniform(state)))
+        totals[2] += 1
+        total, until, shift = evaluate(walk, columns, memory, first, last, threshold, wide, trial)
+        if total > threshold:
+            undo_move(walk, move, delay)
+            continue
+        if total > current and unsaved:
+            # What is left behind is the best list; it has not been copied at each step down.
+            save_before(walk, best, move, delay)
+            unsaved = False
+        totals[3] += 1
+        keep(walk, columns, first, last, until, shift, trial)
+        current = total
+        if current < found:
+            found, unsaved = current, True
+    if unsaved:
+        save(walk, best)
+    totals[0], totals[1] = current, found
