@@ -57,7 +57,7 @@ from reports.timed import timed
 from reports.verdict import verdict
 
 TITLE = "kvopt: results"
-#: Instances with a page, and pages with a picture; a picture takes about half a second.
+#: Instances with a page, and pictures after which no page gets any; one takes about half a second.
 MOST_PAGES = 200
 MOST_PICTURES = 20
 
@@ -85,7 +85,7 @@ def build_report(
     best_known
         By hash of the instance, see :func:`reports.references.references`.
     pages, pictures
-        How many instances get a page and how many of these a picture.
+        How many instances get a page, and after how many pictures no page gets any more.
 
     Raises
     ------
@@ -269,7 +269,7 @@ def _pages(
         if store is not None and left > 0:
             policy = _best_policy(groups[identity], line["upper"])
             drawn = draw_pictures(store, str(line["instance_sha256"]), key, policy, better)
-            left -= bool(key or better)
+            left -= sum(bool(each.svg) for each in drawn)
         elif key or better:
             drawn = [no_picture("Not drawn here; reports.build --pictures N draws more.")]
         else:
@@ -387,7 +387,7 @@ def _parser() -> Parser:
         type=_count,
         default=MOST_PICTURES,
         metavar="N",
-        help="pages with a picture of the best stored schedule (default: %(default)s)",
+        help="pictures of schedules after which no page gets any more (default: %(default)s)",
     )
     parser.add_argument(
         "--best-known",

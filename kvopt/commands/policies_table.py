@@ -66,9 +66,9 @@ def policies_table(
 
     Columns: TEL (rounds), its ratio to the optimum where the instance states it undisputed and else
     to the volume bound (so at least the ratio to OPT), makespan (rounds), mean memory use until
-    then (share of M), number of evictions, milliseconds, the checker's verdict and, where the
-    registry has the instance, the gap to its best schedule (a policy that kept tokens has none;
-    the line below names schedule and bound).  A policy that
+    then (share of M), number of evictions, milliseconds, the gap to the registry's best schedule
+    where it has the instance (a policy that kept tokens has none; the line below names schedule
+    and bound), and the checker's verdict.  A policy that
     cannot serve the instance has its reason instead; one that kept tokens here is marked.  The last
     line says how many were not run.
 
@@ -96,10 +96,12 @@ def policies_table(
         if row.tel is not None:
             row.cells[_RATIO] = f"{row.tel / reference:.4f}"
     known = registered(instance)
-    header = [*_HEADER] if known is None else [*_HEADER, "to best %"]
+    header = [*_HEADER]
+    if known is not None:
+        header.insert(-1, "to best %")
     for row in rows:
         if known is not None and row.tel is not None:
-            row.cells.append("-" if row.keeps_tokens else f"{known.gap(row.tel):.3f}")
+            row.cells.insert(-1, "-" if row.keeps_tokens else f"{known.gap(row.tel):.3f}")
     header[_RATIO] = "TEL/LB" if optimum is None else "TEL/OPT"
     kind = "known optimum" if optimum is not None else "lower bound (volumes)"
     best = "" if known is None else f"best known {known}"

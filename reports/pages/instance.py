@@ -98,15 +98,17 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any]) -> Table:
     The parameters are those of :func:`make_page`.
     """
     own = runs[~runs["engine"] & ~runs["superseded"] & runs["tel"].notna()]
-    means = own.groupby("label", sort=True)["tel"].mean().astype("Float64").reset_index()
+    means = own.groupby("label", sort=True)["tel"].mean().round().astype("Float64").reset_index()
     opt = line["opt"]
     upper, lower = (opt, opt) if pd.notna(opt) else (line["upper"], line["lower"])
     tel = means["tel"]
     two = [pd.Series(value, index=tel.index, dtype="Float64") for value in (upper, lower)]
     ends = [gap(tel, each) for each in two]
+    # Rows of another program may lack it.
+    requests = int(line["n"]) if pd.notna(line["n"]) and line["n"] > 0 else pd.NA
     kind: Kind = "nanoseconds" if line["batch_time"] else "count"
     frame = means.assign(
-        over=tel - upper, each=(tel - upper) / max(int(line["n"]), 1), gap=share_text(*ends)
+        over=tel - upper, each=(tel - upper) / requests, gap=share_text(*ends)
     ).sort_values(["tel", "label"])
     columns = (
         Column("label", "policy", "name"),
