@@ -20,6 +20,15 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+#: Tests that run no compiled kernels come first, while these are made.
+FIRST = ("tests/instances/", "tests/schedules/", "tests/heuristics/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put first what need not wait for the kernels of :func:`pytest_sessionstart`."""
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels once beside the first tests, where several processes would run them.
 

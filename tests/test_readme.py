@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from instances.named import find_instances
+from kvopt.commands.leaderboard import NAME as LEADERBOARD
 from kvopt.commands.main import main
 from kvopt.commands.show import show
 from kvopt.places import PACKAGES
@@ -60,6 +61,8 @@ def test_every_instance_of_the_readme_is_found_from_any_folder(
             assert show(named)
         elif "--memory" in words:
             assert named == "trace.csv"  # of one's own
+        elif named == LEADERBOARD:
+            assert program == "python evaluate.py"
         elif not named.startswith("--") and words[1] != "generate":
             assert named in suites() or find_instances(named), words
 

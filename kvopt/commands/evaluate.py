@@ -51,7 +51,7 @@ EXIT_EXECUTOR = 7
 EXIT_INTERRUPTED = 130
 
 _EPILOG = f"""\
-evaluate.py {LEADERBOARD} [--store FILE | URL] prints who is best by what is stored.
+%(prog)s {LEADERBOARD} [--store FILE | URL] prints who is best by what is stored.
 
 Runs whose key (instance hash, method, seed, limits, threads, versions, digest of the sources that
 the method can reach, batch time) is in the store are not run again, so that a sweep that was

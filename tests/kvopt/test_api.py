@@ -167,7 +167,8 @@ def test_files(tmp_path: Path) -> None:
     assert read_schedule(tmp_path / "schedule.json") == result.schedule
     assert kvopt.check(FOUR, tmp_path / "schedule.json").valid
     axes = result.plot(tmp_path / "picture.png")
-    assert axes.get_xlabel() == "time (rounds)"
+    assert axes.get_ylabel() == "KV memory held (tokens)"
+    assert "time (rounds)" in [each.get_xlabel() for each in axes.figure.axes]
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ValueError, match=r"\.png or \.svg"):
         result.plot(tmp_path / "picture.gif")
