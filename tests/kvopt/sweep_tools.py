@@ -41,10 +41,14 @@ class Evaluate:
     arguments: Sequence[object]
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
 
+    def line(self) -> list[str]:
+        """Return what is started."""
+        return [sys.executable, str(ROOT / "evaluate.py"), *map(str, self.arguments)]
+
     def start(self) -> subprocess.Popen[str]:
         """Start the command; its output is piped."""
         return subprocess.Popen(
-            [sys.executable, str(ROOT / "evaluate.py"), *map(str, self.arguments)],
+            self.line(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
