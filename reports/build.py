@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from reports.figures.growth import growth_figure
 from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.profiles import profile_figure
+from reports.figures.spots import Drawn
 from reports.first import boards_of
 from reports.folder import check_place, report_files, write_files
 from reports.measured import measured
@@ -163,6 +165,7 @@ def _parts(
     constructed: frozenset[str],
 ) -> list[Table | Figure]:
     scheduled = runs[~runs["bound_only"]]
+    names = dict(reference["instance"])
     series = growth.series_of(averaged)
     tel, seconds = profiles.tel_costs(averaged), profiles.time_costs(scheduled)
     given = timed(scheduled)
@@ -183,20 +186,23 @@ def _parts(
         ),
         growth.exponents(series),
         growth.ratios_by_size(series),
+        gaps.gaps_to_optimum(scheduled, engines=True),
+        gaps.gaps_to_bounds(scheduled, engines=True),
+        known.known_optima(averaged, constructed, engines=True),
         solvers.solver_table_by_family(given.runs),
         _figure("gap-over-time", "Gap over time", _TIME, lambda: over_time_figure(given)),
         _figure(
             "tel-profiles",
             "Profiles of the policies' TEL",
             tel.note(),
-            lambda: profile_figure(tel, "TEL"),
+            lambda: profile_figure(tel, names, "TEL"),
         ),
         profiles.tel_profile(tel),
         _figure(
             "time-profiles",
             "Profiles of time to a proof",
             seconds.note(),
-            lambda: profile_figure(seconds, "seconds to a proof", least_range=10),
+            lambda: profile_figure(seconds, names, "seconds to a proof", least_range=10),
         ),
         profiles.time_profile(seconds),
         instances.instance_table(reference, runs),
@@ -215,8 +221,9 @@ def _is_empty(part: Table | Figure) -> bool:
 
 
 _ECDF = (
-    "Share of runs with at most that gap; runs without a schedule never count, so a curve may end "
-    "below 100 %. One panel per reference, with three instances at least."
+    "Share of a policy's runs with at most that gap; runs without a schedule never count, so a "
+    "curve may end below 100 %. One panel per reference, with three instances at least; in it are "
+    "the policies that were run on half of its instances or more."
 )
 _GROWTH = (
     "The policies that each trap hurts most by name, all others grey. A point is TEL / OPT; where "
@@ -228,15 +235,17 @@ _TIME = (
 )
 
 
-def _figure(slug: str, title: str, note: str, draw: Callable[[], str | None]) -> Figure | None:
-    svg = draw()
-    return None if svg is None else Figure(slug, title, note, svg)
+def _figure(slug: str, title: str, note: str, draw: Callable[[], Drawn | None]) -> Figure | None:
+    drawn = draw()
+    if drawn is None:
+        return None
+    return Figure(slug, title, note, drawn.svg, drawn.spots, drawn.reach)
 
 
 def _linked(part: Table | Figure, names: Mapping[str, str]) -> Table | Figure:
-    if isinstance(part, Figure) or "id" not in part.frame:
+    if isinstance(part, Table) and "id" not in part.frame:
         return part
-    return Table(**{**part.__dict__, "links": dict(names)})
+    return replace(part, links=dict(names))
 
 
 def _page_names(reference: pd.DataFrame, most: int) -> dict[str, str]:

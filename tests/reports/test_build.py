@@ -134,6 +134,8 @@ def test_all_parts_are_there(report: Report) -> None:
         "known-optima",
         "trap-growth",
         "growth",
+        "gaps-engines",
+        "known-optima-engines",
         "solvers-by-family",
         "gap-over-time",
         "tel-profiles",

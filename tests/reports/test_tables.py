@@ -246,9 +246,9 @@ def test_growth_is_drawn_as_points_and_intervals() -> None:
     ]
     prepared = prepare(frame(*rows))
     averaged = per_instance(measured(prepared, references(prepared)))
-    svg = growth_figure(series_of(averaged))
-    assert svg is not None
-    inside = re.findall(r'<path d="([^"]*)" clip-path', svg)
+    drawn = growth_figure(series_of(averaged))
+    assert drawn is not None
+    inside = re.findall(r'<path d="([^"]*)" clip-path', drawn.svg)
     # Each of 15 runs has a bar at least, named or grey.
     assert len(inside) >= 15
     assert max(path.count("L") for path in inside) == 1
