@@ -33,14 +33,12 @@ from reports.figures.spots import Drawn
 from reports.first import boards_of
 from reports.folder import check_place, report_files, write_files
 from reports.measured import measured
-from reports.metrics.gap import gap
-from reports.pages.instance import InstancePage, make_page
-from reports.pages.picture import Documents, draw_pictures, no_picture
+from reports.pages.picture import Documents
+from reports.pages.report_pages import page_names, report_pages
 from reports.parts import Figure, Report
 from reports.per_instance import per_instance
 from reports.references import Contradiction, contradictions, references
 from reports.rows import prepare
-from reports.slugs import slugs
 from reports.table import Table
 from reports.tables import (
     gaps,
@@ -126,7 +124,7 @@ def make_report(
     scheduled = runs[~runs["bound_only"]]
     averaged = per_instance(scheduled)
     wrong = tuple(contradictions(rows, best_known))
-    names = _page_names(reference, pages)
+    names = page_names(reference, pages)
     constructed = frozenset(rows.loc[rows["known_optimum"].notna(), "id"])
     return Report(
         title=title,
@@ -136,7 +134,7 @@ def make_report(
         parts=tuple(
             _linked(part, names) for part in _parts(rows, runs, averaged, reference, constructed)
         ),
-        pages=tuple(_pages(names, reference, rows, wrong, best_known or {}, store, pictures)),
+        pages=tuple(report_pages(names, reference, rows, wrong, best_known or {}, store, pictures)),
     )
 
 
@@ -151,9 +149,7 @@ def texts(report: Report) -> dict[str, str]:
     for page in report.pages:
         files[f"instances/{page.slug}.md"] = readme.instance_page(page)
         files[f"instances/{page.slug}.html"] = html.instance_page(page)
-        for picture in page.pictures:
-            if picture.svg:
-                files[f"instances/{page.file(picture)}"] = picture.svg
+        files |= page.drawings("instances/")
     return files
 
 
@@ -246,56 +242,6 @@ def _linked(part: Table | Figure, names: Mapping[str, str]) -> Table | Figure:
     if isinstance(part, Table) and "id" not in part.frame:
         return part
     return replace(part, links=dict(names))
-
-
-def _page_names(reference: pd.DataFrame, most: int) -> dict[str, str]:
-    """Return the file name of each instance that gets a page: the first by family, size, name."""
-    read = reference[reference["sha"].str.startswith("unread ").eq(False)]
-    ordered = read.sort_values(["family", "n", "instance", "sha"])
-    pairs = list(zip(ordered["instance"], ordered["sha"], strict=True))
-    # Names are given before the cut, so that they do not depend on it.
-    return dict(zip(list(ordered.index)[:most], slugs(pairs)[:most], strict=True))
-
-
-def _pages(
-    names: Mapping[str, str],
-    reference: pd.DataFrame,
-    rows: pd.DataFrame,
-    wrong: Sequence[Contradiction],
-    best_known: BestKnown,
-    store: Documents | None,
-    pictures: int,
-) -> list[InstancePage]:
-    shown = rows[rows["id"].isin(list(names))].join(reference[["opt"]], on="id")
-    shown["gap_opt"] = gap(shown["tel"], shown["opt"])
-    groups = dict(list(shown.groupby("id", sort=False)))
-    made = []
-    left = pictures
-    for identity, name in names.items():
-        line = reference.loc[identity]
-        key, told = str(line["found_key"]), best_known.get(str(line["sha"]), {})
-        better = None if line["upper_key"] else told.get("schedule")
-        if store is not None and left > 0:
-            policy = _best_policy(groups[identity], line["upper"])
-            drawn = draw_pictures(store, str(line["instance_sha256"]), key, policy, better)
-            left -= sum(bool(each.svg) for each in drawn)
-        elif key or better:
-            drawn = [no_picture("Not drawn here; reports.build --pictures N draws more.")]
-        else:
-            drawn = [no_picture("No schedule is stored.")]
-        of_it = [each for each in wrong if each.sha == line["sha"]]
-        made.append(
-            make_page(
-                name, {str(k): v for k, v in line.items()}, groups[identity], of_it, told, drawn
-            )
-        )
-    return made
-
-
-def _best_policy(runs: pd.DataFrame, upper: Any) -> str:
-    """Return the key of the best run of a policy within the problem that UB betters, or nothing."""
-    own = runs[~runs["engine"] & ~runs["preempts"] & runs["tel"].gt(upper).fillna(False)]
-    return "" if own.empty else str(own.sort_values(["tel", "label", "key"])["key"].iloc[0])
 
 
 def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import re
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +16,7 @@ from markupsafe import Markup
 
 from reports.pages.instance import InstancePage
 from reports.parts import Figure, Report
+from reports.svg_size import size_of
 from reports.table import Table
 
 #: Lines of one table in a page.
@@ -75,7 +75,7 @@ def instance_page(page: InstancePage) -> str:
 def _part(part: Table | Figure) -> dict[str, Any]:
     if isinstance(part, Table):
         return {"table": part, "figure": None}
-    width, height = _size(part.svg)
+    width, height = size_of(part.svg)
     return {
         "figure": part,
         "table": None,
@@ -108,15 +108,6 @@ def _spots(figure: Figure) -> dict[str, Any] | None:
             links[lines[-1]] = f"instances/{figure.links[told.id]}.html"
     reach = [round(each, 1) for each in figure.reach]
     return {"texts": list(texts), "links": links, "reach": reach, "at": at}
-
-
-def _size(svg: str) -> tuple[int, int]:
-    """Return the size of a picture in CSS pixels, of which a point has 4/3."""
-    found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', svg)
-    if found is None:
-        return 800, 400
-    width, height = found.groups()
-    return round(float(width) * 4 / 3), round(float(height) * 4 / 3)
 
 
 @cache

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
+from reports.figures.bounds import bounds_figure
 from reports.figures.heat import heat_figure
 from reports.figures.profiles import profile_figure
 from reports.figures.slim import slimmed
@@ -151,3 +152,34 @@ def test_profiles_tell_their_instances() -> None:
         ("a", "τ = 1.000; 50.0 % at most that"),
         ("b", "τ = 1.500; 100.0 % at most that"),
     ]
+
+
+def test_bounds_over_time_follow_the_best_of_all_runs() -> None:
+    """UB 300, 250, 200 and LB 50, 120; what keeps tokens or is not believed is in neither."""
+    runs = [
+        record(method="svf", tel=300, seconds=0.1),
+        record(
+            method="cpsat:cpsat",
+            tel=200,
+            lower_bound=120,
+            seconds=5.0,
+            incumbents=[(1.0, 250), (4.0, 200)],
+            bounds=[(0.5, 50), (5.0, 120)],
+        ),
+        record(method="vllm-v1", tel=10, seconds=0.2),
+    ]
+    drawn = bounds_figure(prepare(frame(*runs)), 190, 120)
+    assert drawn is not None
+    told = [text for text in _texts(drawn.svg) if ":" in text]
+    # LB is as good as the best known one, which has no line of its own then.
+    assert told == ["UB: 200", "LB: 120", "best known UB: 190"]
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [[], [record(tel=5)], [record(status="no_solution"), record(method="bound", lower_bound=3)]],
+    ids=["none", "one point", "no schedule"],
+)
+def test_bounds_over_time_need_something_to_follow(runs: list[object]) -> None:
+    """One point, or no schedule at all, is no picture."""
+    assert bounds_figure(prepare(frame(*runs)), 5, 3) is None  # type: ignore[arg-type]
