@@ -226,7 +226,7 @@ _GROWTH = (
     "OPT is open, a bar from TEL / UB to TEL / LB, in which it lies."
 )
 _TIME = (
-    "Mean over the runs of each engine, a run without a schedule so far counting as 100 %. Left "
+    "Mean over the runs of each solver, a run without a schedule so far counting as 100 %. Left "
     "against OPT or the best known TEL, right against the run's own bound."
 )
 

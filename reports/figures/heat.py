@@ -21,7 +21,7 @@ HEAT_NOTE = (
     "Shade and number: mean gap to the best known schedule, %, over the instances of the family; a "
     "run without schedule counts as 100 %. Bar: what the bound leaves open, so that the gap to OPT "
     "is at most the number plus the bar, whose full width is 100 %. Empty: not run there. Policies "
-    "first, by the mean of their line, those run on fewer families after all others; then engines; "
+    "first, by the mean of their line, those run on fewer families after all others; then solvers; "
     "methods marked * solve an easier problem."
 )
 
@@ -63,9 +63,10 @@ def heat_figure(averaged: pd.DataFrame) -> Drawn | None:
         axes.set_xlabel("")
         axes.set_ylabel("")
         axes.tick_params(length=0, colors=INK)
-        axes.set_title("mean gap to the best known schedule, %; bar: left open", loc="left")
+        # A reader of the first lines sees what the columns are.
+        axes.xaxis.tick_top()
         for label in axes.get_xticklabels():
-            label.set(rotation=35, ha="right")
+            label.set(rotation=35, ha="left")
         for label in axes.get_yticklabels():
             label.set_rotation(0)
         _tell(made, axes, cells, low)

@@ -94,9 +94,9 @@ def _facts(line: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
         ("family", line["family"], "name"),
         ("requests n", line["n"], "count"),
         ("memory M, tokens", line["memory"], "count"),
-        ("optimum", STANDINGS[line["standing"]], "text"),
+        ("OPT", STANDINGS[line["standing"]], "text"),
         (
-            "rests on",
+            "OPT rests on",
             "" if line["reason"] == STANDINGS[line["standing"]] else line["reason"],
             "name",
         ),
@@ -134,13 +134,13 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any]) -> Table:
     columns = (
         Column("label", "policy", "name"),
         Column("tel", "TEL", kind),
-        Column("over", "above the best", kind),
-        Column("each", "a request", "nanoseconds" if line["batch_time"] else "number"),
-        Column("gap", "gap", "share", sort="tel"),
+        Column("over", "above UB", kind),
+        Column("each", "above UB, a request", "nanoseconds" if line["batch_time"] else "number"),
+        Column("gap", "gap to OPT", "share", sort="tel"),
     )
     note = (
-        "TEL, mean over the seeds, and what it is above the best known schedule (or OPT), in all "
-        "and a request. Gap to OPT: an interval where OPT is open. " + MARK_NOTE
+        "TEL, mean over the seeds, and what it is above UB, the best known schedule (or OPT), in "
+        "all and a request. Gap to OPT: an interval where OPT is open. " + MARK_NOTE
     )
     return Table("losses", "What each policy loses", note, columns, frame)
 
@@ -174,9 +174,10 @@ def _registry_history(entries: Sequence[Mapping[str, Any]]) -> Table:
     frame = pd.DataFrame(
         [{key: each.get(key) for key in ("date", "side", "value", "method")} for each in entries]
     )
+    frame["side"] = frame["side"].map({"upper": "UB", "lower": "LB"})
     columns = (
-        Column("date", "when (UTC)", "name"),
-        Column("side", "bound", "name"),
+        Column("date", "day (UTC)", "name"),
+        Column("side", "side"),
         Column("value", "value", "count"),
         Column("method", "by", "name"),
     )

@@ -1,4 +1,4 @@
-"""Gap to OPT per family; where OPT is open, the gaps to the two bounds; policies, engines apart."""
+"""Gap to OPT per family; where OPT is open, the gaps to the two bounds; policies, solvers apart."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _RANKED = (
     " Ranked within each family by the penalised mean{to}, of the policies within the problem "
     "those that were run on every instance of the family that is counted here. " + MARK_NOTE
 )
-_ENGINES = " Engines only, the least penalised mean{to} first; they begin with a policy's schedule."
+_SOLVERS = " Solvers only, the least penalised mean{to} first; they begin with a policy's schedule."
 
 
 def gaps_to_optimum(runs: pd.DataFrame, *, engines: bool = False) -> Table:
-    """Return the gaps on instances with a known optimum, per family and policy, or engine."""
+    """Return the gaps on instances with a known optimum, per family and policy, or solver."""
     known = runs[runs["known"] & runs["engine"].eq(engines)]
     groups = known.groupby(["family", "label"], sort=True)
     frame = groups.agg(
@@ -54,12 +54,12 @@ def gaps_to_optimum(runs: pd.DataFrame, *, engines: bool = False) -> Table:
     )
     frame = _ordered(frame, known)
     if engines:
-        return Table("gaps-engines", "Gap of the engines to OPT", _engines(""), columns, frame)
+        return Table("gaps-solvers", "Gap to OPT, solvers", _of_solvers(""), columns, frame)
     return Table("gaps", "Gap to OPT", _NOTE_KNOWN + _RANKED.format(to=""), columns, frame)
 
 
 def gaps_to_bounds(runs: pd.DataFrame, *, engines: bool = False) -> Table:
-    """Return both gaps on instances whose optimum is open, per family and policy, or engine."""
+    """Return both gaps on instances whose optimum is open, per family and policy, or solver."""
     still = runs["standing"].isin(["open", "contradiction", "none"])
     unknown = runs[~runs["known"] & still & runs["engine"].eq(engines)]
     groups = unknown.groupby(["family", "label"], sort=True)
@@ -87,19 +87,19 @@ def gaps_to_bounds(runs: pd.DataFrame, *, engines: bool = False) -> Table:
     )
     frame, title = _ordered(frame, unknown), "Gap where OPT is open"
     if engines:
-        note = _engines(" to UB", _NOTE_OPEN)
-        return Table("gaps-open-engines", f"{title}, engines", note, columns, frame)
+        note = _of_solvers(" to UB", _NOTE_OPEN)
+        return Table("gaps-open-solvers", f"{title}, solvers", note, columns, frame)
     note = _NOTE_OPEN + _RANKED.format(to=" to UB")
     return Table("gaps-open", title, note, columns, frame)
 
 
-def _engines(to: str, note: str = _NOTE_KNOWN) -> str:
-    return note + _ENGINES.format(to=to)
+def _of_solvers(to: str, note: str = _NOTE_KNOWN) -> str:
+    return note + _SOLVERS.format(to=to)
 
 
 def _head(*, engines: bool) -> tuple[Column, ...]:
     first = (
-        (Column("label", "engine", "name"),)
+        (Column("label", "solver", "name"),)
         if engines
         else (Column("rank", "rank", "count"), Column("label", "policy", "name"))
     )

@@ -16,7 +16,7 @@ _NOTE = (
 def known_optima(
     averaged: pd.DataFrame, constructed: frozenset[str], *, engines: bool = False
 ) -> Table:
-    """Return mean and worst ratio per family, number of requests and policy, or engine.
+    """Return mean and worst ratio per family, number of requests and policy, or solver.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def known_optima(
     columns = (
         Column("family", "family", "name"),
         Column("n", "n", "count"),
-        Column("label", "engine" if engines else "policy", "name"),
+        Column("label", "solver" if engines else "policy", "name"),
         Column("instances", "instances", "count"),
         Column("unsolved", "no schedule", "count"),
         Column("optimal", "optimal", "count"),
@@ -52,5 +52,5 @@ def known_optima(
     )
     title = "Against optima known by construction"
     if engines:
-        return Table("known-optima-engines", f"{title}, engines", _NOTE, columns, table)
+        return Table("known-optima-solvers", f"{title}, solvers", _NOTE, columns, table)
     return Table("known-optima", title, _NOTE, columns, table)

@@ -27,12 +27,12 @@ COLUMNS = (
     Column("gap", "gap", "share"),
     Column("bar", "bar", sort="gap"),
     Column("upper_by", "UB by", "name"),
-    Column("upper_date", "UB, day"),
-    Column("upper_seconds", "UB, seconds", "seconds"),
+    Column("upper_date", "UB day"),
+    Column("upper_seconds", "UB seconds", "seconds"),
     Column("lower_by", "LB by", "name"),
-    Column("lower_date", "LB, day"),
-    Column("lower_seconds", "LB, seconds", "seconds"),
-    Column("reason", "OPT", "name"),
+    Column("lower_date", "LB day"),
+    Column("lower_seconds", "LB seconds", "seconds"),
+    Column("reason", "OPT rests on", "name"),
 )
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kvopt.best_known import known_values, read_registry
 from reports.build import build_report
+from reports.library.site import site
 from tests.reports.hostile import NAMES
 from tests.reports.synthetic import digest, frame, many, record
 
@@ -72,6 +75,37 @@ def test_sort_and_filter(browser: Browser, folder: Path) -> None:
         assert len(set(shares)) > 3
     page.locator("#profile-tel input[type=search]").fill("vllm")
     assert _column(page, "profile-tel", 1) == ["vllm-v1 *"]
+    assert page.faults == []
+
+
+def test_the_library_sorts_by_its_bars_and_opens_its_pages(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """Open ones first; the bars turn the order by their number, not by their letters."""
+    registry = read_registry()
+    assert registry is not None
+    names = ("uniform_100", "late_burst_theorem_6_2_1024", "am1_00", "example_3_1")
+    few = replace(registry, instances=tuple(e for e in registry.instances if e.instance in names))
+    for name, text in site(few, known_values(), frame(), None, 0).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    page = _open(browser, tmp_path / "index.html")
+    heads = page.locator("#library thead th").all_text_contents()
+    gap, bar = heads.index("gap") + 1, heads.index("bar") + 1
+
+    def gaps() -> list[float]:
+        return [float(text.rstrip(" %")) for text in _column(page, "library", gap)]
+
+    assert gaps() == sorted(gaps(), reverse=True)
+    assert len(set(gaps())) == 4
+    page.locator(f"#library thead th:nth-child({bar})").click()
+    page.wait_for_selector(f"#library thead th:nth-child({bar})[aria-sort=ascending]")
+    assert gaps() == sorted(gaps())
+    page.locator("#library input[type=search]").fill("uniform")
+    page.locator("#library tbody a").first.click()
+    page.wait_for_url("**/instances/uniform_100.html")
+    page.locator("header a").click()
+    page.wait_for_url("**/index.html")
     assert page.faults == []
 
 

@@ -273,7 +273,7 @@ def test_policies_are_ranked_and_engines_stand_apart() -> None:
     # Gaps 0 and 0.2; 0 and a failure; 0.5 twice.
     assert lines["rank"].dropna().to_dict() == {"svf": 1, "mc-sf": 2, "fcfs": 2}
     assert lines.index.tolist() == ["svf", "fcfs", "mc-sf", "vllm-v1 *", "h-sf"]
-    assert _table(report, "gaps-engines")["label"].tolist() == ["cpsat"]
+    assert _table(report, "gaps-solvers")["label"].tolist() == ["cpsat"]
     # OPT of c is open: the best schedule is svf's.
     report = _report(
         *[record(instance="c", method=m, tel=t) for m, t in (("svf", 90), ("fcfs", 100))],
@@ -281,4 +281,4 @@ def test_policies_are_ranked_and_engines_stand_apart() -> None:
     )
     lines = _table(report, "gaps-open").set_index("label")
     assert lines["rank"].to_dict() == {"svf": 1, "fcfs": 2}
-    assert _table(report, "gaps-open-engines")["upper_mean"].tolist() == [pytest.approx(5 / 95)]
+    assert _table(report, "gaps-open-solvers")["upper_mean"].tolist() == [pytest.approx(5 / 95)]
