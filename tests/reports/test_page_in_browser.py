@@ -123,7 +123,8 @@ def test_keyboard_reaches_sorting(browser: Browser, folder: Path) -> None:
 def test_the_verdict_comes_first(browser: Browser, folder: Path) -> None:
     """Three sentences, then the leaderboard and the map: before any table of evidence."""
     page = _open(browser, folder / "index.html")
-    assert page.locator("#verdict p").count() == 3
+    assert page.locator("#verdict p:not(.note)").count() == 3
+    assert page.locator("#verdict p.note").count() == 1
     order = page.evaluate("[...document.querySelectorAll('main > section')].map(each => each.id)")
     assert order[:3] == ["verdict", "leaderboard", "gap-map"]
     best = page.locator("#verdict p strong").first.text_content()
