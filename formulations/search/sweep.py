@@ -193,7 +193,7 @@ def _last_factor(network: Network, target: int, below: int) -> float:
     """Return how many times as many nodes as a window the last one may have."""
     factor, power = LAST_WINDOW
     left = (below - 1 - target) / max(below - 1 - network.bound, 1)
-    return 2.0 ** (factor * min(left, 1.0) ** power)
+    return float(2.0 ** (factor * min(left, 1.0) ** power))
 
 
 def _next_step(step: int, before: tuple[int, int] | None, now: tuple[int, int]) -> int:
