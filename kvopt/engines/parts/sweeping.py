@@ -25,7 +25,7 @@ from formulations.search._sweep_tables import Ints, Network, TooLargeError, netw
 from formulations.search.sweep import Limits, Step, search
 from formulations.valid.states import States, searchable_states
 from formulations.valid.windows import start_windows
-from heuristics.local_search import Budget, columns_of, improve_starts
+from heuristics import local_search
 from instances import Instance
 from kvopt.engines.job import Job
 from kvopt.running.events import Report
@@ -65,6 +65,7 @@ class _Best:
 
 def compile_kernels(instance: Instance) -> None:
     """Compile what a sweep runs, by sweeps that find the optimum of an instance."""
+    local_search.compile_kernels()
     free = (np.zeros(2, dtype=np.int64), 1)
     limits = Limits(1, 1e9, lambda: False)
     found: list[Step] = []
@@ -108,10 +109,18 @@ def _improve(job: Job, report: Report, best: _Best) -> None:
         report.schedule(starts.tolist(), "local search")
 
     seconds = min(SCHEDULE_SECONDS * len(best.starts), SCHEDULE_SHARE * job.left())
-    improve_starts(
-        columns_of(job.instance), job.instance.memory, best.starts, Budget(seconds=seconds),
-        seed=job.seed, on_better=take,
-    )  # fmt: skip
+    if seconds <= 0:
+        return
+    # Its clock must not count loading.
+    local_search.compile_kernels()
+    local_search.improve_starts(
+        local_search.columns_of(job.instance),
+        job.instance.memory,
+        best.starts,
+        local_search.Budget(seconds=seconds),
+        seed=job.seed,
+        on_better=take,
+    )
 
 
 class _Windows:
