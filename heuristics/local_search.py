@@ -249,7 +249,7 @@ def fits_in_words(columns: Columns, starts: Ints) -> bool:
     """
     n, end = len(starts), int((starts + columns.outputs).max())
     end = max(end, int(columns.arrivals.max()) + sum(columns.outputs.tolist()))
-    return n * (4 * end + 4 * int(columns.outputs.max()) + (1 << 32)) < _ANY
+    return bool(n * (4 * end + 4 * int(columns.outputs.max()) + (1 << 32)) < _ANY)
 
 
 def search_lists(
