@@ -24,6 +24,7 @@ from formulations.lagrangian.certificate_file import (
 )
 from formulations.lagrangian.states import PriceTable
 from formulations.search import _sweep_levels, _sweep_tables
+from formulations.search import sweep as sweep_module
 from formulations.search._sweep_levels import sweep
 from formulations.search._sweep_paths import priced, split
 from formulations.search._sweep_tables import Network, TooLargeError, network, rules
@@ -240,6 +241,29 @@ def test_limits_end_a_sweep_without_a_claim() -> None:
         assert not search(found, bound=0, below=10**6, limits=limits, on_step=steps.append)
         assert all(step.bound <= 10**6 for step in steps)
         assert not any(step.starts for step in steps)
+
+
+def test_the_last_window_comes_early_or_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the first window the one below the best schedule, unless that seems to be long."""
+    instance = Instance("six", 9, tuple(Request(i, 0, 1 + i % 3, 4 + i % 2) for i in range(6)))
+    optimum, found = brute_force_optimum(instance), _free(instance)
+
+    def targets(last_seconds: float) -> list[int]:
+        steps: list[Step] = []
+        done = search(
+            found, bound=0, below=optimum, limits=_limits(seconds=60.0), on_step=steps.append,
+            last_seconds=last_seconds,
+        )  # fmt: skip
+        assert all(step.bound <= optimum for step in steps)
+        assert done == (steps[-1].bound == optimum)
+        return [step.target for step in steps]
+
+    early = targets(1e9)
+    assert len(early) == 2
+    assert early[-1] == optimum - 1
+    assert len(targets(0.0)) > 2
+    monkeypatch.setattr(sweep_module, "GIVEN_UP_AFTER", -1.0)
+    assert targets(1e9) == early[:1]
 
 
 @pytest.mark.parametrize(
