@@ -64,9 +64,10 @@ class PatternMaster:
         states, size = self._states, len(grids.left)
         low_w, high_w, width = spans(grids.tokens, states.tokens)
         low_r, high_r, height = spans(grids.left, states.left)
-        up, right = (states.tokens - grids.tokens[low_w]) / width, (
-            states.left - grids.left[low_r]
-        ) / height
+        up, right = (
+            (states.tokens - grids.tokens[low_w]) / width,
+            (states.left - grids.left[low_r]) / height,
+        )
         places = [a * size + c for a in (low_w, high_w) for c in (low_r, high_r)]
         parts = [a * c for a in (1 - up, up) for c in (1 - right, right)]
         points, self._shares = np.stack(places, axis=1), np.stack(parts, axis=1)
@@ -226,7 +227,7 @@ class PatternMaster:
         return (expected / np.maximum(total, 1e-12))[self._classes.class_of]
 
     def _worths(self, point: Floats) -> tuple[Floats, Floats]:
-        """Return what the best pattern of each knot pays, at least 0, and what each pattern pays."""
+        """Return what the best pattern of each knot pays, at least 0, and what each one does."""
         at_knots = point.reshape(len(self.weights), self._block)[:, -1]
         paid: Floats = at_knots[self.knots] - self._offer @ point
         worths = np.zeros(len(self.weights))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Annotated
@@ -29,9 +30,12 @@ from instances import Instance
 
 #: Factors on the fluid prices whose cheapest starts and best patterns are the first columns.
 SPREAD = (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
-#: How far from the best prices the model is followed (``PatternMaster.solve``): at first, on a
-#: finer grid at most, and the reach from which on nothing more is expected further away.
+#: How far from the best prices the model is followed (``PatternMaster.solve``): at first, at most
+#: on a finer grid (a quarter of it for each level), and from where on nothing more is expected
+#: further away.
 FIRST_REACH, FINER_REACH, FAR = 0.1, 0.2, 10.0
+#: Prices move by a share of those of the fluid limit, at least of this share of its highest one.
+LEAST_SCALE = 0.4
 #: The reach grows by the first factor where promises are kept, and falls by the second where not.
 LONGER, SHORTER = 3.0, 1.5
 #: Spans of tokens held and of rounds left on the first grid.
@@ -205,7 +209,7 @@ class _Search(ColumnGeneration):
         knots = fitted_knots(fluid, max(options.knots, 2))
         classes = request_classes(instance, windows)
         self._class_of = classes.class_of
-        scale = np.maximum(fluid[knots], max(0.02 * fluid.max(), 0.1 / instance.memory))
+        scale = np.maximum(fluid[knots], max(LEAST_SCALE * fluid.max(), 0.1 / instance.memory))
         self._master = PatternMaster(instance, states, _grids(states, knots, 0), classes, scale)
         self._firsts = self._master.firsts.tolist()
         self._reach = FIRST_REACH
@@ -254,7 +258,7 @@ class _Search(ColumnGeneration):
 
     def refine(self, level: int) -> None:
         """Take a grid of states with the points of the last one and as many between them."""
-        self._reach = min(self._reach, FINER_REACH)
+        self._reach = min(self._reach, FINER_REACH / 4.0**level)
         old = self._master.grids
         grids = _grids(self._states, old.knots, level)
         self._master.refine(grids)
@@ -273,8 +277,10 @@ class _Search(ColumnGeneration):
         It overrates prices far from all that were tried, so the reach grows while its promises
         are kept and shrinks when not.
         """
-        del seconds
-        return self._master.solve(self._prices, self.value, self._reach, self.out_of_time)
+        end = time.monotonic() + seconds
+        return self._master.solve(
+            self._prices, self.value, self._reach, lambda: time.monotonic() >= end
+        )
 
     def _scale(self) -> float:
         return abs(self.value)

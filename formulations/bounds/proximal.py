@@ -55,7 +55,8 @@ class Model:
 
     def sums(self, weights: Floats) -> Floats:
         """Return the sum of the columns' weights by owner."""
-        return np.bincount(self.owner[self.owned], weights[self.owned], len(self.sizes))
+        found = np.bincount(self.owner[self.owned], weights[self.owned], len(self.sizes))
+        return found.astype(np.float64)
 
     def least(self, slack: Floats) -> Floats:
         """Return u: the least slack, at u = 0, of each owner's columns."""
@@ -265,9 +266,7 @@ def _moved(model: Model, pull: Floats, centre: Floats, now: _Iterate) -> _Iterat
     dy, _, ds, dz, dp = change
     pairs = ((now.slack, ds), (y, dy), (z, dz), (points, dp))
     length = STEP_SHARE * min(_longest(each, by) for each, by in pairs)
-    return _Iterate(
-        *(each + length * by for each, by in zip(now.arrays(), change, strict=True))
-    )
+    return _Iterate(*(each + length * by for each, by in zip(now.arrays(), change, strict=True)))
 
 
 def _longest(values: Floats, change: Floats) -> float:
