@@ -143,31 +143,21 @@ class PatternMaster:
         reach
             If all prices move by their unit, the model loses 1 / (2·reach) of the value.
         """
-        count, knots = len(self.starts), len(self.weights)
-        owner = np.concatenate((self.owners, np.full(len(self._patterns), -1)))
-        base = np.concatenate((self.starts.astype(float), np.zeros(len(self._patterns))))
-        worth = np.zeros((knots, self._block))
-        worth[:, -1] = self.weights
-        model = Model(
-            sp.vstack([self._use, self._offer], format="csr"),
-            base, owner, self._classes.sizes.astype(float), worth.ravel(),
-        )  # fmt: skip
-        pull = np.zeros((knots, self._block))
+        model, point = self.model(), self.point(prices)
+        pull = np.zeros((len(self.weights), self._block))
         pull[:, :-1] = self.weights[:, None] / (self._unit**2 * (self._block - 1))
         pull *= abs(value) / (self.weights.sum() * reach)
-        centre, begin = np.zeros((knots, self._block)), np.zeros((knots, self._block))
-        centre[:, :-1] = prices.reshape(knots, -1)[:, self._real]
-        begin[:, :-1] = np.maximum(centre[:, :-1], INSIDE * self._unit)
+        begin = point.reshape(pull.shape).copy()
+        begin[:, :-1] = np.maximum(begin[:, :-1], INSIDE * self._unit)
         margin = max(MARGIN * abs(value) / len(self._instance), 1e-2)
         begin[:, -1] = self._worths(begin.ravel())[0] + margin
         found = proximal_step(
-            model, pull.ravel(), centre.ravel(), begin.ravel(), margin,
-            value - self._constant, late,
-        )  # fmt: skip
+            model, pull.ravel(), point, begin.ravel(), margin, value - self._constant, late
+        )
         if found is None:
             return None
         point, weights = found
-        costs = base[:count] + self._use @ point
+        costs = self.starts + self._use @ point
         least = np.full(len(self._classes), np.inf)
         np.minimum.at(least, self.owners, costs)
         worths, paid = self._worths(point)
@@ -176,9 +166,24 @@ class PatternMaster:
             (costs - least[self.owners]) * self._classes.sizes[self.owners],
             (worths[self.knots] - paid) * self.weights[self.knots],
         )
-        table = np.zeros((knots, prices[0].size))
-        table[:, self._real] = point.reshape(knots, -1)[:, :-1]
+        table = np.zeros((len(self.weights), prices[0].size))
+        table[:, self._real] = point.reshape(pull.shape)[:, :-1]
         return Solution(objective, table.reshape(prices.shape), weights, len(self._patterns))
+
+    def model(self) -> Model:
+        """Return the model of the Lagrangian over all columns, starts first."""
+        owner = np.concatenate((self.owners, np.full(len(self._patterns), -1)))
+        base = np.concatenate((self.starts.astype(float), np.zeros(len(self._patterns))))
+        worth = np.zeros((len(self.weights), self._block))
+        worth[:, -1] = self.weights
+        columns = sp.vstack([self._use, self._offer], format="csr")
+        return Model(columns, base, owner, self._classes.sizes.astype(float), worth.ravel())
+
+    def point(self, prices: Floats) -> Floats:
+        """Return the point of prices in the grids' shape, with no knot worth anything."""
+        found = np.zeros((len(self.weights), self._block))
+        found[:, :-1] = prices.reshape(len(self.weights), -1)[:, self._real]
+        return found.ravel()
 
     def drop(self, solution: Solution, promised: float) -> Solution:
         """Drop columns that are far from paying, where they are many.

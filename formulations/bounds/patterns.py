@@ -33,7 +33,7 @@ SPREAD = (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
 #: How far from the best prices the model is followed (``PatternMaster.solve``): at first, at most
 #: on a finer grid (a quarter of it for each level), and from where on nothing more is expected
 #: further away.
-FIRST_REACH, FINER_REACH, FAR = 0.1, 0.2, 10.0
+FIRST_REACH, FINER_REACH, FAR = 0.1, 0.2, 1.0
 #: Prices move by a share of those of the fluid limit, at least of this share of its highest one.
 LEAST_SCALE = 0.4
 #: The reach grows by the first factor where promises are kept, and falls by the second where not.
@@ -43,7 +43,7 @@ FIRST_SPANS = (5, 4)
 #: Level from which on grids get no finer.
 FINEST = 30
 #: Promised improvement, as a share, at which a grid is left for a finer one.
-TOLERANCES = (3e-3, 2e-3, 1e-3, 5e-4)
+TOLERANCES = (1e-2, 6e-3, 3e-3, 1e-3, 5e-4)
 #: Cheapest starts of a request that become columns in each iteration.
 NEAR = 3
 #: Distinct requests beyond which memory alone is priced.
@@ -90,18 +90,21 @@ def compute_bound(
             ≥ Σ_i min_p [...] − Σ_t h_t.
 
     ``formulations.lagrangian.states.evaluate`` computes this in integers.  Nothing else has to be
-    right for the bound to be: the prices come from an LP over start columns and patterns at
-    ``knots`` times, in which both are generated; its rows are those of all (w, r) added up by hat
-    functions (``formulations.bounds.pattern_master``).  π = λ·w gives the memory rows, π = f(w)
-    every dual-feasible function, and the pairs of ``formulations.valid.separation`` are patterns
-    that are not.
+    right for the bound to be: a proximal bundle method (``formulations.bounds.proximal``) finds the
+    prices, on a grid of ``knots`` times and some (w, r), from starts and patterns that are cheapest
+    and best at the prices tried before (``formulations.bounds.pattern_master``).  π = λ·w gives the
+    memory rows, π = f(w) every dual-feasible function, and the pairs of
+    ``formulations.valid.separation`` are patterns that are not.
 
-    Where the search for patterns would take too long (large M), the bound is ``bound-dual``.
+    Where the search for patterns would take too long (large M), or the requests are of too many
+    kinds, the bound is ``bound-dual``.
     """
+    from formulations.bounds.memory_master import request_classes  # loads SciPy
+
     options = options or Options()
     work = MOST_WORK // max(options.knots, 2)
     states = searchable_states(instance, work, lookahead=options.lookahead)
-    if states is None:
+    if states is None or len(request_classes(instance, windows)) > MOST_CLASSES:
         return dual.compute_bound(
             instance,
             deadline=deadline,
@@ -173,10 +176,12 @@ class PatternPricing:
         search = self._search
         search.deadline = deadline
         while not self.finished and not search.out_of_time():
+            finer = True
             if self._level > self._entered:
                 self._entered = self._level
-                search.refine(self._level)
-            search.iterate(TOLERANCES[min(self._level, len(TOLERANCES) - 1)])
+                finer = search.refine(self._level)
+            if finer:
+                search.iterate(TOLERANCES[min(self._level, len(TOLERANCES) - 1)])
             if not search.out_of_time():
                 self._level += 1
                 self.finished = self._level >= self._grids
@@ -245,9 +250,8 @@ class _Search(ColumnGeneration):
         if known_starts is not None:
             self.add_starts(known_starts)
         for level in range(max(grids, 1)):
-            if level:
-                self.refine(level)
-            self.iterate(TOLERANCES[min(level, len(TOLERANCES) - 1)])
+            if not level or self.refine(level):
+                self.iterate(TOLERANCES[min(level, len(TOLERANCES) - 1)])
             if self.out_of_time():
                 break
 
@@ -256,11 +260,16 @@ class _Search(ColumnGeneration):
         starts = np.minimum(starts, self._latest)
         self._master.add_starts(self._class_of.tolist(), starts.tolist())
 
-    def refine(self, level: int) -> None:
-        """Take a grid of states with the points of the last one and as many between them."""
-        self._reach = min(self._reach, FINER_REACH / 4.0**level)
+    def refine(self, level: int) -> bool:
+        """Take a grid of states with the points of the last one and as many between them.
+
+        Tells whether there are any: states are integers.
+        """
         old = self._master.grids
         grids = _grids(self._states, old.knots, level)
+        if grids.shape == old.shape:
+            return False
+        self._reach = min(self._reach, FINER_REACH / 4.0**level)
         self._master.refine(grids)
         # The same function on the finer grid, up to rounding.
         self._prices = np.einsum(
@@ -270,6 +279,7 @@ class _Search(ColumnGeneration):
             hats(old.left, grids.left),
         )
         self._try(self._prices)
+        return True
 
     def _solve_master(self, seconds: float) -> Solution | None:
         """Follow the model of the Lagrangian some way.

@@ -15,9 +15,9 @@ import numpy as np
 from formulations.bounds.highs import Floats
 from formulations.valid.states import Ints
 
-#: Most entries of the banded matrix, 8 bytes each.
+#: Most entries of the matrix, 8 bytes each.
 ENTRIES_UP_TO = 50_000_000
-#: Share of what the model promises that may be missing at the end of a step.
+#: Share of what the model promises up to which slacks times multipliers may be left at the end.
 MISSING = 0.3
 #: Steps of Newton's method at most, and the share of the way to the boundary that each goes.
 MOST_STEPS, STEP_SHARE = 40, 0.995
@@ -191,8 +191,9 @@ def proximal_step(
     """Return about where model − ½ Σ pull·(y − centre)² is highest, and the columns' weights.
 
     Mehrotra's primal-dual method from a feasible point, whose Newton matrix is banded but for the
-    owners: a column touches few knots, one after the other.  It ends early: at most a share of
-    what the model promises above ``value`` is missing.  None without a useful point in time.
+    owners: a column touches few knots, one after the other.  It ends early, once slacks times
+    multipliers come to a share of what the model promises above ``value``.  None without a useful
+    point in time.
 
     Parameters
     ----------
@@ -201,8 +202,7 @@ def proximal_step(
     margin
         First distance of u from the columns.
     """
-    width, follow = model.band
-    if len(follow) * (max(follow) + 1) * width * width > ENTRIES_UP_TO:
+    if _entries(model) > ENTRIES_UP_TO:
         return None
     now = _first_iterate(model, begin, margin)
     for step in range(MOST_STEPS):
@@ -221,6 +221,13 @@ def proximal_step(
         if now.gap() < MISSING * max(promised, 1e-6 * abs(value)) and lacking < INCOMPLETE:
             break
     return now.point, now.weights
+
+
+def _entries(model: Model) -> int:
+    """Return how many numbers a Newton step keeps of its matrix."""
+    (width, follow), owners = model.band, len(model.sizes)
+    points = len(follow) * width
+    return points * ((max(follow) + 1) * width + owners) + owners * owners
 
 
 def _first_iterate(model: Model, begin: Floats, margin: float) -> _Iterate:
