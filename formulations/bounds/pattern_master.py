@@ -130,7 +130,7 @@ class PatternMaster:
         return len(new)
 
     def solve(
-        self, prices: Floats, value: float, reach: float, late: Callable[[], bool]
+        self, prices: Floats, value: float, reach: float, late: Callable[[float], bool]
     ) -> Solution | None:
         """Return prices that promise more than the best ones, and what they promise.
 
@@ -142,6 +142,8 @@ class PatternMaster:
             The best prices, in the grids' shape, and their Lagrangian value (rounds).
         reach
             If all prices move by their unit, the model loses 1 / (2·reach) of the value.
+        late
+            Whether so many seconds more would be too many.
         """
         model, point = self.model(), self.point(prices)
         pull = np.zeros((len(self.weights), self._block))

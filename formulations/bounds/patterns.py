@@ -62,7 +62,7 @@ class Options:
     knots: Annotated[int, "times between which prices are linear"] = 25
     grids: Annotated[
         int, "how many grids of states, each with twice the points of the one before"
-    ] = 4
+    ] = 8
 
 
 def compute_bound(
@@ -289,7 +289,7 @@ class _Search(ColumnGeneration):
         """
         end = time.monotonic() + seconds
         return self._master.solve(
-            self._prices, self.value, self._reach, lambda: time.monotonic() >= end
+            self._prices, self.value, self._reach, lambda more: time.monotonic() + more >= end
         )
 
     def _scale(self) -> float:

@@ -17,6 +17,8 @@ from formulations.valid.states import Ints
 
 #: Most entries of the matrix, 8 bytes each.
 ENTRIES_UP_TO = 50_000_000
+#: Products of its factorisation a second, about.
+PRODUCTS_A_SECOND = 5e9
 #: Share of what the model promises up to which slacks times multipliers may be left at the end.
 MISSING = 0.3
 #: Steps of Newton's method at most, and the share of the way to the boundary that each goes.
@@ -186,7 +188,7 @@ def proximal_step(
     begin: Floats,
     margin: float,
     value: float,
-    late: Callable[[], bool],
+    late: Callable[[float], bool],
 ) -> tuple[Floats, Floats] | None:
     """Return about where model − ½ Σ pull·(y − centre)² is highest, and the columns' weights.
 
@@ -201,12 +203,15 @@ def proximal_step(
         Where to start, above 0, and high enough for all columns without an owner.
     margin
         First distance of u from the columns.
+    late
+        Whether so many seconds more would be too many.
     """
-    if _entries(model) > ENTRIES_UP_TO:
+    entries, seconds = _effort(model)
+    if entries > ENTRIES_UP_TO:
         return None
     now = _first_iterate(model, begin, margin)
     for step in range(MOST_STEPS):
-        if late():
+        if late(seconds):
             return None
         try:
             moved = _moved(model, pull, centre, now)
@@ -223,11 +228,12 @@ def proximal_step(
     return now.point, now.weights
 
 
-def _entries(model: Model) -> int:
-    """Return how many numbers a Newton step keeps of its matrix."""
+def _effort(model: Model) -> tuple[int, float]:
+    """Return how many numbers a Newton step keeps of its matrix, and about how long it takes."""
     (width, follow), owners = model.band, len(model.sizes)
-    points = len(follow) * width
-    return points * ((max(follow) + 1) * width + owners) + owners * owners
+    points, height = len(follow) * width, (max(follow) + 1) * width
+    products = points * (height * height + 2 * height * owners + owners * owners) + owners**3
+    return points * (height + owners) + owners * owners, products / PRODUCTS_A_SECOND
 
 
 def _first_iterate(model: Model, begin: Floats, margin: float) -> _Iterate:

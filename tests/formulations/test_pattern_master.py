@@ -197,7 +197,7 @@ def test_proximal_steps_against_the_whole_program(
     value = _value(model, centre)
     for pull in (1e-9, 0.5):
         pulls = np.where(model.worth > 0, 0.0, pull)
-        found = proximal_step(model, pulls, centre, begin, 0.01, value, lambda: False)
+        found = proximal_step(model, pulls, centre, begin, 0.01, value, lambda _: False)
         assert found is not None
         point, weights = found
         assert point.min() > 0
@@ -222,11 +222,11 @@ def test_a_step_that_is_late_or_too_large_is_not_taken(monkeypatch: pytest.Monke
     model = _random_model(rng, 4, 5, 3)
     begin = np.where(model.worth > 0, 2.0, 0.1)
     pull = np.where(model.worth > 0, 0.0, 1.0)
-    assert proximal_step(model, pull, begin, begin, 0.01, 0.0, lambda: True) is None
-    assert proximal_step(model, pull, begin, begin, 0.01, 0.0, lambda: False) is not None
+    assert proximal_step(model, pull, begin, begin, 0.01, 0.0, lambda _: True) is None
+    assert proximal_step(model, pull, begin, begin, 0.01, 0.0, lambda more: more > 1) is not None
     assert ENTRIES_UP_TO * 8 < 5e8
     monkeypatch.setattr("formulations.bounds.proximal.ENTRIES_UP_TO", 100)
-    assert proximal_step(model, pull, begin, begin, 0.01, 0.0, lambda: False) is None
+    assert proximal_step(model, pull, begin, begin, 0.01, 0.0, lambda _: False) is None
 
 
 def test_dropped_columns_can_come_back() -> None:
@@ -239,7 +239,7 @@ def test_dropped_columns_can_come_back() -> None:
     one = [np.array([q]) for q in range(len(states))]
     for knot in range(len(KNOTS)):
         master.add_patterns([knot] * len(one), one)
-    solution = master.solve(np.zeros(master.grids.shape), 30.0, 1.0, lambda: False)
+    solution = master.solve(np.zeros(master.grids.shape), 30.0, 1.0, lambda _: False)
     assert solution is not None
     before = master.columns
     dropped = master.drop(solution, 1e-3)
