@@ -28,14 +28,17 @@ from schedules import make_schedule
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
-#: Requests up to which the search forwards in time finishes before sweeps backwards do.
-FORWARD_UP_TO = 20
+#: Requests up to which the search forwards in time finishes before sweeps backwards do, and up to
+#: which it takes the place of sweeps where patterns are too many.
+FORWARD_UP_TO, FORWARD_ELSE_UP_TO = 10, 20
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
 REPAIR_UP_TO = 200
 #: Start columns up to which a relaxation with one row a round is solved.
 RELAXATION_UP_TO = 400_000
 #: Steps of one search for the best pattern up to which patterns are priced.
 PATTERN_WORK_UP_TO = 40_000_000
+#: Share of the time after which an engine that is asked for begins, from the best schedule so far.
+ENGINE_FROM = 0.1
 #: Share of the time after which a better order found by a relaxation no longer restarts the
 #: local search.
 RESTART_UNTIL = 0.6
@@ -47,12 +50,18 @@ _SCHEDULES = ("improve", "repair")
 def solve(job: Job, report: Report) -> None:
     """Solve an instance with what suits its size; all stop when bound and schedule meet.
 
-    Local search on priority lists runs beside, by size: the search forwards in time (small), sweeps
-    backwards under prices of patterns (medium), the relaxation with window groups where patterns
-    are too many, or the bound from prices on a time grid (large).  What a sweep cannot take is left
+    Local search on priority lists runs beside, by size: the search forwards in time (up to ten
+    requests, or twenty where patterns are too many), sweeps backwards under prices of patterns
+    (medium), the relaxation with window groups where patterns are too many, or the bound from
+    prices on a time grid (large).  What a sweep cannot take is left
     to the prices alone.  The order of a relaxation restarts the local search where it is better.
     Where the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a
     second local search with another seed takes its core.  Each is a process of its own.
+
+    Where another engine is asked for without a formulation (``kvopt.engines.start.is_joined``), the
+    first local search ends early and that engine takes its core, with its schedule as warm start
+    and so with narrower start windows.  The others' bounds are no part of its model, so what it
+    proves rests on its own search alone.
     """
     _Team(job, report).run()
 
@@ -82,7 +91,9 @@ class _Team:
         windows = start_windows(instance, job.upper_bound)
         first, *more = chosen_methods(instance, windows)
         self._first, self._following = first, dict(pairwise([first, *more]))
-        self._engine = Done()
+        self._done = Done()
+        #: The engine that is asked for, until it begins.
+        self._asked = "" if job.solver == "auto" else job.solver
 
     def run(self) -> None:
         if self._state.closed:
@@ -100,7 +111,7 @@ class _Team:
         for note in self._state.notes:
             self._report.note(note)
         heaviest = max(outcomes, key=lambda outcome: outcome.peak_memory)
-        told = self._engine
+        told = self._done
         # One that was stopped because nothing was left to be proved has finished.
         ending = heaviest.ending if heaviest.ending != "stopped" else "finished"
         assert ending != "interrupted"
@@ -110,32 +121,45 @@ class _Team:
     def _task(self, method: str, more_seed: int = 0) -> Task:
         job, found = self._job, self._state.schedule
         assert found is not None
+        deadline, left = job.deadline, job.left()
+        if self._asked and method == "improve":
+            deadline = self._started + ENGINE_FROM * (deadline - self._started)
+            left = deadline - time.monotonic()
         return Task(
             instance=job.instance,
             name=job.instance.name,
             method=method,
             seed=(job.seed + more_seed) % 2**31,
-            time_limit=max(job.left(), 0.1),
+            time_limit=max(left, 0.1),
             memory_limit=job.memory_limit,
             threads=job.threads,
-            deadline=job.deadline,
+            deadline=deadline,
             warm_start=list(found.starts),
         )
 
     def _listen(self, sender: Task, event: Event) -> list[Task | Stop]:
-        improved = self._take(event)
+        improved = self._take(event, sender)
         share = (time.monotonic() - self._started) / max(self._job.deadline - self._started, 1e-9)
         of_order = isinstance(event, ScheduleFound) and event.found_by == RELAXATION_ORDER
-        if improved and of_order and share < RESTART_UNTIL:
+        if self._state.closed:
+            return []
+        done = isinstance(event, Done)
+        # Of a local search that was killed there is no such event.
+        if self._asked and ((done and sender.method == "improve") or share > 2 * ENGINE_FROM):
+            asked, self._asked = self._asked, ""
+            return [self._task(asked)]
+        if improved and of_order and share < RESTART_UNTIL and self._job.solver == "auto":
             return [Stop("improve"), self._task("improve")]
-        if isinstance(event, Done) and sender.method not in _SCHEDULES and not self._state.closed:
+        if not done:
+            return []
+        if sender.method not in _SCHEDULES:
             if following := self._following.pop(sender.method, None):
                 return [self._task(following)]
             small = len(self._job.instance) <= REPAIR_UP_TO
             return [self._task("repair") if small else self._task("improve", more_seed=1)]
         return []
 
-    def _take(self, event: Event) -> bool:
+    def _take(self, event: Event, sender: Task) -> bool:
         """Take an event and pass on what is news; tell whether schedule or bound improved."""
         state = self._state
         refused, built = len(state.refused), bool(state.model)
@@ -149,7 +173,9 @@ class _Team:
             case ModelBuilt():
                 news = not built
             case Done():
-                news, self._engine = False, event
+                news = False
+                if self._job.solver in ("auto", sender.method):
+                    self._done = event
             case Failure():
                 state.tell(event.text)
                 news = False
@@ -167,8 +193,12 @@ def kernels_of(instance: Instance) -> list[str]:
 
 def chosen_methods(instance: Instance, windows: Windows) -> list[str]:
     """Return the methods that bound an instance of this size, one after another."""
-    if len(instance) <= FORWARD_UP_TO:
+    small = len(instance) <= FORWARD_ELSE_UP_TO
+    if small and (len(instance) <= FORWARD_UP_TO or not _few_patterns(instance)):
         return ["search:layers"]
+    if small:
+        # What a sweep leaves open, the search forwards may still finish.
+        return ["search:sweep", "search:layers"]
     if windows.starts > RELAXATION_UP_TO:
         return ["bound:bound-dual"]
     # Prices of patterns are better than the relaxation's, and there are some of them sooner.
@@ -178,5 +208,8 @@ def chosen_methods(instance: Instance, windows: Windows) -> list[str]:
 
 
 def _is_searched(instance: Instance) -> bool:
-    small = len(instance) <= FORWARD_UP_TO
-    return small or searchable_states(instance, PATTERN_WORK_UP_TO) is not None
+    return len(instance) <= FORWARD_ELSE_UP_TO or _few_patterns(instance)
+
+
+def _few_patterns(instance: Instance) -> bool:
+    return searchable_states(instance, PATTERN_WORK_UP_TO) is not None
