@@ -18,7 +18,6 @@ from reports.pages.instance import InstancePage
 from reports.parts import Figure, Report
 from reports.svg_size import size_of
 from reports.table import Table
-from reports.verdict import WORDS
 
 #: Lines of one table in a page.
 MOST_LINES = 500
@@ -51,7 +50,7 @@ def index_page(report: Report) -> str:
             title=report.title,
             summary=report.summary,
             verdict=[sentence.marked for sentence in report.verdict],
-            words=WORDS,
+            words=report.words,
             contradictions=[str(each) for each in report.contradictions],
             contents=[part.get("figure") or part.get("table") for part in parts],
             parts=parts,

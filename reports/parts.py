@@ -9,7 +9,7 @@ from reports.figures.spots import Spot
 from reports.pages.instance import InstancePage
 from reports.references import Contradiction
 from reports.table import Table
-from reports.verdict import Sentence
+from reports.verdict import WORDS, Sentence
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Report:
         Tables and figures in the order of the page; none is empty.
     pages
         Of the instances that have one.
+    words
+        What the words of the verdict mean; empty for nothing to say.
     """
 
     title: str
@@ -57,3 +59,4 @@ class Report:
     verdict: tuple[Sentence, ...]
     parts: tuple[Table | Figure, ...]
     pages: tuple[InstancePage, ...]
+    words: str = WORDS

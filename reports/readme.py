@@ -8,7 +8,7 @@ from reports.markdown import code, table_text
 from reports.pages.instance import InstancePage
 from reports.parts import Figure, Report
 from reports.table import Table
-from reports.verdict import WORDS, Sentence
+from reports.verdict import Sentence
 
 #: Tables up to this many lines stand in the overview, all others in their own file only.
 _SHORT = 30
@@ -43,7 +43,9 @@ def figure_text(figure: Figure) -> str:
 
 def verdict_text(report: Report) -> str:
     """Return the sentences of the verdict, one paragraph each, and what their words mean."""
-    return "\n".join([*(f"{sentence_text(each)}\n" for each in report.verdict), f"{WORDS}\n"])
+    return "\n".join(
+        [*(f"{sentence_text(each)}\n" for each in report.verdict), f"{report.words}\n"]
+    )
 
 
 def sentence_text(sentence: Sentence) -> str:

@@ -87,7 +87,7 @@ def site(
     shown = [_linked(page, files) for page in pages]
     links = {sha: f"instances/{slug}.html" for sha, slug in slug_of.items()}
     table = replace(table, frame=table.frame.assign(page=table.frame["sha"].map(links)))
-    report = Report(TITLE, "", wrong, (state(table),), (table,), tuple(shown))
+    report = Report(TITLE, "", wrong, (state(table),), (table,), tuple(shown), words="")
     texts = {"index.html": html.index_page(report)} | files
     for page in shown:
         texts[f"instances/{page.slug}.html"] = html.instance_page(page)
