@@ -242,10 +242,14 @@ def fits_in_words(columns: Columns, starts: Ints) -> bool:
 
     A list is dropped at the first place where its total exceeds a threshold, which is above the
     first list's by a few times the temperature; so no start is more than a delay and an output
-    above that, and nothing is above n times the two.
+    above that, and nothing is above n times the two.  Lists that are decoded whole, as the first
+    ones are, keep nobody waiting while all have come and nobody runs, so none ends after the last
+    arrival and all outputs one after the other; a pace adds a share of all volumes over M, which
+    are no more than the outputs.
     """
     n, end = len(starts), int((starts + columns.outputs).max())
-    return n * (4 * end + 4 * int(columns.outputs.max()) + (1 << 32)) < _ANY
+    end = max(end, int(columns.arrivals.max()) + sum(columns.outputs.tolist()))
+    return bool(n * (4 * end + 4 * int(columns.outputs.max()) + (1 << 32)) < _ANY)
 
 
 def search_lists(
@@ -313,6 +317,8 @@ def improve_starts(
     compile_it: bool = True,
 ) -> tuple[Ints, Ints]:
     """Search from a schedule; call ``on_better`` with better ones, never a worse one.
+
+    Without delays what is returned may be worse than ``starts``, where no list has these.
 
     It is called with the starts by request, and the order of the list that has them.
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from instances.committed import regenerate
 from instances.families import (
@@ -38,6 +38,23 @@ from instances.hand_made import hand_made_instances
 from instances.model import Instance
 from instances.named import FOLDER, SPOKEN_FOR
 
+#: Parameters of the instances whose optimal schedules are planted, by name.
+_THREE_PARTITIONS: dict[str, dict[str, Any]] = {
+    f"three_partition_{'yes' if solvable else 'no'}_m{m}": {"seed": 0, "m": m, "solvable": solvable}
+    for m in (4, 20, 200)
+    for solvable in (True, False)
+}
+_PLANTED: dict[str, dict[str, Any]] = {
+    f"planted{'_online' if online else ''}_{waves * width}": {
+        "waves": waves,
+        "width": width,
+        "memory": memory,
+        "online": online,
+    }
+    for online in (False, True)
+    for waves, width, memory in ((4, 3, 60), (10, 3, 240), (25, 4, 400), (200, 5, 1200))
+}
+
 
 def library() -> Iterator[tuple[str, Instance]]:
     """Yield each instance with its path below ``instances/``.
@@ -50,6 +67,13 @@ def library() -> Iterator[tuple[str, Instance]]:
         yield f"{folder}/{file}" if folder else file, instance
 
 
+def planted_schedules() -> dict[str, tuple[int, ...]]:
+    """Return the starts (rounds) of the optimal schedules that constructions imply, by name."""
+    found = {name: planted.planted_starts(**drawn) for name, drawn in _PLANTED.items()}
+    triples = _THREE_PARTITIONS.items()
+    return found | {name: three_partition.planted_starts(**drawn) for name, drawn in triples}
+
+
 def _by_folder() -> Iterator[tuple[str, Instance]]:
     for family, n in ((uniform, 100), (normal, 100), (binomial, 100), (exponential, 100)):
         instance = family.generate(seed=0, n=n)
@@ -59,11 +83,8 @@ def _by_folder() -> Iterator[tuple[str, Instance]]:
     for seed in range(10):
         yield "am1", _named(am1.generate(seed=seed), f"am1_{seed:02}")
         yield "am2", _named(am2.generate(seed=seed), f"am2_{seed:02}")
-    for m in (4, 20, 200):
-        for answer in (True, False):
-            instance = three_partition.generate(seed=0, m=m, solvable=answer)
-            name = f"three_partition_{'yes' if answer else 'no'}_m{m}"
-            yield "three_partition", _named(instance, name)
+    for name, drawn in _THREE_PARTITIONS.items():
+        yield "three_partition", _named(three_partition.generate(**drawn), name)
     for memory in (16, 81, 256):
         yield "traps", mcsf_trap.generate(memory=memory)
         yield "traps", total_trap.generate(memory=memory)
@@ -80,11 +101,8 @@ def _by_folder() -> Iterator[tuple[str, Instance]]:
         "predictions",
         _named(linearly_weighted_geometric.generate(), "linearly_weighted_geometric_200"),
     )
-    for online in (False, True):
-        for waves, width, memory in ((4, 3, 60), (10, 3, 240), (25, 4, 400), (200, 5, 1200)):
-            instance = planted.generate(waves=waves, width=width, memory=memory, online=online)
-            name = f"planted{'_online' if online else ''}_{waves * width}"
-            yield "planted", _named(instance, name)
+    for name, drawn in _PLANTED.items():
+        yield "planted", _named(planted.generate(**drawn), name)
     for instance in hand_made_instances():
         yield "tiny", instance
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from instances.checkout import CHECKOUT, ROOT
 
 #: The packages that are installed.
-PACKAGES = ("formulations", "heuristics", "instances", "kvopt", "reports", "schedules")
+PACKAGES = ("claims", "formulations", "heuristics", "instances", "kvopt", "reports", "schedules")
 #: In the folder from which a command is called.
 DEFAULT_STORE = Path("results") / "runs.sqlite"
 

@@ -19,6 +19,12 @@ at t, and every choice of them is tried that fits in memory and stays within D; 
 leaves.  Which requests have completed is forgotten, so a level holds more than the schedules: it
 proves too little, never too much.  Where a level is empty, no such schedule exists.
 
+A path through the levels that is no schedule has no term below 0 either: memory is never forgotten,
+so whoever runs at t fits in together, and what they pay is at most h_t, which is the most that any
+number of each kind can pay within M; and c_g(p) ≥ m_g whoever starts.  So slacks only grow, from 0
+up to D + 1 at most before they are dropped.  At most ``width`` requests complete at a time, and
+``width`` is at most their number, which bounds the multipliers of a path.
+
 *Looking ahead.*  At a time u before t those that run at u and at t are known.  The others complete
 in u..t − 1, so they have at most t − 1 − u rounds left, and what they pay at u within the memory
 left is at most the best of all multisets of such states, a knapsack.  h_u less both is at least
@@ -33,7 +39,8 @@ should be in every schedule.  Then nothing is forgotten, and a path to the end *
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -47,12 +54,20 @@ Ints = NDArray[np.int64]
 
 #: Rows of all levels together beyond which a certificate is refused, and rows of one level.
 MOST_ROWS, MOST_AT_ONCE = 8_000_000, 4_000_000
-#: Sums that the search for the best patterns of all times takes.
-MOST_WORK = 4_000_000_000
+#: What a level costs beside its rows, by itself and for each kind that may complete, in rows.
+LEVEL, COMPLETION = 200, 50
+#: Sums that the search for the best patterns of all times takes, and that looking ahead may take;
+#: sums that a call of NumPy takes the time of.
+MOST_WORK, CALL = 4_000_000_000, 1_000
 #: Entries of any table, and bits of any sum.
-MOST_ENTRIES, BITS = 60_000_000, 60
-#: Equal requests, of which no more than so many complete within 8 bits, twice.
-MOST_EQUAL = 127
+MOST_ENTRIES, BITS = 20_000_000, 60
+#: States of all kinds together; places of rows, or of their counts, at a time; numbers of 64 bits
+#: that are kept of all levels for counting.
+MOST_STATES, MOST_PLACES, MOST_KEPT = 1_000_000, 30_000_000, 60_000_000
+#: Places of rows that are looked at together.
+PLACES = 1_000_000
+#: Equal requests beyond which their counts would not fit into 16 bits, twice.
+MOST_EQUAL = 32_767
 #: Times that are looked ahead.
 DEPTH = 48
 _FAR = 1 << BITS
@@ -75,6 +90,11 @@ class _Kinds:
     outputs: Ints
     counts: Ints
     first: Ints
+
+    @property
+    def counter(self) -> type[np.uint8 | np.uint16]:
+        """The smallest numbers that twice a count fits into."""
+        return np.uint8 if int(self.counts.max()) <= 127 else np.uint16
 
 
 @dataclass(frozen=True)
@@ -105,7 +125,7 @@ class _Step:
     origin: Ints
     to: Ints
     slack: Ints
-    entered: NDArray[np.uint8]
+    entered: NDArray[np.uint8 | np.uint16]
 
 
 def prove(
@@ -148,12 +168,14 @@ def prove(
 
 
 def _kinds(instance: Instance) -> _Kinds:
-    rows = sorted((int(r.arrival), r.prompt, r.output) for r in instance.requests)
-    different = sorted(set(rows))
+    number = Counter((int(r.arrival), r.prompt, r.output) for r in instance.requests)
+    different = sorted(number)
     arrivals, prompts, outputs = np.array(different, dtype=np.int64).T
-    counts = np.array([rows.count(each) for each in different], dtype=np.int64)
+    counts = np.array([number[each] for each in different], dtype=np.int64)
     if int(counts.max()) > MOST_EQUAL:
         raise SweptTooLongError(f"expected at most {MOST_EQUAL} equal requests")
+    if sum(outputs.tolist()) > MOST_STATES:
+        raise SweptTooLongError(f"expected at most {MOST_STATES} states of different requests")
     return _Kinds(arrivals, prompts, outputs, counts, np.cumsum(outputs) - outputs)
 
 
@@ -212,7 +234,7 @@ def _of_memory(instance: Instance, kinds: _Kinds, memory: Sequence[int]) -> tupl
     """Return what states pay at times 0.., (times, states), and the worth of times."""
     sizes = zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True)
     held = [s + j for s, o in sizes for j in range(1, o + 1)]
-    _small(max(memory, default=0) * instance.memory * len(instance), len(memory) * len(held))
+    _small(max(memory, default=0) * instance.memory * len(instance), (len(memory) + 1) * len(held))
     prices = np.array([*memory, 0], dtype=np.int64)
     pay = prices[:, None] * np.array(held, dtype=np.int64)
     if _work(instance, kinds) * len(prices) > MOST_WORK:
@@ -286,7 +308,10 @@ def _worths(instance: Instance, kinds: _Kinds, pay: Ints) -> Ints:
 def _looking_ahead(plain: _Network) -> _Network:
     """Add what requests with less than e rounds left pay at t within m tokens, [e, m, t]."""
     kinds, times = plain.kinds, len(plain.worth)
-    depth = min(DEPTH, int(kinds.outputs.max()), MOST_ENTRIES // (times * (plain.memory + 1)))
+    cells = times * (plain.memory + 1)
+    calls = sum(plain.memory // (held + 1) + 1 for held in kinds.prompts.tolist())
+    work = CALL * calls + cells * len(kinds.counts)
+    depth = min(DEPTH, int(kinds.outputs.max()), MOST_ENTRIES // cells - 1, MOST_WORK // work)
     if depth < 1:
         return plain
     ahead = np.zeros((depth + 1, plain.memory + 1, times), dtype=np.int64)
@@ -302,8 +327,10 @@ def _looking_ahead(plain: _Network) -> _Network:
             last = max(age, min(times, len(plain.dear) + age))
             possible[age:last] = plain.dear[: last - age, g] <= plain.window
             price[~possible] = 0
-            for m in range(held, plain.memory + 1):
-                best[m] = np.maximum(best[m], best[m - held] + price)
+            # By blocks of ``held``: what a block reads lies below it and is done.
+            for m in range(held, plain.memory + 1, held):
+                block = best[m : m + held]
+                np.maximum(block, best[m - held : m - held + len(block)] + price, out=block)
         ahead[e] = best
     return _Network(plain.memory, kinds, plain.pay, plain.worth, plain.dear, plain.window, ahead)
 
@@ -320,17 +347,24 @@ def _sweep(network: _Network, *, keep: bool) -> list[_Step] | None:
     if len(kinds.counts) * len(network.dear) >= 1 << 31:
         raise SweptTooLongError("the rounds are too many for this evaluation")
     level = _Level(np.zeros((1, width), dtype=np.int32), np.zeros(1, dtype=np.int64))
+    places = width + (len(kinds.counts) if keep else 0)
+    peaks = kinds.prompts + kinds.outputs
     steps: list[_Step] = []
-    seen = 0
+    seen = kept = 0
     for t in range(last, 0, -1):
-        level, step = _back(network, t, level, keep)
+        able = _able(network, t)
+        seen += LEVEL + COMPLETION * len(able) + int((network.memory // peaks[able]).sum())
+        if seen > MOST_ROWS:
+            raise SweptTooLongError(f"the evaluation takes more than {MOST_ROWS} rows")
+        level, step = _back(network, t, level, able, keep=keep, most=MOST_PLACES // places)
         seen += len(level.slack)
         if not len(level.slack):
             return None
-        if seen > MOST_ROWS:
-            raise SweptTooLongError(f"the evaluation takes more than {MOST_ROWS} rows")
         if keep:
             steps.append(step)
+            kept += len(step.to) * (3 + len(kinds.counts) // 4)
+            if kept > MOST_KEPT:
+                raise SweptTooLongError(f"the evaluation keeps more than {MOST_KEPT} numbers")
     return steps
 
 
@@ -340,8 +374,22 @@ def _members(network: _Network, rows: NDArray[np.int32]) -> tuple[Ints, Ints, ND
     return kind, start, rows > 0
 
 
+def _parts(rows: NDArray[np.int32]) -> Iterator[slice]:
+    """Yield the rows in parts, since what is told of their places takes many times their bytes."""
+    length = max(1, PLACES // max(1, rows.shape[1]))
+    for first in range(0, len(rows), length):
+        yield slice(first, first + length)
+
+
 def _held_and_paid(network: _Network, rows: NDArray[np.int32], t: int) -> tuple[Ints, Ints]:
     """Return tokens held and prices paid at t by all of each row that have started before t."""
+    held, paid = np.zeros((2, len(rows)), dtype=np.int64)
+    for part in _parts(rows):
+        held[part], paid[part] = _of_part(network, rows[part], t)
+    return held, paid
+
+
+def _of_part(network: _Network, rows: NDArray[np.int32], t: int) -> tuple[Ints, Ints]:
     kind, start, taken = _members(network, rows)
     age = t - start
     taken &= age >= 1
@@ -352,14 +400,17 @@ def _held_and_paid(network: _Network, rows: NDArray[np.int32], t: int) -> tuple[
     return held, paid
 
 
-def _back(network: _Network, t: int, level: _Level, keep: bool) -> tuple[_Level, _Step]:
-    """Return the level at t − 1 and the ways there."""
+def _back(
+    network: _Network, t: int, level: _Level, able: list[int], *, keep: bool, most: int
+) -> tuple[_Level, _Step]:
+    """Return the level at t − 1 and the ways there, with the kinds that may complete at t."""
     worth = int(network.worth[t]) if t < len(network.worth) else 0
     held, paid = _held_and_paid(network, level.rows, t)
     rows, slack, origin = level.rows, level.slack.copy(), np.arange(len(level.slack))
     kinds = len(network.kinds.counts)
-    entered = np.zeros((len(rows), kinds if keep else 0), dtype=np.uint8)
-    gain, able = _gain(network, t)
+    entered = np.zeros((len(rows), kinds if keep else 0), dtype=network.kinds.counter)
+    gain = _gain(network, t, able)
+    most = min(most, MOST_AT_ONCE)
     for g in able:
         newest = slice(0, len(rows))
         code = g * len(network.dear) + t - int(network.kinds.outputs[g]) + 1
@@ -395,15 +446,14 @@ def _back(network: _Network, t: int, level: _Level, keep: bool) -> tuple[_Level,
             if keep:
                 grown[:, g] += 1
             entered = np.concatenate((entered, grown))
-            if len(rows) > MOST_AT_ONCE:
-                raise SweptTooLongError(
-                    f"the evaluation takes more than {MOST_AT_ONCE} rows at a time"
-                )
+            if len(rows) > most:
+                raise SweptTooLongError(f"the evaluation takes more than {most} rows at a time")
     slack += worth - paid
     fine = np.flatnonzero(slack <= network.window)
     rows, slack, origin, entered = rows[fine], slack[fine], origin[fine], entered[fine]
-    _, start, taken = _members(network, rows)
-    rows = -np.sort(-np.where(taken & (start < t - 1), rows, 0), axis=1)
+    for part in _parts(rows):
+        _, start, taken = _members(network, rows[part])
+        rows[part] = -np.sort(-np.where(taken & (start < t - 1), rows[part], 0), axis=1)
     fine = np.flatnonzero(slack + _lost_before(network, rows, t) <= network.window)
     rows, slack, origin, entered = rows[fine], slack[fine], origin[fine], entered[fine]
     different, to = np.unique(rows, axis=0, return_inverse=True)
@@ -413,24 +463,29 @@ def _back(network: _Network, t: int, level: _Level, keep: bool) -> tuple[_Level,
     return _Level(different, least), _Step(origin, to, slack - level.slack[origin], entered)
 
 
-def _gain(network: _Network, t: int) -> tuple[Ints, list[int]]:
-    """Return how much more all that complete at t may pay than cost, by tokens, and their kinds."""
-    starts = t - network.kinds.outputs
-    able = [
+def _able(network: _Network, t: int) -> list[int]:
+    """Return the kinds that may complete at t."""
+    return [
         g
-        for g, p in enumerate(starts.tolist())
+        for g, p in enumerate((t - network.kinds.outputs).tolist())
         if 0 <= p < len(network.dear) and network.dear[p, g] <= network.window
     ]
+
+
+def _gain(network: _Network, t: int, able: list[int]) -> Ints:
+    """Return how much more all that complete at t may pay than cost, by tokens."""
+    starts = t - network.kinds.outputs
     if not network.ahead.size:
-        return np.zeros(0, dtype=np.int64), able
+        return np.zeros(0, dtype=np.int64)
     gain = np.zeros(network.memory + 1, dtype=np.int64)
     for g in able:
         place = network.kinds.first[g] + network.kinds.outputs[g] - 1
         value = int(network.pay[min(t, len(network.pay) - 1), place] - network.dear[starts[g], g])
         held = int(network.kinds.prompts[g] + network.kinds.outputs[g])
-        for m in range(held, network.memory + 1 if value > 0 else held):
-            gain[m] = max(gain[m], gain[m - held] + value)
-    return gain, able
+        for m in range(held, network.memory + 1 if value > 0 else held, held):
+            block = gain[m : m + held]
+            np.maximum(block, gain[m - held : m - held + len(block)] + value, out=block)
+    return gain
 
 
 def _lost_before(network: _Network, rows: NDArray[np.int32], t: int) -> Ints:
@@ -472,7 +527,7 @@ def _count(network: _Network, steps: list[_Step], multipliers: Ints, value: int)
         rest.append(least)
     rest.reverse()
     node, paid = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    done = np.zeros((1, len(counts)), dtype=np.uint8)
+    done = np.zeros((1, len(counts)), dtype=network.kinds.counter)
     seen = 0
     for step, cost, least in zip(steps, costs, rest[1:], strict=True):
         order = np.argsort(step.origin, kind="stable")
@@ -480,6 +535,8 @@ def _count(network: _Network, steps: list[_Step], multipliers: Ints, value: int)
         known = node < len(begins) - 1
         node, paid, done = node[known], paid[known], done[known]
         number = begins[node + 1] - begins[node]
+        if int(number.sum()) > MOST_ROWS:
+            raise SweptTooLongError("the evaluation counts too many paths")
         state = np.repeat(np.arange(len(node)), number)
         within = np.arange(len(state)) - np.repeat(np.cumsum(number) - number, number)
         way = order[begins[node[state]] + within]
@@ -490,13 +547,14 @@ def _count(network: _Network, steps: list[_Step], multipliers: Ints, value: int)
         fine = (counted <= counts).all(axis=1)
         counted, way, longer = counted[fine], way[fine], longer[fine]
         seen += len(way)
-        if seen > MOST_ROWS or len(way) > MOST_AT_ONCE:
+        at_once = min(MOST_AT_ONCE, MOST_PLACES // (1 + len(counts)))
+        if seen > MOST_ROWS or len(way) > at_once:
             raise SweptTooLongError("the evaluation counts too many paths")
         keys = np.concatenate((step.to[way, None], counted.astype(np.int64)), axis=1)
         different, to = np.unique(keys, axis=0, return_inverse=True)
         paid = np.full(len(different), _FAR)
         np.minimum.at(paid, to.ravel(), longer)
-        node, done = different[:, 0], different[:, 1:].astype(np.uint8)
+        node, done = different[:, 0], different[:, 1:].astype(network.kinds.counter)
         if not len(node):
             return
     if (done == counts).all(axis=1).any():

@@ -62,70 +62,72 @@ def behind_table(rules, low, high, table):
 
 @njit(cache=True, nogil=True)
 def _enterable(t, rules):
-    """Return which kinds may complete at t, and the most that any of them still gain by tokens."""
+    """Return what completes at t: by kind, slack of the start, price and peak; and a knapsack.
+
+    A kind that cannot complete has a slack beyond the window.  The knapsack is the most that any
+    of them still gain by tokens.
+    """
     kinds = len(rules.first)
-    able = np.zeros(kinds, np.bool_)
+    dear = np.full(kinds, rules.window + 1)
     row = min(t, len(rules.worth) - 1)
+    pay, peak = np.zeros(kinds, np.int64), np.zeros(kinds, np.int64)
     gain = np.zeros(rules.behind.shape[2], np.int64)
     for g in range(kinds):
+        pay[g], peak[g] = rules.pay[row, rules.last[g]], rules.tokens[rules.last[g]]
         p = t - rules.outputs[g]
         if p < 0 or p >= len(rules.dear) or rules.dear[p, g] > rules.window:
             continue
-        able[g] = True
-        value = rules.pay[row, rules.last[g]] - rules.dear[p, g]
-        held = rules.tokens[rules.last[g]]
+        dear[g] = rules.dear[p, g]
+        value = pay[g] - dear[g]
         if value > 0:
-            for m in range(held, len(gain)):
-                gain[m] = max(gain[m], gain[m - held] + value)
-    return able, gain
+            for m in range(peak[g], len(gain)):
+                gain[m] = max(gain[m], gain[m - peak[g]] + value)
+    return dear, pay, peak, gain
 
 
-@njit(cache=True, nogil=True)
-def _behind(t, members, number, rules, room):
-    """Return what is lost at least at the times before t + 1, given who runs at t and at t + 1.
+@njit(inline="always")
+def _behind(t, depth, longest, held, paid, worth, behind, room):
+    """Return what is lost at least at the times before t, given who runs at t.
 
-    It stops once that is more than ``room``.
+    ``held`` and ``paid`` of a depth are tokens and prices of these at t − e, for e up to
+    ``longest``, where the last of them have started.  It stops once that is more than ``room``,
+    and where that is below 0 it returns 0.
     """
     total = np.int64(0)
-    rows, depth, memory = rules.behind.shape
-    for e in range(1, depth):
-        u = t + 1 - e
-        if u < 1:
+    memory = behind.shape[2] - 1
+    for e in range(1, min(longest, behind.shape[1] - 1) + 1):
+        if total > room:
             break
-        held, paid, still = 0, np.int64(0), 0
-        row = min(u, len(rules.worth) - 1)
-        for x in range(number):
-            state = members[x] - (e - 1)
-            if state >= rules.first[rules.kind[members[x]]]:
-                held += rules.tokens[state]
-                paid += rules.pay[row, state]
-                still += 1
-        if still == 0:
-            break
-        if u < rows:
-            lost = rules.worth[row] - paid - rules.behind[u, e, memory - 1 - held]
-            if lost > 0:
-                total += lost
-                if total > room:
-                    break
+        u = t - e
+        if u < behind.shape[0]:
+            total += max(worth[u] - paid[depth, e] - behind[u, e, memory - held[depth, e]], 0)
     return total
 
 
-@njit(cache=True, nogil=True)
-def _next_base(members, number, chosen, depth, rules, base):
+@njit(inline="always")
+def _run_before(t, state, longest, depth, tokens, pay, held, paid):
+    """Add what a request in a state at t held and paid in so many rounds before."""
+    rows = len(pay)
+    for e in range(1, min(longest, held.shape[1] - 1) + 1):
+        held[depth, e] += tokens[state - e]
+        paid[depth, e] += pay[min(t - e, rows - 1), state - e]
+
+
+@njit(inline="always")
+def _next_base(members, number, base, chosen, depth, first, last, kind, keys, written, made):
     """Write who of a node runs one round earlier, in order; return how many and their key."""
     x, y, count, key = 0, 0, 0, np.uint64(0)
     while x < number or y < depth:
         # What completes is the last state of its kind, so both lists are in order.
-        if y == depth or (x < number and members[x] <= rules.last[chosen[y]]):
-            state = np.int64(members[x])
+        if y == depth or (x < number and members[base, x] <= last[chosen[y]]):
+            state = np.int64(members[base, x])
             x += 1
         else:
-            state = rules.last[chosen[y]]
+            state = last[chosen[y]]
             y += 1
-        if state > rules.first[rules.kind[state]]:
-            base[count] = state - 1
-            key += rules.keys[state - 1]
+        if state > first[kind[state]]:
+            written[made, count] = state - 1
+            key += keys[state - 1]
             count += 1
     return count, key
 
@@ -135,140 +137,114 @@ def _longer(array):
     return np.concatenate((array, np.empty_like(array)))
 
 
-@njit(cache=True, nogil=True)
-def _room(size, members):
-    return (
-        np.empty((size, members.shape[1]), members.dtype),
-        np.empty(size, np.int16),
-        np.empty(size, np.int64),
-        np.empty(size, np.uint64),
-        np.empty(size, np.int32),
-        np.empty(size, np.int64),
-    )
+@njit(inline="always")
+def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid):
+    """Set what a base holds and pays at t − e, e = 0, 1, ..., and how many of each kind it has.
 
-
-@njit(cache=True, nogil=True)
-def _roomier(out):
-    members, number, slack, key, origin, end = out
-    return (
-        _longer(members), _longer(number), _longer(slack), _longer(key), _longer(origin),
-        _longer(end),
-    )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def _begin(t, level, base, rules, count, spent, held, paid):
-    """Set what a base at t has spent, holds and pays, and how many of each kind it has."""
-    members, number, slack = level
-    row = min(t, len(rules.worth) - 1)
+    Returns how many rounds before t the last of them has started.
+    """
+    row = min(t, len(pay) - 1)
+    oldest = np.int64(0)
     count[:] = 0
-    held[0], paid[0], spent[0] = 0, 0, slack[base]
-    for x in range(number[base]):
-        state = members[base, x]
-        count[rules.kind[state]] += 1
-        held[0] += rules.tokens[state]
-        paid[0] += rules.pay[row, state]
+    held[0, :] = 0
+    paid[0, :] = 0
+    for x in range(number):
+        state = np.int64(members[base, x])
+        count[kind[state]] += 1
+        held[0, 0] += tokens[state]
+        paid[0, 0] += pay[row, state]
+        longest = state - first[kind[state]]
+        oldest = max(oldest, longest)
+        _run_before(t, state, longest, 0, tokens, pay, held, paid)
+    return oldest
 
 
-@njit(cache=True, nogil=True)
-def _leave(t, level, base, chosen, depth, after, rules, out, made):
-    """Write the base at t − 1 that a node leaves; tell whether it can be within the window."""
-    members, number, slack, key, origin, _ = out
-    count, code = _next_base(level[0][base], level[1][base], chosen, depth, rules, members[made])
-    room = rules.window - after
-    if _behind(t - 1, members[made], count, rules, room) > room:
-        return False
-    number[made], slack[made], key[made], origin[made] = count, after, code, base
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _next_kind(t, g, able, count, spent, held, rules):
-    """Return the first kind from g on of which one more may complete at t."""
-    while g < len(able):
-        if (
-            able[g]
-            and count[g] < rules.counts[g]
-            and held + rules.tokens[rules.last[g]] <= rules.memory
-            and spent + rules.dear[t - rules.outputs[g], g] <= rules.window
-        ):
-            break
+@njit(inline="always")
+def _next_kind(g, dear, peak, counts, count, memory, window):
+    """Return the first kind from g on of which one more may complete, within what is left."""
+    while g < len(dear) and (count[g] >= counts[g] or peak[g] > memory or dear[g] > window):
         g += 1
     return g
 
 
-@njit(cache=True, nogil=True)
-def _complete(t, g, depth, rules, spent, held, paid):
-    """Add what one more request that completes at t costs, holds and pays."""
-    state = rules.last[g]
-    spent[depth + 1] = spent[depth] + rules.dear[t - rules.outputs[g], g]
-    held[depth + 1] = held[depth] + rules.tokens[state]
-    paid[depth + 1] = paid[depth] + rules.pay[min(t, len(rules.worth) - 1), state]
+@njit(inline="always")
+def _complete(t, depth, state, longest, tokens, pay, own, held, paid):
+    """Fill what one more request that completes at t holds and pays, one depth further."""
+    for e in range(held.shape[1]):
+        held[depth + 1, e], paid[depth + 1, e] = held[depth, e], paid[depth, e]
+    held[depth + 1, 0] += tokens[state]
+    paid[depth + 1, 0] += own
+    _run_before(t, state, longest, depth + 1, tokens, pay, held, paid)
 
 
-@njit(cache=True, nogil=True)
-def _listed(entered, listed, chosen, depth):
-    while listed + depth > len(entered):
-        entered = _longer(entered)
+@njit(inline="always")
+def _list(chosen, depth, entered, listed):
+    """Write what a node lets complete; return where it ends."""
     for y in range(depth):
         entered[listed + y] = chosen[y]
-    return entered
+    return listed + depth
 
 
 @njit(cache=True, nogil=True)
 def expand(t, level, low, high, rules, most):
     """Return the bases at t − 1 that nodes at t of the bases ``low``..``high`` − 1 leave.
 
-    ``level`` are members, their number and the slack of each base at t; the same of each base left
-    is returned, with its key, its origin, where what it let complete ends among the kinds that are
-    listed next, and whether there were ``most`` of them, where it stops.
+    ``level`` are members, their number and the slack of each base at t.  Returned are the members
+    of each base left and its key; a row of their number, the slack, its origin, and where what it
+    let complete ends among the kinds that are listed next; and whether there were ``most`` of
+    them, where it stops.
     """
-    width = level[0].shape[1]
-    row = min(t, len(rules.worth) - 1)
-    able, gain = _enterable(t, rules)
-    out = _room(max(1024, 2 * (high - low)), level[0])
-    entered = np.empty(1024, np.uint16)
+    # Loops read names of their own: every use of a tuple's array would count references.
+    members, number, slack = level
+    first, last, kind, keys, counts = rules.first, rules.last, rules.kind, rules.keys, rules.counts
+    tokens, pay, worth, behind = rules.tokens, rules.pay, rules.worth, rules.behind
+    memory, window, width = rules.memory, rules.window, members.shape[1]
+    present = worth[min(t, len(worth) - 1)]
+    dear, own, peak, gain = _enterable(t, rules)
+    size = max(1024, 2 * (high - low))
+    left, code = np.empty((size, width), np.uint16), np.empty(size, np.uint64)
+    rows, entered = np.empty((size, 4), np.int64), np.empty(max(1024, width), np.uint16)
     made, listed, many = 0, 0, False
-    count = np.zeros(len(able), np.int64)
-    chosen = np.zeros(width + 2, np.int64)
-    spent = np.zeros(width + 2, np.int64)
-    held, paid = np.zeros_like(spent), np.zeros_like(spent)
+    count, chosen = np.zeros(len(dear), np.int64), np.zeros(width + 2, np.int64)
+    spent, oldest = np.zeros(width + 2, np.int64), np.zeros(width + 2, np.int64)
+    held = np.zeros((width + 2, behind.shape[1]), np.int64)
+    paid = np.zeros_like(held)
     for base in range(low, high):
-        _begin(t, level, base, rules, count, spent, held, paid)
+        spent[0], size = slack[base], number[base]
+        oldest[0] = _begin(t, members, size, base, first, kind, tokens, pay, count, held, paid)
         depth, g, fresh = 0, 0, True
         while not many:
+            room = window - (spent[depth] + present - paid[depth, 0])
+            if fresh and room >= _behind(t, depth, oldest[depth], held, paid, worth, behind, room):
+                if made == len(code):
+                    left, code, rows = _longer(left), _longer(code), _longer(rows)
+                if listed + depth > len(entered):
+                    entered = _longer(entered)
+                rows[made, 0], code[made] = _next_base(
+                    members, size, base, chosen, depth, first, last, kind, keys, left, made
+                )
+                listed = _list(chosen, depth, entered, listed)
+                rows[made, 1], rows[made, 2], rows[made, 3] = window - room, base, listed
+                made += 1
+                many = made >= most
+            if fresh and len(gain) > 1 and -room > gain[memory - held[depth, 0]]:
+                g = len(dear)
+            free = memory - held[depth, 0]
+            g = _next_kind(g, dear, peak, counts, count, free, window - spent[depth])
+            fresh = g < len(dear)
             if fresh:
-                fresh = False
-                after = spent[depth] + rules.worth[row] - paid[depth]
-                if after <= rules.window:
-                    if made == len(out[1]):
-                        out = _roomier(out)
-                    if _leave(t, level, base, chosen, depth, after, rules, out, made):
-                        entered = _listed(entered, listed, chosen, depth)
-                        listed += depth
-                        out[5][made] = listed
-                        made += 1
-                        many = made >= most
-                if len(gain) > 1 and after - gain[rules.memory - held[depth]] > rules.window:
-                    g = len(able)
-            g = _next_kind(t, g, able, count, spent[depth], held[depth], rules)
-            if g < len(able):
-                _complete(t, g, depth, rules, spent, held, paid)
-                count[g] += 1
-                chosen[depth] = g
-                depth, fresh = depth + 1, True
+                _complete(t, depth, last[g], last[g] - first[g], tokens, pay, own[g], held, paid)
+                spent[depth + 1] = spent[depth] + dear[g]
+                oldest[depth + 1] = max(oldest[depth], last[g] - first[g])
+                count[g], chosen[depth] = count[g] + 1, g
+                depth += 1
             elif depth == 0:
                 break
             else:
                 depth -= 1
-                g = chosen[depth]
-                count[g] -= 1
-                g += 1
-    members, number, slack, key, origin, end = out
-    return (
-        members[:made], number[:made], slack[:made], key[:made], origin[:made], end[:made],
-        entered[:listed], many,
-    )  # fmt: skip
+                g = chosen[depth] + 1
+                count[g - 1] -= 1
+    return left[:made], code[:made], rows[:made], entered[:listed], many
 
 
 @njit(cache=True, nogil=True)

@@ -155,10 +155,10 @@ def _step(
         if each is None:
             return "time"
         chunks.append(each)
-        total += len(each[1])
+        total += len(each[2])
         if each[-1] or total > most:
             return "memory"
-    members, number, slack, key, origin, end, entered = _joined(chunks)
+    members, key, number, slack, origin, end, entered = _joined(chunks)
     del chunks
     places = np.empty(len(number), dtype=np.int32)
 
@@ -179,13 +179,17 @@ def _step(
 
 
 def _joined(chunks: Sequence[Any]) -> list[Any]:
-    """Return the columns of all chunks one after the other."""
-    if len(chunks) == 1:
-        return list(chunks[0][:-1])
-    columns: list[Any] = [np.concatenate(column) for column in list(zip(*chunks, strict=True))[:-1]]
-    shift = np.cumsum([0, *(len(each[6]) for each in chunks[:-1])])
-    columns[5] = columns[5] + np.repeat(shift, [len(each[1]) for each in chunks])
-    return columns
+    """Return members, keys, numbers, slacks, origins, ends and kinds listed of all chunks."""
+    members, key, rows, entered = (
+        each[0] if len(each) == 1 else np.concatenate(each)
+        for each in list(zip(*chunks, strict=True))[:-1]
+    )
+    number, slack, origin, end = (np.ascontiguousarray(column) for column in rows.T)
+    shift = np.cumsum([0, *(len(each[3]) for each in chunks[:-1])])
+    end += np.repeat(shift, [len(each[2]) for each in chunks])
+    return [
+        members, key, number.astype(np.int16), slack, origin.astype(np.int32), end, entered,
+    ]  # fmt: skip
 
 
 def _paths(arcs: list[_Arcs], rules: Rules, top: int) -> Paths:

@@ -1,4 +1,7 @@
-"""Completions by rank: the j-th cannot come before the j smallest volumes fit."""
+"""Completions by rank: the j-th cannot come before the j smallest volumes fit.
+
+Nor can more requests run at once than the smallest that fit together.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,41 @@ from instances import Instance, Request
 
 
 def volume_bound(instance: Instance) -> int:
-    """Return a lower bound on the TEL (rounds) from volumes and outputs per rank.
+    """Return a lower bound on the TEL (rounds) from volumes and outputs per rank, or from lanes.
 
     Source: Kong, Qi, Ye and Zhou, arXiv 2606.22327, Prop. 3.1, combined with the j-th smallest
-    output; arrivals added here.
+    output; arrivals and lanes added here.
 
-    Proof.  The sum of :func:`completion_bounds` over j bounds Σ completions, and the TEL is that
-    less Σ a_i.
+    Proof.  The sum of :func:`completion_bounds` over j bounds Σ completions, and so does
+    :func:`lane_bound`; the TEL is that less Σ a_i.
     """
-    return sum(completion_bounds(instance.requests, instance.memory)) - sum(
-        int(request.arrival) for request in instance.requests
+    completions = max(
+        sum(completion_bounds(instance.requests, instance.memory)),
+        lane_bound(instance.requests, instance.memory),
     )
+    return completions - sum(int(request.arrival) for request in instance.requests)
+
+
+def lane_bound(requests: tuple[Request, ...], memory: int) -> int:
+    """Return a lower bound on Σ completions (rounds) from how many requests fit together.
+
+    Proof.  Let k be the most requests whose s + 1 tokens, the least that each holds while it is
+    active, fit into M together, and a the first arrival.  At most k are active at any integer time,
+    so the runs of any schedule can be laid on k lanes, where those of a lane do not overlap.  A
+    completion is at least a plus its own output and those of all runs before it in its lane, so
+    the completions of a lane sum to at least a for each and 1 × its last output + 2 × the last but
+    one + and so on.  Over all lanes each factor is used at most k times, so the sum is least when
+    the k longest outputs have factor 1, the next k factor 2, and so on (as the rule of shortest
+    processing times does for k machines).
+    """
+    if not requests:
+        return 0
+    first = min(int(request.arrival) for request in requests)
+    held = accumulate(sorted(request.prompt + 1 for request in requests))
+    lanes = max(1, sum(tokens <= memory for tokens in held))
+    outputs = sorted((request.output for request in requests), reverse=True)
+    weighted = (output * (place // lanes + 1) for place, output in enumerate(outputs))
+    return first * len(requests) + sum(weighted)
 
 
 def completion_bounds(requests: tuple[Request, ...], memory: int) -> list[int]:

@@ -73,20 +73,7 @@ def generate(
     ValueError
         If a parameter is out of range.
     """
-    not_too_many(waves * width)
-    at_least(width * (width + 1), memory=memory)
-    least_prompt = memory // (width + 1)
-    longest = _longest(memory // width - least_prompt, longest)
-    draws = Draws(seed)
-    outputs = sorted(draws.integer(1, longest) for _ in range(waves))
-    ends = list(accumulate(outputs))
-    rows = []
-    for output, end in zip(outputs, ends, strict=True):
-        spare = memory - width * (output + least_prompt)
-        for part in _parts(draws, spare, width):
-            arrival = draws.integer(0, end - output) if online else 0
-            rows.append((arrival, least_prompt + part, output))
-    rows = sorted(draws.shuffled(rows), key=lambda row: row[0])
+    rows = _drawn(seed, waves, width, memory, longest, online)
     form = "_online" if online else ""
     return Instance(
         name=f"planted{form}_n{len(rows)}_k{width}_seed{seed}",
@@ -94,13 +81,44 @@ def generate(
         source="kvopt, instances/families/planted.py",
         seed=seed,
         memory=memory,
-        requests=numbered(rows),
-        known_optimum=width * sum(ends) - sum(arrival for arrival, _, _ in rows),
+        requests=numbered(row[:3] for row in rows),
+        known_optimum=sum(start + output - arrival for arrival, _, output, start in rows),
         known_optimum_reason=(
             f"never more than {width} requests fit together, and planted waves of {width} equal "
             "outputs, shortest first, fill the memory exactly"
         ),
     )
+
+
+def planted_starts(
+    seed: int = 0,
+    waves: int = 10,
+    width: int = 3,
+    memory: int = 240,
+    longest: int | None = None,
+    online: bool = False,
+) -> tuple[int, ...]:
+    """Return the start rounds of the planted schedule, request by request; parameters as above."""
+    return tuple(start for *_, start in _drawn(seed, waves, width, memory, longest, online))
+
+
+def _drawn(
+    seed: int, waves: int, width: int, memory: int, longest: int | None, online: bool
+) -> list[tuple[int, int, int, int]]:
+    """Return arrival, prompt, output and planted start of each request, by arrival."""
+    not_too_many(waves * width)
+    at_least(width * (width + 1), memory=memory)
+    least_prompt = memory // (width + 1)
+    longest = _longest(memory // width - least_prompt, longest)
+    draws = Draws(seed)
+    outputs = sorted(draws.integer(1, longest) for _ in range(waves))
+    rows = []
+    for output, end in zip(outputs, accumulate(outputs), strict=True):
+        spare = memory - width * (output + least_prompt)
+        for part in _parts(draws, spare, width):
+            arrival = draws.integer(0, end - output) if online else 0
+            rows.append((arrival, least_prompt + part, output, end - output))
+    return sorted(draws.shuffled(rows), key=lambda row: row[0])
 
 
 def _longest(most: int, longest: int | None) -> int:

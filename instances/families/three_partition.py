@@ -57,15 +57,8 @@ def generate(
         If a parameter is out of range, or a no-instance does not exist in this form: T is too
         small for m, or m is odd and both m and T are multiples of three.
     """
-    at_least(1 if solvable else 2, m=m)
-    not_too_many(3 * m)
-    draws = Draws(seed)
-    step, residue, sums = (1, 0, [target] * m) if solvable else _unsolvable_sums(m, target)
-    numbers = [
-        number
-        for total in sums
-        for number in _triple(draws, total, target // 4 + 1, (target - 1) // 2, step, residue)
-    ]
+    step, residue, _ = _sums(m, solvable, target)
+    rows = _drawn(seed, m, solvable, target)
     least = 3 * m * (m + 1) // 2
     answer = "yes" if solvable else "no"
     return Instance(
@@ -74,7 +67,7 @@ def generate(
         source="wang2025 Theorem 2.2, with M = T + 3 instead of T",
         seed=seed,
         memory=target + 3,
-        requests=numbered((0, number, 1) for number in draws.shuffled(numbers)),
+        requests=numbered((0, number, 1) for number, _ in rows),
         known_optimum=least if solvable else least + 1,
         known_optimum_reason=(
             "at most three requests fit in a round, and m planted triples fill m rounds exactly"
@@ -85,8 +78,37 @@ def generate(
     )
 
 
-def _unsolvable_sums(m: int, target: int) -> tuple[int, int, list[int]]:
+def planted_starts(
+    seed: int = 0, m: int = 4, solvable: bool = True, target: int = 1000
+) -> tuple[int, ...]:
+    """Return the start rounds of the schedule that the triples imply; parameters as above."""
+    return tuple(start for _, start in _drawn(seed, m, solvable, target))
+
+
+def _drawn(seed: int, m: int, solvable: bool, target: int) -> list[tuple[int, int]]:
+    """Return each number with the planted start of its request, in the order of the instance.
+
+    Triple k starts at round k; where the last sums to more than T, its last number one later.
+    """
+    step, residue, sums = _sums(m, solvable, target)
+    draws = Draws(seed)
+    low, high = target // 4 + 1, (target - 1) // 2
+    rows = [
+        (number, k)
+        for k, total in enumerate(sums)
+        for number in _triple(draws, total, low, high, step, residue)
+    ]
+    if not solvable:
+        rows[-1] = rows[-1][0], m
+    return draws.shuffled(rows)
+
+
+def _sums(m: int, solvable: bool, target: int) -> tuple[int, int, list[int]]:
     """Return the modulus d, the residue r, and the sums of the m triples."""
+    at_least(1 if solvable else 2, m=m)
+    not_too_many(3 * m)
+    if solvable:
+        return 1, 0, [target] * m
     step = next(d for d in range(2, m + 1) if m % d == 0)
     deficit = target % 3 if step == 3 else 1
     if deficit == 0:

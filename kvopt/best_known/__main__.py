@@ -138,7 +138,7 @@ def _merged(old: dict[str, Known], known: dict[str, LibraryInstance], store: Sto
     for sha, found in known.items():
         try:
             claims = collect(found.instance, runs.get(sha, []), store)
-            now = merge(found.instance, found.file, old.get(sha), claims)
+            now = merge(found.instance, found.file, old.get(sha), claims, found.planted)
         except ContradictionError as error:
             contradictions.append(str(error))
             continue

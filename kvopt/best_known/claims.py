@@ -130,6 +130,23 @@ def own_claims(instance: Instance, date: str) -> Iterator[tuple[Value, Certifica
         yield Value(instance.known_optimum, CONSTRUCTION, reason, date, 0.0), None
 
 
+def planted_claim(instance: Instance, starts: Sequence[int], date: str) -> tuple[Value, Schedule]:
+    """Return the schedule that the construction of an instance implies.
+
+    Raises
+    ------
+    ValueError
+        If the checker refuses it.
+    """
+    schedule = make_schedule(instance, starts, CONSTRUCTION, provenance={"date": date})
+    verdict = check_schedule(instance, schedule)
+    if not verdict.valid:
+        raise ValueError(f"{instance.name}: the planted schedule: {verdict.reason}")
+    reason = instance.known_optimum_reason or ""
+    path = schedule_path(instance)
+    return Value(schedule.tel, CONSTRUCTION, reason, date, 0.0, certificate=path), schedule
+
+
 def _best_schedule(
     instance: Instance, runs: Sequence[StoredRun], store: Store, notes: list[str]
 ) -> tuple[Value, Schedule] | None:

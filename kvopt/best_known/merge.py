@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from formulations.lagrangian.certificate_file import Certificate
 from instances import Instance
-from kvopt.best_known.claims import Claims, own_claims
+from kvopt.best_known.claims import Claims, own_claims, planted_claim
 from kvopt.best_known.entry import Entry, History, Step, Value
 from kvopt.best_known.rule import decide
 from schedules import Schedule
@@ -29,12 +29,18 @@ class Known:
     certificate: Certificate
 
 
-def merge(instance: Instance, file: str, old: Known | None, claims: Claims) -> Known | None:
-    """Return what is known of an instance now; None while there is no schedule of it.
+def merge(
+    instance: Instance,
+    file: str,
+    old: Known | None,
+    claims: Claims,
+    planted: Sequence[int] | None = None,
+) -> Known | None:
+    """Return what is known of an instance now; None while no run has a schedule of it.
 
     A value is replaced only by a strictly better one, except that a certified bound takes the
     place of an equal one without a certificate, and a bare certificate that of an equal one that
-    rests on windows or groups.
+    rests on windows or groups.  ``planted`` are the starts (rounds) that the construction implies.
 
     Raises
     ------
@@ -45,6 +51,9 @@ def merge(instance: Instance, file: str, old: Known | None, claims: Claims) -> K
     if upper is None:
         return None
     bounds = [*claims.lower, *own_claims(instance, _first_day(old, upper[0]))]
+    if planted is not None:
+        claim = planted_claim(instance, planted, upper[0].date)
+        upper = min(upper, claim, key=lambda each: each[0].value)
     refuse_contradictions(
         instance,
         upper[0],

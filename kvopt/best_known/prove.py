@@ -133,7 +133,7 @@ def _entered(
         certificate=certificate_path(found.instance),
     )
     claims = Claims(None, ((value, certificate),), (), ())
-    merged = merge(found.instance, found.file, known, claims)
+    merged = merge(found.instance, found.file, known, claims, found.planted)
     assert merged is not None  # it was known before
     return merged
 

@@ -11,7 +11,7 @@ from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import Certificate, CertificateError
 from instances import Instance
 from instances.jsonfile import FileError
-from instances.library import library
+from instances.library import library, planted_schedules
 from instances.named import FOLDER
 from kvopt.best_known.entry import Entry, Registry
 from kvopt.best_known.files import (
@@ -41,17 +41,23 @@ class DamagedError(ValueError):
 
 @dataclass(frozen=True)
 class LibraryInstance:
-    """An instance of the library and its file below ``instances/``."""
+    """An instance of the library and its file below ``instances/``.
+
+    ``planted`` are the starts (rounds) of the schedule that its construction implies, if it does.
+    """
 
     file: str
     instance: Instance
+    planted: tuple[int, ...] | None = None
 
 
 def library_by_hash() -> dict[str, LibraryInstance]:
     """Return the library's instances by hash, in its order; of equal ones the first."""
     found: dict[str, LibraryInstance] = {}
+    planted = planted_schedules()
     for file, instance in library():
-        found.setdefault(instance.sha256, LibraryInstance(file, instance))
+        starts = planted.get(instance.name)
+        found.setdefault(instance.sha256, LibraryInstance(file, instance, starts))
     return found
 
 

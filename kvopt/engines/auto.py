@@ -36,6 +36,8 @@ REPAIR_UP_TO = 200
 RELAXATION_UP_TO = 400_000
 #: Steps of one search for the best pattern up to which patterns are priced.
 PATTERN_WORK_UP_TO = 40_000_000
+#: Share of the time after which an engine that is asked for begins, from the best schedule so far.
+ENGINE_FROM = 0.1
 #: Share of the time after which a better order found by a relaxation no longer restarts the
 #: local search.
 RESTART_UNTIL = 0.6
@@ -53,6 +55,11 @@ def solve(job: Job, report: Report) -> None:
     to the prices alone.  The order of a relaxation restarts the local search where it is better.
     Where the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a
     second local search with another seed takes its core.  Each is a process of its own.
+
+    Where another engine is asked for without a formulation (``kvopt.engines.start.is_joined``), the
+    first local search ends early and that engine takes its core, with its schedule as warm start
+    and so with narrower start windows.  The others' bounds are no part of its model, so what it
+    proves rests on its own search alone.
     """
     _Team(job, report).run()
 
@@ -82,7 +89,9 @@ class _Team:
         windows = start_windows(instance, job.upper_bound)
         first, *more = chosen_methods(instance, windows)
         self._first, self._following = first, dict(pairwise([first, *more]))
-        self._engine = Done()
+        self._done = Done()
+        #: The engine that is asked for, until it begins.
+        self._asked = "" if job.solver == "auto" else job.solver
 
     def run(self) -> None:
         if self._state.closed:
@@ -100,7 +109,7 @@ class _Team:
         for note in self._state.notes:
             self._report.note(note)
         heaviest = max(outcomes, key=lambda outcome: outcome.peak_memory)
-        told = self._engine
+        told = self._done
         # One that was stopped because nothing was left to be proved has finished.
         ending = heaviest.ending if heaviest.ending != "stopped" else "finished"
         assert ending != "interrupted"
@@ -110,32 +119,45 @@ class _Team:
     def _task(self, method: str, more_seed: int = 0) -> Task:
         job, found = self._job, self._state.schedule
         assert found is not None
+        deadline, left = job.deadline, job.left()
+        if self._asked and method == "improve":
+            deadline = self._started + ENGINE_FROM * (deadline - self._started)
+            left = deadline - time.monotonic()
         return Task(
             instance=job.instance,
             name=job.instance.name,
             method=method,
             seed=(job.seed + more_seed) % 2**31,
-            time_limit=max(job.left(), 0.1),
+            time_limit=max(left, 0.1),
             memory_limit=job.memory_limit,
             threads=job.threads,
-            deadline=job.deadline,
+            deadline=deadline,
             warm_start=list(found.starts),
         )
 
     def _listen(self, sender: Task, event: Event) -> list[Task | Stop]:
-        improved = self._take(event)
+        improved = self._take(event, sender)
         share = (time.monotonic() - self._started) / max(self._job.deadline - self._started, 1e-9)
         of_order = isinstance(event, ScheduleFound) and event.found_by == RELAXATION_ORDER
-        if improved and of_order and share < RESTART_UNTIL:
+        if self._state.closed:
+            return []
+        done = isinstance(event, Done)
+        # Of a local search that was killed there is no such event.
+        if self._asked and ((done and sender.method == "improve") or share > 2 * ENGINE_FROM):
+            asked, self._asked = self._asked, ""
+            return [self._task(asked)]
+        if improved and of_order and share < RESTART_UNTIL and self._job.solver == "auto":
             return [Stop("improve"), self._task("improve")]
-        if isinstance(event, Done) and sender.method not in _SCHEDULES and not self._state.closed:
+        if not done:
+            return []
+        if sender.method not in _SCHEDULES:
             if following := self._following.pop(sender.method, None):
                 return [self._task(following)]
             small = len(self._job.instance) <= REPAIR_UP_TO
             return [self._task("repair") if small else self._task("improve", more_seed=1)]
         return []
 
-    def _take(self, event: Event) -> bool:
+    def _take(self, event: Event, sender: Task) -> bool:
         """Take an event and pass on what is news; tell whether schedule or bound improved."""
         state = self._state
         refused, built = len(state.refused), bool(state.model)
@@ -149,7 +171,9 @@ class _Team:
             case ModelBuilt():
                 news = not built
             case Done():
-                news, self._engine = False, event
+                news = False
+                if self._job.solver in ("auto", sender.method):
+                    self._done = event
             case Failure():
                 state.tell(event.text)
                 news = False

@@ -27,10 +27,27 @@ if TYPE_CHECKING:
 
 #: Share of the time limit after which no further policy is tried as a warm start.
 WARM_START_SHARE = 0.2
+#: Requests up to which an engine that is asked for works alone.
+ALONE_UP_TO = 20
 #: Who found the schedule of a relaxation's expected starts.
 RELAXATION_ORDER = "order of the LP relaxation"
 #: Who found the schedules of engines that work beside others.
 _FOUND_BY = {"improve": "local search", "repair": "repair by CP-SAT"}
+
+
+def is_joined(method: Method, task: Task) -> bool:
+    """Tell whether the others of ``auto`` work beside the engine that a method names.
+
+    They do where whoever asks wants the best interval, not the engine's own word: no formulation is
+    named, no schedule is given to begin with, and the model is not small.
+    """
+    return (
+        not (task.prove_anyway or task.batch_time or task.warm_start)
+        and method.model is None
+        and method.solves in ("mip", "cp")
+        and task.instance is not None
+        and len(task.instance) > ALONE_UP_TO
+    )
 
 
 def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -> None:

@@ -61,8 +61,8 @@ class Task:
     batch_time
         How long a round takes, as text, for an instance in seconds; empty for one in rounds.
     prove_anyway
-        Whether an engine is started also where the volume bound meets the best policy, as one more
-        witness.
+        Whether an engine works alone, and also where the volume bound meets the best policy, as one
+        more witness; else the others of ``auto`` may join it (``kvopt.engines.start.is_joined``).
     """
 
     instance: Instance | None

@@ -8,12 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kvopt.places import PACKAGES
 from tests.copied import TOLD
 from tests.copies import original
 from tests.docs.pages import ROOT, Block, blocks, shown
 
 _SCRIPTS = ("solve.py", "evaluate.py")
-_COPIED = ("instances", "schedules", "formulations", "heuristics", "kvopt", "reports")
 
 
 def called(block: Block) -> str:
@@ -32,7 +32,7 @@ def _workspace(folder: Path, page: Path) -> Path:
     if added:
         checkout = folder
         nothing = shutil.ignore_patterns("__pycache__", "nightly")
-        for name in _COPIED:
+        for name in PACKAGES:
             shutil.copytree(ROOT / name, folder / name, ignore=nothing)
         (folder / "reports" / "nightly").mkdir()
         for name in (*_SCRIPTS, "pyproject.toml"):
@@ -78,7 +78,7 @@ def _programs(folder: Path, *, copies: bool) -> Path:
     folder.mkdir()
     afresh = f'exec "{sys.executable}" "$@"\n'
     copied = f'exec "{sys.executable}" -I -S "{ROOT}/tests/copied.py" "$@"\n'
-    ours = "|".join(f"-m\\ {name}*" for name in _COPIED)
+    ours = "|".join(f"-m\\ {name}*" for name in PACKAGES)
     choice = f'case "$*" in {ours}|*.py\\ *|-c*) {copied};; *) {afresh};; esac\n'
     for name, words in (("python", ""), ("kvopt", 'set -- -m kvopt "$@"\n')):
         (folder / name).write_text(f"#!/bin/sh\n{words}{choice if copies else afresh}")

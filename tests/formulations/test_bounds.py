@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from formulations.lagrangian.prices import certify_prices, evaluate_prices
 from formulations.valid.groups import exclusive_groups
 from formulations.valid.separation import overflows, separation
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volumes import lane_bound, volume_bound
 from formulations.valid.windows import start_windows
 from heuristics.simulator import run_policy
 from instances import Instance, Request
@@ -35,6 +35,27 @@ def test_volume_bound_by_hand() -> None:
     """Two requests (2, 2) with M = 6: volumes 7 and 14, so completions ≥ max(2, 2) and 3."""
     instance = Instance("two", 6, (Request(0, 0, 2, 2), Request(1, 0, 2, 2)))
     assert volume_bound(instance) == 2 + 3
+
+
+@given(instance=instances(max_requests=6, max_memory=8, max_arrival=4, max_output=3))
+@settings(max_examples=300, deadline=None)
+def test_lane_bound_is_valid(instance: Instance) -> None:
+    """Six requests on few lanes: never above the least sum of completions."""
+    arrivals = sum(int(request.arrival) for request in instance.requests)
+    bound = lane_bound(instance.requests, instance.memory)
+    assert bound <= brute_force_optimum(instance) + arrivals
+
+
+def test_lane_bound_by_hand() -> None:
+    """With M = 7 two of s + 1 = 3 fit: from round 5 on, outputs 1 and 2, and 3 after the 1."""
+    outputs = (3, 1, 2)
+    instance = Instance(
+        "lanes", 7, tuple(Request(i, 5, 2, output) for i, output in enumerate(outputs))
+    )
+    assert lane_bound(instance.requests, 7) == 3 * 5 + 1 + 2 + (1 + 3)
+    assert lane_bound((), 7) == 0
+    # One more fits, but not in the same lane: nobody waits.
+    assert lane_bound(instance.requests, 9) == 3 * 5 + 1 + 2 + 3
 
 
 @given(

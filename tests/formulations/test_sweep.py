@@ -17,12 +17,14 @@ from formulations.bounds.memory_master import request_classes
 from formulations.lagrangian import swept
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
+    Certificate,
     CertificateError,
     read_certificate,
     sweep_certificate,
 )
 from formulations.lagrangian.states import PriceTable
 from formulations.search import _sweep_levels, _sweep_tables
+from formulations.search import sweep as sweep_module
 from formulations.search._sweep_levels import sweep
 from formulations.search._sweep_paths import priced, split
 from formulations.search._sweep_tables import Network, TooLargeError, network, rules
@@ -131,7 +133,7 @@ def _certify(
 @pytest.fixture(autouse=True)
 def _short_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Certificates that take long are refused soon: bad prices leave wide windows."""
-    monkeypatch.setattr(swept, "MOST_ROWS", 20_000)
+    monkeypatch.setattr(swept, "MOST_ROWS", 60_000)
     monkeypatch.setattr(swept, "MOST_AT_ONCE", 10_000)
 
 
@@ -241,6 +243,29 @@ def test_limits_end_a_sweep_without_a_claim() -> None:
         assert not any(step.starts for step in steps)
 
 
+def test_the_last_window_comes_early_or_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the first window the one below the best schedule, unless that seems to be long."""
+    instance = Instance("six", 9, tuple(Request(i, 0, 1 + i % 3, 4 + i % 2) for i in range(6)))
+    optimum, found = brute_force_optimum(instance), _free(instance)
+
+    def targets(last_seconds: float) -> list[int]:
+        steps: list[Step] = []
+        done = search(
+            found, bound=0, below=optimum, limits=_limits(seconds=60.0), on_step=steps.append,
+            last_seconds=last_seconds,
+        )  # fmt: skip
+        assert all(step.bound <= optimum for step in steps)
+        assert done == (steps[-1].bound == optimum)
+        return [step.target for step in steps]
+
+    early = targets(1e9)
+    assert len(early) == 2
+    assert early[-1] == optimum - 1
+    assert len(targets(0.0)) > 2
+    monkeypatch.setattr(sweep_module, "GIVEN_UP_AFTER", -1.0)
+    assert targets(1e9) == early[:1]
+
+
 @pytest.mark.parametrize(
     ("damage", "text"),
     [
@@ -264,6 +289,75 @@ def test_damaged_certificates_are_refused(
     assert evaluate(PAIR, read_certificate(document)) == 13
     with pytest.raises(CertificateError, match=text):
         evaluate(PAIR, read_certificate(damage(document)))
+
+
+def _rows(memory: int, *rows: tuple[int, int, int]) -> Instance:
+    return Instance("rows", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
+
+
+@pytest.mark.parametrize(
+    ("instance", "value", "text"),
+    [
+        # A number a state would be some gigabytes, whatever is proved.
+        (_rows(10**9, (0, 0, 3 * 10**8)), 1, "states of different requests"),
+        # Millions of levels with a row each, and a table with as many rounds.
+        (_rows(1, (0, 0, 1)), 10_000, "more than 60000 rows"),
+        (_rows(1, (0, 0, 1)), 30_000_000, "rounds are too many"),
+        # What fits into a large memory, by tokens; many rows with many places.
+        (_rows(10**6, *((0, i, 60) for i in range(300))), 18_001, "takes more"),
+        (_rows(900, *((0, 0, i % 30 + 1) for i in range(60))), 1_020, "more than"),
+        (_rows(1, *((i, 0, 1) for i in range(20_000))), 1, "rounds are too many"),
+    ],
+    ids=["states", "levels", "rounds", "memory", "places", "requests"],
+)
+def test_a_line_does_not_take_hours(instance: Instance, value: int, text: str) -> None:
+    """What an evaluation would take or hold is limited before it is taken or held."""
+    different = len({(r.prompt, r.output) for r in instance.requests})
+    multipliers = [0] * different if value == 1_020 else []
+    certificate = Certificate("sweep", value, multipliers=tuple(multipliers))
+    with pytest.raises(CertificateError, match=text):
+        evaluate(instance, certificate)
+
+
+def test_large_tokens_are_looked_ahead_in_blocks() -> None:
+    """By blocks as by single tokens: the most that any number of each kind pays in m tokens."""
+    held, paid, memory = (3, 5, 7), (4, 7, 11), 40
+    expected = [0] * (memory + 1)
+    for m in range(1, memory + 1):
+        options = [expected[m - 1]]
+        options += [expected[m - h] + p for h, p in zip(held, paid, strict=True) if h <= m]
+        expected[m] = max(options)
+    instance = _rows(memory, *((0, h - 1, 1) for h in held))
+    network = swept._Network(
+        memory,
+        swept._kinds(instance),
+        pay=np.array([[0, 0, 0], paid]),
+        worth=np.zeros(2, dtype=np.int64),
+        dear=np.zeros((2, 3), dtype=np.int64),
+        window=0,
+        ahead=np.zeros((0, 0, 0), dtype=np.int64),
+    )
+    assert swept._looking_ahead(network).ahead[1, :, 1].tolist() == expected
+    ahead = replace(network, ahead=np.zeros((1, 1, 1), dtype=np.int64))
+    assert swept._gain(ahead, 1, [0, 1, 2]).tolist() == expected
+
+
+def test_counts_beyond_eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 equal requests, two at a time: 2 · (1 + ... + 150), and not one more.
+
+    Under the best prices, (150 − t) / 2 a token, nothing would be left to be counted.
+    """
+    monkeypatch.setattr(swept, "MOST_ROWS", 1_000_000)
+    instance = Instance("many", 4, tuple(Request(i, 0, 1, 1) for i in range(300)))
+    prices = (np.maximum(148 - np.arange(150), 0), 2)
+    optimum = 150 * 151
+    for value in (optimum, optimum + 1):
+        certificate = read_certificate(sweep_certificate(value, prices, [0]))
+        if value == optimum:
+            assert evaluate(instance, certificate) == optimum
+        else:
+            with pytest.raises(CertificateError, match="a schedule has a TEL below"):
+                evaluate(instance, certificate)
 
 
 @pytest.mark.parametrize("field", ["knots", "tokens", "left", "table"])

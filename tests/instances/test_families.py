@@ -580,3 +580,29 @@ def test_total_trap_with_another_exponent() -> None:
     assert len(instance) == 256 + 1024
     with pytest.raises(ValueError, match=r"growth: expected 1 to 1\.5"):
         families()["total-trap"].generate(growth=2.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("online", [False, True])
+@pytest.mark.parametrize(("waves", "width", "memory"), [(1, 1, 2), (6, 3, 240), (40, 5, 90)])
+def test_planted_starts_are_optimal(
+    seed: int, online: bool, waves: int, width: int, memory: int
+) -> None:
+    """The checker accepts the planted schedule, whose TEL is the optimum that the family states."""
+    drawn: dict[str, Any] = {"waves": waves, "width": width, "memory": memory, "online": online}
+    instance = planted.generate(seed, **drawn)
+    schedule = make_schedule(instance, planted.planted_starts(seed, **drawn), "planted")
+    assert check_schedule(instance, schedule).valid
+    assert schedule.tel == instance.known_optimum
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("solvable", [True, False])
+@pytest.mark.parametrize(("m", "target"), [(2, 40), (5, 1000), (9, 500), (60, 1000)])
+def test_starts_of_triples_are_optimal(seed: int, solvable: bool, m: int, target: int) -> None:
+    """So are the triples, the last of which waits where there is no partition."""
+    drawn: dict[str, Any] = {"m": m, "solvable": solvable, "target": target}
+    instance = three_partition.generate(seed, **drawn)
+    schedule = make_schedule(instance, three_partition.planted_starts(seed, **drawn), "planted")
+    assert check_schedule(instance, schedule).valid
+    assert schedule.tel == instance.known_optimum

@@ -470,7 +470,9 @@ def test_the_notebook(tmp_path: Path) -> None:
     for cell in notebook.cells:
         cell.source = _LIMIT.sub("time_limit=2", cell.source)
     assert _pictures(notebook) == 1
-    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": tmp_path}}).execute()
+    NotebookClient(
+        notebook, timeout=180, startup_timeout=180, resources={"metadata": {"path": tmp_path}}
+    ).execute()
     assert _pictures(notebook) == 1
     assert (ROOT / "docs" / "quickstart.ipynb").stat().st_size < 200_000
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +15,10 @@ from heuristics.simulator import run_policy
 from instances import Instance, read_instance
 from instances.families import am1, am2, chat_lognormal
 from kvopt.engines.auto import chosen_methods
-from kvopt.engines.start import warm_start_policies
+from kvopt.engines.start import is_joined, warm_start_policies
 from kvopt.methods.grammar import read_method
-from kvopt.running.execute import execute
+from kvopt.running.execute import InterruptedRunError, execute
+from kvopt.running.supervise import Look
 from kvopt.running.task import Finished, Task
 from schedules import check_schedule
 from schedules.files import parse_schedule
@@ -95,3 +98,50 @@ def test_it_takes_no_formulation(small: Path, solve: Command) -> None:
     assert solve(small, "--solver", "auto", "--formulation", "ilp").returncode == 2
     result = solve(small, "--formulation", "cpsat")
     assert any(line.split() == ["method", "cpsat:cpsat"] for line in result.stdout.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("method", "n", "given", "joined"),
+    [
+        ("highs", 21, {}, True),
+        ("cpsat", 21, {}, True),
+        ("highs", 20, {}, False),
+        ("highs:ilp", 21, {}, False),
+        ("auto", 21, {}, False),
+        ("search", 21, {}, False),
+        ("bound", 21, {}, False),
+        ("highs", 21, {"prove_anyway": True}, False),
+        ("highs", 21, {"warm_start": [0]}, False),
+        ("highs", 21, {"batch_time": "unit"}, False),
+    ],
+)
+def test_whom_others_join(method: str, n: int, given: dict[str, Any], joined: bool) -> None:
+    """Engines with a model that are asked for by name alone, beyond small sizes, in rounds."""
+    instance = am1.generate(seed=0, n=n)
+    task = Task(instance, "x", method, **({"prove_anyway": False} | given))
+    assert is_joined(read_method(method), task) is joined
+
+
+@pytest.mark.parametrize("solver", ["highs", "cpsat"])
+def test_an_engine_begins_with_the_best_schedule(solver: str) -> None:
+    """The local search has one before the model is built, and bounds come from beside it.
+
+    The run is stopped as soon as both have been seen.
+    """
+    instance = am2.generate(seed=5, n=24)
+    task = Task(instance, "x", solver, time_limit=40, threads=1, prove_anyway=False)
+    least = run_policy(policies()["svf"], instance).tel
+    enough, found_by = threading.Event(), set()
+
+    def listen(look: Look) -> None:
+        state = look.state
+        found_by.add(state.found_by)
+        if state.model and state.bound_source in ("prices of patterns", "search"):
+            assert state.upper_bound is not None
+            assert state.upper_bound < least
+            enough.set()
+
+    with pytest.raises(InterruptedRunError):
+        execute(task, enough, listen)
+    assert enough.is_set()
+    assert "local search" in found_by

@@ -485,6 +485,33 @@ def test_an_optimum_by_construction_is_a_witness(
     assert told in capsys.readouterr().err
 
 
+def test_a_planted_schedule_is_taken_if_it_is_better(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The schedule of the construction replaces a worse one, and is replaced by none as good."""
+    planted = {FOUR.sha256: LibraryInstance("four.json", FOUR, tuple(OPTIMAL))}
+    sweep.run(FOUR, "svf", WORSE, day=3)
+    assert sweep.merge() == 0
+    assert sweep.entry()["upper"]["method"] == "svf"
+    monkeypatch.setattr(command, "library_by_hash", lambda: LIBRARY | planted)
+    assert sweep.merge() == 0
+    upper = sweep.entry()["upper"]
+    assert (upper["method"], upper["value"], upper["date"]) == ("construction", 12, "2026-11-03")
+    sweep.run(FOUR, "mc-sf", OPTIMAL, day=4)
+    assert sweep.merge() == 0
+    assert sweep.entry()["upper"] == upper
+    assert sweep.check() == 0
+
+
+def test_a_planted_schedule_is_checked(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that overfills the memory stops the merge."""
+    planted = {FOUR.sha256: LibraryInstance("four.json", FOUR, (0, 0, 0, 0))}
+    monkeypatch.setattr(command, "library_by_hash", lambda: LIBRARY | planted)
+    sweep.run(FOUR, "svf", WORSE)
+    with pytest.raises(ValueError, match="four: the planted schedule: "):
+        sweep.merge()
+
+
 def test_cancelled_attempts_are_dropped(sweep: Sweep) -> None:
     """The last attempts alone are a schedule with the same TEL, and that is what is kept."""
     late = [0, 1, 3, 6]

@@ -122,7 +122,8 @@ def test_windows_of_many_requests_are_closed(monkeypatch: pytest.MonkeyPatch) ->
     assert sent[0].value < sent[-1].value <= optimum
     for each in sent:
         assert evaluate(many, read_certificate(each.certificate)) == each.value
-    assert not [event for event in events if isinstance(event, ScheduleFound)]
+    found = [event for event in events if isinstance(event, ScheduleFound)]
+    assert {event.found_by for event in found} == {"local search"}
 
 
 def test_its_certificate_is_a_second_witness() -> None:

@@ -1,4 +1,10 @@
-"""The search ``sweep`` within the limits of a run: prices and windows take turns."""
+"""The search ``sweep`` within the limits of a run: a schedule, then prices and windows in turns.
+
+A window that reaches up to the best schedule known is the last one, and takes only a few times as
+long as the widest that is closed by itself.  So a schedule is looked for first (which takes a
+fraction of a second where windows can be closed at all), and what the last window would take is
+estimated from the one before: it is swept as soon as better prices would gain less than they take.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +25,19 @@ from formulations.search._sweep_tables import Ints, Network, TooLargeError, netw
 from formulations.search.sweep import Limits, Step, search
 from formulations.valid.states import States, searchable_states
 from formulations.valid.windows import start_windows
+from heuristics import local_search
 from instances import Instance
 from kvopt.engines.job import Job
 from kvopt.running.events import Report
 
-#: Share of the time that the first prices take, at least so many seconds, and by what that grows.
-FIRST_SHARE, FIRST_SECONDS, LONGER = 0.04, 0.5, 2.0
-#: Windows may take so many times as long as the prices before them.
-WINDOWS_SHARE = 1.0
+#: Seconds a request that a schedule is looked for, and share of the time, at most.
+SCHEDULE_SECONDS, SCHEDULE_SHARE = 0.02, 0.03
+#: Seconds a request that the first prices take, share of the time, at most, and by what all
+#: seconds of prices grow from turn to turn.
+FIRST_SECONDS, FIRST_SHARE, LONGER = 0.05, 0.04, 1.5
+#: Windows may take so many times as long as the prices of their turn, and the last window be
+#: expected to take so many times as long as all prices before it: twice the prices halve the bases.
+WINDOWS_SHARE, LAST_TIMES = 1.0, 5.0
 #: Steps of one search for the best pattern beyond which memory alone is priced.
 PATTERN_WORK_UP_TO = 40_000_000
 #: Times between which prices are linear, and grids of states that they are refined to.
@@ -44,15 +55,17 @@ Table = PriceTable | tuple[Ints, int]
 
 @dataclass
 class _Best:
-    """What is known so far: bound, TEL of the best schedule, bases met."""
+    """What is known so far: bound, TEL and starts of the best schedule, bases met."""
 
     bound: int
     tel: int
+    starts: Ints
     nodes: int = 0
 
 
 def compile_kernels(instance: Instance) -> None:
     """Compile what a sweep runs, by sweeps that find the optimum of an instance."""
+    local_search.compile_kernels()
     free = (np.zeros(2, dtype=np.int64), 1)
     limits = Limits(1, 1e9, lambda: False)
     found: list[Step] = []
@@ -70,20 +83,44 @@ def solve(job: Job, report: Report) -> None:
     Windows rest on no start windows and no known schedule: whatever they prove is a bound on the
     optimum, up to the known TEL.
     """
-    best = _Best(0, job.upper_bound)
+    best = _Best(0, job.upper_bound, np.array(job.warm_start, dtype=np.int64))
+    _improve(job, report, best)
     windows = _Windows(job, report, best)
     outcome = "limit"
     try:
-        prices = _tables(job) if job.options["options"].patterns else None
-        tables: Iterator[tuple[Table, float]] = prices or _memory_prices(job)
-        for table, seconds in tables:
+        prices = _tables(job, best) if job.options["options"].patterns else None
+        tables: Iterator[tuple[Table, float, float]] = prices or _memory_prices(job)
+        for table, seconds, spent in tables:
             under = network(job.instance, table)
-            if windows.run(under, table, seconds):
+            if windows.run(under, table, seconds, LAST_TIMES * spent):
                 outcome = "optimal"
                 break
     except TooLargeError as error:
         report.note(str(error))
     report.done(solver="kvopt sweep", nodes=best.nodes, outcome=outcome)
+
+
+def _improve(job: Job, report: Report, best: _Best) -> None:
+    """Look for a better schedule, briefly."""
+    after = job.instance.outputs - job.instance.arrivals
+
+    def take(starts: Ints, _: Ints) -> None:
+        best.tel, best.starts = int((starts + after).sum()), starts
+        report.schedule(starts.tolist(), "local search")
+
+    seconds = min(SCHEDULE_SECONDS * len(best.starts), SCHEDULE_SHARE * job.left())
+    if seconds <= 0:
+        return
+    # Its clock must not count loading.
+    local_search.compile_kernels()
+    local_search.improve_starts(
+        local_search.columns_of(job.instance),
+        job.instance.memory,
+        best.starts,
+        local_search.Budget(seconds=seconds),
+        seed=job.seed,
+        on_better=take,
+    )
 
 
 class _Windows:
@@ -94,7 +131,7 @@ class _Windows:
         available = psutil.virtual_memory().available
         self._bytes = MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf))
 
-    def run(self, under: Network, table: Table, seconds: float) -> bool:
+    def run(self, under: Network, table: Table, seconds: float, last: float) -> bool:
         """Sweep until the next window would take longer than there is time for.
 
         Tells whether the optimum is proved.
@@ -121,6 +158,7 @@ class _Windows:
             limits=limits,
             on_step=lambda step: self._take(step, table),
             seconds=left,
+            last_seconds=last,
             options=job.options["options"],
         )
         return done
@@ -138,43 +176,46 @@ class _Windows:
             self._report.bound(value=step.bound, source="search", certificate=certificate)
 
 
-def _tables(job: Job) -> Iterator[tuple[Table, float]] | None:
-    """Return pattern prices that get better, each with the seconds that windows may take then.
+def _tables(job: Job, best: _Best) -> Iterator[tuple[Table, float, float]] | None:
+    """Return pattern prices that get better, with seconds for windows, and those of all prices.
 
     None where the patterns are too many.
     """
     states = searchable_states(job.instance, PATTERN_WORK_UP_TO)
-    return None if states is None else _priced(job, states)
+    return None if states is None else _priced(job, best, states)
 
 
-def _priced(job: Job, states: States) -> Iterator[tuple[Table, float]]:
-    seconds = max(FIRST_SHARE * job.left(), FIRST_SECONDS)
-    began = time.monotonic()
+def _priced(job: Job, best: _Best, states: States) -> Iterator[tuple[Table, float, float]]:
+    instance, began = job.instance, time.monotonic()
+    seconds = min(FIRST_SECONDS * len(instance), FIRST_SHARE * job.left())
     pricing = PatternPricing(
-        job.instance,
+        instance,
         states,
         deadline=min(began + seconds, job.deadline),
-        windows=start_windows(job.instance, job.upper_bound),
-        known_starts=np.array(job.warm_start, dtype=np.int64),
+        windows=start_windows(instance, best.tel),
+        known_starts=best.starts,
         memory=np.zeros(2),
         threads=job.threads,
         options=Options(knots=KNOTS, grids=GRIDS),
     )
+    spent = 0.0
     while job.left() > 0:
         priced = pricing.improve(min(began + seconds, job.deadline))
         last = pricing.finished
-        yield priced.table, job.left() if last else WINDOWS_SHARE * seconds
+        took = time.monotonic() - began
+        spent += took
+        yield priced.table, job.left() if last else WINDOWS_SHARE * took, spent
         if last:
             return
-        seconds *= LONGER
+        seconds = (LONGER - 1) * spent
         began = time.monotonic()
 
 
-def _memory_prices(job: Job) -> Iterator[tuple[Table, float]]:
+def _memory_prices(job: Job) -> Iterator[tuple[Table, float, float]]:
     """Return prices on memory alone, those of the start-time LP."""
     windows = start_windows(job.instance, job.upper_bound)
     found = lp_prices(job.instance, windows, [], LP_SHARE * job.left(), by_highs)
-    yield _rounded(job.instance, np.zeros(2) if found is None else found[0]), job.left()
+    yield _rounded(job.instance, np.zeros(2) if found is None else found[0]), job.left(), math.inf
 
 
 def _rounded(instance: Instance, prices: NDArray[np.float64]) -> tuple[Ints, int]:

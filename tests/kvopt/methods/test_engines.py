@@ -17,6 +17,7 @@ from kvopt.commands.listing import listing
 from kvopt.methods.engines import default_engine, engine_of, engines, named_engines, proofs
 from kvopt.methods.grammar import read_method
 from kvopt.methods.told import knowledge
+from kvopt.places import PACKAGES
 from tests.copies import run_copy
 from tests.kvopt.conftest import ROOT
 
@@ -102,7 +103,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with one more file: an engine."""
     folder = tmp_path_factory.mktemp("house")
     no = shutil.ignore_patterns("__pycache__", "nightly", "*.png", ".git", "best_known")
-    for name in ("instances", "schedules", "formulations", "heuristics", "kvopt", "reports"):
+    for name in PACKAGES:
         shutil.copytree(ROOT / name, folder / name, ignore=no)
     for name in ("solve.py", "evaluate.py", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)

@@ -1,0 +1,138 @@
+"""Command: the pages of the papers' experiments, ``python -m claims``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from claims.page import Page, pages
+from claims.render import index_text, page_text
+from claims.rows import joined, read_rows, suite_rows
+from instances.checkout import require_checkout
+from instances.committed import regenerate
+from instances.jsonfile import write_text
+from instances.telling import unknown_name
+from instances.usage import Parser, UsageError, complain
+from kvopt.masking import mask_text
+from kvopt.methods.grammar import MethodError
+from kvopt.store import StoreError
+from kvopt.store.export import ExportError
+from kvopt.suites import SuiteError, read_suite
+from reports.nightly.rows import RowsError, rows_text
+
+FOLDER = Path(__file__).parent
+_PROGRAM = "python -m claims"
+_EPILOG = "exit codes: 0 done; 1 --check found a stale file; 2 bad usage, or rows that are damaged"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    try:
+        return _run(_parse(arguments))
+    except (UsageError, ExportError, StoreError, SuiteError, MethodError, RowsError) as error:
+        complain(_PROGRAM, mask_text(str(error)))
+        return 2
+    except OSError as error:
+        complain(_PROGRAM, f"{error.filename}: {error.strerror}")
+        return 2
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = Parser(
+        prog=_PROGRAM,
+        description="Write the pages of the papers' experiments from the committed rows; with "
+        "--store, take the rows of the pages that are named before.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=", ".join(pages()))
+    parser.add_argument("--store", metavar="FILE | URL", help="rows: a store, or .csv or .parquet")
+    parser.add_argument(
+        "--suite", metavar="FILE", help="that was run in place of the page's own, with --out"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where the page of the store's rows alone goes"
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing; name stale files")
+    return parser.parse_args(arguments)
+
+
+def _run(options: argparse.Namespace) -> int:
+    for name in options.pages:
+        if name not in pages():
+            raise UsageError(unknown_name("page", name, pages()))
+    if options.check and (options.pages or options.store or options.out):
+        raise UsageError("--check: looks at all pages, found another option")
+    if bool(options.pages) != bool(options.store):
+        raise UsageError("expected pages and the --store of their rows, or neither")
+    if options.out is not None:
+        return _elsewhere(options)
+    if options.suite is not None:
+        raise UsageError("--suite: goes with --out, since the committed rows are the page's own")
+    if not options.check:
+        require_checkout("--check writes nothing")
+    for name in options.pages:
+        _take(pages()[name], options.store)
+    return _committed(check=options.check)
+
+
+def rows_file(page: Page) -> Path:
+    """Return where the rows of a page are committed."""
+    return _rows_file(FOLDER, page)
+
+
+def _rows_file(folder: Path, page: Page) -> Path:
+    return folder / "rows" / f"{page.slug}.csv"
+
+
+def _take(page: Page, store: str) -> None:
+    """Add a store's rows to the committed ones of a page, and draw its figure anew."""
+    suite = read_suite(page.suite)
+    _write(FOLDER, page, joined(suite, read_rows(rows_file(page)), suite_rows(suite, store)))
+
+
+def _write(folder: Path, page: Page, rows: pd.DataFrame) -> None:
+    """Write rows and figure; that depends on the drawing library, so it is made here only."""
+    _rows_file(folder, page).parent.mkdir(parents=True, exist_ok=True)
+    write_text(_rows_file(folder, page), rows_text(rows))
+    if page.figure is not None and len(rows):
+        write_text(folder / f"{page.slug}.svg", page.figure(read_rows(_rows_file(folder, page))))
+
+
+def _elsewhere(options: argparse.Namespace) -> int:
+    if not options.pages:
+        raise UsageError("--out: expected a page and a --store")
+    for name in options.pages:
+        page = replace(pages()[name], suite=options.suite or pages()[name].suite)
+        rows = suite_rows(read_suite(page.suite), options.store)
+        _write(options.out, page, rows)
+        write_text(options.out / f"{name}.md", page_text(page, rows, page.judged(rows)))
+    return 0
+
+
+def texts() -> dict[Path, str]:
+    """Return every page and the index, as the committed rows give them."""
+    files, found = {}, []
+    for page in pages().values():
+        rows = read_rows(rows_file(page))
+        judged = page.judged(rows)
+        files[FOLDER / f"{page.slug}.md"] = page_text(page, rows, judged)
+        found.append((page, judged))
+    return files | {FOLDER / "README.md": index_text(found)}
+
+
+def _committed(*, check: bool) -> int:
+    files = texts()
+    drawn = [path for path in sorted(FOLDER.glob("*.svg")) if path.stem in pages()]
+    # A figure is only looked for: its text depends on the drawing library's version.
+    files |= {path: path.read_text(encoding="utf-8") for path in drawn}
+    present = [*FOLDER.glob("*.md"), *FOLDER.glob("*.svg")]
+    return regenerate(_PROGRAM, files, present, ["--check"] if check else [])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

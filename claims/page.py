@@ -1,0 +1,140 @@
+"""A page as data: an experiment of a paper, its settings, and what it found."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+
+from claims.span import Span, Verdict, judge
+from reports.table import Table
+
+#: A reproduction runs what the paper states; a calibration has a setting that was chosen so that
+#: one of the paper's figures is met, and shows nothing about that figure.
+Kind = Literal["reproduction", "calibration"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding of a paper, and the rule that decides whether it comes out.
+
+    Attributes
+    ----------
+    claim
+        In our words, with the place in the paper where it is not the page's.
+    paper
+        The paper's figure as it is printed.
+    figure
+        Our figure from the rows of the part; None where they do not suffice.
+    holds
+        Where the figure must be for the finding to come out.
+    digits, unit
+        How our figure is written.
+    reasons
+        The likely reason, by verdict; every verdict but "comes out" needs one.
+    fitted
+        Whether a setting was chosen by this very figure: it is shown and not counted.
+    """
+
+    claim: str
+    paper: str
+    figure: Callable[[pd.DataFrame], Span | None]
+    holds: Span
+    digits: int = 3
+    unit: str = ""
+    reasons: Mapping[Verdict, str] = field(default_factory=dict)
+    fitted: bool = False
+
+    def judged(self, rows: pd.DataFrame) -> Judged:
+        """Return what the rows say of it."""
+        ours = self.figure(rows)
+        return Judged(self, ours, judge(ours, self.holds))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A finding, our figure, and the verdict."""
+
+    finding: Finding
+    ours: Span | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Part:
+    """Findings on rows of some sections of the suite.
+
+    Attributes
+    ----------
+    about
+        What was run, and how it is not what the paper ran.
+    sections
+        Of the suite; their rows are what findings, tables and the figure get.
+    tables
+        Made of the rows.
+    """
+
+    title: str
+    kind: Kind
+    about: str
+    sections: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    tables: tuple[Callable[[pd.DataFrame], Table], ...] = ()
+
+    def judged(self, rows: pd.DataFrame) -> list[Judged]:
+        """Return what the rows of its sections say of each finding."""
+        own = self.own(rows)
+        return [finding.judged(own) for finding in self.findings]
+
+    def own(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of its sections."""
+        return rows[rows["section"].isin(list(self.sections))].reset_index(drop=True)
+
+
+@dataclass(frozen=True)
+class Page:
+    """An experiment of a paper.
+
+    Attributes
+    ----------
+    slug
+        Name of the files: ``SLUG.md``, ``SLUG.svg``, ``rows/SLUG.csv``.
+    source
+        Paper and place.
+    experiment
+        What the paper did, in our words.
+    settings
+        What, in the paper, here.
+    suite
+        Committed suite that makes the rows.
+    figure
+        Returns an SVG of all rows of the page; its caption is ``caption``.
+    """
+
+    slug: str
+    title: str
+    source: str
+    experiment: str
+    settings: tuple[tuple[str, str, str], ...]
+    suite: str
+    parts: tuple[Part, ...]
+    figure: Callable[[pd.DataFrame], str] | None = None
+    caption: str = ""
+
+    def judged(self, rows: pd.DataFrame) -> list[list[Judged]]:
+        """Return what the rows say of the findings of each part."""
+        return [part.judged(rows) for part in self.parts]
+
+
+@cache
+def pages() -> dict[str, Page]:
+    """Return the pages by slug: every module of ``pages/`` has a ``PAGE``."""
+    folder = Path(__file__).parent / "pages"
+    names = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+    found = [importlib.import_module(f"claims.pages.{name}").PAGE for name in names]
+    return {page.slug: page for page in found}

@@ -1,0 +1,136 @@
+"""Pages as Markdown: pure functions of the page and its rows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+from tabulate import tabulate
+
+from claims.page import Finding, Judged, Page, Part
+from claims.rows import planned_runs
+from claims.span import CONFIDENCE, Verdict, span_text
+from kvopt.suites import read_suite, suites
+from reports.markdown import code, table_text
+
+VERDICTS: tuple[Verdict, ...] = ("comes out", "does not", "cannot be told")
+_FITTED = "fitted by it"
+_KINDS = {
+    "reproduction": "Reproduction: nothing is chosen by the paper's results.",
+    "calibration": "Calibration: a setting is chosen by one of the paper's results, so that what "
+    "is fitted shows nothing; the other findings are judged as they come.",
+}
+_INDEX = f"""\
+# What the papers found, and what comes out here
+
+A page for each experiment of the [papers](../docs/papers.md): the paper's figures beside ours,
+and for every finding whether it comes out.  No verdict is written by hand.  Our figure is a span: a
+certified interval, a count, or the mean of independent repeats with {100 * CONFIDENCE:.0f} %
+confidence; the page states where it must be for the finding to hold.  The finding **comes out** if
+the whole span is there, **does not** if no part of it is, and else **cannot be told**.
+
+A *reproduction* runs what the paper states.  A *calibration* has a setting that was chosen by one
+of the paper's results; that result is then shown and not counted.
+
+```sh
+python evaluate.py paper-j2-table1 --store claims.sqlite        # what is stored is not run again
+python -m claims j2-table-1 --store claims.sqlite       # takes its rows, writes the pages
+python -m claims --check                                # are the pages what the rows give?
+```
+
+Rows of a store are added to the committed ones, so that a campaign can be carried on elsewhere.
+With `--suite MINE.toml --out FOLDER` a page is made of a suite of one's own with the same names of
+sections, as of a real trace, and nothing is committed.
+
+"""
+
+
+def page_text(page: Page, rows: pd.DataFrame, judged: Sequence[Sequence[Judged]]) -> str:
+    """Return a page as Markdown, with what the rows say of the findings of each part."""
+    parts = [
+        f"# {page.title}\n",
+        f"{page.source}  {page.experiment}\n",
+        _table(["", "in the paper", "here"], [list(each) for each in page.settings]),
+        f"Suite: {_suite_text(page.suite)}; its [rows](rows/{page.slug}.csv).\n",
+    ]
+    if page.figure is not None and len(rows):
+        parts.append(f"![{page.title}]({page.slug}.svg)\n\n{page.caption}\n")
+    suite = read_suite(page.suite)
+    for part, found in zip(page.parts, judged, strict=True):
+        parts.append(_part_text(part, planned_runs(suite, part.sections), rows, found))
+    return "\n".join(parts)
+
+
+def _suite_text(name: str) -> str:
+    return f"[`{name}`](../kvopt/suites/{name}.toml)" if name in suites() else code(name)
+
+
+def _part_text(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Judged]) -> str:
+    own = part.own(rows)
+    sections = ", ".join(f"`{name}`" for name in part.sections)
+    lines = [
+        f"## {part.title}\n",
+        f"*{_KINDS[part.kind]}*  {part.about}\n",
+        f"{len(own):,} of {planned:,} runs of {sections}.\n",
+        _table(
+            ["", "finding", "in the paper", "here", "holds for", "verdict"],
+            [_line(number, each) for number, each in enumerate(judged, 1)],
+        ),
+        *_reasons(judged),
+    ]
+    for make in part.tables if len(own) else ():
+        table = make(own)
+        lines.append(f"### {table.title}\n\n{table_text(table, '')}")
+    return "\n".join(lines)
+
+
+def _line(number: int, judged: Judged) -> list[str]:
+    finding = judged.finding
+    told = _FITTED if finding.fitted else judged.verdict
+    ours = span_text(judged.ours, finding.digits, finding.unit)
+    holds = span_text(finding.holds, _digits(finding), finding.unit)
+    return [str(number), finding.claim, finding.paper, ours, holds, f"**{told}**"]
+
+
+def _digits(finding: Finding) -> int:
+    """Return the digits of what a finding allows, whose ends are round numbers at times."""
+    ends = [end for end in (finding.holds.low, finding.holds.high) if math.isfinite(end)]
+    return 0 if all(end == round(end) for end in ends) else finding.digits
+
+
+def _reasons(judged: Sequence[Judged]) -> list[str]:
+    """Return the reasons of what does not come out, each with the findings that it is for."""
+    found: dict[str, list[str]] = {}
+    for number, each in enumerate(judged, 1):
+        reason = each.finding.reasons.get(each.verdict)
+        if reason and not each.finding.fitted and each.ours is not None:
+            found.setdefault(reason, []).append(str(number))
+    lines = [f"- {', '.join(numbers)}: {reason}" for reason, numbers in found.items()]
+    return ["Likely reasons:\n", "\n".join(lines) + "\n"] if lines else []
+
+
+def counts(page: Page, judged: Sequence[Sequence[Judged]]) -> dict[str, Counter[Verdict]]:
+    """Return the number of verdicts by kind; what a setting was fitted by is left out."""
+    found: dict[str, Counter[Verdict]] = {}
+    for part, findings in zip(page.parts, judged, strict=True):
+        verdicts = (each.verdict for each in findings if not each.finding.fitted)
+        found.setdefault(part.kind, Counter()).update(verdicts)
+    return found
+
+
+def index_text(found: Iterable[tuple[Page, Sequence[Sequence[Judged]]]]) -> str:
+    """Return the README of the folder: every page with the number of its verdicts."""
+    lines = [
+        [f"[{page.title}]({page.slug}.md)", f"`{page.suite}`", kind]
+        + [str(number[verdict]) for verdict in VERDICTS]
+        for page, judged in found
+        for kind, number in counts(page, judged).items()
+    ]
+    return _INDEX + _table(["page", "suite", "kind", *VERDICTS], lines)
+
+
+def _table(headers: list[str], lines: list[list[str]]) -> str:
+    text = tabulate(lines, headers=headers, tablefmt="pipe", disable_numparse=True)
+    return f"{text}\n"
