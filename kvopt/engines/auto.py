@@ -28,8 +28,9 @@ from schedules import make_schedule
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
-#: Requests up to which the search forwards in time finishes before sweeps backwards do.
-FORWARD_UP_TO = 20
+#: Requests up to which the search forwards in time finishes before sweeps backwards do, and up to
+#: which it takes the place of sweeps where patterns are too many.
+FORWARD_UP_TO, FORWARD_ELSE_UP_TO = 10, 20
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
 REPAIR_UP_TO = 200
 #: Start columns up to which a relaxation with one row a round is solved.
@@ -49,9 +50,10 @@ _SCHEDULES = ("improve", "repair")
 def solve(job: Job, report: Report) -> None:
     """Solve an instance with what suits its size; all stop when bound and schedule meet.
 
-    Local search on priority lists runs beside, by size: the search forwards in time (small), sweeps
-    backwards under prices of patterns (medium), the relaxation with window groups where patterns
-    are too many, or the bound from prices on a time grid (large).  What a sweep cannot take is left
+    Local search on priority lists runs beside, by size: the search forwards in time (up to ten
+    requests, or twenty where patterns are too many), sweeps backwards under prices of patterns
+    (medium), the relaxation with window groups where patterns are too many, or the bound from
+    prices on a time grid (large).  What a sweep cannot take is left
     to the prices alone.  The order of a relaxation restarts the local search where it is better.
     Where the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a
     second local search with another seed takes its core.  Each is a process of its own.
@@ -191,8 +193,12 @@ def kernels_of(instance: Instance) -> list[str]:
 
 def chosen_methods(instance: Instance, windows: Windows) -> list[str]:
     """Return the methods that bound an instance of this size, one after another."""
-    if len(instance) <= FORWARD_UP_TO:
+    small = len(instance) <= FORWARD_ELSE_UP_TO
+    if small and (len(instance) <= FORWARD_UP_TO or not _few_patterns(instance)):
         return ["search:layers"]
+    if small:
+        # What a sweep leaves open, the search forwards may still finish.
+        return ["search:sweep", "search:layers"]
     if windows.starts > RELAXATION_UP_TO:
         return ["bound:bound-dual"]
     # Prices of patterns are better than the relaxation's, and there are some of them sooner.
@@ -202,5 +208,8 @@ def chosen_methods(instance: Instance, windows: Windows) -> list[str]:
 
 
 def _is_searched(instance: Instance) -> bool:
-    small = len(instance) <= FORWARD_UP_TO
-    return small or searchable_states(instance, PATTERN_WORK_UP_TO) is not None
+    return len(instance) <= FORWARD_ELSE_UP_TO or _few_patterns(instance)
+
+
+def _few_patterns(instance: Instance) -> bool:
+    return searchable_states(instance, PATTERN_WORK_UP_TO) is not None
