@@ -24,8 +24,8 @@ _TICKS = (1, 2, 5, 10, 20, 50, 100)
 _LEMMA_1 = (
     "Lemma 1 fails (errata E16): requests that complete leave room, on this mix nearly always "
     "enough, so that hardly anybody is cancelled, A_min learns nothing and serves in random order. "
-    "The argument holds for any way to cancel and to learn, so it is no matter of how Algorithm 2 "
-    "is read."
+    "The argument holds for any way to cancel and to learn, as long as those that run grow before "
+    "others are admitted, as Algorithm 2 has it."
 )
 
 

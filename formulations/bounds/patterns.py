@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -29,19 +30,24 @@ from instances import Instance
 
 #: Factors on the fluid prices whose cheapest starts and best patterns are the first columns.
 SPREAD = (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
-#: How far from the best prices the LP's may be, in prices of the fluid limit: at first, and the
-#: distance from which on nothing more is expected further away.
-FIRST_REACH, FAR = 0.25, 1.0
+#: How far from the best prices the model is followed (``PatternMaster.solve``): at first, at most
+#: on a finer grid (a quarter of it for each level), and from where on nothing more is expected
+#: further away.
+FIRST_REACH, FINER_REACH, FAR = 0.1, 0.2, 1.0
+#: Prices move by a share of those of the fluid limit, at least of this share of its highest one.
+LEAST_SCALE = 0.4
+#: The reach grows by the first factor where promises are kept, and falls by the second where not.
+LONGER, SHORTER = 3.0, 1.5
 #: Spans of tokens held and of rounds left on the first grid.
 FIRST_SPANS = (5, 4)
 #: Level from which on grids get no finer.
 FINEST = 30
 #: Promised improvement, as a share, at which a grid is left for a finer one.
-TOLERANCES = (3e-3, 2e-3, 1e-3, 5e-4)
+TOLERANCES = (1e-2, 6e-3, 3e-3, 1e-3, 5e-4)
 #: Cheapest starts of a request that become columns in each iteration.
 NEAR = 3
-#: Columns are dropped when this many times dearer than a request's share of the gap.
-KEEP_FACTOR = 10.0
+#: Distinct requests beyond which memory alone is priced.
+MOST_CLASSES = 2_000
 #: Steps of all searches for best patterns together beyond which memory alone is priced.
 MOST_WORK = 1_000_000_000
 
@@ -56,7 +62,7 @@ class Options:
     knots: Annotated[int, "times between which prices are linear"] = 25
     grids: Annotated[
         int, "how many grids of states, each with twice the points of the one before"
-    ] = 4
+    ] = 8
 
 
 def compute_bound(
@@ -84,18 +90,21 @@ def compute_bound(
             ≥ Σ_i min_p [...] − Σ_t h_t.
 
     ``formulations.lagrangian.states.evaluate`` computes this in integers.  Nothing else has to be
-    right for the bound to be: the prices come from an LP over start columns and patterns at
-    ``knots`` times, in which both are generated; its rows are those of all (w, r) added up by hat
-    functions (``formulations.bounds.pattern_master``).  π = λ·w gives the memory rows, π = f(w)
-    every dual-feasible function, and the pairs of ``formulations.valid.separation`` are patterns
-    that are not.
+    right for the bound to be: a proximal bundle method (``formulations.bounds.proximal``) finds the
+    prices, on a grid of ``knots`` times and some (w, r), from starts and patterns that are cheapest
+    and best at the prices tried before (``formulations.bounds.pattern_master``).  π = λ·w gives the
+    memory rows, π = f(w) every dual-feasible function, and the pairs of
+    ``formulations.valid.separation`` are patterns that are not.
 
-    Where the search for patterns would take too long (large M), the bound is ``bound-dual``.
+    Where the search for patterns would take too long (large M), or the requests are of too many
+    kinds, the bound is ``bound-dual``.
     """
+    from formulations.bounds.memory_master import request_classes  # loads SciPy
+
     options = options or Options()
     work = MOST_WORK // max(options.knots, 2)
     states = searchable_states(instance, work, lookahead=options.lookahead)
-    if states is None:
+    if states is None or len(request_classes(instance, windows)) > MOST_CLASSES:
         return dual.compute_bound(
             instance,
             deadline=deadline,
@@ -167,10 +176,12 @@ class PatternPricing:
         search = self._search
         search.deadline = deadline
         while not self.finished and not search.out_of_time():
+            finer = True
             if self._level > self._entered:
                 self._entered = self._level
-                search.refine(self._level)
-            search.iterate(TOLERANCES[min(self._level, len(TOLERANCES) - 1)])
+                finer = search.refine(self._level)
+            if finer:
+                search.iterate(TOLERANCES[min(self._level, len(TOLERANCES) - 1)])
             if not search.out_of_time():
                 self._level += 1
                 self.finished = self._level >= self._grids
@@ -197,17 +208,19 @@ class _Search(ColumnGeneration):
         super().__init__(instance, report, deadline, threads)
         self._states = states
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        distinct = request_classes(instance)
         horizon = max(likely_horizon(instance), 2)
         self._latest = last_starts(instance, horizon, windows)
-        fluid = fluid_prices(instance, distinct, horizon)
+        fluid = fluid_prices(instance, request_classes(instance), horizon)
         knots = fitted_knots(fluid, max(options.knots, 2))
-        self._master = PatternMaster(instance, states, _grids(states, knots, 0))
+        classes = request_classes(instance, windows)
+        self._class_of = classes.class_of
+        scale = np.maximum(fluid[knots], max(LEAST_SCALE * fluid.max(), 0.1 / instance.memory))
+        self._master = PatternMaster(instance, states, _grids(states, knots, 0), classes, scale)
+        self._firsts = self._master.firsts.tolist()
         self._reach = FIRST_REACH
-        self._scale_of_prices = np.maximum(fluid[knots], 0.02 * fluid.max())[:, None, None]
         self._prices: Floats = np.zeros(self._master.grids.shape)
         self._table, self._priced = self._evaluate(self._prices)
-        self._master.add_starts(range(len(instance)), self._latest.tolist())
+        self.add_starts(self._latest)
         # Prices that charge every token the same, and around them.
         for factor in SPREAD:
             if self.out_of_time():
@@ -237,24 +250,26 @@ class _Search(ColumnGeneration):
         if known_starts is not None:
             self.add_starts(known_starts)
         for level in range(max(grids, 1)):
-            if level:
-                self.refine(level)
-            self.iterate(TOLERANCES[min(level, len(TOLERANCES) - 1)])
+            if not level or self.refine(level):
+                self.iterate(TOLERANCES[min(level, len(TOLERANCES) - 1)])
             if self.out_of_time():
                 break
 
     def add_starts(self, starts: Ints) -> None:
         """Add the starts of a schedule to the columns."""
         starts = np.minimum(starts, self._latest)
-        self._master.add_starts(range(len(starts)), starts.tolist())
+        self._master.add_starts(self._class_of.tolist(), starts.tolist())
 
-    def refine(self, level: int) -> None:
-        """Take a grid of states with the points of the last one and as many between them."""
-        self._reach = FIRST_REACH / 2
-        if self.solution is not None:
-            self._drop(self.solution)
+    def refine(self, level: int) -> bool:
+        """Take a grid of states with the points of the last one and as many between them.
+
+        Tells whether there are any: states are integers.
+        """
         old = self._master.grids
         grids = _grids(self._states, old.knots, level)
+        if grids.shape == old.shape:
+            return False
+        self._reach = min(self._reach, FINER_REACH / 4.0**level)
         self._master.refine(grids)
         # The same function on the finer grid, up to rounding.
         self._prices = np.einsum(
@@ -264,16 +279,18 @@ class _Search(ColumnGeneration):
             hats(old.left, grids.left),
         )
         self._try(self._prices)
+        return True
 
     def _solve_master(self, seconds: float) -> Solution | None:
-        """Solve the LP with its prices within a distance of the best ones.
+        """Follow the model of the Lagrangian some way.
 
-        It overrates prices far from all that were tried, so the distance grows while its promises
+        It overrates prices far from all that were tried, so the reach grows while its promises
         are kept and shrinks when not.
         """
-        reach = self._reach * self._scale_of_prices * self._weights()
-        low, high = np.maximum(self._prices - reach, 0.0), self._prices + reach
-        return self._master.solve(low, high, seconds, self.threads)
+        end = time.monotonic() + seconds
+        return self._master.solve(
+            self._prices, self.value, self._reach, lambda more: time.monotonic() + more >= end
+        )
 
     def _scale(self) -> float:
         return abs(self.value)
@@ -281,7 +298,7 @@ class _Search(ColumnGeneration):
     def _farthest(self) -> bool:
         if self._reach >= FAR:
             return True
-        self._reach *= 4
+        self._reach *= LONGER
         return False
 
     def _improve(self, solution: Solution, tolerance: float, iteration: int) -> bool:
@@ -290,11 +307,12 @@ class _Search(ColumnGeneration):
         new = self._try(solution.prices)
         kept = (self.value - before) / (solution.objective - before)
         if kept > 0.5:
-            self._reach *= 2
+            self._reach *= LONGER
         elif kept < 0.1:
             if not new:
                 return False
-            self._reach /= 1.5
+            self._reach /= SHORTER
+        self.solution = self._master.drop(solution, solution.objective - before)
         return True
 
     def result(self) -> Bound:
@@ -324,48 +342,16 @@ class _Search(ColumnGeneration):
                 self.report.bound(value=priced.bound, source="prices of patterns")
             self._prices, self._table, self._priced = prices, table, priced
         owners, starts = [], []
-        for i, (cost, arrival) in enumerate(
-            zip(priced.costs, self.instance.arrivals.tolist(), strict=True)
-        ):
+        for owner, i in enumerate(self._firsts):
+            cost = priced.costs[i]
             count = min(NEAR, len(cost))
-            near = np.argpartition(cost, count - 1)[:count] + arrival
-            owners += [i] * count
+            near = np.argpartition(cost, count - 1)[:count] + self.instance.requests[i].arrival
+            owners += [owner] * count
             starts += near.tolist()
         knots = np.repeat(np.arange(len(priced.patterns)), [len(p) for p in priced.patterns])
         patterns = [pattern for each in priced.patterns for pattern in each]
         new = self._master.add_starts(owners, starts)
         return new + self._master.add_patterns(knots.tolist(), patterns)
-
-    def _weights(self) -> Ints:
-        """Return by how many tokens a state's price may change, shape (tokens, 1)."""
-        return self._master.grids.tokens[:, None] + self.instance.memory // 10 + 1
-
-    def _drop(self, solution: Solution) -> None:
-        """Drop columns that the solution could have used, did not, and that are far from paying.
-
-        Between grids only: dropped earlier, they would come back and go again.
-        """
-        master, priced = self._master, self._priced
-        gap = KEEP_FACTOR * max(solution.objective - self.value, 1e-4 * abs(solution.objective))
-        unit = self._table.denominator
-        paid = np.array(
-            [
-                priced.costs[owner][start - self.instance.requests[owner].arrival]
-                for owner, start in zip(master.owners, master.starts, strict=True)
-            ]
-        )
-        least = np.array([cost.min() for cost in priced.costs])
-        starts = (paid - least[master.owners]) / unit <= gap / len(least)
-        short = priced.worths[master.knots] / unit - master.pattern_values(self._prices)
-        patterns = short * master.weights[master.knots] <= gap / len(master.weights)
-        weights = []
-        for kept, used in zip((starts, patterns), solution.split(), strict=True):
-            kept[: len(used)] |= used > 1e-7
-            kept[len(used) :] = True
-            weights.append(used[kept[: len(used)]])
-        master.keep(starts, patterns)
-        # What comes after a deadline must find the weights where the columns are now.
-        self.solution = replace(solution, weights=np.concatenate(weights), patterns=len(weights[1]))
 
 
 def _grids(states: States, knots: Ints, level: int) -> Grids:

@@ -54,8 +54,8 @@ class PriceTable(Grids):
 
     def at_knots(self, states: States) -> Ints:
         """Return the numerators of all states at the knots, rounded down, (knots, states)."""
-        a, b, width = _spans(self.tokens, states.tokens)
-        c, d, height = _spans(self.left, states.left)
+        a, b, width = spans(self.tokens, states.tokens)
+        c, d, height = spans(self.left, states.left)
         table = self.numerators
         # Weights of the lower point and of the upper one.
         w0, w1 = self.tokens[a + 1] - states.tokens, states.tokens - self.tokens[a]
@@ -66,7 +66,7 @@ class PriceTable(Grids):
         return np.ascontiguousarray(found)
 
 
-def _spans(grid: Ints, values: Ints) -> tuple[Ints, Ints, Ints]:
+def spans(grid: Ints, values: Ints) -> tuple[Ints, Ints, Ints]:
     """Return the grid's points below and above each value, and their distance."""
     below = np.clip(np.searchsorted(grid, values, side="right") - 1, 0, len(grid) - 2)
     return below, below + 1, grid[below + 1] - grid[below]
@@ -79,7 +79,7 @@ def over_time(knots: Ints, values: Ints) -> Ints:
     """
     times = np.arange(int(knots[-1]) + 1)
     below, above, width = (
-        each.reshape(-1, *[1] * (values.ndim - 1)) for each in _spans(knots, times)
+        each.reshape(-1, *[1] * (values.ndim - 1)) for each in spans(knots, times)
     )
     ahead = times.reshape(below.shape) - knots[below]
     found: Ints = (width - ahead) * values[below.ravel()] + ahead * values[above.ravel()]
@@ -90,7 +90,7 @@ def over_time(knots: Ints, values: Ints) -> Ints:
 
 def hats(grid: Ints, values: Ints) -> NDArray[np.float64]:
     """Return the weight of each grid point in linear interpolation, shape (values, points)."""
-    below, above, width = _spans(grid, values)
+    below, above, width = spans(grid, values)
     share = (values - grid[below]) / width
     weights = np.zeros((len(values), len(grid)))
     rows = np.arange(len(values))

@@ -101,7 +101,7 @@ def solve(job: Job, report: Report) -> None:
 
 
 def _solver(bound: Bound) -> str:
-    if bound.prices is None and bound.table is None:
+    if bound.prices is None:
         return ""
     import highspy  # solved the master LPs
 

@@ -87,7 +87,10 @@ class Process:
                     stdout=sent,
                     stderr=output,
                     cwd=ROOT if CHECKOUT else None,
-                    env=os.environ | {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1"},
+                    # Matrices are small: threads of the linear algebra would only wait.
+                    env={"OPENBLAS_NUM_THREADS": "1"}
+                    | os.environ
+                    | {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1"},
                     start_new_session=True,
                     pass_fds=[lifeline],
                 )

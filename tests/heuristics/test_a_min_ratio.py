@@ -167,3 +167,11 @@ def test_nothing_is_claimed() -> None:
         n=1000, memory=500, lower=1, upper=50, long_share=0.06, prompt=10, seed=1
     )
     assert served(instance)[1] > 2.3
+
+
+def test_limit_on_the_worst_mix() -> None:
+    """At u = 20, too, nobody need be cancelled as M grows, and the ratio tends to 4.26."""
+    of_length, _ = worst_mix.worst_mix(20)
+    tail: Tail = np.cumsum((of_length / of_length.sum())[::-1])[::-1].tolist()
+    assert min(fluid(tail, 4000)) > 0.02
+    assert limit(tail) == pytest.approx(4.255, abs=0.001)
