@@ -58,10 +58,9 @@ def solve(job: Job, report: Report) -> None:
     Where the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a
     second local search with another seed takes its core.  Each is a process of its own.
 
-    Where another engine is asked for without a formulation (``kvopt.engines.start.is_joined``), the
-    first local search ends early and that engine takes its core, with its schedule as warm start
-    and so with narrower start windows.  The others' bounds are no part of its model, so what it
-    proves rests on its own search alone.
+    Where another engine is asked for without a formulation (``kvopt.engines.start.is_joined``), it
+    begins a little later, with the best schedule so far and so with narrower start windows.  The
+    others' bounds are no part of its model, so what it proves rests on its own search alone.
     """
     _Team(job, report).run()
 
@@ -104,6 +103,7 @@ class _Team:
             self._listen,
             deadline=self._job.deadline,
             finished=lambda: self._state.closed,
+            on_tick=self._begin_asked,
         )
         for outcome in outcomes:
             if outcome.ending in ("memory_limit", "crashed"):
@@ -121,36 +121,34 @@ class _Team:
     def _task(self, method: str, more_seed: int = 0) -> Task:
         job, found = self._job, self._state.schedule
         assert found is not None
-        deadline, left = job.deadline, job.left()
-        if self._asked and method == "improve":
-            deadline = self._started + ENGINE_FROM * (deadline - self._started)
-            left = deadline - time.monotonic()
         return Task(
             instance=job.instance,
             name=job.instance.name,
             method=method,
             seed=(job.seed + more_seed) % 2**31,
-            time_limit=max(left, 0.1),
+            time_limit=max(job.left(), 0.1),
             memory_limit=job.memory_limit,
             threads=job.threads,
-            deadline=deadline,
+            deadline=job.deadline,
             warm_start=list(found.starts),
         )
 
+    def _share(self) -> float:
+        """Return the share of the time that is over."""
+        return (time.monotonic() - self._started) / max(self._job.deadline - self._started, 1e-9)
+
+    def _begin_asked(self) -> list[Task]:
+        if not self._asked or self._share() < ENGINE_FROM:
+            return []
+        asked, self._asked = self._asked, ""
+        return [self._task(asked)]
+
     def _listen(self, sender: Task, event: Event) -> list[Task | Stop]:
         improved = self._take(event, sender)
-        share = (time.monotonic() - self._started) / max(self._job.deadline - self._started, 1e-9)
         of_order = isinstance(event, ScheduleFound) and event.found_by == RELAXATION_ORDER
-        if self._state.closed:
-            return []
-        done = isinstance(event, Done)
-        # Of a local search that was killed there is no such event.
-        if self._asked and ((done and sender.method == "improve") or share > 2 * ENGINE_FROM):
-            asked, self._asked = self._asked, ""
-            return [self._task(asked)]
-        if improved and of_order and share < RESTART_UNTIL and self._job.solver == "auto":
+        if improved and of_order and self._share() < RESTART_UNTIL:
             return [Stop("improve"), self._task("improve")]
-        if not done:
+        if not isinstance(event, Done) or self._state.closed:
             return []
         if sender.method not in _SCHEDULES:
             if following := self._following.pop(sender.method, None):

@@ -25,12 +25,13 @@ def run_team(
     *,
     deadline: float,
     finished: Callable[[], bool],
+    on_tick: Callable[[], Sequence[Task | Stop]] = tuple,
     grace: float = 0.5,
 ) -> list[Outcome]:
     """Run tasks until all have ended, the deadline is over, or ``finished`` says that it is enough.
 
     Every event is handed to ``on_event``, which may answer with tasks to start beside those that
-    run, and with those to stop.
+    run, and with those to stop; so may ``on_tick``, which is asked some times a second.
 
     Parameters
     ----------
@@ -45,6 +46,7 @@ def run_team(
     ending: Ending = "finished"
     try:
         while team.waiting or team.running:
+            team.waiting.extend(on_tick())
             team.begin()
             team.listen()
             if finished():
