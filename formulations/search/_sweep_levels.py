@@ -60,6 +60,7 @@ def sweep(
     threads: int,
     bytes_up_to: float,
     out_of_time: Callable[[], bool],
+    needed: bool = False,
 ) -> Swept:
     """Sweep backwards from the last time at which anything may run.
 
@@ -69,10 +70,12 @@ def sweep(
         Requests that can run together, at most.
     keep
         Whether the arcs are kept, as long as they take no more than the memory allowed.
+    needed
+        Whether it ends where they take more, instead of going on without them.
     """
     pool = ThreadPoolExecutor(threads) if threads > 1 else None
     try:
-        return _sweep(rules, width, keep, pool, threads, bytes_up_to, out_of_time)
+        return _sweep(rules, width, keep, needed, pool, threads, bytes_up_to, out_of_time)
     finally:
         if pool is not None:
             pool.shutdown()
@@ -82,6 +85,7 @@ def _sweep(
     rules: Rules,
     width: int,
     keep: bool,
+    needed: bool,
     pool: ThreadPoolExecutor | None,
     threads: int,
     bytes_up_to: float,
@@ -101,7 +105,7 @@ def _sweep(
     for t in range(top, 0, -1):
         most = max(int((bytes_up_to - held * ARC_BYTES) / base_bytes), 0)
         found = _step(t, level, rules, pool, threads, most, out_of_time)
-        if found == "memory" and keep:
+        if found == "memory" and keep and not needed:
             # Two levels may do where all of them do not.
             keep, arcs, held = False, [], 0
             most = int(bytes_up_to / base_bytes)

@@ -88,6 +88,8 @@ FIRST_WINDOW, GROWTH = 0.01, 3.0
 #: How the nodes of the last window are estimated from a narrower one: the share r of the gap that
 #: is left makes them 2 ** (first · r ** second) times as many.  Measured on am1, n = 12 to 20.
 LAST_WINDOW = (13.0, 1.6)
+#: Share of the gap that has to be left at most: of a narrower window the estimate is too low.
+LAST_FROM = 0.62
 #: It is given up after so many times as long as it was allowed to be expected to take.
 GIVEN_UP_AFTER = 1.5
 #: Bytes that an arc takes while nodes are split by what has completed.
@@ -106,11 +108,15 @@ class Options:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a search may use: threads, bytes, and the moment at which it has to stop."""
+    """What a search may use: threads, bytes, and the moment at which it has to stop.
+
+    With ``needed`` a sweep stops as well where the memory does not hold its arcs.
+    """
 
     threads: int
     memory_bytes: float
     out_of_time: Callable[[], bool]
+    needed: bool = False
 
 
 @dataclass(frozen=True)
@@ -173,9 +179,10 @@ def search(
         took = time.monotonic() - began
         step = _next_step(step, before, (target, found.nodes))
         before = (target, found.nodes)
-        if took * _last_factor(network, target, below) <= last_seconds:
+        factor = _last_factor(network, target, below)
+        if factor < math.inf and took * factor <= last_seconds:
             target = below - 1
-            limits = _until(limits, GIVEN_UP_AFTER * last_seconds)
+            limits = _for_the_last(limits, GIVEN_UP_AFTER * last_seconds)
             continue
         target += step
         if took * GROWTH > seconds() or limits.out_of_time():
@@ -183,17 +190,21 @@ def search(
     return True
 
 
-def _until(limits: Limits, seconds: float) -> Limits:
-    """Return limits that come after so many seconds at the latest."""
+def _for_the_last(limits: Limits, seconds: float) -> Limits:
+    """Return limits that come after so many seconds, or where arcs are too many, at the latest.
+
+    Few last windows close without multipliers, which need the arcs.
+    """
     end = time.monotonic() + seconds
-    return replace(limits, out_of_time=lambda: limits.out_of_time() or time.monotonic() > end)
+    out_of_time = limits.out_of_time
+    return replace(limits, out_of_time=lambda: out_of_time() or time.monotonic() > end, needed=True)
 
 
 def _last_factor(network: Network, target: int, below: int) -> float:
     """Return how many times as many nodes as a window the last one may have."""
     factor, power = LAST_WINDOW
     left = (below - 1 - target) / max(below - 1 - network.bound, 1)
-    return float(2.0 ** (factor * min(left, 1.0) ** power))
+    return math.inf if left > LAST_FROM else float(2.0 ** (factor * left**power))
 
 
 def _next_step(step: int, before: tuple[int, int] | None, now: tuple[int, int]) -> int:
@@ -216,6 +227,7 @@ def _window(network: Network, target: int, limits: Limits, options: Options) -> 
         threads=limits.threads,
         bytes_up_to=limits.memory_bytes,
         out_of_time=limits.out_of_time,
+        needed=limits.needed,
     )
     if swept.closed:
         return Step(target, target + 1, None, swept.nodes, None)

@@ -215,7 +215,11 @@ def _memory_prices(job: Job) -> Iterator[tuple[Table, float, float]]:
     """Return prices on memory alone, those of the start-time LP."""
     windows = start_windows(job.instance, job.upper_bound)
     found = lp_prices(job.instance, windows, [], LP_SHARE * job.left(), by_highs)
-    yield _rounded(job.instance, np.zeros(2) if found is None else found[0]), job.left(), math.inf
+    yield (
+        _rounded(job.instance, np.zeros(2) if found is None else found[0]),
+        job.left(),
+        job.left() / LAST_TIMES,
+    )
 
 
 def _rounded(instance: Instance, prices: NDArray[np.float64]) -> tuple[Ints, int]:
