@@ -174,7 +174,7 @@ class PatternPricing:
     def improve(self, deadline: float) -> Priced:
         """Return the best prices found by a deadline, and go on from them the next time."""
         search = self._search
-        search.deadline = deadline
+        search.go_on(deadline)
         while not self.finished and not search.out_of_time():
             finer = True
             if self._level > self._entered:
@@ -206,7 +206,7 @@ class _Search(ColumnGeneration):
         from formulations.bounds.pattern_master import PatternMaster
 
         super().__init__(instance, report, deadline, threads)
-        self._states = states
+        self._states, self._stopped = states, False
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         horizon = max(likely_horizon(instance), 2)
         self._latest = last_starts(instance, horizon, windows)
@@ -281,16 +281,26 @@ class _Search(ColumnGeneration):
         self._try(self._prices)
         return True
 
+    def go_on(self, deadline: float) -> None:
+        """Take another deadline."""
+        self.deadline, self._stopped = deadline, False
+
+    def out_of_time(self) -> bool:
+        """Tell whether the deadline has passed, or would before the next step ends."""
+        return self._stopped or super().out_of_time()
+
+    def _late(self, more: float) -> bool:
+        self._stopped = time.monotonic() + more >= self.deadline
+        return self._stopped
+
     def _solve_master(self, seconds: float) -> Solution | None:
         """Follow the model of the Lagrangian some way.
 
         It overrates prices far from all that were tried, so the reach grows while its promises
         are kept and shrinks when not.
         """
-        end = time.monotonic() + seconds
-        return self._master.solve(
-            self._prices, self.value, self._reach, lambda more: time.monotonic() + more >= end
-        )
+        del seconds  # the deadline is looked at before every step
+        return self._master.solve(self._prices, self.value, self._reach, self._late)
 
     def _scale(self) -> float:
         return abs(self.value)

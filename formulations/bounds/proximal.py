@@ -18,7 +18,7 @@ from formulations.valid.states import Ints
 #: Most entries of the matrix, 8 bytes each.
 ENTRIES_UP_TO = 50_000_000
 #: Products of its factorisation a second, about.
-PRODUCTS_A_SECOND = 5e9
+PRODUCTS_A_SECOND = 1e10
 #: Share of what the model promises up to which slacks times multipliers may be left at the end.
 MISSING = 0.3
 #: Steps of Newton's method at most, and the share of the way to the boundary that each goes.
@@ -232,7 +232,9 @@ def _effort(model: Model) -> tuple[int, float]:
     """Return how many numbers a Newton step keeps of its matrix, and about how long it takes."""
     (width, follow), owners = model.band, len(model.sizes)
     points, height = len(follow) * width, (max(follow) + 1) * width
-    products = points * (height * height + 2 * height * owners + owners * owners) + owners**3
+    heights = [(far + 1) * width for far in follow]
+    products = width * sum(each * (each + 2 * owners) for each in heights)
+    products += points * owners * owners + owners**3
     return points * (height + owners) + owners * owners, products / PRODUCTS_A_SECOND
 
 

@@ -16,10 +16,11 @@ from formulations.bounds.highs import Floats
 from formulations.bounds.memory_master import request_classes
 from formulations.bounds.outcome import Silence
 from formulations.bounds.pattern_master import PatternMaster
-from formulations.bounds.patterns import Options, compute_bound
+from formulations.bounds.patterns import Options, PatternPricing, compute_bound
 from formulations.bounds.proximal import ENTRIES_UP_TO, Model, _Newton, proximal_step
 from formulations.lagrangian.states import Grids
 from formulations.valid.states import is_pattern, running_states
+from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import am1
 from tests.oracles.brute_force import brute_force_optimum
@@ -312,3 +313,21 @@ def test_fine_grids_reach_the_exact_pattern_lp(seed: int) -> None:
     assert found.value <= np.ceil(expected - 1e-6)
     assert found.value >= np.ceil(expected - 1e-6) - 1
     assert found.value <= brute_force_optimum(instance)
+
+
+def test_pricing_goes_on_where_a_deadline_stopped_it() -> None:
+    """A step that does not fit before a deadline ends no grid: the next deadline betters prices."""
+    instance = am1.generate(seed=77, n=20)
+    starts = np.cumsum(instance.outputs) - instance.outputs
+    pricing = PatternPricing(
+        instance,
+        running_states(instance),
+        deadline=time.monotonic() + 30,
+        windows=start_windows(instance, int((starts + instance.outputs).sum())),
+        known_starts=starts,
+        memory=np.zeros(3),
+        options=Options(knots=40, grids=6),
+    )
+    first = pricing.improve(time.monotonic() + 0.3).value
+    assert not pricing.finished
+    assert pricing.improve(time.monotonic() + 2.0).value > first
