@@ -204,9 +204,11 @@ def _priced(job: Job, best: _Best, states: States) -> Iterator[tuple[Table, floa
         last = pricing.finished
         took = time.monotonic() - began
         spent += took
-        yield priced.table, job.left() if last else WINDOWS_SHARE * took, spent
         if last:
+            # Nothing else is left to be tried, so the last window may take all the time.
+            yield priced.table, job.left(), math.inf
             return
+        yield priced.table, WINDOWS_SHARE * took, spent
         seconds = (LONGER - 1) * spent
         began = time.monotonic()
 
