@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +29,16 @@ from reports.figures.growth import growth_figure
 from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.profiles import profile_figure
+from reports.figures.spots import Drawn
 from reports.first import boards_of
 from reports.folder import check_place, report_files, write_files
 from reports.measured import measured
-from reports.metrics.gap import gap
-from reports.pages.instance import InstancePage, make_page
-from reports.pages.picture import Documents, draw_pictures, no_picture
+from reports.pages.picture import Documents
+from reports.pages.report_pages import page_names, report_pages
 from reports.parts import Figure, Report
 from reports.per_instance import per_instance
 from reports.references import Contradiction, contradictions, references
 from reports.rows import prepare
-from reports.slugs import slugs
 from reports.table import Table
 from reports.tables import (
     gaps,
@@ -124,7 +124,7 @@ def make_report(
     scheduled = runs[~runs["bound_only"]]
     averaged = per_instance(scheduled)
     wrong = tuple(contradictions(rows, best_known))
-    names = _page_names(reference, pages)
+    names = page_names(reference, pages)
     constructed = frozenset(rows.loc[rows["known_optimum"].notna(), "id"])
     return Report(
         title=title,
@@ -134,7 +134,7 @@ def make_report(
         parts=tuple(
             _linked(part, names) for part in _parts(rows, runs, averaged, reference, constructed)
         ),
-        pages=tuple(_pages(names, reference, rows, wrong, best_known or {}, store, pictures)),
+        pages=tuple(report_pages(names, reference, rows, wrong, best_known or {}, store, pictures)),
     )
 
 
@@ -149,9 +149,7 @@ def texts(report: Report) -> dict[str, str]:
     for page in report.pages:
         files[f"instances/{page.slug}.md"] = readme.instance_page(page)
         files[f"instances/{page.slug}.html"] = html.instance_page(page)
-        for picture in page.pictures:
-            if picture.svg:
-                files[f"instances/{page.file(picture)}"] = picture.svg
+        files |= page.drawings("instances/")
     return files
 
 
@@ -163,6 +161,7 @@ def _parts(
     constructed: frozenset[str],
 ) -> list[Table | Figure]:
     scheduled = runs[~runs["bound_only"]]
+    names = dict(reference["instance"])
     series = growth.series_of(averaged)
     tel, seconds = profiles.tel_costs(averaged), profiles.time_costs(scheduled)
     given = timed(scheduled)
@@ -183,20 +182,23 @@ def _parts(
         ),
         growth.exponents(series),
         growth.ratios_by_size(series),
+        gaps.gaps_to_optimum(scheduled, engines=True),
+        gaps.gaps_to_bounds(scheduled, engines=True),
+        known.known_optima(averaged, constructed, engines=True),
         solvers.solver_table_by_family(given.runs),
         _figure("gap-over-time", "Gap over time", _TIME, lambda: over_time_figure(given)),
         _figure(
             "tel-profiles",
             "Profiles of the policies' TEL",
             tel.note(),
-            lambda: profile_figure(tel, "TEL"),
+            lambda: profile_figure(tel, names, "TEL"),
         ),
         profiles.tel_profile(tel),
         _figure(
             "time-profiles",
             "Profiles of time to a proof",
             seconds.note(),
-            lambda: profile_figure(seconds, "seconds to a proof", least_range=10),
+            lambda: profile_figure(seconds, names, "seconds to a proof", least_range=10),
         ),
         profiles.time_profile(seconds),
         instances.instance_table(reference, runs),
@@ -215,78 +217,31 @@ def _is_empty(part: Table | Figure) -> bool:
 
 
 _ECDF = (
-    "Share of runs with at most that gap; runs without a schedule never count, so a curve may end "
-    "below 100 %. One panel per reference, with three instances at least."
+    "Share of a policy's runs with at most that gap; runs without a schedule never count, so a "
+    "curve may end below 100 %. One panel per reference, with three instances at least; in it are "
+    "the policies that were run on half of its instances or more."
 )
 _GROWTH = (
     "The policies that each trap hurts most by name, all others grey. A point is TEL / OPT; where "
     "OPT is open, a bar from TEL / UB to TEL / LB, in which it lies."
 )
 _TIME = (
-    "Mean over the runs of each engine, a run without a schedule so far counting as 100 %. Left "
+    "Mean over the runs of each solver, a run without a schedule so far counting as 100 %. Left "
     "against OPT or the best known TEL, right against the run's own bound."
 )
 
 
-def _figure(slug: str, title: str, note: str, draw: Callable[[], str | None]) -> Figure | None:
-    svg = draw()
-    return None if svg is None else Figure(slug, title, note, svg)
+def _figure(slug: str, title: str, note: str, draw: Callable[[], Drawn | None]) -> Figure | None:
+    drawn = draw()
+    if drawn is None:
+        return None
+    return Figure(slug, title, note, drawn.svg, drawn.spots, drawn.reach)
 
 
 def _linked(part: Table | Figure, names: Mapping[str, str]) -> Table | Figure:
-    if isinstance(part, Figure) or "id" not in part.frame:
+    if isinstance(part, Table) and "id" not in part.frame:
         return part
-    return Table(**{**part.__dict__, "links": dict(names)})
-
-
-def _page_names(reference: pd.DataFrame, most: int) -> dict[str, str]:
-    """Return the file name of each instance that gets a page: the first by family, size, name."""
-    read = reference[reference["sha"].str.startswith("unread ").eq(False)]
-    ordered = read.sort_values(["family", "n", "instance", "sha"])
-    pairs = list(zip(ordered["instance"], ordered["sha"], strict=True))
-    # Names are given before the cut, so that they do not depend on it.
-    return dict(zip(list(ordered.index)[:most], slugs(pairs)[:most], strict=True))
-
-
-def _pages(
-    names: Mapping[str, str],
-    reference: pd.DataFrame,
-    rows: pd.DataFrame,
-    wrong: Sequence[Contradiction],
-    best_known: BestKnown,
-    store: Documents | None,
-    pictures: int,
-) -> list[InstancePage]:
-    shown = rows[rows["id"].isin(list(names))].join(reference[["opt"]], on="id")
-    shown["gap_opt"] = gap(shown["tel"], shown["opt"])
-    groups = dict(list(shown.groupby("id", sort=False)))
-    made = []
-    left = pictures
-    for identity, name in names.items():
-        line = reference.loc[identity]
-        key, told = str(line["found_key"]), best_known.get(str(line["sha"]), {})
-        better = None if line["upper_key"] else told.get("schedule")
-        if store is not None and left > 0:
-            policy = _best_policy(groups[identity], line["upper"])
-            drawn = draw_pictures(store, str(line["instance_sha256"]), key, policy, better)
-            left -= sum(bool(each.svg) for each in drawn)
-        elif key or better:
-            drawn = [no_picture("Not drawn here; reports.build --pictures N draws more.")]
-        else:
-            drawn = [no_picture("No schedule is stored.")]
-        of_it = [each for each in wrong if each.sha == line["sha"]]
-        made.append(
-            make_page(
-                name, {str(k): v for k, v in line.items()}, groups[identity], of_it, told, drawn
-            )
-        )
-    return made
-
-
-def _best_policy(runs: pd.DataFrame, upper: Any) -> str:
-    """Return the key of the best run of a policy within the problem that UB betters, or nothing."""
-    own = runs[~runs["engine"] & ~runs["preempts"] & runs["tel"].gt(upper).fillna(False)]
-    return "" if own.empty else str(own.sort_values(["tel", "label", "key"])["key"].iloc[0])
+    return replace(part, links=dict(names))
 
 
 def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) -> str:

@@ -18,7 +18,7 @@ from reports.table import Table
 from reports.tables.leaderboard import bounds_board, leaderboards, outside_board
 from reports.tables.solvers import solver_table
 from reports.timed import Timed, timed
-from reports.verdict import verdict
+from reports.verdict import WORDS, verdict
 
 #: Columns of text around the tables.
 _WIDTH = 100
@@ -50,7 +50,7 @@ def terminal_text(frame: pd.DataFrame, best_known: Mapping[str, Any] | None = No
     averaged = per_instance(scheduled)
     wrong = [f"CONTRADICTION {each}" for each in contradictions(rows, best_known)]
     told = [printable(each, len(each)) for each in [*wrong, *map(str, verdict(averaged))]]
-    paragraphs = [textwrap.fill(each, _WIDTH) for each in told]
+    paragraphs = [textwrap.fill(each, _WIDTH) for each in [*told, WORDS]]
     for table in boards_of(runs, averaged, timed(scheduled)):
         paragraphs.append(f"{table.title}\n{_aligned(table)}\n{textwrap.fill(table.note, _WIDTH)}")
     return "\n\n".join(paragraphs)

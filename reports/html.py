@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import re
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +16,7 @@ from markupsafe import Markup
 
 from reports.pages.instance import InstancePage
 from reports.parts import Figure, Report
+from reports.svg_size import size_of
 from reports.table import Table
 
 #: Lines of one table in a page.
@@ -29,17 +29,19 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=False,
     )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
+    return environment
 
 
 def index_page(report: Report) -> str:
     """Return the one page: no file or address outside of it is needed to read it."""
-    script = Markup(_own("page.js"))
+    script = Markup(_own("spots.js") + _own("page.js"))
     parts = [_part(part) for part in report.parts]
     return (
         _environment()
@@ -48,6 +50,7 @@ def index_page(report: Report) -> str:
             title=report.title,
             summary=report.summary,
             verdict=[sentence.marked for sentence in report.verdict],
+            words=report.words,
             contradictions=[str(each) for each in report.contradictions],
             contents=[part.get("figure") or part.get("table") for part in parts],
             parts=parts,
@@ -73,24 +76,39 @@ def instance_page(page: InstancePage) -> str:
 def _part(part: Table | Figure) -> dict[str, Any]:
     if isinstance(part, Table):
         return {"table": part, "figure": None}
-    width, height = _size(part.svg)
+    width, height = size_of(part.svg)
     return {
         "figure": part,
         "table": None,
         # What may stand in a data address and in an attribute; a third less than in base 64.
         "uri": f"data:image/svg+xml,{quote(part.svg, safe=_PLAIN)}",
+        "spots": _spots(part),
         "width": width,
         "height": height,
     }
 
 
-def _size(svg: str) -> tuple[int, int]:
-    """Return the size of a picture in CSS pixels, of which a point has 4/3."""
-    found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', svg)
-    if found is None:
-        return 800, 400
-    width, height = found.groups()
-    return round(float(width) * 4 / 3), round(float(height) * 4 / 3)
+def _spots(figure: Figure) -> dict[str, Any] | None:
+    """Return what the script tells of a figure, every text once; None for nothing to tell.
+
+    ``at`` has six numbers a spot: x and y in thousandths of the picture's size, and the places in
+    ``texts`` of method, where, value and what is opened; ``links`` has the pages of the latter.
+    """
+    if not figure.spots:
+        return None
+    texts: dict[str, int] = {}
+    links: dict[int, str] = {}
+    at: list[float] = []
+    for spot in figure.spots:
+        told = spot.told
+        opened = f"{told.opens} {told.instance}".strip()
+        lines = [texts.setdefault(x, len(texts)) for x in (told.method, told.where, told.value)]
+        lines.append(texts.setdefault(opened, len(texts)))
+        at += [round(1000 * spot.x, 1), round(1000 * spot.y, 1), *lines]
+        if told.id in figure.links:
+            links[lines[-1]] = f"instances/{figure.links[told.id]}.html"
+    reach = [round(each, 1) for each in figure.reach]
+    return {"texts": list(texts), "links": links, "reach": reach, "at": at}
 
 
 @cache

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from reports.figures.spots import Spot
 from reports.pages.instance import InstancePage
 from reports.references import Contradiction
 from reports.table import Table
-from reports.verdict import Sentence
+from reports.verdict import WORDS, Sentence
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure with its title and what the reader must know to read it."""
+    """A figure with its title and what the reader must know to read it.
+
+    Attributes
+    ----------
+    spots, reach
+        What stands under the pointer, see :class:`reports.figures.spots.Drawn`.
+    links
+        The page of each instance by ``id``, as in :class:`reports.table.Table`.
+    """
 
     slug: str
     title: str
     note: str
     svg: str
+    spots: tuple[Spot, ...] = ()
+    reach: tuple[float, float] = (0.0, 0.0)
+    links: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -36,6 +49,8 @@ class Report:
         Tables and figures in the order of the page; none is empty.
     pages
         Of the instances that have one.
+    words
+        What the words of the verdict mean; empty for nothing to say.
     """
 
     title: str
@@ -44,3 +59,4 @@ class Report:
     verdict: tuple[Sentence, ...]
     parts: tuple[Table | Figure, ...]
     pages: tuple[InstancePage, ...]
+    words: str = WORDS

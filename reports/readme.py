@@ -8,6 +8,7 @@ from reports.markdown import code, table_text
 from reports.pages.instance import InstancePage
 from reports.parts import Figure, Report
 from reports.table import Table
+from reports.verdict import Sentence
 
 #: Tables up to this many lines stand in the overview, all others in their own file only.
 _SHORT = 30
@@ -41,13 +42,16 @@ def figure_text(figure: Figure) -> str:
 
 
 def verdict_text(report: Report) -> str:
-    """Return the sentences of the verdict, one paragraph each."""
+    """Return the sentences of the verdict, one paragraph each, and what their words mean."""
     return "\n".join(
-        "".join(
-            code(text, in_table=False) if is_name else text for text, is_name in sentence.marked
-        )
-        + "\n"
-        for sentence in report.verdict
+        [*(f"{sentence_text(each)}\n" for each in report.verdict), f"{report.words}\n"]
+    )
+
+
+def sentence_text(sentence: Sentence) -> str:
+    """Return one sentence, its names as code."""
+    return "".join(
+        code(text, in_table=False) if is_name else text for text, is_name in sentence.marked
     )
 
 
@@ -65,7 +69,8 @@ def instance_page(page: InstancePage) -> str:
     ]
     parts.append("\n".join(facts) + "\n")
     for picture in page.pictures:
-        parts.append(f"## {picture.title}\n")
+        name = f" {code(picture.name, in_table=False)}" if picture.name else ""
+        parts.append(f"## {picture.title}{name}\n")
         if picture.svg:
             parts.append(f"![{picture.title}: KV memory over time]({page.file(picture)})\n")
         parts.append(f"{picture.note}\n")

@@ -23,12 +23,19 @@ LONGEST_LINE = 44
 
 @dataclass(frozen=True)
 class Column:
-    """One column: where it is in the frame, its title, its kind, and what it sorts by."""
+    """One column: where it is in the frame, its title, its kind, and what it sorts by.
+
+    Attributes
+    ----------
+    address
+        Column of the frame with what each cell links, empty for nothing, as seen from the page.
+    """
 
     key: str
     title: str
     kind: Kind = "text"
     sort: str | None = None
+    address: str = ""
 
     @property
     def numeric(self) -> bool:
@@ -38,12 +45,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: its text, its kind, what it sorts by (a number or None for text), a link."""
+    """One cell: its text, its kind, what it sorts by (a number or None for text), and its links.
+
+    ``link`` is the page of an instance, ``address`` any other.
+    """
 
     text: str
     kind: Kind
     sort: float | None = None
     link: str = ""
+    address: str = ""
 
     @property
     def numeric(self) -> bool:
@@ -94,7 +105,12 @@ class Table:
         """Yield the cells of the first lines."""
         frame = self.frame.iloc[:most]
         columns = [
-            (column, list(frame[column.key]), list(frame[column.sort or column.key]))
+            (
+                column,
+                list(frame[column.key]),
+                list(frame[column.sort or column.key]),
+                list(frame[column.address]) if column.address else [""] * len(frame),
+            )
             for column in self.columns
         ]
         ids = list(frame["id"]) if self.links and "id" in frame else None
@@ -107,8 +123,9 @@ class Table:
                     self.links.get(ids[line], "")
                     if ids and column.key == "instance" and values[line]
                     else "",
+                    addresses[line],
                 )
-                for column, values, keys in columns
+                for column, values, keys, addresses in columns
             ]
 
 

@@ -20,6 +20,14 @@ _UNKNOWN: tuple[tuple[Lengths, str], ...] = (
 )
 
 
+#: What the words of a report mean, for who reads its first screen only.
+WORDS = (
+    "TEL: the total latency of all requests. OPT: the least TEL of any schedule that knows all "
+    "lengths and arrivals. UB: the best known schedule's TEL. LB: the best bound, which no TEL is "
+    "below. Gap: what share of its TEL a policy would save with that schedule; 0 % is best."
+)
+
+
 class Name(str):
     """A name from the rows, which may hold anything; all other text of a sentence is ours."""
 
@@ -82,11 +90,19 @@ def _without_lengths(found: Sequence[Board], averaged: pd.DataFrame) -> Sentence
         if board is not None:
             parts += ["; " if parts else "Where they are not known: ", f"{words}, "]
             parts += [*_best(lines, "policy", "policies"), " and leaves ", *_left(lines.iloc[0])]
-            parts += [f" ({board.instances:,} instances)"]
+            parts += [f" ({board.instances:,} instances", *_beside(board, lengths), ")"]
     if not parts:
         return Sentence(("No policy was run that does not know the output lengths.",))
     parts += _outside(found[0], averaged)
     return Sentence((*parts, "."))
+
+
+def _beside(board: Board, lengths: Lengths) -> list[str]:
+    """Return what the best policy that is told less leaves there: other instances, other means."""
+    less = board.lines[board.lines["lengths"].eq("nothing")]
+    if lengths == "nothing" or less.empty:
+        return []
+    return [", where ", Name(less["label"].iloc[0]), " leaves ", *_left(less.iloc[0])]
 
 
 def _outside(board: Board, averaged: pd.DataFrame) -> list[str]:
@@ -96,7 +112,8 @@ def _outside(board: Board, averaged: pd.DataFrame) -> list[str]:
     if lines.empty:
         return []
     best = lines.sort_values(["gap_low", "label"]).iloc[0]
-    return ["; outside the problem, ", Name(best["label"]), " leaves ", *_left(best)]
+    told = f" ({board.instances:,} instances; * keeps tokens over evictions)"
+    return ["; outside the problem, ", Name(best["label"]), " leaves ", *_left(best), told]
 
 
 def _worst(frame: pd.DataFrame, found: Sequence[Board]) -> Sentence:

@@ -269,7 +269,7 @@ class _Search(ColumnGeneration):
         grids = _grids(self._states, old.knots, level)
         if grids.shape == old.shape:
             return False
-        self._reach = min(self._reach, FINER_REACH / 4.0**level)
+        self._reach = min(self._reach, FINER_REACH / 4.0 ** min(level, 4))
         self._master.refine(grids)
         # The same function on the finer grid, up to rounding.
         self._prices = np.einsum(

@@ -41,8 +41,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -400,55 +401,51 @@ def _of_part(network: _Network, rows: NDArray[np.int32], t: int) -> tuple[Ints, 
     return held, paid
 
 
+@dataclass(frozen=True)
+class _Ways:
+    """Ways from a level: who runs, slack, tokens held, prices paid, which row, who completes."""
+
+    rows: NDArray[np.int32]
+    slack: Ints
+    held: Ints
+    paid: Ints
+    origin: Ints
+    entered: NDArray[np.uint8 | np.uint16]
+
+    def chosen(self, which: Ints) -> _Ways:
+        return _Ways(*(each[which] for each in self._parts()))
+
+    def joined(self, more: _Ways) -> _Ways:
+        pairs = zip(self._parts(), more._parts(), strict=True)
+        return _Ways(*(np.concatenate(pair) for pair in pairs))
+
+    def _parts(self) -> list[NDArray[Any]]:
+        return [self.rows, self.slack, self.held, self.paid, self.origin, self.entered]
+
+
 def _back(
     network: _Network, t: int, level: _Level, able: list[int], *, keep: bool, most: int
 ) -> tuple[_Level, _Step]:
     """Return the level at t − 1 and the ways there, with the kinds that may complete at t."""
     worth = int(network.worth[t]) if t < len(network.worth) else 0
     held, paid = _held_and_paid(network, level.rows, t)
-    rows, slack, origin = level.rows, level.slack.copy(), np.arange(len(level.slack))
-    kinds = len(network.kinds.counts)
-    entered = np.zeros((len(rows), kinds if keep else 0), dtype=network.kinds.counter)
+    counted = len(network.kinds.counts) if keep else 0
+    entered = np.zeros((len(held), counted), dtype=network.kinds.counter)
+    ways = _Ways(level.rows, level.slack, held, paid, np.arange(len(held)), entered)
     gain = _gain(network, t, able)
-    most = min(most, MOST_AT_ONCE)
     for g in able:
-        newest = slice(0, len(rows))
-        code = g * len(network.dear) + t - int(network.kinds.outputs[g]) + 1
-        peak = int(network.kinds.prompts[g] + network.kinds.outputs[g])
-        dear = int(network.dear[t - int(network.kinds.outputs[g]), g])
-        pay = int(
-            network.pay[
-                min(t, len(network.pay) - 1), network.kinds.first[g] + network.kinds.outputs[g] - 1
-            ]
-        )
-        while True:
-            of = rows[newest]
-            low = g * len(network.dear)
-            count = ((of > low) & (of <= low + len(network.dear))).sum(axis=1)
-            rest = held[newest] + peak <= network.memory
-            rest &= count < network.kinds.counts[g]
-            rest &= slack[newest] + dear <= network.window
-            chosen = np.flatnonzero(rest) + newest.start
-            if len(gain):
-                lost = slack[chosen] + dear + worth - paid[chosen] - pay
-                chosen = chosen[lost - gain[network.memory - held[chosen] - peak] <= network.window]
-            if not len(chosen):
-                break
-            more = rows[chosen]
-            more[np.arange(len(more)), (more > 0).sum(axis=1)] = code
-            newest = slice(len(rows), len(rows) + len(more))
-            rows = np.concatenate((rows, more))
-            slack = np.concatenate((slack, slack[chosen] + dear))
-            held = np.concatenate((held, held[chosen] + peak))
-            paid = np.concatenate((paid, paid[chosen] + pay))
-            origin = np.concatenate((origin, origin[chosen]))
-            grown = entered[chosen]
-            if keep:
-                grown[:, g] += 1
-            entered = np.concatenate((entered, grown))
-            if len(rows) > most:
+        newest = ways
+        while len(newest.slack):
+            newest = _completing(network, t, g, newest, gain, worth)
+            ways = ways.joined(newest)
+            if len(ways.slack) > min(most, MOST_AT_ONCE):
                 raise SweptTooLongError(f"the evaluation takes more than {most} rows at a time")
-    slack += worth - paid
+    rows, slack, origin, entered = (
+        ways.rows,
+        ways.slack + worth - ways.paid,
+        ways.origin,
+        ways.entered,
+    )
     fine = np.flatnonzero(slack <= network.window)
     rows, slack, origin, entered = rows[fine], slack[fine], origin[fine], entered[fine]
     for part in _parts(rows):
@@ -461,6 +458,26 @@ def _back(
     least = np.full(len(different), _FAR)
     np.minimum.at(least, to, slack)
     return _Level(different, least), _Step(origin, to, slack - level.slack[origin], entered)
+
+
+def _completing(network: _Network, t: int, g: int, ways: _Ways, gain: Ints, worth: int) -> _Ways:
+    """Return the ways on which one more request of kind g completes at t."""
+    kinds, output = network.kinds, int(network.kinds.outputs[g])
+    low = g * len(network.dear)
+    peak = int(kinds.prompts[g]) + output
+    dear = int(network.dear[t - output, g])
+    pay = int(network.pay[min(t, len(network.pay) - 1), kinds.first[g] + output - 1])
+    count = ((ways.rows > low) & (ways.rows <= low + len(network.dear))).sum(axis=1)
+    able = (ways.held + peak <= network.memory) & (count < kinds.counts[g])
+    which = np.flatnonzero(able & (ways.slack + dear <= network.window))
+    if len(gain):
+        lost = ways.slack[which] + dear + worth - ways.paid[which] - pay
+        which = which[lost - gain[network.memory - ways.held[which] - peak] <= network.window]
+    more = ways.chosen(which)
+    more.rows[np.arange(len(which)), (more.rows > 0).sum(axis=1)] = low + t - output + 1
+    if more.entered.shape[1]:
+        more.entered[:, g] += 1
+    return replace(more, slack=more.slack + dear, held=more.held + peak, paid=more.paid + pay)
 
 
 def _able(network: _Network, t: int) -> list[int]:

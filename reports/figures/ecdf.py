@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from reports.figures.spots import Drawn, step_places
 from reports.figures.style import MOST_CURVES, add_legend, draw_curves, drawing, percent_axis
+from reports.interval import shares
 
 _POINTS = 200
 #: Instances below which a distribution says nothing and has no panel.
 LEAST_INSTANCES = 3
-#: Of the coloured curves at most so many are of engines: policies are what is compared here.
-_MOST_ENGINES = 3
+#: Share of a panel's instances below which a policy has no curve: it would be another panel's.
+LEAST_RUN = 0.5
 _PANELS = (
     ("gap_opt", "OPT known: gap to OPT"),
     ("gap_upper", "OPT open: gap to the best schedule"),
@@ -19,12 +21,13 @@ _PANELS = (
 )
 
 
-def ecdf_figure(runs: pd.DataFrame) -> str | None:
-    """Return the share of runs with at most a gap, per method; runs without schedule never count.
+def ecdf_figure(runs: pd.DataFrame) -> Drawn | None:
+    """Return the share of runs with at most a gap, per policy; runs without schedule never count.
 
-    Coloured are the methods with the largest mean share, at most ten of which three are engines,
-    the same in all panels.
+    In a panel are the policies that were run on half of its instances at least.  Coloured are those
+    with the largest mean share, at most ten, the same in all panels.
     """
+    runs = runs[~runs["engine"]]
     chosen = [
         (column, title, part) for column, title in _PANELS if len(part := _part(runs, column))
     ]
@@ -39,10 +42,11 @@ def ecdf_figure(runs: pd.DataFrame) -> str | None:
         )
         for column, title, part in chosen
     ]
-    shown, others = _shown(panels, [len(part) for _, _, part in chosen], _engines(runs))
-    with drawing(3.2 * len(panels) + 3.4, 3.9) as made:
+    shown, others = _shown(panels, [part["id"].nunique() for _, _, part in chosen])
+    names = dict(zip(runs["id"], runs["instance"], strict=True))
+    with drawing(3.2 * len(panels) + 3.4, 3.9, slim=True) as made:
         all_axes = np.atleast_1d(made.figure.subplots(1, len(panels), sharey=True))
-        for axes, (title, curves) in zip(all_axes, panels, strict=True):
+        for axes, (column, title, part), (_, curves) in zip(all_axes, chosen, panels, strict=True):
             draw_curves(axes, grid, curves, shown)
             axes.set_xscale("symlog", linthresh=0.01, linscale=0.5)
             axes.set_xlim(0, grid[-1])
@@ -51,39 +55,44 @@ def ecdf_figure(runs: pd.DataFrame) -> str | None:
             percent_axis(axes.xaxis)
             axes.set_title(title, loc="left")
             axes.set_xlabel("gap")
+            for label, group in part[part["label"].isin(shown)].groupby("label", sort=True):
+                gaps = group.set_index("id")[column].clip(lower=0)
+                for x, y, told in step_places(gaps, names, len(group), str(label), _gap):
+                    made.tell(axes, x, y, told)
         all_axes[0].set_ylim(-0.02, 1.02)
         percent_axis(all_axes[0].yaxis)
         all_axes[0].set_ylabel("share of runs")
         fullest = max(all_axes, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
         add_legend(made.figure, fullest, others)
-    return made.svg
+    return Drawn(made.svg, made.spots)
+
+
+def _gap(value: float) -> str:
+    return f"gap {shares(value, value)}"
 
 
 _Panels = list[tuple[str, dict[str, np.ndarray]]]
 
 
-def _shown(panels: _Panels, weights: list[int], engines: set[str]) -> tuple[list[str], int]:
-    """Return the methods that are coloured, and how many are not; panels count by their runs."""
+def _shown(panels: _Panels, weights: list[int]) -> tuple[list[str], int]:
+    """Return the policies that are coloured, how many are not; panels count by instances."""
     names = {name for _, curves in panels for name in curves}
     score = dict.fromkeys(names, 0.0)
     for (_, curves), weight in zip(panels, weights, strict=True):
         for name, curve in curves.items():
             score[name] += weight * float(curve.mean())
     order = sorted(names, key=lambda name: (-score[name], name))
-    best_engines = [name for name in order if name in engines][:_MOST_ENGINES]
-    candidates = [name for name in order if name not in engines or name in best_engines]
-    shown = candidates[:MOST_CURVES]
+    shown = order[:MOST_CURVES]
     return shown, len(order) - len(shown)
-
-
-def _engines(runs: pd.DataFrame) -> set[str]:
-    return set(runs.loc[runs["engine"], "label"])
 
 
 def _part(runs: pd.DataFrame, column: str) -> pd.DataFrame:
     part = runs[runs["known"]] if column == "gap_opt" else runs[~runs["known"]]
-    enough = part.loc[part[column].notna(), "id"].nunique() >= LEAST_INSTANCES
-    return part if enough else part.iloc[:0]
+    instances = part.loc[part[column].notna(), "id"].nunique()
+    run = part.groupby("label")["id"].transform("nunique")
+    # Some may be run by a few policies only; those are in the tables.
+    part = part[run >= LEAST_RUN * part["id"].nunique()]
+    return part if instances >= LEAST_INSTANCES else part.iloc[:0]
 
 
 def _shares(gaps: pd.Series, grid: np.ndarray) -> np.ndarray:

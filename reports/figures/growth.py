@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports.figures.style import (
-    INK,
-    drawing,
-    short_name,
-    styles,
-)
+from reports.figures.spots import Drawn, Told
+from reports.figures.style import INK, Drawing, drawing, short_name, styles
+from reports.interval import ratios
 from reports.series import is_trap
 
 _ACROSS = 3
@@ -25,7 +22,7 @@ _TICKS = (0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 15,
 _MOST_NAMED = 12
 
 
-def growth_figure(series: pd.DataFrame) -> str | None:
+def growth_figure(series: pd.DataFrame) -> Drawn | None:
     """Return the ratio of the policies that each trap hurts most: points, and intervals as bars.
 
     Named are the three worst policies of each panel at its largest memory; all others are grey.
@@ -47,7 +44,7 @@ def growth_figure(series: pd.DataFrame) -> str | None:
         named += [name for name in worst["label"].iloc[:_NAMED_EACH] if name not in named]
     named = named[:_MOST_NAMED]
     rows = -(-len(groups) // _ACROSS)
-    with drawing(3.0 * min(len(groups), _ACROSS) + 2.6, 2.7 * rows + 0.3) as made:
+    with drawing(3.0 * min(len(groups), _ACROSS) + 2.6, 2.7 * rows + 0.3, slim=True) as made:
         panels = np.atleast_1d(
             made.figure.subplots(rows, min(len(groups), _ACROSS), squeeze=False)
         ).ravel()
@@ -55,7 +52,7 @@ def growth_figure(series: pd.DataFrame) -> str | None:
             axes.set_visible(False)
         handles: dict[str, Any] = {}
         for axes, (name, group) in zip(panels, groups, strict=False):
-            handles |= _panel(axes, str(name), group, named)
+            handles |= _panel(made, axes, str(name), group, named)
         shown = [name for name in named if name in handles]
         panels[0].set_ylabel("TEL / OPT")
         made.figure.legend(
@@ -63,16 +60,19 @@ def growth_figure(series: pd.DataFrame) -> str | None:
             [short_name(name) for name in shown],
             loc="outside right upper",
         )
-    return made.svg
+    return Drawn(made.svg, made.spots)
 
 
-def _panel(axes: Any, series: str, group: pd.DataFrame, named: list[str]) -> dict[str, Any]:
+def _panel(
+    made: Drawing, axes: Any, series: str, group: pd.DataFrame, named: list[str]
+) -> dict[str, Any]:
     handles: dict[str, Any] = {}
     others = group[~group["label"].isin(named)]
     x, low, high = _ends(others)
     # One drawing for all of them.
     axes.vlines(x, low, high, color=INK, alpha=0.25, linewidth=0.8)
     axes.plot(x, low, "_", color=INK, alpha=0.25, markersize=5)
+    _tell(made, axes, others, x)
     for label, points in group[group["label"].isin(named)].groupby("label", sort=True):
         x, low, high = _ends(points)
         # Equal ratios would lie on one another: each policy stands a little beside the next.
@@ -88,8 +88,18 @@ def _panel(axes: Any, series: str, group: pd.DataFrame, named: list[str]) -> dic
             elinewidth=2.2,
             capsize=3,
         )
+        _tell(made, axes, points, x * 1.025**place)
     _scales(axes, series, group)
     return handles
+
+
+def _tell(made: Drawing, axes: Any, points: pd.DataFrame, x: pd.Series) -> None:
+    """Say of each point whose ratio it is, on which instance."""
+    columns = ("label", "id", "instance", "ratio_low", "ratio_high", "known")
+    lines = zip(x, *(points[name] for name in columns), strict=True)
+    for place, label, identity, name, low, high, known in lines:
+        told = Told(label, f"TEL / OPT {ratios(low, high, bool(known))}", identity, name)
+        made.tell(axes, place, float(low), told)
 
 
 def _ends(points: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.Series]:

@@ -9,7 +9,9 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.colors import PowerNorm
 
-from reports.figures.style import INK, drawing, short_name
+from reports.figures.spots import Drawn, Told
+from reports.figures.style import INK, Drawing, drawing, short_name
+from reports.interval import shares
 
 #: Lines and columns of the overview; more are in the table.
 MOST_METHODS, MOST_FAMILIES = 40, 24
@@ -19,26 +21,30 @@ HEAT_NOTE = (
     "Shade and number: mean gap to the best known schedule, %, over the instances of the family; a "
     "run without schedule counts as 100 %. Bar: what the bound leaves open, so that the gap to OPT "
     "is at most the number plus the bar, whose full width is 100 %. Empty: not run there. Policies "
-    "first, by the mean of their line; then engines; methods marked * solve an easier problem."
+    "first, by the mean of their line, those run on fewer families after all others; then solvers; "
+    "methods marked * solve an easier problem."
 )
 
 
-def heat_figure(averaged: pd.DataFrame) -> str | None:
+def heat_figure(averaged: pd.DataFrame) -> Drawn | None:
     """Return a map of the mean gaps of methods (lines) on families (columns).
 
     ``averaged`` is from :func:`reports.per_instance.per_instance`.
     """
     if averaged.empty:
         return None
-    cells = averaged.groupby(["label", "family"])[["gap_low", "gap_high"]].mean().astype(float)
+    cells = _cells(averaged)
     low = cells["gap_low"].unstack()
     kinds = averaged.groupby("label")[["marked", "engine"]].first().astype(int)
-    means = low.mean(axis=1)
-    order = sorted(low.index, key=lambda name: (*kinds.loc[name], means[name], name))
+    # A mean over other families is another mean.
+    means, absent = low.mean(axis=1), low.isna().sum(axis=1)
+    order = sorted(
+        low.index, key=lambda name: (*kinds.loc[name], absent[name] > 0, means[name], name)
+    )
     low = low.loc[order[:MOST_METHODS], sorted(low.columns)[:MOST_FAMILIES]]
     high = cells["gap_high"].unstack().reindex(index=low.index, columns=low.columns)
     width, height = 0.72 * low.shape[1] + 3.4, 0.34 * len(low) + 1.7
-    with drawing(max(width, 5.0), max(height, 2.4), as_text=True) as made:
+    with drawing(max(width, 5.0), max(height, 2.4), slim=True) as made:
         axes = made.figure.subplots()
         sns.heatmap(
             (100 * low).rename(index=short_name, columns=short_name),
@@ -57,12 +63,52 @@ def heat_figure(averaged: pd.DataFrame) -> str | None:
         axes.set_xlabel("")
         axes.set_ylabel("")
         axes.tick_params(length=0, colors=INK)
-        axes.set_title("mean gap to the best known schedule, %; bar: left open", loc="left")
+        # A reader of the first lines sees what the columns are.
+        axes.xaxis.tick_top()
         for label in axes.get_xticklabels():
-            label.set(rotation=35, ha="right")
+            label.set(rotation=35, ha="left")
         for label in axes.get_yticklabels():
             label.set_rotation(0)
-    return made.svg
+        _tell(made, axes, cells, low)
+    box = axes.get_window_extent()
+    # Half a cell, in CSS pixels.
+    half = 96 / made.figure.dpi / 2
+    reach = half * float(box.width) / low.shape[1], half * float(box.height) / low.shape[0]
+    return Drawn(made.svg, made.spots, reach)
+
+
+def _cells(averaged: pd.DataFrame) -> pd.DataFrame:
+    """Return what each method and family shows: mean gaps, instances, and the largest gap's."""
+    order = ["label", "family", "gap_low", "gap_high", "n", "instance", "id"]
+    worst = averaged.sort_values(order, ascending=[True, True, False, False, True, True, True])
+    cells = worst.groupby(["label", "family"], sort=True).agg(
+        gap_low=("gap_low", "mean"),
+        gap_high=("gap_high", "mean"),
+        bounded=("gap_high", "count"),
+        instances=("id", "size"),
+        largest=("id", "first"),
+        name=("instance", "first"),
+    )
+    # One instance without a bound, and the mean's upper end is unknown.
+    bounded = cells["bounded"].eq(cells["instances"])
+    high = cells["gap_high"].astype(float).where(bounded)
+    return cells.assign(gap_low=cells["gap_low"].astype(float), gap_high=high)
+
+
+def _tell(made: Drawing, axes: Any, cells: pd.DataFrame, low: pd.DataFrame) -> None:
+    """Say of each cell the mean gap, over how many instances, and where it is largest."""
+    lines = {name: k for k, name in enumerate(low.index)}
+    columns = {name: k for k, name in enumerate(low.columns)}
+    shown = cells[["gap_low", "gap_high", "instances", "largest", "name"]]
+    for label, family, *cell in shown.reset_index().itertuples(index=False, name=None):
+        if label not in lines or family not in columns:
+            continue
+        gap_low, gap_high, instances, largest, name = cell
+        value, opens = f"gap {shares(gap_low, gap_high)}", "on"
+        if instances > 1:
+            value, opens = f"mean {value} over {instances:,} instances", "largest on"
+        told = Told(label, value, largest, name, family, opens)
+        made.tell(axes, columns[family] + 0.5, lines[label] + 0.5, told)
 
 
 def _draw_open(axes: Any, low: np.ndarray, high: np.ndarray) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from reports.figures.spots import Drawn
 from reports.figures.style import MOST_CURVES, add_legend, draw_curves, drawing, percent_axis
 from reports.metrics.integral import mean_gap_over_time
 from reports.timed import Timed
@@ -13,7 +14,7 @@ _POINTS = 160
 _FIRST_SECOND = 0.05
 
 
-def over_time_figure(given: Timed) -> str | None:
+def over_time_figure(given: Timed) -> Drawn | None:
     """Return the mean gap of each engine at time t, to the best known TEL and to its own bound.
 
     Before its first incumbent a run counts with a gap of 100 %.  Coloured are the engines with the
@@ -34,7 +35,7 @@ def over_time_figure(given: Timed) -> str | None:
     last = list(panels.values())[-1]
     order = sorted(last, key=lambda name: (float(last[name].mean()), name))
     shown = order[:MOST_CURVES]
-    with drawing(9.8, 3.9) as made:
+    with drawing(9.8, 3.9, slim=True) as made:
         all_axes = made.figure.subplots(1, 2, sharex=True)
         for axes, (title, curves) in zip(all_axes, panels.items(), strict=True):
             draw_curves(axes, times, curves, shown)
@@ -47,7 +48,7 @@ def over_time_figure(given: Timed) -> str | None:
             axes.set_xlabel("seconds")
         all_axes[0].set_ylabel("mean gap")
         add_legend(made.figure, all_axes[1], len(order) - len(shown))
-    return made.svg
+    return Drawn(made.svg)
 
 
 def _curves(steps: pd.DataFrame, engines: pd.DataFrame, times: np.ndarray) -> dict[str, np.ndarray]:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from reports.common import Common
+from reports.figures.spots import Drawn, step_places
 from reports.figures.style import MOST_CURVES, add_legend, draw_curves, drawing, percent_axis
 from reports.metrics.profile import performance_ratios, profile
 
 _POINTS = 160
 
 
-def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> str | None:
+def profile_figure(
+    common: Common, names: Mapping[str, str], quantity: str, least_range: float = 1.5
+) -> Drawn | None:
     """Return the profiles over a logarithmic axis of τ, None without anything to compare.
 
     Coloured are the methods with the largest area under their curve, at most ten.
 
     Parameters
     ----------
+    names
+        Of the instances by ``id``.
     quantity
         What the ratio is of, as in "TEL".
     least_range
@@ -33,7 +40,7 @@ def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> s
     areas = values.mean()
     order = sorted(values.columns, key=lambda name: (-areas[name], name))
     shown = order[:MOST_CURVES]
-    with drawing(8.6, 4.2) as made:
+    with drawing(8.6, 4.2, slim=True) as made:
         axes = made.figure.subplots()
         draw_curves(axes, taus, {name: values[name].to_numpy() for name in order}, shown)
         axes.set_xscale("log")
@@ -47,7 +54,15 @@ def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> s
         axes.set_xlabel(f"τ: {quantity} at most τ times the best")
         axes.set_ylabel("share of instances")
         add_legend(made.figure, axes, len(order) - len(shown))
-    return made.svg
+        for label in shown:
+            reached = ratios[label].where(np.isfinite(ratios[label]))
+            for x, y, told in step_places(reached, names, len(reached), str(label), _factor):
+                made.tell(axes, x, y, told)
+    return Drawn(made.svg, made.spots)
+
+
+def _factor(value: float) -> str:
+    return f"τ = {value:.3f}"
 
 
 _TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)

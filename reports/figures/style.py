@@ -14,6 +14,9 @@ import seaborn as sns
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from reports.figures.slim import slimmed
+from reports.figures.spots import Spot, Told, placed
+
 #: Curves with a colour of their own; the others are drawn in grey and stand in the table.
 MOST_CURVES = 10
 #: Stands for the page's own text colour until the SVG is written.
@@ -73,38 +76,52 @@ _STYLE: dict[str, Any] = {
 
 
 class Drawing:
-    """A figure while it is drawn; ``svg`` holds it afterwards."""
+    """A figure while it is drawn; ``svg`` and ``spots`` hold it afterwards."""
 
     def __init__(self, width: float, height: float) -> None:
         self.figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(self.figure)
         self.svg = ""
+        self.spots: tuple[Spot, ...] = ()
+        self._pending: list[tuple[Any, float, float, Told]] = []
+
+    def tell(self, axes: Any, x: float, y: float, told: Told) -> None:
+        """Say what stands at a place of some axes, in their data."""
+        self._pending.append((axes, x, y, told))
+
+    def finish(self) -> None:
+        """Fill ``svg`` and ``spots``: layout and limits are final now."""
+        stream = io.StringIO()
+        metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
+        self.figure.savefig(stream, format="svg", metadata=metadata)
+        self.svg = _themed(stream.getvalue())
+        self.spots = placed(self.figure, self._pending)
 
 
 @contextmanager
-def drawing(width: float, height: float, *, as_text: bool = False) -> Iterator[Drawing]:
+def drawing(width: float, height: float, *, slim: bool = False) -> Iterator[Drawing]:
     """Draw within the common style; on leaving, ``svg`` is filled.
 
     Parameters
     ----------
     width, height
         Inches.
-    as_text
-        Whether letters are text in the SVG instead of shapes: a tenth of the bytes, in the
-        reader's own font, for drawings of many numbers with room around them.
+    slim
+        Whether letters are text in the SVG instead of shapes, in the reader's own font, and
+        nothing is written twice (:func:`reports.figures.slim.slimmed`): a fifth of the bytes, for
+        pages of many figures.
     """
     style = sns.axes_style("ticks") | sns.plotting_context("paper") | _STYLE
-    if as_text:
+    if slim:
         style = style | {"svg.fonttype": "none"}
     with matplotlib.rc_context(style), warnings.catch_warnings():
         # A letter of a name which the font lacks becomes a box; that is no news to the reader.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         made = Drawing(width, height)
         yield made
-        stream = io.StringIO()
-        metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
-        made.figure.savefig(stream, format="svg", metadata=metadata)
-        made.svg = _themed(stream.getvalue())
+        made.finish()
+        if slim:
+            made.svg = slimmed(made.svg)
 
 
 def _themed(svg: str) -> str:

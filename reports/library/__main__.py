@@ -1,7 +1,8 @@
-"""Command: the page of the library, ``python -m reports.library [--check]``."""
+"""Command: the page of the library, ``python -m reports.library [--check | --html DIR]``."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,14 +11,24 @@ import pandas as pd
 from tabulate import tabulate
 
 from instances.committed import regenerate
-from instances.usage import complain
-from kvopt.best_known import RegistryError, read_registry
+from instances.outputs import OutputError
+from instances.usage import Parser, UsageError, complain, read_integer
+from kvopt.best_known import RegistryError, known_values, read_registry
 from kvopt.best_known.entry import Registry
+from kvopt.masking import mask_text
+from kvopt.store import Store, StoreError
+from kvopt.store.export import SUFFIXES, ExportError, read_rows
+from kvopt.store.files import store_files
+from reports.folder import check_place, write_files
+from reports.library.sentence import state
 from reports.markdown import code
-from reports.table import Cell, Table
+from reports.readme import sentence_text
+from reports.table import Cell
 from reports.tables.library import library_table
 
 FOLDER = Path(__file__).parent
+#: Pictures of schedules; one takes about half a second.
+MOST_PICTURES = 40
 _PROGRAM = "python -m reports.library"
 #: From the page to the library's files.
 _LIBRARY = "../../instances"
@@ -49,21 +60,7 @@ def page_text(registry: Registry) -> str:
         colalign=["right" if column.numeric else "left" for column in table.columns],
         disable_numparse=True,
     )
-    return f"# The library\n\n{_summary(table)}\n\n{table.note}\n\n{text}\n\n{_END}\n"
-
-
-def _summary(table: Table) -> str:
-    """Return the state of the library in a sentence, its figures computed."""
-    gaps = table.frame["gap"]
-    still = gaps[gaps > 0]
-    told = f"{len(gaps):,} instances, {len(gaps) - len(still):,} of them with UB = LB"
-    if still.empty:
-        return f"{told}."
-    widest = code(str(table.frame["instance"].iloc[0]), in_table=False)
-    return (
-        f"{told}; of the {len(still):,} others the gap is {100 * still.mean():.1f} % on average "
-        f"and {100 * still.max():.1f} % at most ({widest})."
-    )
+    return f"# The library\n\n{sentence_text(state(table))}\n\n{table.note}\n\n{text}\n\n{_END}\n"
 
 
 def _linked(cell: Cell, key: str, line: pd.Series) -> str:
@@ -74,17 +71,79 @@ def _linked(cell: Cell, key: str, line: pd.Series) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page, or compare it with ``--check``; return the exit code."""
+    """Write the page, or compare it with ``--check``, or write the site; return the exit code."""
     try:
+        options = _parser().parse_args(arguments)
         registry = read_registry()
-    except RegistryError as error:
-        complain(_PROGRAM, error)
-        return 2
-    if registry is None:
-        complain(_PROGRAM, "there is no registry of best known values")
+        if registry is None:
+            raise UsageError("there is no registry of best known values")
+        if options.html is not None:
+            return _write_site(registry, options)
+        if options.store is not None:
+            raise UsageError("--store: expected --html DIR beside it, found none")
+    except (
+        UsageError,
+        RegistryError,
+        OutputError,
+        ExportError,
+        StoreError,
+        OSError,
+        ValueError,
+    ) as error:
+        complain(_PROGRAM, mask_text(str(error)))
         return 2
     wanted = {FOLDER / "README.md": page_text(registry)}
-    return regenerate(_PROGRAM, wanted, wanted, arguments)
+    return regenerate(_PROGRAM, wanted, wanted, ["--check"] if options.check else [])
+
+
+def _write_site(registry: Registry, options: argparse.Namespace) -> int:
+    # Loads the drawing: a second.
+    from reports.library.site import SITE, site
+
+    inputs = store_files(options.store) if options.store else []
+    check_place("--html", options.html, SITE, inputs)
+    frame = read_rows(options.store) if options.store else pd.DataFrame()
+    exported = options.store and Path(options.store).suffix.lower() in SUFFIXES
+    store = Store(options.store, readonly=True) if options.store and not exported else None
+    try:
+        files = site(registry, known_values(), frame, store, options.pictures)
+    finally:
+        if store is not None:
+            store.close()
+    print(f"{len(write_files(options.html, files, SITE)):,} files in {options.html}")
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog=_PROGRAM,
+        description="Write the library's page in the checkout, or all of it as HTML elsewhere.",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; tell whether the page in the checkout is that of the registry",
+    )
+    parser.add_argument(
+        "--html",
+        type=Path,
+        metavar="DIR",
+        help="write a sortable page, one an instance, and the files that they link, there",
+    )
+    parser.add_argument(
+        "--store",
+        metavar="FILE | URL",
+        help="with --html: runs (a store, or exported rows) that the instances' pages show too",
+    )
+    parser.add_argument(
+        "--pictures",
+        type=lambda text: read_integer(text, 0, 10**6),
+        default=MOST_PICTURES,
+        metavar="N",
+        help="with --html: pictures of schedules after which no page gets any more, the widest "
+        "gaps first (default: %(default)s)",
+    )
+    return parser
 
 
 if __name__ == "__main__":

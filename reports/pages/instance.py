@@ -25,7 +25,17 @@ _OF_THE_PAGE = ("instance", "batch_time")
 
 @dataclass(frozen=True)
 class InstancePage:
-    """One instance; ``contradictions`` are lines of text."""
+    """One instance.
+
+    Attributes
+    ----------
+    contradictions
+        Lines of text.
+    files
+        What can be had of it: a word and an address each.
+    home
+        What the page above is called.
+    """
 
     slug: str
     name: str
@@ -33,6 +43,12 @@ class InstancePage:
     contradictions: tuple[str, ...]
     tables: tuple[Table, ...]
     pictures: tuple[Picture, ...]
+    files: tuple[tuple[str, str], ...] = ()
+    home: str = "All results"
+
+    def drawings(self, folder: str) -> dict[str, str]:
+        """Return the pictures by path, the page being in this folder."""
+        return {f"{folder}{self.file(each)}": each.svg for each in self.pictures if each.svg}
 
     def file(self, picture: Picture) -> str:
         """Return the name of a picture's file, beside the page."""
@@ -78,8 +94,12 @@ def _facts(line: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
         ("family", line["family"], "name"),
         ("requests n", line["n"], "count"),
         ("memory M, tokens", line["memory"], "count"),
-        ("optimum", STANDINGS[line["standing"]], "text"),
-        ("rests on", line["reason"], "name"),
+        ("OPT", STANDINGS[line["standing"]], "text"),
+        (
+            "OPT rests on",
+            "" if line["reason"] == STANDINGS[line["standing"]] else line["reason"],
+            "name",
+        ),
         (f"OPT, {unit}", line["opt"], kind),
         (f"best schedule UB, {unit}", line["upper"], kind),
         ("UB by", line["upper_by"], "name"),
@@ -88,7 +108,8 @@ def _facts(line: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
         ("batch time", line["batch_time"], "name"),
         ("SHA-256", line["instance_sha256"], "name"),
     ]
-    shown = [each for each in values if not (isinstance(each[1], str) and each[1] == "")]
+    empty = [value == "" if isinstance(value, str) else pd.isna(value) for _, value, _ in values]
+    shown = [each for each, without in zip(values, empty, strict=True) if not without]
     return tuple((label, Cell(written(value, kind), kind)) for label, value, kind in shown)
 
 
@@ -113,13 +134,13 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any]) -> Table:
     columns = (
         Column("label", "policy", "name"),
         Column("tel", "TEL", kind),
-        Column("over", "above the best", kind),
-        Column("each", "a request", "nanoseconds" if line["batch_time"] else "number"),
-        Column("gap", "gap", "share", sort="tel"),
+        Column("over", "above UB", kind),
+        Column("each", "above UB, a request", "nanoseconds" if line["batch_time"] else "number"),
+        Column("gap", "gap to OPT", "share", sort="tel"),
     )
     note = (
-        "TEL, mean over the seeds, and what it is above the best known schedule (or OPT), in all "
-        "and a request. Gap to OPT: an interval where OPT is open. " + MARK_NOTE
+        "TEL, mean over the seeds, and what it is above UB, the best known schedule (or OPT), in "
+        "all and a request. Gap to OPT: an interval where OPT is open. " + MARK_NOTE
     )
     return Table("losses", "What each policy loses", note, columns, frame)
 
@@ -153,9 +174,10 @@ def _registry_history(entries: Sequence[Mapping[str, Any]]) -> Table:
     frame = pd.DataFrame(
         [{key: each.get(key) for key in ("date", "side", "value", "method")} for each in entries]
     )
+    frame["side"] = frame["side"].map({"upper": "UB", "lower": "LB"})
     columns = (
-        Column("date", "when (UTC)", "name"),
-        Column("side", "bound", "name"),
+        Column("date", "day (UTC)", "name"),
+        Column("side", "side"),
         Column("value", "value", "count"),
         Column("method", "by", "name"),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +14,9 @@ from instances import Instance
 from instances.files import parse_instance
 from instances.model import InfeasibleInstanceError
 from instances.telling import one_line
+from reports.figures.slim import slimmed
+from reports.svg_size import size_of
+from reports.table import written
 from schedules import Schedule, check_schedule, read_schedule
 from schedules.picture import pair_picture, save_picture
 from schedules.real_time.picture import drawn
@@ -38,19 +42,38 @@ class Picture:
         What its file's name ends in, after that of the page.
     svg
         Empty for none; then ``note`` is the reason.
+    name, loss
+        Of a policy, which may hold anything, and what it loses; such a picture is folded away.
     """
 
     title: str
     note: str
     svg: str = ""
     mark: str = ""
+    name: str = ""
+    loss: str = ""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in CSS pixels."""
+        return size_of(self.svg)
+
+
+@dataclass(frozen=True)
+class Losing:
+    """A policy that is not as good as the best schedule, the key of its run, and its gap to it."""
+
+    name: str
+    key: str
+    gap: float
 
 
 _STORED = "Best schedule of this store"
 _KNOWN = "Best known schedule"
-_BESIDE = "Beside the best policy of this store"
+_BESIDE = "Best schedule above that of"
 _BESIDE_NOTE = (
-    "Both over the same rounds and tokens: where the lower one runs other requests, it loses."
+    "Both over the same rounds and tokens: where the lower one runs other requests "
+    "or leaves room, it loses."
 )
 
 
@@ -60,9 +83,9 @@ def no_picture(reason: str) -> Picture:
 
 
 def draw_pictures(
-    store: Documents, sha: str, key: str, policy: str, known: str | Path | None
+    store: Documents, sha: str, key: str, policies: Sequence[Losing], known: str | Path | None
 ) -> list[Picture]:
-    """Return the best stored schedule, the best known one, and that above the best policy's.
+    """Return the best stored schedule, the best known one, and the best above each policy's.
 
     Parameters
     ----------
@@ -70,8 +93,8 @@ def draw_pictures(
         Of the instance.
     key
         Of the run with the best stored schedule; empty without one.
-    policy
-        Of the best run of a policy that is not as good; empty without one.
+    policies
+        Policies that are not as good, in the order of their pictures.
     known
         File of a better schedule, of the registry; None without one.
     """
@@ -91,13 +114,25 @@ def draw_pictures(
             if not (verdict := check_schedule(instance, best)).valid:
                 return [*made, no_picture(f"Not drawn: {verdict}")]
             made.append(Picture(_KNOWN, _told(best), svg_of(drawn(instance, best)), ".best-known"))
-        other, _ = _stored(store, policy, instance)
-        if best is not None and other is not None and best.clock is None and other.clock is None:
-            figure = pair_picture(instance, best, other)
-            made.append(Picture(_BESIDE, _BESIDE_NOTE, svg_of(figure), ".beside"))
+        if best is not None and best.clock is None:
+            made += _pairs(store, instance, best, policies)
     except (ValueError, InfeasibleInstanceError) as error:
         made.append(no_picture(f"Not drawn: {one_line(error, 200)}"))
     return made
+
+
+def _pairs(
+    store: Documents, instance: Instance, best: Schedule, policies: Sequence[Losing]
+) -> Iterator[Picture]:
+    """Yield the best schedule above each policy's, over the same axes."""
+    for place, policy in enumerate(policies):
+        other, _ = _stored(store, policy.key, instance)
+        if other is None or other.clock is not None:
+            continue
+        svg = svg_of(pair_picture(instance, best, other))
+        loss = f"loses {written(policy.gap, 'share')}"
+        mark = f".beside-{place + 1}" if place else ".beside"
+        yield Picture(_BESIDE, _BESIDE_NOTE, svg, mark, policy.name, loss)
 
 
 def _stored(store: Documents, key: str, instance: Instance) -> tuple[Schedule | None, str]:
@@ -123,4 +158,4 @@ def svg_of(figure: Figure) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "picture.svg"
         save_picture(figure, path)
-        return path.read_text(encoding="utf-8")
+        return slimmed(path.read_text(encoding="utf-8"))

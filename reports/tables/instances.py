@@ -10,7 +10,7 @@ from schedules.evidence import STANDINGS
 
 _NOTE = (
     "UB: the best checked schedule (TEL, rounds). LB: the best bound that is believed. OPT is "
-    "known where two witnesses prove it that share no model code (engines, or a certificate), or "
+    "known where two witnesses prove it that share no model code (solvers, or a certificate), or "
     "one and the construction; “one witness only” means that LB = UB rests on less. “By "
     "construction”: the value of OPT follows from the instance's construction, and nothing shows "
     "that UB is optimal. Gap = (UB − LB) / UB."

@@ -13,8 +13,10 @@ _NOTE = (
 )
 
 
-def known_optima(averaged: pd.DataFrame, constructed: frozenset[str]) -> Table:
-    """Return mean and worst ratio per family, number of requests and method.
+def known_optima(
+    averaged: pd.DataFrame, constructed: frozenset[str], *, engines: bool = False
+) -> Table:
+    """Return mean and worst ratio per family, number of requests and policy, or solver.
 
     Parameters
     ----------
@@ -23,7 +25,8 @@ def known_optima(averaged: pd.DataFrame, constructed: frozenset[str]) -> Table:
     constructed
         The ``id`` of every instance whose optimum is known by construction.
     """
-    frame = averaged[averaged["id"].isin(constructed) & averaged["known"]]
+    frame = averaged[averaged["engine"].eq(engines)]
+    frame = frame[frame["id"].isin(constructed) & frame["known"]]
     frame = frame.assign(optimal=frame["ratio_low"].eq(1).fillna(False) & ~frame["kept"])
     table = (
         frame.groupby(["family", "n", "label"], sort=True)
@@ -35,15 +38,19 @@ def known_optima(averaged: pd.DataFrame, constructed: frozenset[str]) -> Table:
             optimal=("optimal", "sum"),
         )
         .reset_index()
+        .sort_values(["family", "n", "mean", "label"])
     )
     columns = (
         Column("family", "family", "name"),
         Column("n", "n", "count"),
-        Column("label", "method", "name"),
+        Column("label", "solver" if engines else "policy", "name"),
         Column("instances", "instances", "count"),
         Column("unsolved", "no schedule", "count"),
         Column("optimal", "optimal", "count"),
         Column("mean", "mean ratio", "ratio"),
         Column("worst", "worst ratio", "ratio"),
     )
-    return Table("known-optima", "Against optima known by construction", _NOTE, columns, table)
+    title = "Against optima known by construction"
+    if engines:
+        return Table("known-optima-solvers", f"{title}, solvers", _NOTE, columns, table)
+    return Table("known-optima", title, _NOTE, columns, table)

@@ -72,7 +72,7 @@ def bounds_board(runs: pd.DataFrame) -> Table:
         Column("closed", "closed", "count"),
         Column("mean", "mean gap left", "share"),
         Column("worst", "worst gap left", "share"),
-        Column("shifted", "shifted mean s", "seconds"),
+        Column("shifted", "shifted mean, s", "seconds"),
     )
     lines["unbounded"] = lines["runs"] - lines["bounded"]
     frame = lines.reset_index().sort_values(["mean", "label"])
@@ -102,7 +102,7 @@ def _written(lines: pd.DataFrame) -> pd.DataFrame:
 _COLUMNS = (
     Column("gap", "mean gap", "share", sort="gap_low"),
     Column("worst", "worst ratio", "ratio", sort="ratio_low"),
-    Column("instance", "shown by", "name"),
+    Column("instance", "worst on", "name"),
     Column("optimal", "optimal", "share"),
     Column("knows", "is told"),
     Column("unsolved", "no schedule", "count"),

@@ -29,7 +29,7 @@ def machines(runs: pd.DataFrame) -> Table:
         Column("runs", "runs", "count"),
         Column("cpu", "CPU", "name"),
         Column("cores", "cores", "count"),
-        Column("ram_gb", "RAM GB", "seconds"),
+        Column("ram_gb", "RAM, GB", "seconds"),
         Column("platform", "platform", "name"),
         Column("python", "Python", "name"),
         Column("libraries", "libraries", "name"),

@@ -45,22 +45,24 @@ def time_costs(runs: pd.DataFrame) -> Common:
 
 def tel_profile(common: Common) -> Table:
     """Return ρ(τ) of the TEL."""
-    return _table("profile-tel", "Performance profile of the policies' TEL", common, TEL_TAUS)
+    title = "Performance profile of the policies' TEL"
+    return _table("profile-tel", title, "policy", common, TEL_TAUS)
 
 
 def time_profile(common: Common) -> Table:
     """Return ρ(τ) of the seconds to a proof."""
-    return _table("profile-time", "Performance profile of time to a proof", common, TIME_TAUS)
+    title = "Performance profile of time to a proof"
+    return _table("profile-time", title, "solver", common, TIME_TAUS)
 
 
-def _table(slug: str, title: str, common: Common, taus: tuple[float, ...]) -> Table:
+def _table(slug: str, title: str, what: str, common: Common, taus: tuple[float, ...]) -> Table:
     values = profile(performance_ratios(common.costs), taus)
     frame = values.T.set_axis([f"tau_{tau:g}" for tau in taus], axis=1)
     frame = frame.rename_axis("label").reset_index()
     if common.costs.empty:
         frame = frame.iloc[:0]
     columns = (
-        Column("label", "method", "name"),
+        Column("label", what, "name"),
         *(Column(f"tau_{tau:g}", f"τ = {tau:g}", "share") for tau in taus),
     )
     return Table(slug, title, f"{_NOTE} {common.note()}", columns, frame)

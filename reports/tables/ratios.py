@@ -63,7 +63,7 @@ def competitive_ratios(averaged: pd.DataFrame) -> Table:
         Column("instances", "instances", "count"),
         Column("unsolved", "no schedule", "count"),
         Column("worst", "worst ratio", "ratio", sort="ratio_low"),
-        Column("instance", "shown by", "name"),
+        Column("instance", "worst on", "name"),
         Column("n", "n", "count"),
         Column("memory", "M", "count"),
         Column("standing", "OPT there", "text"),

@@ -21,7 +21,7 @@ COLUMNS = (
     Column("lower_bound", "LB", "count"),
     Column("gap_opt", "gap to OPT", "share"),
     Column("seconds", "seconds", "seconds"),
-    Column("peak_memory", "peak memory MB", "megabytes"),
+    Column("peak_memory", "peak memory, MB", "megabytes"),
     Column("nodes", "nodes", "count"),
 )
 

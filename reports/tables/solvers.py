@@ -1,4 +1,4 @@
-"""Solver tables: proofs, times, integrals, memory and nodes per engine and formulation."""
+"""Solver tables: proofs, times, integrals, memory and nodes per solver and formulation."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _NOTE = (
 
 
 def solver_table(engines: pd.DataFrame) -> Table:
-    """Return one line per engine, over all families; ``engines`` is ``Timed.runs``."""
+    """Return one line per solver, over all families; ``engines`` is ``Timed.runs``."""
     frame = _lines(engines, ["label"])
     return Table("solvers", "Solvers", _NOTE, (_METHOD, *_COLUMNS), frame)
 
 
 def solver_table_by_family(engines: pd.DataFrame) -> Table:
-    """Return one line per family and engine; ``engines`` is ``Timed.runs``."""
+    """Return one line per family and solver; ``engines`` is ``Timed.runs``."""
     frame = _lines(engines, ["family", "label"])
     columns = (Column("family", "family", "name"), _METHOD, *_COLUMNS)
     note = "The table above, by family."
@@ -54,16 +54,16 @@ def _lines(engines: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return frame.reset_index()
 
 
-_METHOD = Column("label", "method", "name")
+_METHOD = Column("label", "solver", "name")
 _COLUMNS = (
     Column("instances", "instances", "count"),
     Column("runs", "runs", "count"),
     Column("solved", "solved", "count"),
     Column("unsolved", "no schedule", "count"),
-    Column("median", "median s, solved", "seconds"),
-    Column("shifted", "shifted mean s", "seconds"),
-    Column("primal", "primal integral s", "seconds"),
-    Column("primal_dual", "primal-dual integral s", "seconds"),
-    Column("peak", "peak memory MB", "megabytes"),
+    Column("median", "median of solved, s", "seconds"),
+    Column("shifted", "shifted mean, s", "seconds"),
+    Column("primal", "primal integral, s", "seconds"),
+    Column("primal_dual", "primal-dual integral, s", "seconds"),
+    Column("peak", "peak memory, MB", "megabytes"),
     Column("nodes", "nodes, median", "count"),
 )

@@ -1,5 +1,5 @@
 // The tables are plain HTML and complete without this: it adds sorting, searching and pages.
-const packed = document.getElementById("library").textContent.trim();
+const packed = document.getElementById("packed").textContent.trim();
 const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
 const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
 const text = await new Response(unpacked).text();

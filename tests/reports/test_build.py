@@ -71,9 +71,9 @@ def _requests(n: int) -> list[Request]:
     return [Request(id=k, arrival=0, prompt=1 + k % 3, output=1 + k % 5) for k in range(n)]
 
 
-def _run(instance: Instance, method: str) -> Finished:
+def _run(instance: Instance, method: str, late: int = 0) -> Finished:
     """One request after the other: valid, and quickly made."""
-    starts, now = [], 0
+    starts, now = [], late
     for request in instance.requests:
         starts.append(now)
         now += request.output
@@ -134,6 +134,8 @@ def test_all_parts_are_there(report: Report) -> None:
         "known-optima",
         "trap-growth",
         "growth",
+        "gaps-solvers",
+        "known-optima-solvers",
         "solvers-by-family",
         "gap-over-time",
         "tel-profiles",
@@ -214,6 +216,32 @@ def test_pages_picture_the_best_schedule(store: Path, tmp_path: Path) -> None:
     assert (out / "instances" / "large.svg").stat().st_size > 10_000
     small = (out / "instances" / "small.md").read_text(encoding="utf-8")
     assert "reports.build --pictures N" in small
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_pages_show_what_each_policy_loses(tmp_path: Path) -> None:
+    """A picture for each TEL above the best, of a policy that loses it, told beside its name."""
+    instance = Instance(name="crowd", memory=10, requests=tuple(_requests(12)), family="tiny")
+    opened = Store(tmp_path / "runs.sqlite")
+    # The same schedule, later by so many rounds: 12 requests lose 12 each.
+    losing = ("fcfs", "mc-sf", "h-sf", "wait", "a-min", "a-max", "alpha-beta")
+    for late, method in enumerate(("svf", *losing)):
+        opened.put(_run(instance, method, late=late))
+    opened.close()
+    out = tmp_path / "out"
+    assert main(["--store", str(tmp_path / "runs.sqlite"), "--out", str(out)]) == 0
+    page = (out / "instances" / "crowd.html").read_text(encoding="utf-8")
+    told = re.findall(r'<strong class="name">(.+?)</strong> loses (\S+) %</summary>', page)
+    # Six of the seven, the first and the last among them.
+    drawn = [1, 2, 3, 5, 6, 7]
+    assert [name for name, _ in told] == [losing[late - 1] for late in drawn]
+    best = _run(instance, "svf").record.tel
+    assert best is not None
+    losses = [f"{100 * 12 * late / (best + 12 * late):.2f}" for late in drawn]
+    assert [loss for _, loss in told] == losses
+    pictures = re.findall(r'<img src="(crowd\.beside[^"]*)"', page)
+    assert len(pictures) == len(set(pictures)) == 6
+    assert all((out / "instances" / name).exists() for name in pictures)
 
 
 @pytest.mark.usefixtures("no_figures")

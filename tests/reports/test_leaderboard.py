@@ -103,6 +103,7 @@ def test_methods_outside_the_problem_never_rank() -> None:
     assert tables["outside"].loc["vllm-v1 *", "gap"] == "[-15.8, -2.5] %"
     assert "rank" not in [column.key for column in _part(report, "outside").columns]
     assert "outside the problem, vllm-v1 * leaves -15.8 %" in str(report.verdict[1])
+    assert str(report.verdict[1]).endswith(" (2 instances; * keeps tokens over evictions).")
 
 
 @pytest.mark.parametrize(
@@ -154,6 +155,17 @@ def test_the_verdict_is_computed() -> None:
     )
     assert "leaves 67.5 % to OPT (2 instances)" in second
     assert "the worst of fcfs, first of the leaderboard, is 1.250 (on a)" in third
+
+
+def test_the_verdict_compares_what_is_told_on_the_same_instances() -> None:
+    """Intervals were run on a only: there alpha-beta leaves 300 / 400, not its mean over both."""
+    told = record(instance="a", method="a-min with interval", tel=160, known_optimum=100)
+    second = str(_report(*_policies(), told).verdict[1])
+    assert "alpha-beta is the only policy and leaves 67.5 % to the best known" in second
+    assert second.endswith(
+        "told intervals, a-min with interval(1,1000) is the only policy and leaves 37.5 % to OPT "
+        "(1 instances, where alpha-beta leaves 75.0 % to OPT)."
+    )
 
 
 def test_the_verdict_without_some_kinds_of_policies() -> None:

@@ -1,16 +1,22 @@
-"""The page of the library: every instance, open ones first, every link a file."""
+"""The pages of the library: every instance, open ones first, every link a file."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
-from kvopt.best_known import read_registry
+from instances.files import read_instance
+from instances.named import find_instance
+from kvopt.best_known import known_values, read_registry
 from kvopt.best_known.entry import Registry
 from reports.library.__main__ import FOLDER, main, page_text
+from reports.library.site import site
 from reports.tables.library import bar, library_frame
+from tests.reports.synthetic import frame, record
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +71,112 @@ def test_the_sentence_is_computed(registry: Registry) -> None:
 def test_bars(share: float, text: str) -> None:
     """Ten characters are all of it; what is open is never invisible."""
     assert bar(share) == text
+
+
+class _Links(HTMLParser):
+    """Collects what a page links and shows."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note addresses of files."""
+        for name, value in attrs:
+            if (
+                tag in ("a", "img")
+                and name in ("href", "src")
+                and value
+                and not value.startswith(("#", "data:", "http"))
+            ):
+                self.found.append(value)
+
+
+def _chosen(registry: Registry, *names: str) -> Registry:
+    kept = tuple(each for each in registry.instances if each.instance in names)
+    return replace(registry, instances=kept)
+
+
+@pytest.fixture(scope="module")
+def small(registry: Registry) -> Registry:
+    """Three instances of the registry, one with the widest gap."""
+    return _chosen(registry, "example_3_1", "uniform_100", "planted_12")
+
+
+@pytest.fixture(scope="module")
+def files(small: Registry) -> dict[str, str]:
+    """Their site, with the schedules of the open one and a run of two policies."""
+    sha = next(each.sha256 for each in small.instances if each.instance == "uniform_100")
+    runs = frame(
+        record(instance="mine", instance_sha256=sha, method="svf", tel=60_000),
+        record(instance="mine", instance_sha256=sha, method="fcfs", tel=90_000),
+    )
+    return site(small, known_values(), runs, None, 1)
+
+
+def test_every_link_of_the_site_is_a_file_of_it(files: dict[str, str]) -> None:
+    """Pages, pictures, and the instances, schedules and certificates themselves."""
+    pages = {name: text for name, text in files.items() if name.endswith(".html")}
+    assert len(pages) == 4
+    for name, text in pages.items():
+        links = _Links(text).found
+        assert len(links) > 2, name
+        for link in links:
+            path = Path(name).parent / link
+            parts: list[str] = []
+            for part in path.parts:
+                parts = parts[:-1] if part == ".." else [*parts, part]
+            assert "/".join(parts) in files, (name, link)
+
+
+def test_files_of_the_site_are_those_of_the_library(files: dict[str, str]) -> None:
+    """Byte for byte, so the hash in a schedule is that of the instance."""
+    own = find_instance("uniform_100").read_text(encoding="utf-8")
+    assert files["files/uniform_100.instance.json"] == own
+    schedule = files["files/uniform_100.schedule.json"]
+    assert read_instance(find_instance("uniform_100")).sha256 in schedule
+
+
+def test_pages_of_instances_outside_of_a_store(files: dict[str, str]) -> None:
+    """The best known schedule is drawn, the widest gap first; runs stand where there are any."""
+    page = files["instances/uniform_100.html"]
+    assert 'src="uniform_100.best-known.svg"' in page
+    assert files["instances/uniform_100.best-known.svg"].startswith("<svg")
+    # Whatever the runs call it: here its name is the library's.
+    assert "What each policy loses" in page
+    assert "60,000" in page
+    assert "<h1>uniform_100</h1>" in page
+    other = files["instances/example_3_1.html"]
+    assert "reports.library --pictures N" in other
+    assert "What each policy loses" not in other
+    assert "History in the registry" in other
+
+
+def test_the_command_writes_the_site(
+    small: Registry,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Twice into one folder; never over what is another's, and no store without a folder."""
+    monkeypatch.setattr("reports.library.__main__.read_registry", lambda: small)
+    out = tmp_path / "out"
+    for _ in range(2):
+        assert main(["--html", str(out), "--pictures", "0"]) == 0
+    assert sorted(path.name for path in (out / "instances").iterdir()) == [
+        "example_3_1.html",
+        "planted_12.html",
+        "uniform_100.html",
+    ]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine", encoding="utf-8")
+    capsys.readouterr()
+    for wrong in (
+        ["--html", str(tmp_path / "mine")],
+        ["--store", str(tmp_path / "none.sqlite"), "--html", str(out)],
+        ["--store", "x.csv"],
+        ["--pictures", "many"],
+    ):
+        assert main(wrong) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kvopt.best_known import known_values, read_registry
 from reports.build import build_report
+from reports.library.site import site
 from tests.reports.hostile import NAMES
 from tests.reports.synthetic import digest, frame, many, record
 
@@ -74,6 +78,37 @@ def test_sort_and_filter(browser: Browser, folder: Path) -> None:
     assert page.faults == []
 
 
+def test_the_library_sorts_by_its_bars_and_opens_its_pages(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """Open ones first; the bars turn the order by their number, not by their letters."""
+    registry = read_registry()
+    assert registry is not None
+    names = ("uniform_100", "late_burst_theorem_6_2_1024", "am1_00", "example_3_1")
+    few = replace(registry, instances=tuple(e for e in registry.instances if e.instance in names))
+    for name, text in site(few, known_values(), frame(), None, 0).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    page = _open(browser, tmp_path / "index.html")
+    heads = page.locator("#library thead th").all_text_contents()
+    gap, bar = heads.index("gap") + 1, heads.index("bar") + 1
+
+    def gaps() -> list[float]:
+        return [float(text.rstrip(" %")) for text in _column(page, "library", gap)]
+
+    assert gaps() == sorted(gaps(), reverse=True)
+    assert len(set(gaps())) == 4
+    page.locator(f"#library thead th:nth-child({bar})").click()
+    page.wait_for_selector(f"#library thead th:nth-child({bar})[aria-sort=ascending]")
+    assert gaps() == sorted(gaps())
+    page.locator("#library input[type=search]").fill("uniform")
+    page.locator("#library tbody a").first.click()
+    page.wait_for_url("**/instances/uniform_100.html")
+    page.locator("header a").click()
+    page.wait_for_url("**/index.html")
+    assert page.faults == []
+
+
 def test_keyboard_reaches_sorting(browser: Browser, folder: Path) -> None:
     """A column's head takes the focus, and Enter sorts it."""
     page = _open(browser, folder / "index.html")
@@ -88,7 +123,8 @@ def test_keyboard_reaches_sorting(browser: Browser, folder: Path) -> None:
 def test_the_verdict_comes_first(browser: Browser, folder: Path) -> None:
     """Three sentences, then the leaderboard and the map: before any table of evidence."""
     page = _open(browser, folder / "index.html")
-    assert page.locator("#verdict p").count() == 3
+    assert page.locator("#verdict p:not(.note)").count() == 3
+    assert page.locator("#verdict p.note").count() == 1
     order = page.evaluate("[...document.querySelectorAll('main > section')].map(each => each.id)")
     assert order[:3] == ["verdict", "leaderboard", "gap-map"]
     best = page.locator("#verdict p strong").first.text_content()
@@ -128,6 +164,93 @@ def test_tables_read_well(browser: Browser, folder: Path, width: int) -> None:
         }).map(cell => cell.textContent)"""
     )
     assert broken == []
+
+
+_PLACE = """async ([section, method, where]) => {
+  const image = document.querySelector(`#${section} img`);
+  const { texts, at } = JSON.parse(image.dataset.spots);
+  const told = k => at.slice(k + 2, k + 6).map(each => texts[each]);
+  let k = 0;
+  while (k < at.length && (told(k)[0] !== method || !told(k).includes(where))) k += 6;
+  const place = () => {
+    const box = image.getBoundingClientRect();
+    return [box.left + box.width * at[k] / 1000, box.top + box.height * at[k + 1] / 1000];
+  };
+  // Sections are laid out as they come into sight.
+  for (let turn = 0; turn < 3; turn++) {
+    const [left, top] = place();
+    image.closest(".scroll").scrollLeft += left - innerWidth / 2;
+    scrollBy(0, top - innerHeight / 2);
+    await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  }
+  return place();
+}"""
+
+
+def test_a_figure_tells_what_is_under_the_pointer(browser: Browser, folder: Path) -> None:
+    """The map names policy, family, gap and worst instance, as tables do; a click opens it."""
+    page = _open(browser, folder / "index.html", viewport={"width": 1400, "height": 900})
+    page.mouse.move(*page.evaluate(_PLACE, ["gap-map", "svf", "am1"]))
+    lines = page.locator(".tip > *").all_text_contents()
+    assert lines[:2] == ["svf", "am1"]
+    page.locator("#ratios input[type=search]").fill("svf am1")
+    cells = dict(zip(_column(page, "ratios", 2), _column(page, "ratios", 3), strict=True))
+    assert lines[2].startswith("mean gap ")
+    assert lines[2].endswith(f" over {cells['svf']} instances")
+    assert lines[3].startswith("largest on am1_")
+    name = lines[3].removeprefix("largest on ")
+    page.keyboard.press("Escape")
+    assert not page.locator(".tip").is_visible()
+    linked = page.locator("#instances td a").all_text_contents()
+    place = page.evaluate(_PLACE, ["gap-map", "svf", "am1"])
+    page.mouse.click(*place)
+    if name in linked:
+        page.wait_for_url(f"**/instances/{name}.html")
+        assert page.locator("h1").text_content() == name
+    assert page.faults == []
+
+
+@pytest.mark.parametrize(
+    ("section", "value"),
+    [
+        ("gap-ecdf", r"gap \d.* %(, as \d+ more)?; \d.* % at most that"),
+        ("trap-growth", r"TEL / OPT \d.*"),
+        ("tel-profiles", r"τ = \d\.\d{3}(, as \d+ more)?; \d.* % at most that"),
+    ],
+)
+def test_points_name_policy_instance_and_value(
+    browser: Browser, folder: Path, section: str, value: str
+) -> None:
+    """Each chart, at a place of its own: the nearest point is told, and its instance."""
+    page = _open(browser, folder / "index.html", viewport={"width": 1400, "height": 900})
+    spots = page.evaluate(f"JSON.parse(document.querySelector('#{section} img').dataset.spots)")
+    method, instance = (spots["texts"][spots["at"][k]] for k in (2, 5))
+    page.mouse.move(*page.evaluate(_PLACE, [section, method, instance]))
+    told = page.locator(".tip > *").all_text_contents()
+    assert len(told) == 3
+    assert re.fullmatch(value, told[1])
+    assert re.fullmatch(r"[a-z0-9_]+_\d+", told[2])
+    page.mouse.move(1399, 5)
+    assert not page.locator(".tip").is_visible()
+
+
+def test_a_finger_tells_first_and_opens_then(browser: Browser, folder: Path) -> None:
+    """A tap opens nothing: what it tells has a link that does."""
+    page = _open(
+        browser, folder / "index.html", viewport={"width": 390, "height": 844}, has_touch=True
+    )
+    spots = page.evaluate("JSON.parse(document.querySelector('#gap-map img').dataset.spots)")
+    opened = spots["texts"][int(next(iter(spots["links"])))]
+    at = next(
+        k for k in range(0, len(spots["at"]), 6) if spots["texts"][spots["at"][k + 5]] == opened
+    )
+    method = spots["texts"][spots["at"][at + 2]]
+    page.touchscreen.tap(*page.evaluate(_PLACE, ["gap-map", method, opened]))
+    assert page.locator(".tip").is_visible()
+    assert page.url.endswith("index.html")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator(".tip a").tap()
+    page.wait_for_url("**/instances/*.html")
 
 
 def test_nothing_is_asked_of_the_network(browser: Browser, folder: Path) -> None:
@@ -218,7 +341,13 @@ def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
         page.locator(f"#{section} thead th:first-child").click()
         page.locator(f"#{section} input[type=search]").fill("<script>window.pwned=1</script>")
     page.locator("#runs input[type=search]").fill("")
-    page.mouse.move(300, 300)
+    spots = page.evaluate("JSON.parse(document.querySelector('#gap-map img').dataset.spots)")
+    page.mouse.move(
+        *page.evaluate(_PLACE, ["gap-map", *[spots["texts"][each] for each in spots["at"][2:4]]])
+    )
+    # Whatever it is called, it is told as it is.
+    assert page.locator(".tip strong").text_content() == spots["texts"][spots["at"][2]]
+    assert page.locator(".tip script, .tip b, .tip img, .tip svg").count() == 0
     assert page.evaluate("window.pwned") is None
     assert page.locator("main script, main svg, main b").count() == 0
     assert page.faults == []

@@ -246,9 +246,39 @@ def test_growth_is_drawn_as_points_and_intervals() -> None:
     ]
     prepared = prepare(frame(*rows))
     averaged = per_instance(measured(prepared, references(prepared)))
-    svg = growth_figure(series_of(averaged))
-    assert svg is not None
-    inside = re.findall(r'<path d="([^"]*)" clip-path', svg)
+    drawn = growth_figure(series_of(averaged))
+    assert drawn is not None
+    inside = re.findall(r'<path d="([^"]*)" clip-path', drawn.svg)
     # Each of 15 runs has a bar at least, named or grey.
     assert len(inside) >= 15
     assert max(path.count("L") for path in inside) == 1
+
+
+def test_policies_are_ranked_and_engines_stand_apart() -> None:
+    """A mean over fewer instances has no rank, nor has what keeps tokens; a failure counts 1."""
+    runs = [
+        record(instance=name, method=method, tel=tel, known_optimum=100)
+        for method, tels in {
+            "svf": (100, 125),
+            "fcfs": (200, 200),
+            "mc-sf": (100, None),
+            "h-sf": (100,),
+            "vllm-v1": (90, 90),
+            "cpsat": (100, 100),
+        }.items()
+        for name, tel in zip("ab", tels, strict=False)
+    ]
+    report = _report(*runs)
+    lines = _table(report, "gaps").set_index("label")
+    # Gaps 0 and 0.2; 0 and a failure; 0.5 twice.
+    assert lines["rank"].dropna().to_dict() == {"svf": 1, "mc-sf": 2, "fcfs": 2}
+    assert lines.index.tolist() == ["svf", "fcfs", "mc-sf", "vllm-v1 *", "h-sf"]
+    assert _table(report, "gaps-solvers")["label"].tolist() == ["cpsat"]
+    # OPT of c is open: the best schedule is svf's.
+    report = _report(
+        *[record(instance="c", method=m, tel=t) for m, t in (("svf", 90), ("fcfs", 100))],
+        record(instance="c", method="cpsat", tel=95, lower_bound=60),
+    )
+    lines = _table(report, "gaps-open").set_index("label")
+    assert lines["rank"].to_dict() == {"svf": 1, "fcfs": 2}
+    assert _table(report, "gaps-open-solvers")["upper_mean"].tolist() == [pytest.approx(5 / 95)]

@@ -1,0 +1,128 @@
+"""The best schedule and the best bound of one instance over time, from the traces of its runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from instances.batch_time import NANOSECONDS
+from reports.figures.spots import Drawn
+from reports.figures.style import COLOURS, INK, drawing
+from reports.traces import long_trace
+
+BOUNDS_NOTE = (
+    "UB, the least TEL, and LB, the largest bound, that any stored run had after so many seconds "
+    "of its own; thin lines are single runs, and a run without a trace counts at its end. Between "
+    "both lies OPT. Dashed: the best known values, where they are better."
+)
+#: Runs drawn for themselves.
+_MOST_RUNS = 40
+_LEAST_SECONDS = 1e-3
+
+
+def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawn | None:
+    """Return the interval that holds OPT over the seconds of runs; None with nothing to follow.
+
+    Parameters
+    ----------
+    runs
+        Runs of one instance, from :func:`reports.rows.prepare`.
+    upper, lower
+        The best known TEL and bound, rounds (nanoseconds in runs in seconds), missing for none.
+    """
+    current = runs[~runs["superseded"].astype(bool)]
+    kept, believed = (current[name].astype(bool) for name in ("preempts", "believed"))
+    unit = NANOSECONDS if current["in_seconds"].any() else 1
+    traces = {
+        side: _falling(long_trace(part, column), sign)
+        for side, part, column, sign in (
+            ("UB", current[~kept], "incumbents", 1),
+            ("LB", current[believed], "bounds", -1),
+        )
+    }
+    points = pd.concat(traces.values())
+    if points["seconds"].nunique() < 2 or traces["UB"].empty:
+        return None
+    end = float(points["seconds"].max())
+    with drawing(7.6, 3.2, slim=True) as made:
+        axes = made.figure.subplots()
+        for (side, trace), colour in zip(traces.items(), COLOURS, strict=False):
+            _draw(axes, trace, unit, end, side, colour)
+        best = {name: _best(trace) for name, trace in traces.items()}
+        _fill(axes, best["UB"], best["LB"], unit, end)
+        known = (("UB", upper, 1, COLOURS[0]), ("LB", lower, -1, COLOURS[1]))
+        for side, value, sign, colour in known:
+            last = best[side]["value"].iloc[-1] if len(best[side]) else sign * np.inf
+            if pd.notna(value) and sign * float(value) < sign * last:
+                label = f"best known {side}: {float(value) / unit:,.{3 * (unit > 1)}f}"
+                axes.axhline(
+                    float(value) / unit, color=colour, dashes=(4, 2), linewidth=1.2, label=label
+                )
+        seen = pd.concat(list(best.values()))["value"] / unit
+        known_values = [float(value) / unit for value in (upper, lower) if pd.notna(value)]
+        low, high = min([*seen, *known_values]), max([*seen, *known_values])
+        room = 0.06 * (high - low) or 1
+        axes.set_ylim(low - room, high + room)
+        axes.set_xscale("log")
+        axes.set_xlim(max(float(points["seconds"].min()), _LEAST_SECONDS) / 1.3, end * 1.05)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axes.set_xlabel("seconds of a run")
+        axes.set_ylabel("TEL (seconds)" if unit > 1 else "TEL (rounds)")
+        handles, labels = axes.get_legend_handles_labels()
+        made.figure.legend(handles, labels, loc="outside right upper")
+    return Drawn(made.svg)
+
+
+def _falling(trace: pd.DataFrame, sign: int) -> pd.DataFrame:
+    """Return a trace in which each run keeps its best value so far, by time."""
+    ordered = trace.assign(seconds=trace["seconds"].astype(float).clip(lower=_LEAST_SECONDS))
+    ordered = ordered.sort_values(["seconds", "run"], kind="stable", ignore_index=True)
+    values = sign * ordered["value"].astype(float)
+    return ordered.assign(value=sign * values.groupby(ordered["run"]).cummin(), sign=sign)
+
+
+def _best(trace: pd.DataFrame) -> pd.DataFrame:
+    """Return the best value of any run by time, one line a time."""
+    best = (trace["sign"] * trace["value"]).cummin() * trace["sign"]
+    return trace.assign(value=best).drop_duplicates("seconds", keep="last")
+
+
+def _draw(axes: Any, trace: pd.DataFrame, unit: int, end: float, side: str, colour: str) -> None:
+    for run in list(dict.fromkeys(trace["run"]))[:_MOST_RUNS]:
+        own = trace[trace["run"].eq(run)]
+        axes.step(
+            [*own["seconds"], end],
+            [*(own["value"] / unit), own["value"].iloc[-1] / unit],
+            where="post",
+            color=INK,
+            alpha=0.16,
+            linewidth=0.8,
+        )
+    best = _best(trace)
+    if len(best):
+        last = best["value"].iloc[-1] / unit
+        axes.step(
+            [*best["seconds"], end],
+            [*(best["value"] / unit), last],
+            where="post",
+            color=colour,
+            linewidth=2,
+            label=f"{side}: {last:,.{3 * (unit > 1)}f}",
+        )
+
+
+def _fill(axes: Any, upper: pd.DataFrame, lower: pd.DataFrame, unit: int, end: float) -> None:
+    """Shade what lies between both, from when both are there."""
+    if upper.empty or lower.empty:
+        return
+    begin = max(float(upper["seconds"].iloc[0]), float(lower["seconds"].iloc[0]))
+    inner = pd.concat([upper["seconds"], lower["seconds"]])
+    times = np.unique([begin, end, *inner[inner > begin]])
+    ends = [
+        side["value"].to_numpy()[np.searchsorted(side["seconds"], times, side="right") - 1] / unit
+        for side in (upper, lower)
+    ]
+    axes.fill_between(times, *ends, step="post", color=INK, alpha=0.07, linewidth=0)

@@ -1,0 +1,23 @@
+"""The state of the library in a sentence, its figures computed."""
+
+from __future__ import annotations
+
+from reports.table import Table
+from reports.verdict import Name, Sentence
+
+
+def state(table: Table) -> Sentence:
+    """Return how many instances are closed, and how wide the gaps of the others are.
+
+    ``table`` is from :func:`reports.tables.library.library_table`.
+    """
+    gaps = table.frame["gap"]
+    still = gaps[gaps > 0]
+    told = f"{len(gaps):,} instances, {len(gaps) - len(still):,} of them with UB = LB"
+    if still.empty:
+        return Sentence((f"{told}.",))
+    rest = (
+        f"{told}; of the {len(still):,} others the gap is {100 * still.mean():.1f} % on average "
+        f"and {100 * still.max():.1f} % at most ("
+    )
+    return Sentence((rest, Name(table.frame["instance"].iloc[0]), ")."))

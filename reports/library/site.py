@@ -1,0 +1,163 @@
+"""The library as HTML: one sortable page, a page an instance, and the files that they link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from instances.files import instance_document
+from instances.named import FOLDER as INSTANCES
+from kvopt.best_known.entry import Registry
+from kvopt.best_known.files import proof_file
+from kvopt.best_known.verify import LibraryInstance, library_by_hash
+from reports import html
+from reports.folder import Kind
+from reports.library.sentence import state
+from reports.pages.instance import InstancePage
+from reports.pages.picture import Documents
+from reports.pages.report_pages import report_pages
+from reports.parts import Report
+from reports.references import contradictions, references
+from reports.rows import prepare
+from reports.slugs import slugs
+from reports.table import Column, Table
+from reports.tables.library import library_table
+
+SITE = Kind(
+    name="library",
+    files=("index.html",),
+    folders={"instances": (".html", ".svg"), "files": (".json",)},
+    sign="# kvopt: the library as HTML\n",
+)
+TITLE = "kvopt: the library"
+#: What is linked of each instance: column of the table, word, and what its file's name ends in.
+_FILES = (
+    ("file", "instance", ".instance.json"),
+    ("schedule", "best schedule", ".schedule.json"),
+    ("certificate", "certificate of the bound", ".bound.json"),
+)
+
+
+def site(
+    registry: Registry,
+    best_known: Mapping[str, Mapping[str, Any]],
+    frame: pd.DataFrame,
+    store: Documents | None,
+    pictures: int,
+) -> dict[str, str]:
+    """Return what every file of the site holds, by its path below the folder.
+
+    Parameters
+    ----------
+    best_known
+        From :func:`kvopt.best_known.known_values`, of the same registry.
+    frame
+        Rows of a store, whose runs of the library's instances stand on their pages; may be empty.
+    store
+        Where their schedules are; None for none.
+    pictures
+        After how many pictures of schedules no page gets any more; the widest gaps come first.
+    """
+    library = library_by_hash()
+    table = library_table(registry)
+    names = list(zip(table.frame["instance"], table.frame["sha"], strict=True))
+    slug_of = dict(zip(table.frame["sha"], slugs(names), strict=True))
+    table, files = _with_files(table, slug_of)
+    rows = prepare(pd.concat([_listed(registry, library), frame], ignore_index=True))
+    reference = references(rows, best_known)
+    wrong = tuple(each for each in contradictions(rows, best_known) if each.sha in slug_of)
+    # The library's own name counts, whatever the runs call the instance.
+    listed = rows[_is_listed(rows)]
+    own = dict(zip(listed["sha"], listed["id"], strict=True))
+    runs = rows[~_is_listed(rows) & rows["sha"].isin(list(own))]
+    runs = runs.assign(id=runs["sha"].map(own))
+    pages = report_pages(
+        {own[sha]: slug for sha, slug in slug_of.items()},
+        reference,
+        runs,
+        wrong,
+        best_known,
+        _Documents(library, store),
+        pictures,
+        command="reports.library",
+    )
+    shown = [_linked(page, files) for page in pages]
+    links = {sha: f"instances/{slug}.html" for sha, slug in slug_of.items()}
+    table = replace(table, frame=table.frame.assign(page=table.frame["sha"].map(links)))
+    report = Report(TITLE, "", wrong, (state(table),), (table,), tuple(shown), words="")
+    texts = {"index.html": html.index_page(report)} | files
+    for page in shown:
+        texts[f"instances/{page.slug}.html"] = html.instance_page(page)
+        texts |= page.drawings("instances/")
+    return texts
+
+
+class _Documents:
+    """The library's instances, and the schedules of a store, if there is one."""
+
+    def __init__(self, library: Mapping[str, LibraryInstance], store: Documents | None) -> None:
+        self._library = library
+        self._store = store
+
+    def schedule(self, key: str) -> dict[str, Any] | None:
+        """Return the schedule document of a run, None without one."""
+        return None if self._store is None else self._store.schedule(key)
+
+    def instance(self, sha256: str) -> dict[str, Any] | None:
+        """Return the document of an instance, None without one."""
+        found = self._library.get(sha256)
+        return None if found is None else instance_document(found.instance)
+
+
+def _listed(registry: Registry, library: Mapping[str, LibraryInstance]) -> pd.DataFrame:
+    """Return a row an instance that says only that it exists: no method, no result."""
+    return pd.DataFrame(
+        [
+            {
+                "instance": entry.instance,
+                "instance_sha256": entry.sha256,
+                "family": library[entry.sha256].instance.family or "",
+                "n": entry.n,
+                "memory": entry.memory,
+                "method": "",
+            }
+            for entry in registry.instances
+        ]
+    )
+
+
+def _is_listed(rows: pd.DataFrame) -> pd.Series:
+    return rows["method"].eq("")
+
+
+def _with_files(table: Table, slug_of: Mapping[str, str]) -> tuple[Table, dict[str, str]]:
+    """Return the table with links to pages and files, and what these files hold."""
+    frame = table.frame.copy()
+    files: dict[str, str] = {}
+    for column, _, ending in _FILES:
+        addresses = []
+        for sha, name in zip(frame["sha"], frame[column], strict=True):
+            if not isinstance(name, str):
+                addresses.append("")
+                continue
+            path = INSTANCES / name if column == "file" else proof_file(INSTANCES, name)
+            addresses.append(f"files/{slug_of[sha]}{ending}")
+            files[addresses[-1]] = path.read_text(encoding="utf-8")
+        frame[f"{column}_address"] = addresses
+    frame["json"] = "JSON"
+    linked = {"instance": "page", "upper": "schedule_address", "lower": "certificate_address"}
+    columns = [replace(each, address=linked.get(each.key, "")) for each in table.columns]
+    columns.append(Column("json", "instance file", address="file_address"))
+    note = (
+        f"{table.note} The instance leads to its page, UB to the schedule, LB to its certificate."
+    )
+    return replace(table, frame=frame, columns=tuple(columns), note=note), files
+
+
+def _linked(page: InstancePage, files: Mapping[str, str]) -> InstancePage:
+    addresses = [(word, f"files/{page.slug}{ending}") for _, word, ending in _FILES]
+    present = tuple((word, f"../{name}") for word, name in addresses if name in files)
+    return replace(page, files=present, home="The library")

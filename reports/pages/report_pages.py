@@ -1,0 +1,109 @@
+"""The pages of a report: which instances have one, and what is drawn on each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
+from reports.metrics.gap import gap
+from reports.pages.instance import InstancePage, make_page
+from reports.pages.picture import Documents, Losing, Picture, draw_pictures, no_picture
+from reports.references import Contradiction
+from reports.slugs import slugs
+
+#: Policies of one page whose schedules are drawn below the best one.
+MOST_LOSING = 6
+
+
+def page_names(reference: pd.DataFrame, most: int) -> dict[str, str]:
+    """Return the file name of each instance that gets a page: the first by family, size, name."""
+    read = reference[reference["sha"].str.startswith("unread ").eq(False)]
+    ordered = read.sort_values(["family", "n", "instance", "sha"])
+    pairs = list(zip(ordered["instance"], ordered["sha"], strict=True))
+    # Names are given before the cut, so that they do not depend on it.
+    return dict(zip(list(ordered.index)[:most], slugs(pairs)[:most], strict=True))
+
+
+def report_pages(
+    names: Mapping[str, str],
+    reference: pd.DataFrame,
+    rows: pd.DataFrame,
+    wrong: Sequence[Contradiction],
+    best_known: Mapping[str, Mapping[str, Any]],
+    store: Documents | None,
+    pictures: int,
+    command: str = "reports.build",
+) -> list[InstancePage]:
+    """Return the pages of some instances.
+
+    Parameters
+    ----------
+    names
+        From :func:`page_names`, in the order in which pictures are drawn.
+    rows
+        From :func:`reports.rows.prepare`; an instance may have none.
+    pictures
+        After how many pictures of schedules no page gets any more; as many instances, those with
+        the widest gap first, get one of their bounds over time.
+    command
+        What draws more of them.
+    """
+    shown = rows[rows["id"].isin(list(names))].join(reference[["opt"]], on="id")
+    shown["gap_opt"] = gap(shown["tel"], shown["opt"])
+    groups = dict(list(shown.groupby("id", sort=False)))
+    followed = _followed(reference.loc[list(names)], pictures)
+    made = []
+    left = pictures
+    for identity, name in names.items():
+        line: dict[str, Any] = {str(k): v for k, v in reference.loc[identity].items()}
+        runs = groups.get(identity, shown.iloc[:0])
+        key, told = str(line["found_key"]), best_known.get(str(line["sha"]), {})
+        better = None if line["upper_key"] else told.get("schedule")
+        if store is not None and left > 0:
+            policies = losing(runs, line["upper"])
+            drawn = draw_pictures(store, str(line["instance_sha256"]), key, policies, better)
+            left -= sum(bool(each.svg) for each in drawn)
+        elif key or better:
+            drawn = [no_picture(f"Not drawn here; {command} --pictures N draws more.")]
+        else:
+            drawn = [no_picture("No schedule is stored.")]
+        if identity in followed:
+            drawn += _over_time(runs, line)
+        of_it = [each for each in wrong if each.sha == line["sha"]]
+        made.append(make_page(name, line, runs, of_it, told, drawn))
+    return made
+
+
+def losing(runs: pd.DataFrame, upper: Any) -> list[Losing]:
+    """Return the policies within the problem that UB betters, the best first, at most so many.
+
+    Of several runs of a policy the best counts, of policies with one TEL the first by name; of
+    more than ``MOST_LOSING`` the first, the last and those evenly between are taken.
+    """
+    own = runs[~runs["engine"] & ~runs["preempts"] & ~runs["superseded"]]
+    own = own[own["tel"].gt(upper).fillna(False)] if pd.notna(upper) else own.iloc[:0]
+    own = own.sort_values(["tel", "label", "key"]).drop_duplicates("label").drop_duplicates("tel")
+    places = np.linspace(0, len(own) - 1, min(len(own), MOST_LOSING)).round().astype(int)
+    lines = own.iloc[places]
+    return [
+        Losing(label, key, (int(tel) - int(upper)) / int(tel))
+        for label, key, tel in zip(lines["label"], lines["key"], lines["tel"], strict=True)
+    ]
+
+
+def _followed(reference: pd.DataFrame, most: int) -> set[str]:
+    """Return the instances whose bounds are drawn over time: open ones first, by their gap."""
+    open_gap = gap(reference["upper"], reference["lower"]).astype(float).fillna(1.0)
+    order = reference.assign(_gap=open_gap).sort_values(["_gap", "n", "instance"], kind="stable")
+    return set(order.index[::-1][:most])
+
+
+def _over_time(runs: pd.DataFrame, line: Mapping[str, Any]) -> list[Picture]:
+    drawn = bounds_figure(runs, line["upper"], line["lower"])
+    if drawn is None:
+        return []
+    return [Picture("UB and LB over time", BOUNDS_NOTE, drawn.svg, ".bounds")]
