@@ -30,7 +30,7 @@ from schedules import make_schedule
 ENGINE = {"solves": None, "named": True}
 #: Requests up to which the search forwards in time finishes before sweeps backwards do, and up to
 #: which it takes the place of sweeps where patterns are too many.
-FORWARD_UP_TO, FORWARD_ELSE_UP_TO = 10, 20
+FORWARD_UP_TO, FORWARD_ELSE_UP_TO = 20, 20
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
 REPAIR_UP_TO = 200
 #: Start columns up to which a relaxation with one row a round is solved.
@@ -50,8 +50,8 @@ _SCHEDULES = ("improve", "repair")
 def solve(job: Job, report: Report) -> None:
     """Solve an instance with what suits its size; all stop when bound and schedule meet.
 
-    Local search on priority lists runs beside, by size: the search forwards in time (up to ten
-    requests, or twenty where patterns are too many), sweeps backwards under prices of patterns
+    Local search on priority lists runs beside, by size: the search forwards in time (up to twenty
+    requests), sweeps backwards under prices of patterns
     (medium), the relaxation with window groups where patterns are too many, or the bound from
     prices on a time grid (large).  What a sweep cannot take is left
     to the prices alone.  The order of a relaxation restarts the local search where it is better.

@@ -64,7 +64,7 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
     ("instance", "names"),
     [
         (am2.generate(seed=3, n=10), ["search:layers"]),
-        (am2.generate(seed=3, n=12), ["search:sweep", "search:layers"]),
+        (am2.generate(seed=3, n=12), ["search:layers"]),
         (Instance("few", 16_492, chat_lognormal.generate(n=20).requests), ["search:layers"]),
         (am1.generate(seed=0), ["search:sweep", "bound:bound-patterns"]),
         # Patterns of 40 requests in 16,492 tokens are too many to search.

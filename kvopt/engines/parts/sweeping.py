@@ -34,7 +34,7 @@ from kvopt.running.events import Report
 SCHEDULE_SECONDS, SCHEDULE_SHARE = 0.02, 0.03
 #: Seconds a request that the first prices take, share of the time, at most, and by what all
 #: seconds of prices grow from turn to turn.
-FIRST_SECONDS, FIRST_SHARE, LONGER = 0.05, 0.04, 1.5
+FIRST_SECONDS, FIRST_SHARE, LONGER = 0.15, 0.04, 2.0
 #: Windows may take so many times as long as the prices of their turn, and the last window be
 #: expected to take so many times as long as all prices before it: twice the prices halve the bases.
 WINDOWS_SHARE, LAST_TIMES = 1.0, 5.0
@@ -204,9 +204,11 @@ def _priced(job: Job, best: _Best, states: States) -> Iterator[tuple[Table, floa
         last = pricing.finished
         took = time.monotonic() - began
         spent += took
-        yield priced.table, job.left() if last else WINDOWS_SHARE * took, spent
         if last:
+            # Nothing else is left to be tried, so the last window may take all the time.
+            yield priced.table, job.left(), math.inf
             return
+        yield priced.table, WINDOWS_SHARE * took, spent
         seconds = (LONGER - 1) * spent
         began = time.monotonic()
 
