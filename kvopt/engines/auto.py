@@ -30,7 +30,7 @@ from schedules import make_schedule
 ENGINE = {"solves": None, "named": True}
 #: Requests up to which the search forwards in time finishes before sweeps backwards do, and up to
 #: which it takes the place of sweeps where patterns are too many.
-FORWARD_UP_TO, FORWARD_ELSE_UP_TO = 20, 20
+FORWARD_UP_TO, FORWARD_ELSE_UP_TO = 12, 20
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
 REPAIR_UP_TO = 200
 #: Start columns up to which a relaxation with one row a round is solved.

@@ -65,13 +65,14 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
     [
         (am2.generate(seed=3, n=10), ["search:layers"]),
         (am2.generate(seed=3, n=12), ["search:layers"]),
+        (am1.generate(seed=0, n=13), ["search:sweep", "search:layers"]),
         (Instance("few", 16_492, chat_lognormal.generate(n=20).requests), ["search:layers"]),
         (am1.generate(seed=0), ["search:sweep", "bound:bound-patterns"]),
         # Patterns of 40 requests in 16,492 tokens are too many to search.
         (Instance("few", 16_492, chat_lognormal.generate(n=40).requests), ["highs:lp-cliques"]),
         (chat_lognormal.generate(n=2000), ["bound:bound-dual"]),
     ],
-    ids=["tiny", "small", "small, large memory", "medium", "large memory", "large"],
+    ids=["tiny", "small", "middle", "small, large memory", "medium", "large memory", "large"],
 )
 def test_what_runs_beside_the_local_search(instance: Instance, names: list[str]) -> None:
     """By size: search forwards; sweeps where patterns are few, else groups; prices on a grid."""
