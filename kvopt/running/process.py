@@ -87,7 +87,7 @@ class Process:
                     stdout=sent,
                     stderr=output,
                     cwd=ROOT if CHECKOUT else None,
-                    # Matrices are small: with more threads prices of patterns take ten times as long.
+                    # Matrices are small; with more threads patterns are priced ten times slower.
                     env={"OPENBLAS_NUM_THREADS": "1"}
                     | os.environ
                     | {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1"},
