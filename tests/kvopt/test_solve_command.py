@@ -271,7 +271,7 @@ def test_memory_limit_of_a_policy(hard: Path, solve_afresh: Command) -> None:
 
 def test_a_run_of_highs_is_one_process_below_its_keeper(hard: Path) -> None:
     """Below the command and its watcher: the keeper that waits, and the worker with its engine."""
-    process = _start(hard, "--solver", "highs", "--time-limit", "20")
+    process = _start(hard, "--method", "highs:ilp-strong", "--time-limit", "20")
     try:
         worker = _engine_of(process)
         time.sleep(2.0)

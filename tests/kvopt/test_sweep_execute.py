@@ -147,23 +147,23 @@ def test_what_a_method_may_send(tmp_path: Path, body: str, status: str, detail: 
     ("certificate", "status"),
     [
         (None, "feasible"),
-        # Price 1/4 a token at time 1: 1 3/4 + 3 1/2, less 4 tokens' price, is more than 4.
-        ({"kind": "prices", "value": 5, "denominator": 4, "memory": [0, 1]}, "optimal"),
-        ({"kind": "prices", "value": 5, "denominator": 4, "memory": [0, 0]}, "feasible"),
-        ({"kind": "nonsense", "value": 5}, "feasible"),
+        # Price 1/3 a token at times 1 and 2: 1 2/3 + 3 2/3 twice, less 8 tokens' price, is 6 1/3.
+        ({"kind": "prices", "value": 7, "denominator": 3, "memory": [0, 1, 1]}, "optimal"),
+        ({"kind": "prices", "value": 7, "denominator": 3, "memory": [0, 0, 0]}, "feasible"),
+        ({"kind": "nonsense", "value": 7}, "feasible"),
     ],
 )
 def test_the_word_of_a_method_of_one_s_own_proves_no_optimum(
     tmp_path: Path, certificate: object, status: str
 ) -> None:
-    """Here OPT is 5 and the volumes say 4: a bound of 5 needs its proof, as it does in tables."""
-    instance = Instance("word", 4, (Request(0, 0, 2, 1), Request(1, 0, 1, 3)))
-    assert (brute_force_optimum(instance), volume_bound(instance)) == (5, 4)
-    body = f"report('bound', value=5, source='mine', certificate={certificate})\nreturn [0, 1]"
+    """Here OPT is 7 and the volumes say 6: a bound of 7 needs its proof, as it does in tables."""
+    instance = Instance("word", 4, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 2, 2))))
+    assert (brute_force_optimum(instance), volume_bound(instance)) == (7, 6)
+    body = f"report('bound', value=7, source='mine', certificate={certificate})\nreturn [0, 0, 2]"
     finished = execute(_task(_own(tmp_path, body), instance))
     record = finished.record
-    assert (record.status, record.tel, record.lower_bound) == (status, 5, 5)
-    assert ("5 is its own word" in record.detail) == (status == "feasible")
+    assert (record.status, record.tel, record.lower_bound) == (status, 7, 7)
+    assert ("7 is its own word" in record.detail) == (status == "feasible")
     assert finished.schedule is not None
     assert finished.schedule["status"] == status
 

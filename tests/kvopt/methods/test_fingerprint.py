@@ -54,7 +54,7 @@ def project(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("heuristics/policies/svf.py", set(METHODS) - {"fcfs", "a-min"}),
         ("heuristics/policies/a_min.py", {"a-min"}),
         ("heuristics/simulator.py", set(METHODS)),
-        ("heuristics/local_search.py", {"auto"}),
+        ("heuristics/local_search.py", {"auto", "search"}),
         # On whose start variables every integer program is built.
         ("formulations/mip/ilp.py", {"auto", "highs", "highs:ilp", "sorted-lp"}),
         ("formulations/mip/ilp_strong.py", {"highs"}),
