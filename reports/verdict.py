@@ -23,8 +23,11 @@ _UNKNOWN: tuple[tuple[Lengths, str], ...] = (
 #: What the words of a report mean, for who reads its first screen only.
 WORDS = (
     "TEL: the total latency of all requests. OPT: the least TEL of any schedule that knows all "
-    "lengths and arrivals. UB: the best known schedule's TEL. LB: the best bound, which no TEL is "
-    "below. Gap: what share of its TEL a policy would save with that schedule; 0 % is best."
+    "lengths and arrivals, which no online policy can reach on all instances. UB: the TEL of the "
+    "best known schedule. LB: the best bound; every TEL is at least that. Gap: what share of its "
+    "own TEL a policy would save with the better schedule; 0 % is best. Ratio: TEL / OPT; 1 is "
+    "best. [a, b]: between a and b, since OPT lies between LB and UB. *: solves an easier problem, "
+    "so it is not to be compared with the others."
 )
 
 
@@ -88,7 +91,7 @@ def _without_lengths(found: Sequence[Board], averaged: pd.DataFrame) -> Sentence
     for lengths, words in _UNKNOWN:
         board, lines = _first(found, (lengths,))
         if board is not None:
-            parts += ["; " if parts else "Where they are not known: ", f"{words}, "]
+            parts += ["; " if parts else "Where output lengths are not known: ", f"{words}, "]
             parts += [*_best(lines, "policy", "policies"), " and leaves ", *_left(lines.iloc[0])]
             parts += [f" ({board.instances:,} instances", *_beside(board, lengths), ")"]
     if not parts:
@@ -112,7 +115,7 @@ def _outside(board: Board, averaged: pd.DataFrame) -> list[str]:
     if lines.empty:
         return []
     best = lines.sort_values(["gap_low", "label"]).iloc[0]
-    told = f" ({board.instances:,} instances; * keeps tokens over evictions)"
+    told = f" ({board.instances:,} instances; * keeps tokens over evictions, an easier problem)"
     return ["; outside the problem, ", Name(best["label"]), " leaves ", *_left(best), told]
 
 

@@ -103,7 +103,9 @@ def test_methods_outside_the_problem_never_rank() -> None:
     assert tables["outside"].loc["vllm-v1 *", "gap"] == "[-15.8, -2.5] %"
     assert "rank" not in [column.key for column in _part(report, "outside").columns]
     assert "outside the problem, vllm-v1 * leaves -15.8 %" in str(report.verdict[1])
-    assert str(report.verdict[1]).endswith(" (2 instances; * keeps tokens over evictions).")
+    assert str(report.verdict[1]).endswith(
+        " (2 instances; * keeps tokens over evictions, an easier problem)."
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def test_the_verdict_is_computed() -> None:
         "best known schedules, at most 20.0 % to OPT (mean gap over 2 instances)."
     )
     assert second == (
-        "Where they are not known: told nothing of them, alpha-beta is the only policy and leaves "
+        "Where output lengths are not known: told nothing of them, alpha-beta is the only policy and leaves "
         "67.5 % to the best known schedules, at most 72.5 % to OPT (2 instances)."
     )
     assert third == (
