@@ -140,8 +140,8 @@ def test_the_verdict_is_computed() -> None:
         "best known schedules, at most 20.0 % to OPT (mean gap over 2 instances)."
     )
     assert second == (
-        "Where output lengths are not known: told nothing of them, alpha-beta is the only policy and leaves "
-        "67.5 % to the best known schedules, at most 72.5 % to OPT (2 instances)."
+        "Where output lengths are not known: told nothing of them, alpha-beta is the only policy "
+        "and leaves 67.5 % to the best known schedules, at most 72.5 % to OPT (2 instances)."
     )
     assert third == (
         "The worst ratio to OPT seen is 4.000 (alpha-beta on a); the worst of svf, first of the "
