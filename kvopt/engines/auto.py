@@ -50,11 +50,12 @@ _SCHEDULES = ("improve", "repair")
 def solve(job: Job, report: Report) -> None:
     """Solve an instance with what suits its size; all stop when bound and schedule meet.
 
-    Local search on priority lists runs beside, by size: the search forwards in time (small, and up
-    to 20 requests where patterns are too many), sweeps backwards under prices of patterns (medium),
-    the relaxation with window groups where patterns are too many, or the bound from prices on a time
-    grid (large).  What a sweep leaves open is left to the search forwards up to 20 requests, else to
-    the prices alone.  The order of a relaxation restarts the local search where it is better.
+    Local search on priority lists runs beside, by size: the search forwards in time (small, and
+    up to 20 requests where patterns are too many), sweeps backwards under prices of patterns
+    (medium), the relaxation with window groups where patterns are too many, or the bound from
+    prices on a time grid (large).  What a sweep leaves open is left to the search forwards up to
+    20 requests, else to the prices alone.  The order of a relaxation restarts the local search
+    where it is better.
     Where the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a
     second local search with another seed takes its core.  Each is a process of its own.
 
