@@ -217,8 +217,10 @@ def _priced(job: Job, best: _Best, states: States) -> Iterator[tuple[Table, floa
             yield priced.table, WINDOWS_SHARE * took, LAST_TIMES * spent
         began = time.monotonic()
         seconds = (LONGER - 1) * spent
-        if seconds > TO_THE_END * (prices_until - began):
-            seconds = max(prices_until - began, min(seconds, PRICES_SHARE * job.left()))
+        if began >= prices_until:
+            seconds = min(seconds, PRICES_SHARE * job.left())
+        elif seconds > TO_THE_END * (prices_until - began):
+            seconds = prices_until - began
 
 
 def _memory_prices(job: Job) -> Iterator[tuple[Table, float, float]]:
