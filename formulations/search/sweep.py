@@ -165,16 +165,21 @@ def search(
     Ends where an optimal schedule has been found, or no TEL is below ``below``: then it returns
     True; or at its limits, or where no wider window is expected to take less than ``seconds()``.
     The window up to ``below`` − 1 is next as soon as it is expected to take no more than
-    ``last_seconds``.
+    ``last_seconds``; where it takes far longer, windows grow in steps again.
     """
     options = options or Options()
     step = max(1, int(FIRST_WINDOW * network.bound))
     target = max(bound, network.bound) - 1 + step
     before: tuple[int, int] | None = None
+    within, last = limits, False
     while bound < below:
         target = min(max(target, bound), below - 1)
         began = time.monotonic()
-        found = _window(network, target, limits, options)
+        found = _window(network, target, within, options)
+        if found is None and last and before is not None and not limits.out_of_time():
+            # It is wider than expected: go on in steps.
+            within, last, last_seconds, target = limits, False, 0.0, before[0] + step
+            continue
         if found is None:
             return False
         on_step(found)
@@ -187,8 +192,8 @@ def search(
         before = (target, found.nodes)
         factor = _last_factor(network, target, below)
         if factor < math.inf and took * factor <= last_seconds:
-            target = below - 1
-            limits = _for_the_last(limits, GIVEN_UP_AFTER * last_seconds)
+            target, last = below - 1, True
+            within = _for_the_last(limits, GIVEN_UP_AFTER * last_seconds)
             continue
         target += step
         if growth < LEAST_GROWTH or limits.out_of_time():

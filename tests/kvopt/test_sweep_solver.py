@@ -188,8 +188,11 @@ def test_prices_come_first_and_windows_have_the_rest(
         clock.now += seconds
     (until, rest, last) = turns[-1]
     assert until == pytest.approx(sweeping.PRICES_SHARE * limit)
-    assert rest == last == pytest.approx(limit - until)
+    assert rest == pytest.approx(limit - until)
+    assert last == pytest.approx(sweeping.LAST_SHARE * rest)
     assert asked[0] == min(sweeping.FIRST_SECONDS * 50, sweeping.FIRST_SHARE * limit)
-    for turn, ((_, seconds, last), took) in enumerate(zip(turns[:-1], asked, strict=False)):
+    for turn, ((now, seconds, last), took) in enumerate(zip(turns[:-1], asked, strict=False)):
         assert seconds == pytest.approx(sweeping.WINDOWS_SHARE * took)
-        assert last == pytest.approx(sweeping.LAST_TIMES * sum(asked[: turn + 1]))
+        spent, left = sum(asked[: turn + 1]), limit - now
+        expected = min(sweeping.LAST_TIMES * spent, sweeping.LAST_SHARE * left)
+        assert last == pytest.approx(expected)

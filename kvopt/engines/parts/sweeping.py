@@ -38,6 +38,9 @@ FIRST_SECONDS, FIRST_SHARE, LONGER = 0.15, 0.04, 2.0
 #: Windows may take so many times as long as the prices of their turn, and the last window be
 #: expected to take so many times as long as all prices before it: twice the prices halve the bases.
 WINDOWS_SHARE, LAST_TIMES = 0.25, 5.0
+#: Share of the time left that the last window may be expected to take: in steps it costs half as
+#: much again at most, and nothing is lost where the estimate is too low.
+LAST_SHARE = 0.4
 #: Share of the time after which prices are left as they are, and windows have all the rest; the
 #: turn that would end after the second share of that time lasts until then.
 PRICES_SHARE, TO_THE_END = 0.65, 0.6
@@ -208,13 +211,14 @@ def _priced(job: Job, best: _Best, states: States) -> Iterator[tuple[Table, floa
         took = time.monotonic() - began
         spent += took
         if pricing.finished:
-            # Nothing else is left to be tried, so the last window may take all the time.
-            yield priced.table, job.left(), math.inf
+            # Nothing else is left to be tried, so windows may take all the time.
+            yield priced.table, job.left(), LAST_SHARE * job.left()
             return
         if time.monotonic() >= prices_until:
-            yield priced.table, job.left(), job.left()
+            yield priced.table, job.left(), LAST_SHARE * job.left()
         else:
-            yield priced.table, WINDOWS_SHARE * took, LAST_TIMES * spent
+            last = min(LAST_TIMES * spent, LAST_SHARE * job.left())
+            yield priced.table, WINDOWS_SHARE * took, last
         began = time.monotonic()
         seconds = (LONGER - 1) * spent
         if began >= prices_until:
@@ -230,7 +234,7 @@ def _memory_prices(job: Job) -> Iterator[tuple[Table, float, float]]:
     yield (
         _rounded(job.instance, np.zeros(2) if found is None else found[0]),
         job.left(),
-        job.left(),
+        LAST_SHARE * job.left(),
     )
 
 
