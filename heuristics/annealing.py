@@ -569,8 +569,7 @@ def draw_move(state, order, rules):
     """Return kind, two places and a length; both places are one where there is no move.
 
     Mostly they are near each other, since such moves are cheap to evaluate and kept more often.
-    Requests of similar size change places wherever they are: what runs beside them mostly still
-    fits, so the packing stays and the list need not pass through much worse ones.
+    Requests of similar size change places wherever they are, which should keep what is packed well.
     """
     delayed, similar, _, sizes = rules
     n = len(order)
