@@ -42,6 +42,8 @@ EXCHANGE, INSERT, DELAY = 0, 1, 2
 #: Places that a move goes at most: a quarter of the list, but no less and no more than these;
 #: except for one move in so many, which goes anywhere.
 NEAR, FAR = (6, 25), 16
+#: Ranks by size that two requests differ by at most which are exchanged wherever they are.
+CLOSE = 4
 #: Below every sum of tokens and rounds.
 NOTHING = -(1 << 62)
 #: Requests in a row that move together, at most.
@@ -95,6 +97,40 @@ class Trial(NamedTuple):
     ends: Ints
     held: Ints
     tokens: Ints
+
+
+class Sizes(NamedTuple):
+    """The requests by size, once by output and then prompt, once by prompt and then output.
+
+    Attributes
+    ----------
+    requests
+        Positions of the requests in these orders, shape (2, n).
+    ranks
+        Of each request in them, by position in the instance, shape (2, n).
+    """
+
+    requests: Ints
+    ranks: Ints
+
+
+class Rules(NamedTuple):
+    """How lists are changed and given up.
+
+    Attributes
+    ----------
+    delayed, similar
+        The shares of the moves that change a delay, and that exchange requests of similar size.
+    wide
+        Places after the last change up to which a list may have fallen behind.
+    sizes
+        The requests by size.
+    """
+
+    delayed: float
+    similar: float
+    wide: int
+    sizes: Sizes
 
 
 class Columns(NamedTuple):
@@ -513,14 +549,36 @@ def apply_move(order, kind, a, b, length):
 
 
 @kernel
-def draw_move(state, n, delayed):
+def similar_place(state, order, sizes, a):
+    """Return the place of a request whose size is close to that of the one at ``a``, or ``a``."""
+    by = below(state, 2)
+    away = 1 + below(state, CLOSE)
+    if below(state, 2) == 0:
+        away = -away
+    rank = sizes[1][by, order[a]] + away
+    if rank < 0 or rank >= len(order):
+        return a
+    other, place = sizes[0][by, rank], 0
+    while order[place] != other:
+        place += 1
+    return place
+
+
+@kernel
+def draw_move(state, order, rules):
     """Return kind, two places and a length; both places are one where there is no move.
 
     Mostly they are near each other, since such moves are cheap to evaluate and kept more often.
+    Requests of similar size change places wherever they are, which should keep what is packed well.
     """
+    delayed, similar, _, sizes = rules
+    n = len(order)
     a = below(state, n)
-    if uniform(state) <= delayed:
+    share = uniform(state)
+    if share <= delayed:
         return DELAY, a, a, 1
+    if share <= delayed + similar:
+        return EXCHANGE, a, similar_place(state, order, sizes, a), 1
     reach = n - 1
     if below(state, FAR) > 0:
         reach = min(reach, max(NEAR[0], min(NEAR[1], n // 4)))
@@ -622,14 +680,14 @@ def anneal(walk, columns, memory, best, totals, state, moves, temperature, rules
         Moves to draw; a draw that leads out of the list, or nowhere, counts.
     temperature : float
         A list that is worse by so many rounds is kept in one of e cases.
-    rules : (float, int)
-        The share of the moves that change a delay, and ``wide``.
+    rules : Rules
+        How lists are changed and given up.
     """
-    delayed, wide = rules
+    wide = rules[2]
     current, found = totals[0], totals[1]
     unsaved = False
     for _ in range(moves):
-        move = draw_move(state, len(walk[0]), delayed)
+        move = draw_move(state, walk[0], rules)
         delay = make_move(walk, columns, move, state)
         if delay < 0:
             continue

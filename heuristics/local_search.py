@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from heuristics import annealing
-from heuristics.annealing import Columns, Trial, Walk
+from heuristics.annealing import Columns, Rules, Sizes, Trial, Walk
 from heuristics.compiled import compiled
 from heuristics.policy import Ints
 from instances import Instance, Request
@@ -44,6 +44,9 @@ CYCLE_MOVES = 5_000
 STEPS, STEP_SECONDS = 100, 0.2
 #: Share of the moves that change a delay, and requests from which on it is less.
 DELAYED, DELAYED_LARGE, LARGE = 0.05, 0.03, 500
+#: Share of the moves that exchange requests of similar size, and requests up to which it is that:
+#: such requests stand far apart, and the list is decoded from the one to the other.
+SIMILAR, SIMILAR_UP_TO = 0.2, 100
 #: Places after the last changed one up to which a list may have fallen behind.
 WIDE = 10
 #: Requests that run at once, on average, from which on the tokens held are kept by time.
@@ -130,8 +133,7 @@ class Search:
         self._columns = Columns(*(np.ascontiguousarray(each, np.int64) for each in columns))
         self._memory = int(memory)
         n = len(starts)
-        delayed = (DELAYED if n < LARGE else DELAYED_LARGE) if delays else 0.0
-        self._rules = (delayed, WIDE)
+        self._rules = Rules(*(_shares(n) if delays else (0.0, 0.0)), WIDE, _sizes(self._columns))
         self._state = np.array([seed], dtype=np.uint64)
         self._trial = _spaces(self._columns, self._memory, starts)
         self._walk = Walk(*(np.zeros(n + more, np.int64) for more in (0, 0, 0, 1, 1, 1, 0)))
@@ -166,7 +168,7 @@ class Search:
             order = np.argsort(starts, kind="stable")
         self._walk.order[:] = order
         targets = np.ascontiguousarray(starts, np.int64)[order]
-        follow, delayed = self._as_run(annealing.follow), self._rules[0] > 0
+        follow, delayed = self._as_run(annealing.follow), self._rules.delayed > 0
         arguments = (self._walk, self._columns, self._memory, targets, delayed, self._trial)
         self._totals[0] = follow(*arguments)
         if self.total < self.best_total:
@@ -214,7 +216,7 @@ class Search:
         """
         starts = self.best()
         rounds = int((starts + self._columns.outputs).max()) + 2
-        if self._rules[0] == 0:
+        if self._rules.delayed == 0:
             self.load(starts, self.best_order)
             return
         if rounds <= ROUNDS_UP_TO and rounds * self.requests <= POLISH_UP_TO:
@@ -235,6 +237,21 @@ def _spaces(columns: Columns, memory: int, starts: Ints) -> Trial:
     tokens = np.zeros(rounds if busy >= DENSE_FROM and rounds <= ROUNDS_UP_TO else 0, np.int32)
     by_place, by_end = (np.zeros((2, size), np.int64) for size in (n, width))
     return Trial(by_place[0], by_place[1], by_end[0], by_end[1], tokens)
+
+
+def _shares(n: int) -> tuple[float, float]:
+    """Return the shares of the moves that change a delay, and that exchange similar requests."""
+    fewer = min(1.0, SIMILAR_UP_TO / n)
+    if n < LARGE:
+        return DELAYED, SIMILAR * fewer
+    return DELAYED_LARGE, SIMILAR * fewer**2
+
+
+def _sizes(columns: Columns) -> Sizes:
+    """Return the requests by output and by prompt."""
+    keys = ((columns.prompts, columns.outputs), (columns.outputs, columns.prompts))
+    requests = np.array([np.lexsort(each) for each in keys], dtype=np.int64)
+    return Sizes(requests, np.argsort(requests, axis=1).astype(np.int64))
 
 
 def fits_in_words(columns: Columns, starts: Ints) -> bool:

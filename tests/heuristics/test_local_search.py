@@ -132,6 +132,57 @@ def test_a_changed_list_is_decoded_as_defined(
     assert evaluate(*arguments, total - 1, ALL, trial)[0] > total - 1
 
 
+@given(change=changes(), seed=st.integers(0, 99))
+@settings(max_examples=200, deadline=None)
+def test_an_exchange_by_size_is_with_one_of_the_next_in_size(
+    change: tuple[Instance, Ints, Ints, Any], seed: int
+) -> None:
+    """Wherever it stands: by output or by prompt no more than four requests lie in between."""
+    instance, order, _, (_, a, _, _) = change
+    begin = np.array(run_in_order(instance, np.arange(len(instance)), "list").starts)
+    sizes = Search(columns_of(instance), instance.memory, begin, seed=0)._rules.sizes
+    state = np.array([seed], np.uint64)
+    place = compiled(annealing.similar_place)(state, order, sizes, a)
+    pair = [(int(instance.outputs[i]), int(instance.prompts[i])) for i in (order[a], order[place])]
+    every = list(zip(instance.outputs.tolist(), instance.prompts.tolist(), strict=True))
+    between = [
+        sum(min(two) < each < max(two) for each in all_of)
+        for two, all_of in ((pair, every), ([p[::-1] for p in pair], [e[::-1] for e in every]))
+    ]
+    assert min(between) < annealing.CLOSE
+
+
+def test_exchanges_by_size_meet_every_request_next_in_size() -> None:
+    """Of ten sizes the fifth meets those up to four away, on both sides, and itself never."""
+    requests = tuple(Request(i, 0, 1, 1 + i) for i in range(10))
+    instance = Instance("ten", 20, requests)
+    begin = np.array(run_in_order(instance, np.arange(10), "list").starts)
+    search = Search(columns_of(instance), 20, begin, seed=0)
+    order, state = np.arange(10)[::-1].copy(), np.array([1], np.uint64)
+    similar = compiled(annealing.similar_place)
+    met = {int(order[similar(state, order, search._rules.sizes, 5)]) for _ in range(300)}
+    assert met == {0, 1, 2, 3, 5, 6, 7, 8}
+
+
+@pytest.mark.parametrize(
+    ("n", "delays", "shares"),
+    [
+        (60, True, (0.05, 0.2)),
+        (200, True, (0.05, 0.1)),
+        (1000, True, (0.03, 0.002)),
+        (60, False, (0.0, 0.0)),
+    ],
+)
+def test_long_lists_have_fewer_exchanges_by_size(
+    n: int, delays: bool, shares: tuple[float, float]
+) -> None:
+    """Without delays there are none: the walk of the policy is another."""
+    instance = am1.generate(seed=1, n=n)
+    begin = np.array(run_in_order(instance, np.arange(n), "list").starts)
+    rules = Search(columns_of(instance), instance.memory, begin, seed=0, delays=delays)._rules
+    assert (rules.delayed, rules.similar) == pytest.approx(shares)
+
+
 @given(change=changes(), seed=st.integers(0, 9))
 @settings(max_examples=80, deadline=None)
 def test_a_move_that_is_undone_leaves_the_list_as_it_was(
