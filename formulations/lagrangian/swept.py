@@ -42,6 +42,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -92,6 +93,16 @@ class _Kinds:
     counts: Ints
     first: Ints
 
+    @cached_property
+    def ages(self) -> Ints:
+        """Rounds since its start in each state."""
+        return np.arange(int(self.outputs.sum())) - np.repeat(self.first, self.outputs) + 1
+
+    @cached_property
+    def tokens(self) -> Ints:
+        """Tokens held in each state."""
+        return np.repeat(self.prompts, self.outputs) + self.ages
+
     @property
     def counter(self) -> type[np.uint8 | np.uint16]:
         """The smallest numbers that twice a count fits into."""
@@ -113,7 +124,7 @@ class _Network:
 
 @dataclass
 class _Level:
-    """Who runs on, a row each: 1 + position in (kind, start), falling, then 0; and the slack."""
+    """Who runs on, a row each: 1 + the state it is in, falling, then 0; and the slack."""
 
     rows: NDArray[np.int32]
     slack: Ints
@@ -345,8 +356,6 @@ def _sweep(network: _Network, *, keep: bool) -> list[_Step] | None:
         last = max(last, int((within[:, 0] + kinds.outputs[within[:, 1]]).max()))
     least = 1 + int(kinds.prompts.min())
     width = min(int(kinds.counts.sum()), network.memory // least)
-    if len(kinds.counts) * len(network.dear) >= 1 << 31:
-        raise SweptTooLongError("the rounds are too many for this evaluation")
     level = _Level(np.zeros((1, width), dtype=np.int32), np.zeros(1, dtype=np.int64))
     places = width + (len(kinds.counts) if keep else 0)
     peaks = kinds.prompts + kinds.outputs
@@ -369,12 +378,6 @@ def _sweep(network: _Network, *, keep: bool) -> list[_Step] | None:
     return steps
 
 
-def _members(network: _Network, rows: NDArray[np.int32]) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Return kind and start of all places of rows, and which are taken."""
-    kind, start = np.divmod(np.maximum(rows.astype(np.int64) - 1, 0), len(network.dear))
-    return kind, start, rows > 0
-
-
 def _parts(rows: NDArray[np.int32]) -> Iterator[slice]:
     """Yield the rows in parts, since what is told of their places takes many times their bytes."""
     length = max(1, PLACES // max(1, rows.shape[1]))
@@ -382,23 +385,30 @@ def _parts(rows: NDArray[np.int32]) -> Iterator[slice]:
         yield slice(first, first + length)
 
 
-def _held_and_paid(network: _Network, rows: NDArray[np.int32], t: int) -> tuple[Ints, Ints]:
-    """Return tokens held and prices paid at t by all of each row that have started before t."""
+def _held_and_paid(
+    network: _Network, rows: NDArray[np.int32], u: int, rounds: int
+) -> tuple[Ints, Ints]:
+    """Return tokens held and prices paid at u by who is in the states of rows ``rounds`` later.
+
+    Who is younger than ``rounds`` then has not started before u.
+    """
+    kinds = network.kinds
+    runs = kinds.ages > rounds
+    tokens, prices = np.zeros((2, len(runs) + 1), dtype=np.int64)
+    tokens[1:][runs] = kinds.tokens[runs] - rounds
+    priced = network.pay[min(u, len(network.pay) - 1)]
+    # The state so many rounds before stands as many places before.
+    prices[1 + rounds :] = np.where(runs[rounds:], priced[: len(runs) - rounds], 0)
     held, paid = np.zeros((2, len(rows)), dtype=np.int64)
-    for part in _parts(rows):
-        held[part], paid[part] = _of_part(network, rows[part], t)
+    for place in rows.T[: _places(rows)]:
+        held += tokens[place]
+        paid += prices[place]
     return held, paid
 
 
-def _of_part(network: _Network, rows: NDArray[np.int32], t: int) -> tuple[Ints, Ints]:
-    kind, start, taken = _members(network, rows)
-    age = t - start
-    taken &= age >= 1
-    age = np.clip(age, 1, network.kinds.outputs[kind])
-    held = np.where(taken, network.kinds.prompts[kind] + age, 0).sum(axis=1)
-    priced = network.pay[min(t, len(network.pay) - 1)]
-    paid = np.where(taken, priced[network.kinds.first[kind] + age - 1], 0).sum(axis=1)
-    return held, paid
+def _places(rows: NDArray[np.int32]) -> int:
+    """Return up to which place any row is taken."""
+    return int(np.count_nonzero(rows.any(axis=0)))
 
 
 @dataclass(frozen=True)
@@ -428,7 +438,7 @@ def _back(
 ) -> tuple[_Level, _Step]:
     """Return the level at t − 1 and the ways there, with the kinds that may complete at t."""
     worth = int(network.worth[t]) if t < len(network.worth) else 0
-    held, paid = _held_and_paid(network, level.rows, t)
+    held, paid = _held_and_paid(network, level.rows, t, 0)
     counted = len(network.kinds.counts) if keep else 0
     entered = np.zeros((len(held), counted), dtype=network.kinds.counter)
     ways = _Ways(level.rows, level.slack, held, paid, np.arange(len(held)), entered)
@@ -448,33 +458,61 @@ def _back(
     )
     fine = np.flatnonzero(slack <= network.window)
     rows, slack, origin, entered = rows[fine], slack[fine], origin[fine], entered[fine]
+    stays = np.concatenate(([False], network.kinds.ages > 1))
     for part in _parts(rows):
-        _, start, taken = _members(network, rows[part])
-        rows[part] = -np.sort(-np.where(taken & (start < t - 1), rows[part], 0), axis=1)
-    fine = np.flatnonzero(slack + _lost_before(network, rows, t) <= network.window)
-    rows, slack, origin, entered = rows[fine], slack[fine], origin[fine], entered[fine]
-    different, to = np.unique(rows, axis=0, return_inverse=True)
-    to = to.ravel()
-    least = np.full(len(different), _FAR)
+        rows[part] = -np.sort(-np.where(stays[rows[part]], rows[part] - 1, 0), axis=1)
+    first, to = _different(_words(rows[:, : _places(rows)], len(stays)))
+    least = np.full(len(first), _FAR)
     np.minimum.at(least, to, slack)
-    return _Level(different, least), _Step(origin, to, slack - level.slack[origin], entered)
+    different = rows[first]
+    lost = _lost_before(network, different, least, t)
+    stay = least + lost <= network.window
+    fine = np.flatnonzero(slack + lost[to] <= network.window)
+    to = (np.cumsum(stay) - 1)[to[fine]]
+    slack, origin, entered = slack[fine], origin[fine], entered[fine]
+    found = _Level(different[stay], least[stay])
+    return found, _Step(origin, to, slack - level.slack[origin], entered)
+
+
+def _words(rows: NDArray[Any], end: int) -> Ints:
+    """Return whole numbers of 64 bits, (numbers, rows), that are equal where the rows are.
+
+    Every place of a row is below ``end``, so as many as fit are the digits of one number.
+    """
+    digits = max(1, (BITS - 1) // max(1, (end - 1).bit_length()))
+    words = np.zeros((max(1, -(-rows.shape[1] // digits)), len(rows)), dtype=np.int64)
+    for place, digit in enumerate(rows.T):
+        words[place // digits] = words[place // digits] * end + digit
+    return words
+
+
+def _different(words: Ints) -> tuple[Ints, Ints]:
+    """Return a place of each different column, and for every column which of them it equals."""
+    order = np.lexsort(words)
+    ordered = words[:, order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+    to = np.empty(len(order), dtype=np.int64)
+    to[order] = np.cumsum(new) - 1
+    return order[new], to
 
 
 def _completing(network: _Network, t: int, g: int, ways: _Ways, gain: Ints, worth: int) -> _Ways:
     """Return the ways on which one more request of kind g completes at t."""
     kinds, output = network.kinds, int(network.kinds.outputs[g])
-    low = g * len(network.dear)
+    low = int(kinds.first[g])
     peak = int(kinds.prompts[g]) + output
     dear = int(network.dear[t - output, g])
     pay = int(network.pay[min(t, len(network.pay) - 1), kinds.first[g] + output - 1])
-    count = ((ways.rows > low) & (ways.rows <= low + len(network.dear))).sum(axis=1)
-    able = (ways.held + peak <= network.memory) & (count < kinds.counts[g])
-    which = np.flatnonzero(able & (ways.slack + dear <= network.window))
+    fits = ways.held + peak <= network.memory
+    which = np.flatnonzero(fits & (ways.slack + dear <= network.window))
     if len(gain):
         lost = ways.slack[which] + dear + worth - ways.paid[which] - pay
         which = which[lost - gain[network.memory - ways.held[which] - peak] <= network.window]
-    more = ways.chosen(which)
-    more.rows[np.arange(len(which)), (more.rows > 0).sum(axis=1)] = low + t - output + 1
+    rows = ways.rows[which]
+    count = ((rows > low) & (rows <= low + output)).sum(axis=1)
+    more = ways.chosen(which[count < kinds.counts[g]])
+    more.rows[np.arange(len(more.rows)), (more.rows > 0).sum(axis=1)] = low + output
     if more.entered.shape[1]:
         more.entered[:, g] += 1
     return replace(more, slack=more.slack + dear, held=more.held + peak, paid=more.paid + pay)
@@ -505,20 +543,25 @@ def _gain(network: _Network, t: int, able: list[int]) -> Ints:
     return gain
 
 
-def _lost_before(network: _Network, rows: NDArray[np.int32], t: int) -> Ints:
-    """Return what is lost at least at times before t, given who runs at t − 1 and at t."""
+def _lost_before(network: _Network, rows: NDArray[np.int32], slack: Ints, t: int) -> Ints:
+    """Return what is lost at least at times before t, given who runs at t − 1 and at t.
+
+    Where that and the slack leave the window, as much as it takes.
+    """
     total = np.zeros(len(rows), dtype=np.int64)
+    left = np.arange(len(rows))
     for e in range(1, len(network.ahead)):
         u = t - e
-        if u < 1:
+        if u < 1 or not len(left):
             break
         if u >= len(network.worth):
             continue
-        held, paid = _held_and_paid(network, rows, u)
-        if not held.any():
-            break
-        rest = network.ahead[e, np.maximum(network.memory - held, 0), u]
-        total += np.where(held > 0, np.maximum(network.worth[u] - paid - rest, 0), 0)
+        held, paid = _held_and_paid(network, rows, u, e - 1)
+        rest = network.ahead[e, :, u][np.maximum(network.memory - held, 0)]
+        total[left] += np.where(held > 0, np.maximum(network.worth[u] - paid - rest, 0), 0)
+        # Who runs at none of these times runs at none before.
+        open_ = (held > 0) & (slack[left] + total[left] <= network.window)
+        rows, left = rows[open_], left[open_]
     return total
 
 
@@ -567,11 +610,11 @@ def _count(network: _Network, steps: list[_Step], multipliers: Ints, value: int)
         at_once = min(MOST_AT_ONCE, MOST_PLACES // (1 + len(counts)))
         if seen > MOST_ROWS or len(way) > at_once:
             raise SweptTooLongError("the evaluation counts too many paths")
-        keys = np.concatenate((step.to[way, None], counted.astype(np.int64)), axis=1)
-        different, to = np.unique(keys, axis=0, return_inverse=True)
-        paid = np.full(len(different), _FAR)
-        np.minimum.at(paid, to.ravel(), longer)
-        node, done = different[:, 0], different[:, 1:].astype(network.kinds.counter)
+        words = _words(counted, int(counts.max()) + 1)
+        first, to = _different(np.concatenate((words, step.to[way][None])))
+        paid = np.full(len(first), _FAR)
+        np.minimum.at(paid, to, longer)
+        node, done = step.to[way][first], counted[first]
         if not len(node):
             return
     if (done == counts).all(axis=1).any():
