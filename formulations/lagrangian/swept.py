@@ -28,7 +28,8 @@ up to D + 1 at most before they are dropped.  At most ``width`` requests complet
 *Looking ahead.*  At a time u before t those that run at u and at t are known.  The others complete
 in u..t − 1, so they have at most t − 1 − u rounds left, and what they pay at u within the memory
 left is at most the best of all multisets of such states, a knapsack.  h_u less both is at least
-the slack of time u, which is counted nowhere yet.
+the slack of time u, which is counted nowhere yet.  Times may be left out of this, and rows that
+are equal are looked ahead of once: it depends on nothing but who runs.
 
 *Multipliers.*  Where paths are left, let every request of kind g pay v_g more, any integer: all
 schedules pay Σ count_g·v_g more.  The least that is paid from a node to the end bounds the rest of
@@ -70,8 +71,11 @@ MOST_STATES, MOST_PLACES, MOST_KEPT = 1_000_000, 30_000_000, 60_000_000
 PLACES = 1_000_000
 #: Equal requests beyond which their counts would not fit into 16 bits, twice.
 MOST_EQUAL = 32_767
-#: Times that are looked ahead.
-DEPTH = 48
+#: Bits of a number that several places of a row are told by.
+WORD = 59
+#: Times that are looked ahead, at most; and at least, as long as fewer than one row in so many is
+#: dropped.
+DEPTH, NEAR, RARE = 48, 6, 100
 _FAR = 1 << BITS
 
 
@@ -386,11 +390,12 @@ def _parts(rows: NDArray[np.int32]) -> Iterator[slice]:
 
 
 def _held_and_paid(
-    network: _Network, rows: NDArray[np.int32], u: int, rounds: int
+    network: _Network, places: Sequence[NDArray[np.int32]], u: int, rounds: int
 ) -> tuple[Ints, Ints]:
     """Return tokens held and prices paid at u by who is in the states of rows ``rounds`` later.
 
-    Who is younger than ``rounds`` then has not started before u.
+    ``places`` are the columns of the rows.  Who is younger than ``rounds`` then has not started
+    before u.
     """
     kinds = network.kinds
     runs = kinds.ages > rounds
@@ -399,16 +404,17 @@ def _held_and_paid(
     priced = network.pay[min(u, len(network.pay) - 1)]
     # The state so many rounds before stands as many places before.
     prices[1 + rounds :] = np.where(runs[rounds:], priced[: len(runs) - rounds], 0)
-    held, paid = np.zeros((2, len(rows)), dtype=np.int64)
-    for place in rows.T[: _places(rows)]:
+    held, paid = np.zeros((2, len(places[0])), dtype=np.int64)
+    for place in places:
         held += tokens[place]
         paid += prices[place]
     return held, paid
 
 
-def _places(rows: NDArray[np.int32]) -> int:
-    """Return up to which place any row is taken."""
-    return int(np.count_nonzero(rows.any(axis=0)))
+def _places(rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the columns of rows, each in one piece, up to the last that is taken, or one."""
+    taken = np.count_nonzero(rows.any(axis=0))
+    return np.ascontiguousarray(rows[:, : max(1, int(taken))].T)
 
 
 @dataclass(frozen=True)
@@ -423,14 +429,18 @@ class _Ways:
     entered: NDArray[np.uint8 | np.uint16]
 
     def chosen(self, which: Ints) -> _Ways:
-        return _Ways(*(each[which] for each in self._parts()))
+        return _Ways(*(each[which] for each in self.parts()))
 
-    def joined(self, more: _Ways) -> _Ways:
-        pairs = zip(self._parts(), more._parts(), strict=True)
-        return _Ways(*(np.concatenate(pair) for pair in pairs))
-
-    def _parts(self) -> list[NDArray[Any]]:
+    def parts(self) -> list[NDArray[Any]]:
+        """Return all columns."""
         return [self.rows, self.slack, self.held, self.paid, self.origin, self.entered]
+
+
+def _joined(ways: Sequence[_Ways]) -> _Ways:
+    """Return all ways together; of those after the first the last are none."""
+    if len(ways) <= 2:
+        return ways[0]
+    return _Ways(*map(np.concatenate, zip(*(each.parts() for each in ways[:-1]), strict=True)))
 
 
 def _back(
@@ -438,18 +448,18 @@ def _back(
 ) -> tuple[_Level, _Step]:
     """Return the level at t − 1 and the ways there, with the kinds that may complete at t."""
     worth = int(network.worth[t]) if t < len(network.worth) else 0
-    held, paid = _held_and_paid(network, level.rows, t, 0)
+    held, paid = _held_and_paid(network, _places(level.rows), t, 0)
     counted = len(network.kinds.counts) if keep else 0
     entered = np.zeros((len(held), counted), dtype=network.kinds.counter)
     ways = _Ways(level.rows, level.slack, held, paid, np.arange(len(held)), entered)
     gain = _gain(network, t, able)
     for g in able:
-        newest = ways
-        while len(newest.slack):
-            newest = _completing(network, t, g, newest, gain, worth)
-            ways = ways.joined(newest)
-            if len(ways.slack) > min(most, MOST_AT_ONCE):
+        found = [ways]
+        while len(found[-1].slack):
+            found.append(_completing(network, t, g, found[-1], gain, worth))
+            if sum(len(each.slack) for each in found) > min(most, MOST_AT_ONCE):
                 raise SweptTooLongError(f"the evaluation takes more than {most} rows at a time")
+        ways = _joined(found)
     rows, slack, origin, entered = (
         ways.rows,
         ways.slack + worth - ways.paid,
@@ -461,7 +471,7 @@ def _back(
     stays = np.concatenate(([False], network.kinds.ages > 1))
     for part in _parts(rows):
         rows[part] = -np.sort(-np.where(stays[rows[part]], rows[part] - 1, 0), axis=1)
-    first, to = _different(_words(rows[:, : _places(rows)], len(stays)))
+    first, to = _different(_words(_places(rows), len(stays)))
     least = np.full(len(first), _FAR)
     np.minimum.at(least, to, slack)
     different = rows[first]
@@ -470,19 +480,20 @@ def _back(
     fine = np.flatnonzero(slack + lost[to] <= network.window)
     to = (np.cumsum(stay) - 1)[to[fine]]
     slack, origin, entered = slack[fine], origin[fine], entered[fine]
-    found = _Level(different[stay], least[stay])
-    return found, _Step(origin, to, slack - level.slack[origin], entered)
+    before = _Level(different[stay], least[stay])
+    return before, _Step(origin, to, slack - level.slack[origin], entered)
 
 
-def _words(rows: NDArray[Any], end: int) -> Ints:
+def _words(places: NDArray[Any], end: int) -> Ints:
     """Return whole numbers of 64 bits, (numbers, rows), that are equal where the rows are.
 
-    Every place of a row is below ``end``, so as many as fit are the digits of one number.
+    Every place is below ``end``, so as many places as fit are the digits of one number.
     """
-    digits = max(1, (BITS - 1) // max(1, (end - 1).bit_length()))
-    words = np.zeros((max(1, -(-rows.shape[1] // digits)), len(rows)), dtype=np.int64)
-    for place, digit in enumerate(rows.T):
-        words[place // digits] = words[place // digits] * end + digit
+    digits = max(1, WORD // max(1, (end - 1).bit_length()))
+    words = np.zeros((-(-len(places) // digits), len(places[0])), dtype=np.int64)
+    for place, digit in enumerate(places):
+        words[place // digits] *= end
+        words[place // digits] += digit
     return words
 
 
@@ -549,6 +560,7 @@ def _lost_before(network: _Network, rows: NDArray[np.int32], slack: Ints, t: int
     Where that and the slack leave the window, as much as it takes.
     """
     total = np.zeros(len(rows), dtype=np.int64)
+    places = _places(rows)
     left = np.arange(len(rows))
     for e in range(1, len(network.ahead)):
         u = t - e
@@ -556,12 +568,16 @@ def _lost_before(network: _Network, rows: NDArray[np.int32], slack: Ints, t: int
             break
         if u >= len(network.worth):
             continue
-        held, paid = _held_and_paid(network, rows, u, e - 1)
+        held, paid = _held_and_paid(network, places, u, e - 1)
         rest = network.ahead[e, :, u][np.maximum(network.memory - held, 0)]
         total[left] += np.where(held > 0, np.maximum(network.worth[u] - paid - rest, 0), 0)
+        fine = slack[left] + total[left] <= network.window
+        if e >= NEAR and int(np.count_nonzero(~fine)) * RARE < len(left):
+            break
         # Who runs at none of these times runs at none before.
-        open_ = (held > 0) & (slack[left] + total[left] <= network.window)
-        rows, left = rows[open_], left[open_]
+        fine &= held > 0
+        if not fine.all():
+            places, left = places[:, fine], left[fine]
     return total
 
 
@@ -610,7 +626,7 @@ def _count(network: _Network, steps: list[_Step], multipliers: Ints, value: int)
         at_once = min(MOST_AT_ONCE, MOST_PLACES // (1 + len(counts)))
         if seen > MOST_ROWS or len(way) > at_once:
             raise SweptTooLongError("the evaluation counts too many paths")
-        words = _words(counted, int(counts.max()) + 1)
+        words = _words(counted.T, int(counts.max()) + 1)
         first, to = _different(np.concatenate((words, step.to[way][None])))
         paid = np.full(len(first), _FAR)
         np.minimum.at(paid, to, longer)
