@@ -84,7 +84,12 @@ from instances import Instance
 #: that are left: how many of each kind have completed stands in one word.
 REQUESTS_UP_TO, EXACT_UP_TO = 10_000, 60
 #: Share of the value that the first window is wide, and by what the nodes of the next one may grow.
-FIRST_WINDOW, GROWTH = 0.01, 3.0
+FIRST_WINDOW, GROWTH = 0.0025, 3.0
+#: Where less time is left, the next window may be expected to take so much of it; it is not tried
+#: if its nodes could not grow by the second factor.
+FILL, LEAST_GROWTH = 0.7, 1.2
+#: By what nodes grow with each percent of the value, as long as nothing is known of it.
+PERCENT = 6.0
 #: How the nodes of the last window are estimated from a narrower one: the share r of the gap that
 #: is left makes them 2 ** (first · r ** second) times as many.  Measured on am1, n = 12 to 20.
 LAST_WINDOW = (13.0, 1.6)
@@ -158,8 +163,8 @@ def search(
     """Sweep window after window, from a proved bound on, and report each that is closed.
 
     Ends where an optimal schedule has been found, or no TEL is below ``below``: then it returns
-    True; or at its limits, or where the next window would take longer than ``seconds()``.  The
-    window up to ``below`` − 1 is next as soon as it is expected to take no more than
+    True; or at its limits, or where no wider window is expected to take less than ``seconds()``.
+    The window up to ``below`` − 1 is next as soon as it is expected to take no more than
     ``last_seconds``.
     """
     options = options or Options()
@@ -177,7 +182,8 @@ def search(
         if found.starts is not None or bound >= below:
             return True
         took = time.monotonic() - began
-        step = _next_step(step, before, (target, found.nodes))
+        growth = min(GROWTH, FILL * seconds() / max(took, 1e-9))
+        step = _next_step(step, before, (target, found.nodes), growth, network.bound)
         before = (target, found.nodes)
         factor = _last_factor(network, target, below)
         if factor < math.inf and took * factor <= last_seconds:
@@ -185,7 +191,7 @@ def search(
             limits = _for_the_last(limits, GIVEN_UP_AFTER * last_seconds)
             continue
         target += step
-        if took * GROWTH > seconds() or limits.out_of_time():
+        if growth < LEAST_GROWTH or limits.out_of_time():
             return False
     return True
 
@@ -207,12 +213,15 @@ def _last_factor(network: Network, target: int, below: int) -> float:
     return math.inf if left > LAST_FROM else float(2.0 ** (factor * left**power))
 
 
-def _next_step(step: int, before: tuple[int, int] | None, now: tuple[int, int]) -> int:
-    """Return by how many rounds to widen the window, so that nodes grow about :data:`GROWTH`."""
+def _next_step(
+    step: int, before: tuple[int, int] | None, now: tuple[int, int], growth: float, value: int
+) -> int:
+    """Return by how many rounds to widen the window, so that nodes grow so many times about."""
     if before is None or now[1] <= before[1] or now[0] <= before[0]:
-        return 2 * step
-    slope = math.log(now[1] / max(before[1], 1)) / (now[0] - before[0])
-    return max(1, min(2 * step, int(math.log(GROWTH) / slope)))
+        slope = 100 * math.log(PERCENT) / max(value, 1)
+    else:
+        slope = math.log(now[1] / max(before[1], 1)) / (now[0] - before[0])
+    return max(1, min(2 * step, int(math.log(max(growth, LEAST_GROWTH)) / slope)))
 
 
 def _window(network: Network, target: int, limits: Limits, options: Options) -> Step | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from itertools import pairwise
 
@@ -23,7 +24,7 @@ from kvopt.running.events import (
 )
 from kvopt.running.state import RunState
 from kvopt.running.task import Task
-from kvopt.running.team import Stop, run_team
+from kvopt.running.team import Order, StepBack, Stop, run_team
 from schedules import make_schedule
 
 #: Read by ``kvopt.methods.engines``.
@@ -39,6 +40,8 @@ RELAXATION_UP_TO = 400_000
 PATTERN_WORK_UP_TO = 40_000_000
 #: Share of the time after which an engine that is asked for begins, from the best schedule so far.
 ENGINE_FROM = 0.1
+#: Seconds a request after which the local search goes behind the sweeps, which use all cores.
+BEHIND_AFTER = 0.2
 #: Share of the time after which a better order found by a relaxation no longer restarts the
 #: local search.
 RESTART_UNTIL = 0.6
@@ -94,6 +97,10 @@ class _Team:
         self._done = Done()
         #: The engine that is asked for, until it begins.
         self._asked = "" if job.solver == "auto" else job.solver
+        #: When the local search goes behind the sweeps, on the clock of ``time.monotonic``.
+        self._behind = self._started + BEHIND_AFTER * len(instance)
+        if first != "search:sweep":
+            self._behind = math.inf
 
     def run(self) -> None:
         if self._state.closed:
@@ -104,7 +111,7 @@ class _Team:
             self._listen,
             deadline=self._job.deadline,
             finished=lambda: self._state.closed,
-            on_tick=self._begin_asked,
+            on_tick=self._tick,
         )
         for outcome in outcomes:
             if outcome.ending in ("memory_limit", "crashed"):
@@ -138,13 +145,17 @@ class _Team:
         """Return the share of the time that is over."""
         return (time.monotonic() - self._started) / max(self._job.deadline - self._started, 1e-9)
 
-    def _begin_asked(self) -> list[Task]:
-        if not self._asked or self._share() < ENGINE_FROM:
-            return []
-        asked, self._asked = self._asked, ""
-        return [self._task(asked)]
+    def _tick(self) -> list[Order]:
+        orders: list[Order] = []
+        if time.monotonic() >= self._behind:
+            self._behind = math.inf
+            orders.append(StepBack("improve"))
+        if self._asked and self._share() >= ENGINE_FROM:
+            orders.append(self._task(self._asked))
+            self._asked = ""
+        return orders
 
-    def _listen(self, sender: Task, event: Event) -> list[Task | Stop]:
+    def _listen(self, sender: Task, event: Event) -> list[Order]:
         improved = self._take(event, sender)
         of_order = isinstance(event, ScheduleFound) and event.found_by == RELAXATION_ORDER
         if improved and of_order and self._share() < RESTART_UNTIL:

@@ -27,6 +27,8 @@ from kvopt.running.task import Task
 Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupted", "stopped"]
 
 _POLL_SECONDS = 0.1
+#: Priority of a process that goes behind others: a class on Windows, a niceness elsewhere.
+_BEHIND: int = getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", 10)
 #: How long a process that has said its last word may take to exit, and one that has closed its pipe
 #: without it, or is being killed.
 _EXIT_SECONDS, _GONE_SECONDS = 10, 1.5
@@ -123,6 +125,14 @@ class Process:
     def exceeds_memory(self) -> bool:
         """Whether the process tree holds more resident memory than the limit."""
         return self._watch.exceeds(self._memory_limit)
+
+    def step_back(self) -> None:
+        """Let other processes go first where processors are short, as far as the system allows."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            root = psutil.Process(self._process.pid)
+            for process in (root, *root.children(recursive=True)):
+                with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                    process.nice(_BEHIND if psutil.WINDOWS else max(_BEHIND, process.nice()))
 
     def take(self, on_event: Callable[[Event], None], wait: float = _POLL_SECONDS) -> bool:
         """Hand over the next event if one comes within ``wait`` seconds; False at the end."""

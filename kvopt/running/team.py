@@ -19,19 +19,31 @@ class Stop:
     method: str
 
 
+@dataclass(frozen=True)
+class StepBack:
+    """An answer to an event: let the others go before every process that works on a method."""
+
+    method: str
+
+
+#: What the team does next.
+Order = Task | Stop | StepBack
+
+
 def run_team(
     tasks: list[Task],
-    on_event: Callable[[Task, Event], Sequence[Task | Stop]],
+    on_event: Callable[[Task, Event], Sequence[Order]],
     *,
     deadline: float,
     finished: Callable[[], bool],
-    on_tick: Callable[[], Sequence[Task | Stop]] = tuple,
+    on_tick: Callable[[], Sequence[Order]] = tuple,
     grace: float = 0.5,
 ) -> list[Outcome]:
     """Run tasks until all have ended, the deadline is over, or ``finished`` says that it is enough.
 
     Every event is handed to ``on_event``, which may answer with tasks to start beside those that
-    run, and with those to stop; so may ``on_tick``, which is asked some times a second.
+    run, and with those to stop or to go behind the others; so may ``on_tick``, which is asked some
+    times a second.
 
     Parameters
     ----------
@@ -69,8 +81,8 @@ class _Team:
 
     def __init__(
         self,
-        waiting: list[Task | Stop],
-        on_event: Callable[[Task, Event], Sequence[Task | Stop]],
+        waiting: list[Order],
+        on_event: Callable[[Task, Event], Sequence[Order]],
     ) -> None:
         self.waiting, self._on_event = waiting, on_event
         self.running: list[tuple[Task, Process]] = []
@@ -84,7 +96,10 @@ class _Team:
                 self.running.append((order, Process.of(order)))
                 continue
             for member in [each for each in self.running if each[0].method == order.method]:
-                self.close(member, "stopped")
+                if isinstance(order, Stop):
+                    self.close(member, "stopped")
+                else:
+                    member[1].step_back()
 
     def listen(self) -> None:
         """Take what each process has to say, and close those that have ended or must."""

@@ -34,6 +34,8 @@ from kvopt.suites import read_suite
 FOLDER = Path(__file__).parent
 ROWS = FOLDER / "rows.csv"
 PAGE = FOLDER / "ABLATION.md"
+#: What was measured once and left out: its code is not in the project any more.
+TRIED = FOLDER / "tried.csv"
 _PROGRAM = "python -m reports.ablation.page"
 #: Shift of the geometric mean, seconds, so that runs of an instant do not decide it.
 SHIFT = 1.0
@@ -84,6 +86,14 @@ A run without a proof counts with its limit, so a factor is marked ≥ where onl
 turned, ≤ where only runs of the formulation as it is, and ~ where both kinds ended without a proof.
 Nodes are compared on the instances that both proved.  Instances on which the formulation as it is
 takes less than a second say little, since nearly all of that is the start of a process.
+"""
+
+_TRIED_INTRODUCTION = """\
+## Tried and left out
+
+What was built, measured and taken out again, so that nobody has to try it once more.  Single runs
+on two shared cores in November 2026: a difference under 0.5 % is noise.  The rows are written by
+hand, in [`tried.csv`](tried.csv); [leads](../../docs/leads.md) says why, and what is still open.
 """
 
 
@@ -204,7 +214,15 @@ def page(rows: pd.DataFrame) -> str:
         for group, in_group in rows[switched].groupby("group", sort=False):
             parts.append(f"### {str(group).capitalize()}\n")
             parts.append(_markdown(_switch_lines(in_group)))
+    parts.append(_TRIED_INTRODUCTION)
+    parts.append(_markdown(tried()))
     return "\n".join(part for part in parts if part)
+
+
+def tried() -> list[dict[str, object]]:
+    """Return what was left out, line by line; "the same" stands for what is in the line above."""
+    rows = pd.read_csv(TRIED, dtype=str, keep_default_na=False)
+    return [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
 
 
 def _methods(in_group: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

@@ -273,7 +273,7 @@ def test_limits_end_a_sweep_without_a_claim() -> None:
 
 def test_the_last_window_comes_early_or_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A window below the best schedule's TEL comes as soon as it seems short enough."""
-    instance = Instance("six", 9, tuple(Request(i, 0, 1 + i % 3, 4 + i % 2) for i in range(6)))
+    instance = Instance("six", 11, tuple(Request(i, 0, 1 + i % 3, 4 + i % 3) for i in range(6)))
     optimum, found = brute_force_optimum(instance), _free(instance)
 
     def targets(last_seconds: float) -> list[int]:
@@ -400,3 +400,24 @@ def test_damaged_prices_on_states_are_refused(field: str) -> None:
         damaged = document | {"states": states | {field: changed}}
         with pytest.raises(CertificateError, match="states"):
             evaluate(PAIR, read_certificate(damaged))
+
+
+def test_the_time_left_decides_how_far_the_next_window_reaches() -> None:
+    """With little time left a window grows less, and is not tried where it hardly could."""
+    free = _free(PAIR)
+    value = 1_000
+
+    def step(growth: float) -> int:
+        return sweep_module._next_step(50, (1_050, 1_000), (1_100, 3_000), growth, value)
+
+    assert step(3.0) == 50
+    assert step(1.5) == 18
+    assert step(0.0) == step(sweep_module.LEAST_GROWTH) == 8
+    # Nothing is known of the growth after the first window: a percent makes it PERCENT times.
+    assert sweep_module._next_step(50, None, (1_050, 1_000), sweep_module.PERCENT, value) == 10
+    steps: list[Step] = []
+    ended = search(
+        free, bound=9, below=13, limits=_limits(), on_step=steps.append, seconds=lambda: 0.0
+    )
+    assert not ended
+    assert len(steps) == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -135,3 +136,60 @@ def test_its_certificate_is_a_second_witness() -> None:
     # Two searches of one solver are one witness.
     words = [engine_witness("search", 12), engine_witness("search:sweep", 12)]
     assert independent_pair(words) is None
+
+
+class _Clock:
+    """A clock that moves when prices or windows take time."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("limit", [10.0, 60.0, 600.0])
+def test_prices_come_first_and_windows_have_the_rest(
+    monkeypatch: pytest.MonkeyPatch, limit: float
+) -> None:
+    """Turns double until their share of the time is over; windows may take all that is left."""
+    clock, asked = _Clock(), []
+
+    class Pricing:
+        finished = False
+
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+        def improve(self, deadline: float) -> Any:
+            asked.append(deadline - clock.now)
+            clock.now = deadline
+            return SimpleNamespace(table=None)
+
+    monkeypatch.setattr(time, "monotonic", clock)
+    monkeypatch.setattr(sweeping, "PatternPricing", Pricing)
+    monkeypatch.setattr(sweeping, "start_windows", lambda *_: None)
+    instance = am1.generate(seed=1, n=50)
+    job = Job(
+        instance=instance,
+        solver="search",
+        formulation=sweep.FORMULATION,
+        options={"options": sweep.Options()},
+        relaxation=False,
+        deadline=limit,
+        threads=1,
+        seed=0,
+        warm_start=[],
+        upper_bound=1,
+    )
+    turns = []
+    best = sweeping._Best(0, 1, np.zeros(50, dtype=np.int64))
+    for _, seconds, last in sweeping._priced(job, best, None):  # type: ignore[arg-type]
+        turns.append((clock.now, seconds, last))
+        clock.now += seconds
+    (until, rest, last) = turns[-1]
+    assert until == pytest.approx(sweeping.PRICES_SHARE * limit)
+    assert rest == last == pytest.approx(limit - until)
+    assert asked[0] == min(sweeping.FIRST_SECONDS * 50, sweeping.FIRST_SHARE * limit)
+    for turn, ((_, seconds, last), took) in enumerate(zip(turns[:-1], asked, strict=False)):
+        assert seconds == pytest.approx(sweeping.WINDOWS_SHARE * took)
+        assert last == pytest.approx(sweeping.LAST_TIMES * sum(asked[: turn + 1]))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
+
+import psutil
 
 from instances import Instance, Request
 from instances.families import am1
 from kvopt.running.events import BoundProved, Done, Event, ScheduleFound
 from kvopt.running.task import Task
-from kvopt.running.team import run_team
+from kvopt.running.team import Order, StepBack, run_team
 
 PAIR = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
 
@@ -83,3 +86,32 @@ def test_the_deadline_ends_all() -> None:
     assert [outcome.ending for outcome in outcomes] == ["time_limit"]
     assert time.monotonic() - started < 20
     assert schedules
+
+
+def test_one_goes_behind_the_others() -> None:
+    """Its processes get a lower priority, and the others keep theirs."""
+    instance = am1.generate(seed=0)
+    own = os.nice(0)
+    begun: set[str] = set()
+    orders: list[Order] = [StepBack("improve")]
+    found: list[list[int]] = []
+
+    def listen(task: Task, event: Event) -> list[Order]:
+        del event
+        begun.add(task.method)
+        return [] if begun != {"improve", "search:sweep"} or not orders else [orders.pop()]
+
+    def tick() -> list[Order]:
+        if not orders:
+            children = psutil.Process().children(recursive=True)
+            found.append(sorted(child.nice() for child in children))
+        return []
+
+    run_team(
+        [_task(instance, "improve", seconds=60), _task(instance, "search:sweep", seconds=60)],
+        listen,
+        deadline=time.monotonic() + 60,
+        finished=lambda: len(found) > 3,
+        on_tick=tick,
+    )
+    assert found[-1] == [own] * 2 + [max(own, 10)] * 2

@@ -338,3 +338,14 @@ def test_bad_switches_are_named(entry: str, told: str, tmp_path: Path) -> None:
         read_suite(path)
     assert "\n" not in str(caught.value)
     assert entry.startswith(SWITCHES)
+
+
+def test_what_was_left_out_is_told_in_whole_lines() -> None:
+    """Every line of the table says what, where and both figures, which differ."""
+    rows = page.tried()
+    assert rows
+    for row in rows:
+        assert all(row.values()), row
+        assert row["with it"] != row["without it"]
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert text.count("| sweep |") == sum(row["part"] == "sweep" for row in rows)

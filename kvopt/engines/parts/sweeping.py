@@ -37,7 +37,10 @@ SCHEDULE_SECONDS, SCHEDULE_SHARE = 0.02, 0.03
 FIRST_SECONDS, FIRST_SHARE, LONGER = 0.15, 0.04, 2.0
 #: Windows may take so many times as long as the prices of their turn, and the last window be
 #: expected to take so many times as long as all prices before it: twice the prices halve the bases.
-WINDOWS_SHARE, LAST_TIMES = 1.0, 5.0
+WINDOWS_SHARE, LAST_TIMES = 0.25, 5.0
+#: Share of the time after which prices are left as they are, and windows have all the rest; the
+#: turn that would end after the second share of that time lasts until then.
+PRICES_SHARE, TO_THE_END = 0.65, 0.6
 #: Steps of one search for the best pattern beyond which memory alone is priced.
 PATTERN_WORK_UP_TO = 40_000_000
 #: Times between which prices are linear, and grids of states that they are refined to.
@@ -92,9 +95,9 @@ def solve(job: Job, report: Report) -> None:
     try:
         prices = _tables(job, best) if job.options["options"].patterns else None
         tables: Iterator[tuple[Table, float, float]] = prices or _memory_prices(job)
-        for table, seconds, spent in tables:
+        for table, seconds, last in tables:
             under = network(job.instance, table)
-            if windows.run(under, table, seconds, LAST_TIMES * spent):
+            if windows.run(under, table, seconds, last):
                 outcome = "optimal"
                 break
     except TooLargeError as error:
@@ -179,7 +182,7 @@ class _Windows:
 
 
 def _tables(job: Job, best: _Best) -> Iterator[tuple[Table, float, float]] | None:
-    """Return pattern prices that get better, with seconds for windows, and those of all prices.
+    """Return pattern prices that get better, with seconds for windows and for the last of them.
 
     None where the patterns are too many.
     """
@@ -200,19 +203,26 @@ def _priced(job: Job, best: _Best, states: States) -> Iterator[tuple[Table, floa
         threads=job.threads,
         options=Options(knots=KNOTS, grids=GRIDS),
     )
+    prices_until = began + PRICES_SHARE * job.left()
     spent = 0.0
     while job.left() > 0:
         priced = pricing.improve(min(began + seconds, job.deadline))
-        last = pricing.finished
         took = time.monotonic() - began
         spent += took
-        if last:
+        if pricing.finished:
             # Nothing else is left to be tried, so the last window may take all the time.
             yield priced.table, job.left(), math.inf
             return
-        yield priced.table, WINDOWS_SHARE * took, spent
-        seconds = (LONGER - 1) * spent
+        if time.monotonic() >= prices_until:
+            yield priced.table, job.left(), job.left()
+        else:
+            yield priced.table, WINDOWS_SHARE * took, LAST_TIMES * spent
         began = time.monotonic()
+        seconds = (LONGER - 1) * spent
+        if began >= prices_until:
+            seconds = min(seconds, PRICES_SHARE * job.left())
+        elif seconds > TO_THE_END * (prices_until - began):
+            seconds = prices_until - began
 
 
 def _memory_prices(job: Job) -> Iterator[tuple[Table, float, float]]:
@@ -222,7 +232,7 @@ def _memory_prices(job: Job) -> Iterator[tuple[Table, float, float]]:
     yield (
         _rounded(job.instance, np.zeros(2) if found is None else found[0]),
         job.left(),
-        job.left() / LAST_TIMES,
+        job.left(),
     )
 
 
