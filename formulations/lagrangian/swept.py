@@ -57,8 +57,9 @@ Ints = NDArray[np.int64]
 
 #: Rows of all levels together beyond which a certificate is refused, and rows of one level.
 MOST_ROWS, MOST_AT_ONCE = 8_000_000, 4_000_000
-#: What a level costs beside its rows, by itself and for each kind that may complete, in rows.
-LEVEL, COMPLETION = 200, 50
+#: What a level costs beside its rows, by itself and for each kind that may complete, in rows; and
+#: how many states of all kinds cost a row at a level.
+LEVEL, COMPLETION, STATES = 200, 50, 200
 #: Sums that the search for the best patterns of all times takes, and that looking ahead may take;
 #: sums that a call of NumPy takes the time of.
 MOST_WORK, CALL = 4_000_000_000, 1_000
@@ -368,6 +369,7 @@ def _sweep(network: _Network, *, keep: bool) -> list[_Step] | None:
     for t in range(last, 0, -1):
         able = _able(network, t)
         seen += LEVEL + COMPLETION * len(able) + int((network.memory // peaks[able]).sum())
+        seen += len(kinds.ages) // STATES
         if seen > MOST_ROWS:
             raise SweptTooLongError(f"the evaluation takes more than {MOST_ROWS} rows")
         level, step = _back(network, t, level, able, keep=keep, most=MOST_PLACES // places)
@@ -389,32 +391,42 @@ def _parts(rows: NDArray[np.int32]) -> Iterator[slice]:
         yield slice(first, first + length)
 
 
-def _held_and_paid(
-    network: _Network, places: Sequence[NDArray[np.int32]], u: int, rounds: int
-) -> tuple[Ints, Ints]:
-    """Return tokens held and prices paid at u by who is in the states of rows ``rounds`` later.
-
-    ``places`` are the columns of the rows.  Who is younger than ``rounds`` then has not started
-    before u.
-    """
-    kinds = network.kinds
-    runs = kinds.ages > rounds
-    tokens, prices = np.zeros((2, len(runs) + 1), dtype=np.int64)
-    tokens[1:][runs] = kinds.tokens[runs] - rounds
-    priced = network.pay[min(u, len(network.pay) - 1)]
-    # The state so many rounds before stands as many places before.
-    prices[1 + rounds :] = np.where(runs[rounds:], priced[: len(runs) - rounds], 0)
-    held, paid = np.zeros((2, len(places[0])), dtype=np.int64)
-    for place in places:
-        held += tokens[place]
-        paid += prices[place]
-    return held, paid
-
-
 def _places(rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the columns of rows, each in one piece, up to the last that is taken, or one."""
     taken = np.count_nonzero(rows.any(axis=0))
     return np.ascontiguousarray(rows[:, : max(1, int(taken))].T)
+
+
+def _occurring(kinds: _Kinds, rows: NDArray[np.int32]) -> tuple[Ints, NDArray[np.int32]]:
+    """Return the states in rows, and the columns of the rows by 1 + place in these, or 0."""
+    places = _places(rows)
+    occurs = np.zeros(1 + len(kinds.ages), dtype=bool)
+    occurs[places] = True
+    states = np.flatnonzero(occurs[1:])
+    number = np.zeros(1 + len(kinds.ages), dtype=np.int32)
+    number[1 + states] = np.arange(1, 1 + len(states))
+    return states, number[places]
+
+
+def _held_and_paid(
+    network: _Network, states: Ints, places: NDArray[np.int32], u: int, rounds: int
+) -> tuple[Ints, Ints]:
+    """Return tokens held and prices paid at u by who is in the states of rows ``rounds`` later.
+
+    ``states`` and ``places`` as of :func:`_occurring`.  Who is no older than ``rounds`` then has
+    not started before u.
+    """
+    runs = network.kinds.ages[states] > rounds
+    # A round before, one is in the state before.
+    before = states[runs] - rounds
+    tokens, prices = np.zeros((2, 1 + len(states)), dtype=np.int64)
+    tokens[1:][runs] = network.kinds.tokens[before]
+    prices[1:][runs] = network.pay[min(u, len(network.pay) - 1)][before]
+    held, paid = np.zeros((2, places.shape[1]), dtype=np.int64)
+    for place in places:
+        held += tokens[place]
+        paid += prices[place]
+    return held, paid
 
 
 @dataclass(frozen=True)
@@ -448,7 +460,7 @@ def _back(
 ) -> tuple[_Level, _Step]:
     """Return the level at t − 1 and the ways there, with the kinds that may complete at t."""
     worth = int(network.worth[t]) if t < len(network.worth) else 0
-    held, paid = _held_and_paid(network, _places(level.rows), t, 0)
+    held, paid = _held_and_paid(network, *_occurring(network.kinds, level.rows), t, 0)
     counted = len(network.kinds.counts) if keep else 0
     entered = np.zeros((len(held), counted), dtype=network.kinds.counter)
     ways = _Ways(level.rows, level.slack, held, paid, np.arange(len(held)), entered)
@@ -560,7 +572,7 @@ def _lost_before(network: _Network, rows: NDArray[np.int32], slack: Ints, t: int
     Where that and the slack leave the window, as much as it takes.
     """
     total = np.zeros(len(rows), dtype=np.int64)
-    places = _places(rows)
+    states, places = _occurring(network.kinds, rows)
     left = np.arange(len(rows))
     for e in range(1, len(network.ahead)):
         u = t - e
@@ -568,7 +580,7 @@ def _lost_before(network: _Network, rows: NDArray[np.int32], slack: Ints, t: int
             break
         if u >= len(network.worth):
             continue
-        held, paid = _held_and_paid(network, places, u, e - 1)
+        held, paid = _held_and_paid(network, states, places, u, e - 1)
         rest = network.ahead[e, :, u][np.maximum(network.memory - held, 0)]
         total[left] += np.where(held > 0, np.maximum(network.worth[u] - paid - rest, 0), 0)
         fine = slack[left] + total[left] <= network.window

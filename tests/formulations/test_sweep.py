@@ -347,6 +347,18 @@ def test_a_line_does_not_take_hours(instance: Instance, value: int, text: str) -
         evaluate(instance, certificate)
 
 
+def test_many_states_count_as_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of all states are made at every level: nine of them at thirteen levels."""
+    for name, value in (("LEVEL", 0), ("COMPLETION", 0), ("MOST_ROWS", 100)):
+        monkeypatch.setattr(swept, name, value)
+    free = (np.zeros(2, dtype=np.int64), 1)
+    certificate = read_certificate(sweep_certificate(13, free, [0, 0]))
+    assert evaluate(PAIR, certificate) == 13
+    monkeypatch.setattr(swept, "STATES", 1)
+    with pytest.raises(CertificateError, match="takes more than 100 rows"):
+        evaluate(PAIR, certificate)
+
+
 def test_large_tokens_are_looked_ahead_in_blocks() -> None:
     """By blocks as by single tokens: the most that any number of each kind pays in m tokens."""
     held, paid, memory = (3, 5, 7), (4, 7, 11), 40
