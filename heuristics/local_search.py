@@ -44,9 +44,10 @@ CYCLE_MOVES = 5_000
 STEPS, STEP_SECONDS = 100, 0.2
 #: Share of the moves that change a delay, and requests from which on it is less.
 DELAYED, DELAYED_LARGE, LARGE = 0.05, 0.03, 500
-#: Share of the moves that exchange requests of similar size, and requests up to which it is that:
-#: such requests stand far apart, and the list is decoded from the one to the other.
-SIMILAR, SIMILAR_UP_TO = 0.2, 100
+#: Share of the moves that exchange requests of similar size, and requests from and up to which it
+#: is that: few requests gain nothing by it, and among many such requests stand far apart, and the
+#: list is decoded from the one to the other.
+SIMILAR, SIMILAR_FROM, SIMILAR_UP_TO = 0.2, 80, 100
 #: Places after the last changed one up to which a list may have fallen behind.
 WIDE = 10
 #: Requests that run at once, on average, from which on the tokens held are kept by time.
@@ -241,7 +242,7 @@ def _spaces(columns: Columns, memory: int, starts: Ints) -> Trial:
 
 def _shares(n: int) -> tuple[float, float]:
     """Return the shares of the moves that change a delay, and that exchange similar requests."""
-    fewer = min(1.0, SIMILAR_UP_TO / n)
+    fewer = min(1.0, SIMILAR_UP_TO / n) if n >= SIMILAR_FROM else 0.0
     if n < LARGE:
         return DELAYED, SIMILAR * fewer
     return DELAYED_LARGE, SIMILAR * fewer**2

@@ -28,7 +28,8 @@ up to D + 1 at most before they are dropped.  At most ``width`` requests complet
 *Looking ahead.*  At a time u before t those that run at u and at t are known.  The others complete
 in u..t − 1, so they have at most t − 1 − u rounds left, and what they pay at u within the memory
 left is at most the best of all multisets of such states, a knapsack.  h_u less both is at least
-the slack of time u, which is counted nowhere yet.
+the slack of time u, which is counted nowhere yet.  Times may be left out of this, and rows that
+are equal are looked ahead of once: it depends on nothing but who runs.
 
 *Multipliers.*  Where paths are left, let every request of kind g pay v_g more, any integer: all
 schedules pay Σ count_g·v_g more.  The least that is paid from a node to the end bounds the rest of
@@ -42,6 +43,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -55,8 +57,9 @@ Ints = NDArray[np.int64]
 
 #: Rows of all levels together beyond which a certificate is refused, and rows of one level.
 MOST_ROWS, MOST_AT_ONCE = 8_000_000, 4_000_000
-#: What a level costs beside its rows, by itself and for each kind that may complete, in rows.
-LEVEL, COMPLETION = 200, 50
+#: What a level costs beside its rows, by itself and for each kind that may complete, in rows; and
+#: how many states of all kinds cost a row at a level.
+LEVEL, COMPLETION, STATES = 200, 50, 200
 #: Sums that the search for the best patterns of all times takes, and that looking ahead may take;
 #: sums that a call of NumPy takes the time of.
 MOST_WORK, CALL = 4_000_000_000, 1_000
@@ -69,8 +72,11 @@ MOST_STATES, MOST_PLACES, MOST_KEPT = 1_000_000, 30_000_000, 60_000_000
 PLACES = 1_000_000
 #: Equal requests beyond which their counts would not fit into 16 bits, twice.
 MOST_EQUAL = 32_767
-#: Times that are looked ahead.
-DEPTH = 48
+#: Bits of a number that several places of a row are told by.
+WORD = 59
+#: Times that are looked ahead, at most; and at least, as long as fewer than one row in so many is
+#: dropped.
+DEPTH, NEAR, RARE = 48, 6, 100
 _FAR = 1 << BITS
 
 
@@ -91,6 +97,16 @@ class _Kinds:
     outputs: Ints
     counts: Ints
     first: Ints
+
+    @cached_property
+    def ages(self) -> Ints:
+        """Rounds since its start in each state."""
+        return np.arange(int(self.outputs.sum())) - np.repeat(self.first, self.outputs) + 1
+
+    @cached_property
+    def tokens(self) -> Ints:
+        """Tokens held in each state."""
+        return np.repeat(self.prompts, self.outputs) + self.ages
 
     @property
     def counter(self) -> type[np.uint8 | np.uint16]:
@@ -113,7 +129,7 @@ class _Network:
 
 @dataclass
 class _Level:
-    """Who runs on, a row each: 1 + position in (kind, start), falling, then 0; and the slack."""
+    """Who runs on, a row each: 1 + the state it is in, falling, then 0; and the slack."""
 
     rows: NDArray[np.int32]
     slack: Ints
@@ -345,8 +361,6 @@ def _sweep(network: _Network, *, keep: bool) -> list[_Step] | None:
         last = max(last, int((within[:, 0] + kinds.outputs[within[:, 1]]).max()))
     least = 1 + int(kinds.prompts.min())
     width = min(int(kinds.counts.sum()), network.memory // least)
-    if len(kinds.counts) * len(network.dear) >= 1 << 31:
-        raise SweptTooLongError("the rounds are too many for this evaluation")
     level = _Level(np.zeros((1, width), dtype=np.int32), np.zeros(1, dtype=np.int64))
     places = width + (len(kinds.counts) if keep else 0)
     peaks = kinds.prompts + kinds.outputs
@@ -355,6 +369,7 @@ def _sweep(network: _Network, *, keep: bool) -> list[_Step] | None:
     for t in range(last, 0, -1):
         able = _able(network, t)
         seen += LEVEL + COMPLETION * len(able) + int((network.memory // peaks[able]).sum())
+        seen += len(kinds.ages) // STATES
         if seen > MOST_ROWS:
             raise SweptTooLongError(f"the evaluation takes more than {MOST_ROWS} rows")
         level, step = _back(network, t, level, able, keep=keep, most=MOST_PLACES // places)
@@ -369,12 +384,6 @@ def _sweep(network: _Network, *, keep: bool) -> list[_Step] | None:
     return steps
 
 
-def _members(network: _Network, rows: NDArray[np.int32]) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Return kind and start of all places of rows, and which are taken."""
-    kind, start = np.divmod(np.maximum(rows.astype(np.int64) - 1, 0), len(network.dear))
-    return kind, start, rows > 0
-
-
 def _parts(rows: NDArray[np.int32]) -> Iterator[slice]:
     """Yield the rows in parts, since what is told of their places takes many times their bytes."""
     length = max(1, PLACES // max(1, rows.shape[1]))
@@ -382,22 +391,41 @@ def _parts(rows: NDArray[np.int32]) -> Iterator[slice]:
         yield slice(first, first + length)
 
 
-def _held_and_paid(network: _Network, rows: NDArray[np.int32], t: int) -> tuple[Ints, Ints]:
-    """Return tokens held and prices paid at t by all of each row that have started before t."""
-    held, paid = np.zeros((2, len(rows)), dtype=np.int64)
-    for part in _parts(rows):
-        held[part], paid[part] = _of_part(network, rows[part], t)
-    return held, paid
+def _places(rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the columns of rows, each in one piece, up to the last that is taken, or one."""
+    taken = np.count_nonzero(rows.any(axis=0))
+    return np.ascontiguousarray(rows[:, : max(1, int(taken))].T)
 
 
-def _of_part(network: _Network, rows: NDArray[np.int32], t: int) -> tuple[Ints, Ints]:
-    kind, start, taken = _members(network, rows)
-    age = t - start
-    taken &= age >= 1
-    age = np.clip(age, 1, network.kinds.outputs[kind])
-    held = np.where(taken, network.kinds.prompts[kind] + age, 0).sum(axis=1)
-    priced = network.pay[min(t, len(network.pay) - 1)]
-    paid = np.where(taken, priced[network.kinds.first[kind] + age - 1], 0).sum(axis=1)
+def _occurring(kinds: _Kinds, rows: NDArray[np.int32]) -> tuple[Ints, NDArray[np.int32]]:
+    """Return the states in rows, and the columns of the rows by 1 + place in these, or 0."""
+    places = _places(rows)
+    occurs = np.zeros(1 + len(kinds.ages), dtype=bool)
+    occurs[places] = True
+    states = np.flatnonzero(occurs[1:])
+    number = np.zeros(1 + len(kinds.ages), dtype=np.int32)
+    number[1 + states] = np.arange(1, 1 + len(states))
+    return states, number[places]
+
+
+def _held_and_paid(
+    network: _Network, states: Ints, places: NDArray[np.int32], u: int, rounds: int
+) -> tuple[Ints, Ints]:
+    """Return tokens held and prices paid at u by who is in the states of rows ``rounds`` later.
+
+    ``states`` and ``places`` as of :func:`_occurring`.  Who is no older than ``rounds`` then has
+    not started before u.
+    """
+    runs = network.kinds.ages[states] > rounds
+    # A round before, one is in the state before.
+    before = states[runs] - rounds
+    tokens, prices = np.zeros((2, 1 + len(states)), dtype=np.int64)
+    tokens[1:][runs] = network.kinds.tokens[before]
+    prices[1:][runs] = network.pay[min(u, len(network.pay) - 1)][before]
+    held, paid = np.zeros((2, places.shape[1]), dtype=np.int64)
+    for place in places:
+        held += tokens[place]
+        paid += prices[place]
     return held, paid
 
 
@@ -413,14 +441,18 @@ class _Ways:
     entered: NDArray[np.uint8 | np.uint16]
 
     def chosen(self, which: Ints) -> _Ways:
-        return _Ways(*(each[which] for each in self._parts()))
+        return _Ways(*(each[which] for each in self.parts()))
 
-    def joined(self, more: _Ways) -> _Ways:
-        pairs = zip(self._parts(), more._parts(), strict=True)
-        return _Ways(*(np.concatenate(pair) for pair in pairs))
-
-    def _parts(self) -> list[NDArray[Any]]:
+    def parts(self) -> list[NDArray[Any]]:
+        """Return all columns."""
         return [self.rows, self.slack, self.held, self.paid, self.origin, self.entered]
+
+
+def _joined(ways: Sequence[_Ways]) -> _Ways:
+    """Return all ways together; of those after the first the last are none."""
+    if len(ways) <= 2:
+        return ways[0]
+    return _Ways(*map(np.concatenate, zip(*(each.parts() for each in ways[:-1]), strict=True)))
 
 
 def _back(
@@ -428,18 +460,18 @@ def _back(
 ) -> tuple[_Level, _Step]:
     """Return the level at t − 1 and the ways there, with the kinds that may complete at t."""
     worth = int(network.worth[t]) if t < len(network.worth) else 0
-    held, paid = _held_and_paid(network, level.rows, t)
+    held, paid = _held_and_paid(network, *_occurring(network.kinds, level.rows), t, 0)
     counted = len(network.kinds.counts) if keep else 0
     entered = np.zeros((len(held), counted), dtype=network.kinds.counter)
     ways = _Ways(level.rows, level.slack, held, paid, np.arange(len(held)), entered)
     gain = _gain(network, t, able)
     for g in able:
-        newest = ways
-        while len(newest.slack):
-            newest = _completing(network, t, g, newest, gain, worth)
-            ways = ways.joined(newest)
-            if len(ways.slack) > min(most, MOST_AT_ONCE):
+        found = [ways]
+        while len(found[-1].slack):
+            found.append(_completing(network, t, g, found[-1], gain, worth))
+            if sum(len(each.slack) for each in found) > min(most, MOST_AT_ONCE):
                 raise SweptTooLongError(f"the evaluation takes more than {most} rows at a time")
+        ways = _joined(found)
     rows, slack, origin, entered = (
         ways.rows,
         ways.slack + worth - ways.paid,
@@ -448,33 +480,62 @@ def _back(
     )
     fine = np.flatnonzero(slack <= network.window)
     rows, slack, origin, entered = rows[fine], slack[fine], origin[fine], entered[fine]
+    stays = np.concatenate(([False], network.kinds.ages > 1))
     for part in _parts(rows):
-        _, start, taken = _members(network, rows[part])
-        rows[part] = -np.sort(-np.where(taken & (start < t - 1), rows[part], 0), axis=1)
-    fine = np.flatnonzero(slack + _lost_before(network, rows, t) <= network.window)
-    rows, slack, origin, entered = rows[fine], slack[fine], origin[fine], entered[fine]
-    different, to = np.unique(rows, axis=0, return_inverse=True)
-    to = to.ravel()
-    least = np.full(len(different), _FAR)
+        rows[part] = -np.sort(-np.where(stays[rows[part]], rows[part] - 1, 0), axis=1)
+    first, to = _different(_words(_places(rows), len(stays)))
+    least = np.full(len(first), _FAR)
     np.minimum.at(least, to, slack)
-    return _Level(different, least), _Step(origin, to, slack - level.slack[origin], entered)
+    different = rows[first]
+    lost = _lost_before(network, different, least, t)
+    stay = least + lost <= network.window
+    fine = np.flatnonzero(slack + lost[to] <= network.window)
+    to = (np.cumsum(stay) - 1)[to[fine]]
+    slack, origin, entered = slack[fine], origin[fine], entered[fine]
+    before = _Level(different[stay], least[stay])
+    return before, _Step(origin, to, slack - level.slack[origin], entered)
+
+
+def _words(places: NDArray[Any], end: int) -> Ints:
+    """Return whole numbers of 64 bits, (numbers, rows), that are equal where the rows are.
+
+    Every place is below ``end``, so as many places as fit are the digits of one number.
+    """
+    digits = max(1, WORD // max(1, (end - 1).bit_length()))
+    words = np.zeros((-(-len(places) // digits), len(places[0])), dtype=np.int64)
+    for place, digit in enumerate(places):
+        words[place // digits] *= end
+        words[place // digits] += digit
+    return words
+
+
+def _different(words: Ints) -> tuple[Ints, Ints]:
+    """Return a place of each different column, and for every column which of them it equals."""
+    order = np.lexsort(words)
+    ordered = words[:, order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+    to = np.empty(len(order), dtype=np.int64)
+    to[order] = np.cumsum(new) - 1
+    return order[new], to
 
 
 def _completing(network: _Network, t: int, g: int, ways: _Ways, gain: Ints, worth: int) -> _Ways:
     """Return the ways on which one more request of kind g completes at t."""
     kinds, output = network.kinds, int(network.kinds.outputs[g])
-    low = g * len(network.dear)
+    low = int(kinds.first[g])
     peak = int(kinds.prompts[g]) + output
     dear = int(network.dear[t - output, g])
     pay = int(network.pay[min(t, len(network.pay) - 1), kinds.first[g] + output - 1])
-    count = ((ways.rows > low) & (ways.rows <= low + len(network.dear))).sum(axis=1)
-    able = (ways.held + peak <= network.memory) & (count < kinds.counts[g])
-    which = np.flatnonzero(able & (ways.slack + dear <= network.window))
+    fits = ways.held + peak <= network.memory
+    which = np.flatnonzero(fits & (ways.slack + dear <= network.window))
     if len(gain):
         lost = ways.slack[which] + dear + worth - ways.paid[which] - pay
         which = which[lost - gain[network.memory - ways.held[which] - peak] <= network.window]
-    more = ways.chosen(which)
-    more.rows[np.arange(len(which)), (more.rows > 0).sum(axis=1)] = low + t - output + 1
+    rows = ways.rows[which]
+    count = ((rows > low) & (rows <= low + output)).sum(axis=1)
+    more = ways.chosen(which[count < kinds.counts[g]])
+    more.rows[np.arange(len(more.rows)), (more.rows > 0).sum(axis=1)] = low + output
     if more.entered.shape[1]:
         more.entered[:, g] += 1
     return replace(more, slack=more.slack + dear, held=more.held + peak, paid=more.paid + pay)
@@ -505,20 +566,30 @@ def _gain(network: _Network, t: int, able: list[int]) -> Ints:
     return gain
 
 
-def _lost_before(network: _Network, rows: NDArray[np.int32], t: int) -> Ints:
-    """Return what is lost at least at times before t, given who runs at t − 1 and at t."""
+def _lost_before(network: _Network, rows: NDArray[np.int32], slack: Ints, t: int) -> Ints:
+    """Return what is lost at least at times before t, given who runs at t − 1 and at t.
+
+    Where that and the slack leave the window, as much as it takes.
+    """
     total = np.zeros(len(rows), dtype=np.int64)
+    states, places = _occurring(network.kinds, rows)
+    left = np.arange(len(rows))
     for e in range(1, len(network.ahead)):
         u = t - e
-        if u < 1:
+        if u < 1 or not len(left):
             break
         if u >= len(network.worth):
             continue
-        held, paid = _held_and_paid(network, rows, u)
-        if not held.any():
+        held, paid = _held_and_paid(network, states, places, u, e - 1)
+        rest = network.ahead[e, :, u][np.maximum(network.memory - held, 0)]
+        total[left] += np.where(held > 0, np.maximum(network.worth[u] - paid - rest, 0), 0)
+        fine = slack[left] + total[left] <= network.window
+        if e >= NEAR and int(np.count_nonzero(~fine)) * RARE < len(left):
             break
-        rest = network.ahead[e, np.maximum(network.memory - held, 0), u]
-        total += np.where(held > 0, np.maximum(network.worth[u] - paid - rest, 0), 0)
+        # Who runs at none of these times runs at none before.
+        fine &= held > 0
+        if not fine.all():
+            places, left = places[:, fine], left[fine]
     return total
 
 
@@ -567,11 +638,11 @@ def _count(network: _Network, steps: list[_Step], multipliers: Ints, value: int)
         at_once = min(MOST_AT_ONCE, MOST_PLACES // (1 + len(counts)))
         if seen > MOST_ROWS or len(way) > at_once:
             raise SweptTooLongError("the evaluation counts too many paths")
-        keys = np.concatenate((step.to[way, None], counted.astype(np.int64)), axis=1)
-        different, to = np.unique(keys, axis=0, return_inverse=True)
-        paid = np.full(len(different), _FAR)
-        np.minimum.at(paid, to.ravel(), longer)
-        node, done = different[:, 0], different[:, 1:].astype(network.kinds.counter)
+        words = _words(counted.T, int(counts.max()) + 1)
+        first, to = _different(np.concatenate((words, step.to[way][None])))
+        paid = np.full(len(first), _FAR)
+        np.minimum.at(paid, to, longer)
+        node, done = step.to[way][first], counted[first]
         if not len(node):
             return
     if (done == counts).all(axis=1).any():

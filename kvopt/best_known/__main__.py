@@ -12,7 +12,7 @@ from instances.jsonfile import FileError
 from instances.named import FOLDER
 from instances.outputs import OutputError, check_folder
 from instances.usage import Parser, UsageError, complain
-from kvopt.best_known.claims import collect, runs_by_instance
+from kvopt.best_known.claims import Claims, collect, runs_by_instance
 from kvopt.best_known.entry import Entry, Registry
 from kvopt.best_known.files import (
     PROOFS,
@@ -40,7 +40,8 @@ EXIT_CONTRADICTION = 5
 _Verdict = tuple[Sequence[str], int]
 
 _EPILOG = """\
-exit codes: 0 fine; 1 a value is not proved by its files, or --check found the registry stale;
+exit codes: 0 fine; 1 a value is not proved by its files, --check found the registry stale, or
+Ctrl-C came first: what was merged until then is written, and the same command goes on;
 2 bad usage or a store that cannot be read; 3 --check found no fault, but an optimum that no file
 proves, only the words of engines (python -m kvopt.best_known.prove makes a certificate); 5 a bound
 exceeds a checked schedule: nothing is written
@@ -64,6 +65,8 @@ def _run(arguments: Sequence[str] | None, program: str) -> _Verdict:
         return [str(error)], EXIT_BAD_USAGE
     except (RegistryError, DamagedError) as error:
         return [str(error)], EXIT_FAULTS
+    except KeyboardInterrupt:
+        return ["interrupted"], EXIT_FAULTS
     except ContradictionError as error:
         return str(error).splitlines(), EXIT_CONTRADICTION
     except (FileError, OSError) as error:
@@ -111,7 +114,7 @@ def _merge(
     old = read_all(known, folder)
     store = Store(location, readonly=True)
     try:
-        merged = _merged(old, known, store)
+        merged, done = _merged(old, known, store)
     finally:
         store.close()
     entries = [each.entry for each in merged]
@@ -122,11 +125,17 @@ def _merge(
         told = [f"{REGISTRY_FILE}: the store has something better"] if stale else []
         return told, EXIT_FAULTS if stale else EXIT_OK
     write_all(merged, known, folder)
+    if not done:
+        return ["interrupted: what was merged is written, the same command goes on"], EXIT_FAULTS
     return [], EXIT_OK
 
 
-def _merged(old: dict[str, Known], known: dict[str, LibraryInstance], store: Store) -> list[Known]:
-    """Return what is known of every instance, in the library's order.
+def _merged(
+    old: dict[str, Known], known: dict[str, LibraryInstance], store: Store
+) -> tuple[list[Known], bool]:
+    """Return what is known of every instance, in the library's order, and whether that is all.
+
+    After Ctrl-C the instances that are left stay as they were.
 
     Raises
     ------
@@ -135,10 +144,19 @@ def _merged(old: dict[str, Known], known: dict[str, LibraryInstance], store: Sto
     """
     runs = runs_by_instance(store)
     merged, contradictions = [], []
+    done = True
     for sha, found in known.items():
+        before = old.get(sha)
         try:
-            claims = collect(found.instance, runs.get(sha, []), store)
-            now = merge(found.instance, found.file, old.get(sha), claims, found.planted)
+            claims = collect(
+                found.instance,
+                runs.get(sha, []) if done else [],
+                store,
+                -1 if before is None else before.kept_up_to,
+            )
+            now = merge(found.instance, found.file, before, claims, found.planted)
+        except KeyboardInterrupt:
+            done, now, claims = False, before, Claims(None, (), (), ())
         except ContradictionError as error:
             contradictions.append(str(error))
             continue
@@ -148,7 +166,7 @@ def _merged(old: dict[str, Known], known: dict[str, LibraryInstance], store: Sto
             merged.append(now)
     if contradictions:
         raise ContradictionError("\n".join(contradictions))
-    return merged
+    return merged, done
 
 
 def _present_text(folder: Path) -> str:

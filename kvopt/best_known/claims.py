@@ -88,8 +88,13 @@ def runs_by_instance(store: Store) -> dict[str, list[StoredRun]]:
     return found
 
 
-def collect(instance: Instance, runs: Sequence[StoredRun], store: Store) -> Claims:
+def collect(
+    instance: Instance, runs: Sequence[StoredRun], store: Store, proved: int = -1
+) -> Claims:
     """Return what runs claim of an instance.
+
+    Sweeps for no more than ``proved`` (rounds), or than another one here, are not evaluated: that
+    takes seconds each, and nothing better comes of it.
 
     Schedules are checked once more.  Of policies that keep tokens over an eviction, whose TEL is no
     bound on the optimum (``docs/problem.md``), only schedules that are possible without it are
@@ -105,7 +110,9 @@ def collect(instance: Instance, runs: Sequence[StoredRun], store: Store) -> Clai
     for run in runs:
         if run.lower_bound is None:
             continue
-        lower += _certified(instance, run, store, upper and upper[0].value, notes)
+        certified = _certified(instance, run, store, upper and upper[0].value, proved, notes)
+        lower += certified
+        proved = max([proved, *(value.value for value, _ in certified)])
         source, own = run.bound_source, is_own(run.method)
         # The bound from volumes needs no run.
         if source == VOLUMES or not believed(run.status, run.detail, source, own=own):
@@ -189,7 +196,12 @@ def _plain_schedule(instance: Instance, document: dict[str, Any], value: Value) 
 
 
 def _certified(
-    instance: Instance, run: StoredRun, store: Store, upper: int | None, notes: list[str]
+    instance: Instance,
+    run: StoredRun,
+    store: Store,
+    upper: int | None,
+    proved: int,
+    notes: list[str],
 ) -> list[tuple[Value, Certificate | None]]:
     """Return the bound that the run's certificate proves, evaluated here, if it has one."""
     document = store.certificate(run.key)
@@ -197,22 +209,24 @@ def _certified(
         return []
     try:
         certificate = read_certificate(document)
+        if certificate.kind == "sweep" and certificate.value <= proved:
+            return []
         if certificate.upper_bound is not None and (
             upper is None or certificate.upper_bound < upper
         ):
             raise CertificateError("it assumes a schedule better than any that is known")
         # Prices may prove less than nothing; no TEL is below 0.
-        proved = replace(certificate, value=max(0, evaluate(instance, certificate)))
-        short = shrink(instance, proved)
+        evaluated = replace(certificate, value=max(0, evaluate(instance, certificate)))
+        short = shrink(instance, evaluated)
     except CertificateError as error:
         notes.append(f"{instance.name}: certificate of {run.method}: {error}")
         return []
-    if proved.value < certificate.value:
+    if evaluated.value < certificate.value:
         notes.append(
-            f"{instance.name}: certificate of {run.method} proves {proved.value}, "
+            f"{instance.name}: certificate of {run.method} proves {evaluated.value}, "
             f"not {certificate.value}"
         )
-    value = _value(run, proved.value, certificate.kind, store.schedule(run.key))
+    value = _value(run, evaluated.value, certificate.kind, store.schedule(run.key))
     value = replace(value, certificate=certificate_path(instance))
     return [(value, short)]
 

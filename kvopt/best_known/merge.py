@@ -28,6 +28,11 @@ class Known:
     schedule: Schedule
     certificate: Certificate
 
+    @property
+    def kept_up_to(self) -> int:
+        """The bound (rounds) up to which no other bare certificate takes the place of this one."""
+        return (self.entry.certified or self.entry.lower).value - (not self.certificate.bare)
+
 
 def merge(
     instance: Instance,

@@ -145,6 +145,34 @@ def test_sweeps_find_the_optimum_and_certify_it(data: st.DataObject) -> None:
     _check(instance, data.draw(_prices(instance)), _limits(), exact=data.draw(st.booleans()))
 
 
+@pytest.mark.parametrize("word", [1, 59])
+@given(data=st.data())
+@settings(max_examples=12, deadline=None)
+def test_what_is_counted_is_proved_up_to_the_optimum(word: int, data: st.DataObject) -> None:
+    """With any multipliers each value up to the optimum of brute force is proved, and none above.
+
+    Whether rows are compared place by place, or many places as one number; however far is looked
+    ahead.
+    """
+    instance = data.draw(st.one_of(SMALL, CROWDED, alike(), large()))
+    optimum, prices = brute_force_optimum(instance), data.draw(_prices(instance))
+    different = len({(r.arrival, r.prompt, r.output) for r in instance.requests})
+    own = data.draw(st.lists(st.integers(-9, 9), min_size=different, max_size=different))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(swept, "WORD", word)
+        patch.setattr(swept, "NEAR", data.draw(st.sampled_from((1, 3, 99))))
+        for value in (optimum - 1, optimum, optimum + 1, optimum + 2):
+            certificate = read_certificate(sweep_certificate(value, prices, own))
+            try:
+                refused = "" if evaluate(instance, certificate) == value else "another value"
+            except CertificateError as error:
+                refused = str(error)
+            if value > optimum:
+                assert refused
+            else:
+                assert not refused or "many" in refused or "takes more" in refused
+
+
 @given(data=st.data())
 @settings(max_examples=6, deadline=None)
 def test_large_tokens(data: st.DataObject) -> None:
@@ -318,6 +346,18 @@ def test_a_line_does_not_take_hours(instance: Instance, value: int, text: str) -
     certificate = Certificate("sweep", value, multipliers=tuple(multipliers))
     with pytest.raises(CertificateError, match=text):
         evaluate(instance, certificate)
+
+
+def test_many_states_count_as_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of all states are made at every level: nine of them at thirteen levels."""
+    for name, value in (("LEVEL", 0), ("COMPLETION", 0), ("MOST_ROWS", 100)):
+        monkeypatch.setattr(swept, name, value)
+    free = (np.zeros(2, dtype=np.int64), 1)
+    certificate = read_certificate(sweep_certificate(13, free, [0, 0]))
+    assert evaluate(PAIR, certificate) == 13
+    monkeypatch.setattr(swept, "STATES", 1)
+    with pytest.raises(CertificateError, match="takes more than 100 rows"):
+        evaluate(PAIR, certificate)
 
 
 def test_large_tokens_are_looked_ahead_in_blocks() -> None:

@@ -167,10 +167,11 @@ def test_exchanges_by_size_meet_every_request_next_in_size() -> None:
 @pytest.mark.parametrize(
     ("n", "delays", "shares"),
     [
-        (60, True, (0.05, 0.2)),
+        (60, True, (0.05, 0.0)),
+        (90, True, (0.05, 0.2)),
         (200, True, (0.05, 0.1)),
         (1000, True, (0.03, 0.002)),
-        (60, False, (0.0, 0.0)),
+        (90, False, (0.0, 0.0)),
     ],
 )
 def test_long_lists_have_fewer_exchanges_by_size(

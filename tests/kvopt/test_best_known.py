@@ -11,14 +11,20 @@ import jsonschema
 import pytest
 
 from formulations.bounds import tree_search
+from formulations.lagrangian import swept
 from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import certificate_document, read_certificate
+from formulations.lagrangian.certificate_file import (
+    Certificate,
+    certificate_document,
+    read_certificate,
+)
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.files import instance_document
 from instances.named import FOLDER
 from kvopt.best_known import __main__ as command
-from kvopt.best_known import known_values, prove, read_registry
+from kvopt.best_known import claims, known_values, prove, read_registry
+from kvopt.best_known.claims import Claims
 from kvopt.best_known.entry import ENTRIES, Value
 from kvopt.best_known.files import digest
 from kvopt.best_known.rule import decide
@@ -121,8 +127,12 @@ class Sweep:
 
     def entry(self, name: str = "four") -> dict[str, Any]:
         """Return the entry of an instance as JSON."""
-        entries = json.loads(self.path.read_text())["instances"]
-        return next(entry for entry in entries if entry["instance"] == name)
+        return next(entry for entry in self.entries() if entry["instance"] == name)
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return all entries as JSON."""
+        found: list[dict[str, Any]] = json.loads(self.path.read_text())["instances"]
+        return found
 
     @property
     def path(self) -> Path:
@@ -413,6 +423,72 @@ def test_a_certificate_that_proves_nothing_is_left_out(
     assert "certificate of bound:bound-lp: " in told
     assert "it assumes a schedule better than any that is known" in told
     assert sweep.entry()["lower"]["method"] == "volumes"
+
+
+def _evaluations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the values of the certificates that merges evaluate from now on."""
+    values: list[int] = []
+
+    def counted(instance: Instance, certificate: Certificate) -> int:
+        values.append(certificate.value)
+        return evaluate(instance, certificate)
+
+    monkeypatch.setattr(claims, "evaluate", counted)
+    return values
+
+
+def test_a_sweep_is_evaluated_only_where_it_is_better(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second merge takes no seconds for it, nor the first for a lesser one; more is looked at."""
+    values = _evaluations(monkeypatch)
+    best = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
+    assert volume_bound(FOUR) < 11
+    sweep.run(FOUR, "auto", OPTIMAL, 11, "search", certificate=best | {"value": 11})
+    assert sweep.merge() == 0
+    assert values == [11]
+    assert sweep.merge() == 0
+    assert values == [11]
+    sweep.run(FOUR, "search:sweep", OPTIMAL, 12, "search", certificate=best, day=2)
+    sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=best, day=3)
+    assert sweep.merge() == 0
+    assert values == [11, 12]
+    assert sweep.entry()["lower"]["certificate"] == "bounds/four.json"
+    assert sweep.check() == 0
+
+
+def test_a_sweep_that_takes_too_long_is_one_note(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is left out with a line; schedule and claimed bound of the same run are taken."""
+    monkeypatch.setattr(swept, "MOST_ROWS", 10)
+    certificate = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
+    sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=certificate)
+    assert sweep.merge() == 0
+    told = capsys.readouterr().err.splitlines()
+    assert [line for line in told if "takes more than 10 rows" in line] == told[:1]
+    entry = sweep.entry()
+    assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 12)
+    assert entry["certified"]["method"] == "volumes"
+
+
+def test_ctrl_c_keeps_what_is_merged(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+    """It comes at the second instance: the first one is written, and the same command goes on."""
+    sweep.run(FOUR, "cpsat", OPTIMAL, 11, "CP-SAT")
+    sweep.run(PAIR, "cpsat", [0, 1], 3, "CP-SAT")
+
+    def interrupted(instance: Instance, *more: Any) -> Claims:
+        if instance.name == "pair":
+            raise KeyboardInterrupt
+        return claims.collect(instance, *more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "collect", interrupted)
+        assert sweep.merge() == 1
+    assert "interrupted" in capsys.readouterr().err
+    assert [each["instance"] for each in sweep.entries()] == ["four"]
+    assert sweep.merge() == 0
+    assert [each["instance"] for each in sweep.entries()] == ["four", "pair"]
 
 
 def test_a_certified_bound_replaces_an_equal_claim(sweep: Sweep) -> None:

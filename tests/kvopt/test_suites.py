@@ -9,6 +9,7 @@ import pytest
 from heuristics.predictions import predict
 from instances import write_instance
 from instances.families import families
+from kvopt.best_known import read_registry
 from kvopt.methods.grammar import read_methods
 from kvopt.suites import Section, SuiteError, load, read_suite, suites
 from kvopt.suites.sources import draw_source, file_source
@@ -116,6 +117,17 @@ def test_the_nightly_covers_the_library() -> None:
     tasks = plan(read_suite("nightly").sections)
     hashes = {task.instance.sha256 for task in tasks if task.instance}
     assert {instance.sha256 for _, instance in library()} <= hashes
+
+
+def test_the_campaign_covers_what_is_open() -> None:
+    """Every instance without a known optimum gets its ten minutes, each of them once."""
+    registry = read_registry()
+    assert registry is not None
+    tasks = plan(read_suite("open").sections)
+    hashes = [task.instance.sha256 for task in tasks if task.instance]
+    assert {entry.sha256 for entry in registry.instances if not entry.opt} <= set(hashes)
+    assert len(set(hashes)) == len(hashes) == len(tasks)
+    assert {(task.method, task.time_limit) for task in tasks} == {("auto", 600.0)}
 
 
 def test_a_suite_of_ones_own(tmp_path: Path) -> None:

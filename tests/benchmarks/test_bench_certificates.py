@@ -1,0 +1,85 @@
+"""What a reader takes to verify a sweep's certificate, against the sweep that it is of.
+
+Run with ``pytest tests/benchmarks/test_bench_certificates.py --benchmark-enable
+--benchmark-only``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from formulations.bounds.patterns import Options, PatternPricing
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import read_certificate, sweep_certificate
+from formulations.lagrangian.states import PriceTable
+from formulations.search._sweep_tables import network
+from formulations.search.sweep import Limits, Step, search
+from formulations.valid.states import searchable_states
+from formulations.valid.windows import start_windows
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+from instances import Instance
+from instances.families.am1 import generate
+
+#: Seconds that the prices take, and sums of one search for the best pattern.
+SECONDS, WORK = 5.0, 40_000_000
+
+
+def _prices(instance: Instance, seconds: float) -> PriceTable:
+    states = searchable_states(instance, WORK)
+    assert states is not None
+    schedule = run_policy(policies()["svf"], instance)
+    until = time.monotonic() + seconds
+    pricing = PatternPricing(
+        instance,
+        states,
+        deadline=until,
+        windows=start_windows(instance, schedule.tel),
+        known_starts=np.array(schedule.starts, dtype=np.int64),
+        memory=np.zeros(2),
+        threads=1,
+        options=Options(),
+    )
+    return pricing.improve(until).table
+
+
+def _seconds(function: Callable[[], object]) -> float:
+    """Return the CPU seconds of a call."""
+    began = time.process_time()
+    function()
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize("bases", [10_000, 100_000, 1_000_000])
+def test_verifying_against_sweeping(benchmark: BenchmarkFixture, bases: int) -> None:
+    """CPU seconds of both for the first window of so many bases, and a base."""
+    n, bases, seconds = (24, bases, SECONDS) if benchmark.enabled else (6, 10, 0.1)
+    instance = generate(seed=2, n=n)
+    prices = _prices(instance, seconds)
+    under = network(instance, prices)
+
+    def swept(bound: int, below: int, on_step: Callable[[Step], None]) -> None:
+        free = Limits(1, 2e9, lambda: False)
+        search(under, bound=bound, below=below, limits=free, on_step=on_step)
+
+    target, steps = under.bound, list[Step]()
+    while not steps or (steps[-1].nodes < bases and steps[-1].starts is None):
+        # One window at a time, each wider by a two hundredth.
+        target += max(1, target // 200)
+        swept(target - 1, target, steps.append)
+    last = steps[-1]
+    own = () if last.multipliers is None else last.multipliers.tolist()
+    certificate = read_certificate(sweep_certificate(last.bound, prices, own))
+    sweeping = _seconds(lambda: swept(last.target, last.target + 1, lambda _: None))
+    proved: list[int] = []
+    verifying = _seconds(lambda: proved.append(evaluate(instance, certificate)))
+    assert proved == [last.bound]
+    benchmark.pedantic(evaluate, (instance, certificate), rounds=1)
+    benchmark.extra_info["bases"] = last.nodes
+    benchmark.extra_info["verify / sweep, CPU"] = verifying / max(sweeping, 1e-9)
+    benchmark.extra_info["verify, µs a base"] = 1e6 * verifying / max(last.nodes, 1)
