@@ -111,9 +111,10 @@ def _merge_and_verify(options: argparse.Namespace) -> _Verdict:
 def _merge(
     location: str, known: dict[str, LibraryInstance], folder: Path, *, write: bool
 ) -> _Verdict:
-    old = read_all(known, folder)
     store = Store(location, readonly=True)
     try:
+        # A store that cannot be read is told of before all certificates are evaluated.
+        old = read_all(known, folder)
         merged, done = _merged(old, known, store)
     finally:
         store.close()
