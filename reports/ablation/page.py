@@ -37,6 +37,8 @@ PAGE = FOLDER / "ABLATION.md"
 #: What was measured once and left out: its code is not in the project any more.
 TRIED = FOLDER / "tried.csv"
 _PROGRAM = "python -m reports.ablation.page"
+#: Commits whose rows were measured on a machine that did other work as well.
+_BESIDE_OTHER_WORK = ["da082eb613e063c34d5652ea4a35f964c657c71b"]
 #: Shift of the geometric mean, seconds, so that runs of an instant do not decide it.
 SHIFT = 1.0
 
@@ -74,6 +76,12 @@ _EARLIER = """\
 and were put into the store's form afterwards: what it did not note is empty there (traces, sources,
 versions of libraries), its clock ran from the start of the process only, and the LP bound of an
 integer program stands in the program's own row.
+"""
+
+_SWEEPS = """\
+The rows of `sweep` were measured beside other work (three to eight processes on the two cores), so
+their seconds are two to four times those of a quiet machine; whether there was a proof within 60 s
+hardly depends on it.
 """
 
 _SWITCHES_INTRODUCTION = """\
@@ -213,6 +221,8 @@ def page(rows: pd.DataFrame) -> str:
         parts.append("![Factor of seconds by switch](switches.svg)\n")
         for group, in_group in rows[switched].groupby("group", sort=False):
             parts.append(f"### {str(group).capitalize()}\n")
+            if in_group["git_commit"].isin(_BESIDE_OTHER_WORK).any():
+                parts.append(_SWEEPS)
             parts.append(_markdown(_switch_lines(in_group)))
     parts.append(_TRIED_INTRODUCTION)
     parts.append(_markdown(tried()))
