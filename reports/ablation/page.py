@@ -79,9 +79,8 @@ integer program stands in the program's own row.
 """
 
 _SWEEPS = """\
-The rows of `sweep` were measured beside other work (three to eight processes on the two cores), so
-their seconds are two to four times those of a quiet machine; whether there was a proof within 60 s
-hardly depends on it.
+The rows of `sweep` were measured beside other work (load 5 to 9 on the two cores): their seconds
+are too long, and compare among themselves only roughly.
 """
 
 _SWITCHES_INTRODUCTION = """\

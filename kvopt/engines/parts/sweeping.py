@@ -38,8 +38,8 @@ FIRST_SECONDS, FIRST_SHARE, LONGER = 0.15, 0.04, 2.0
 #: Windows may take so many times as long as the prices of their turn, and the last window be
 #: expected to take so many times as long as all prices before it: twice the prices halve the bases.
 WINDOWS_SHARE, LAST_TIMES = 0.25, 5.0
-#: Share of the time left that the last window may be expected to take: in steps it costs half as
-#: much again at most, and nothing is lost where the estimate is too low.
+#: Share of the time left that the last window may be expected to take: getting there in steps
+#: costs about half as much again, and less is lost where the estimate is too low.
 LAST_SHARE = 0.4
 #: Share of the time after which prices are left as they are, and windows have all the rest; the
 #: turn that would end after the second share of that time lasts until then.
