@@ -32,6 +32,29 @@ from tests.oracles.brute_force import brute_force_optimum
 FIVE = am1.generate(seed=3, n=5, memory=14)
 
 
+def _job(
+    instance: Instance,
+    options: sweep.Options,
+    seconds: float,
+    starts: list[int],
+    tel: int,
+    **limits: Any,
+) -> Job:
+    return Job(
+        instance=instance,
+        solver="search",
+        formulation=sweep.FORMULATION,
+        options={"options": options},
+        relaxation=False,
+        deadline=time.monotonic() + seconds,
+        threads=1,
+        seed=0,
+        warm_start=starts,
+        upper_bound=tel,
+        **limits,
+    )
+
+
 def _events(
     monkeypatch: pytest.MonkeyPatch, instance: Instance, seconds: float = 60.0, **limits: Any
 ) -> list[Event]:
@@ -39,19 +62,8 @@ def _events(
     monkeypatch.setattr(sweeping, "lp_prices", lambda *_: (np.full(30, 0.025), None))
     known = one_at_a_time(instance)
     events: list[Event] = []
-    job = Job(
-        instance=instance,
-        solver="search",
-        formulation=sweep.FORMULATION,
-        options={"options": sweep.Options(patterns=False)},
-        relaxation=False,
-        deadline=time.monotonic() + seconds,
-        threads=1,
-        seed=0,
-        warm_start=list(known.starts),
-        upper_bound=known.tel,
-        **limits,
-    )
+    options = sweep.Options(patterns=False)
+    job = _job(instance, options, seconds, list(known.starts), known.tel, **limits)
     search.solve(job, Report(events.append))
     return events
 
@@ -169,18 +181,7 @@ def test_prices_come_first_and_windows_have_the_rest(
     monkeypatch.setattr(sweeping, "PatternPricing", Pricing)
     monkeypatch.setattr(sweeping, "start_windows", lambda *_: None)
     instance = am1.generate(seed=1, n=50)
-    job = Job(
-        instance=instance,
-        solver="search",
-        formulation=sweep.FORMULATION,
-        options={"options": sweep.Options()},
-        relaxation=False,
-        deadline=limit,
-        threads=1,
-        seed=0,
-        warm_start=[],
-        upper_bound=1,
-    )
+    job = _job(instance, sweep.Options(), limit, [], 1)
     turns = []
     best = sweeping._Best(0, 1, np.zeros(50, dtype=np.int64))
     for _, seconds, last in sweeping._priced(job, best, None):  # type: ignore[arg-type]
