@@ -121,6 +121,8 @@ class Rules(NamedTuple):
     ----------
     delayed, similar
         The shares of the moves that change a delay, and that exchange requests of similar size.
+    by_time
+        The share of the moves whose place is drawn by time; the others' by number.
     wide
         Places after the last change up to which a list may have fallen behind.
     sizes
@@ -129,6 +131,7 @@ class Rules(NamedTuple):
 
     delayed: float
     similar: float
+    by_time: float
     wide: int
     sizes: Sizes
 
@@ -565,15 +568,28 @@ def similar_place(state, order, sizes, a):
 
 
 @kernel
-def draw_move(state, order, rules):
+def draw_place(state, starts, by_time):
+    """Return a place: any, or with probability ``by_time`` the first that starts from a round on.
+
+    The rounds are those after the first start up to the last one, each as likely as another.
+    """
+    n = len(starts)
+    if by_time == 0 or uniform(state) > by_time:
+        return below(state, n)
+    passed = starts[0] + 1 + below(state, max(1, starts[n - 1] - starts[0]))
+    return min(first_from(starts, 0, n, passed), n - 1)
+
+
+@kernel
+def draw_move(state, order, starts, rules):
     """Return kind, two places and a length; both places are one where there is no move.
 
     Mostly they are near each other, since such moves are cheap to evaluate and kept more often.
     Requests of similar size change places wherever they are, which should keep what is packed well.
     """
-    delayed, similar, _, sizes = rules
+    delayed, similar, by_time, _, sizes = rules
     n = len(order)
-    a = below(state, n)
+    a = draw_place(state, starts, by_time)
     share = uniform(state)
     if share <= delayed:
         return DELAY, a, a, 1
@@ -683,11 +699,11 @@ def anneal(walk, columns, memory, best, totals, state, moves, temperature, rules
     rules : Rules
         How lists are changed and given up.
     """
-    wide = rules[2]
+    wide = rules[3]
     current, found = totals[0], totals[1]
     unsaved = False
     for _ in range(moves):
-        move = draw_move(state, walk[0], rules)
+        move = draw_move(state, walk[0], walk[2], rules)
         delay = make_move(walk, columns, move, state)
         if delay < 0:
             continue

@@ -48,10 +48,14 @@ DELAYED, DELAYED_LARGE, LARGE = 0.05, 0.03, 500
 #: is that: few requests gain nothing by it, and among many such requests stand far apart, and the
 #: list is decoded from the one to the other.
 SIMILAR, SIMILAR_FROM, SIMILAR_UP_TO = 0.2, 80, 100
+#: Requests up to which every place of a list is changed as often as another; with more of them,
+#: places are chosen by time as well.
+PLACES_UP_TO = 100
 #: Places after the last changed one up to which a list may have fallen behind.
 WIDE = 10
-#: Requests that run at once, on average, from which on the tokens held are kept by time.
-DENSE_FROM = 12
+#: Requests that run at once when one starts, for each round of an output, from which on the tokens
+#: held are kept by time.
+DENSE_FROM = 1 / 8
 #: Rounds up to which they are.
 ROUNDS_UP_TO = 4_000_000
 #: Moves of one step, at least.
@@ -134,7 +138,9 @@ class Search:
         self._columns = Columns(*(np.ascontiguousarray(each, np.int64) for each in columns))
         self._memory = int(memory)
         n = len(starts)
-        self._rules = Rules(*(_shares(n) if delays else (0.0, 0.0)), WIDE, _sizes(self._columns))
+        self._rules = Rules(
+            *(_shares(n) if delays else (0.0, 0.0)), _by_time(n), WIDE, _sizes(self._columns)
+        )
         self._state = np.array([seed], dtype=np.uint64)
         self._trial = _spaces(self._columns, self._memory, starts)
         self._walk = Walk(*(np.zeros(n + more, np.int64) for more in (0, 0, 0, 1, 1, 1, 0)))
@@ -233,9 +239,12 @@ def _spaces(columns: Columns, memory: int, starts: Ints) -> Trial:
     # Every active request holds at least its prompt and one token.
     width = 2 * (min(n, memory // (int(columns.prompts.min()) + 1)) + 1)
     end = int((starts + outputs).max())
-    busy = float(outputs.sum()) / max(1, end - int(columns.arrivals.min()))
+    # The k-th start finds k − 1 begun, less those that have ended.
+    ended = np.searchsorted(np.sort(starts + outputs), starts, side="right")
+    running = (n - 1) / 2 - float(ended.mean())
     rounds = end + end // 4 + 2 * int(outputs.max()) + 2
-    tokens = np.zeros(rounds if busy >= DENSE_FROM and rounds <= ROUNDS_UP_TO else 0, np.int32)
+    dense = running >= DENSE_FROM * float(outputs.mean()) and rounds <= ROUNDS_UP_TO
+    tokens = np.zeros(rounds if dense else 0, np.int32)
     by_place, by_end = (np.zeros((2, size), np.int64) for size in (n, width))
     return Trial(by_place[0], by_place[1], by_end[0], by_end[1], tokens)
 
@@ -246,6 +255,15 @@ def _shares(n: int) -> tuple[float, float]:
     if n < LARGE:
         return DELAYED, SIMILAR * fewer
     return DELAYED_LARGE, SIMILAR * fewer**2
+
+
+def _by_time(n: int) -> float:
+    """Return the share of the moves whose place is chosen by time.
+
+    Of many requests most are small and start in the first rounds, many at once, where an exchange
+    changes little and nearly the whole list has to be decoded.
+    """
+    return 1.0 - min(1.0, PLACES_UP_TO / n)
 
 
 def _sizes(columns: Columns) -> Sizes:

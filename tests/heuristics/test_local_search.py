@@ -365,3 +365,36 @@ def test_a_request_may_wait_for_a_later_one() -> None:
 def test_luby_lengths() -> None:
     """1, 1, 2, 1, 1, 2, 4, and so on."""
     assert [luby(k) for k in range(1, 16)] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
+
+
+@pytest.mark.parametrize("compile_it", [False, True])
+def test_places_by_time_are_as_likely_as_the_rounds_before_them(compile_it: bool) -> None:
+    """Of starts 7, 7, 8, 17 the third has one round of ten, the last nine; with equal ones, any."""
+    draw = compiled(annealing.draw_place) if compile_it else annealing.draw_place
+    state = np.array([5], dtype=np.uint64)
+    counts = np.zeros(4, dtype=np.int64)
+    with np.errstate(over="ignore"):
+        for _ in range(2_000):
+            counts[draw(state, np.array([7, 7, 8, 17]), 1.0)] += 1
+        assert counts[:2].tolist() == [0, 0]
+        assert 120 < counts[2] < 280  # 200 expected, standard deviation 13
+        evenly = [int(draw(state, np.array([7, 7, 8, 17]), 0.0)) for _ in range(200)]
+        half = [int(draw(state, np.array([7, 7, 8, 17]), 0.5)) for _ in range(200)]
+        assert set(evenly) == set(half) == {0, 1, 2, 3}
+        assert 0 <= draw(state, np.array([3, 3, 3]), 1.0) < 3
+
+
+@pytest.mark.parametrize(
+    ("small", "starts_of_large", "kept_by_time"),
+    [(300, [3] * 10, True), (0, [200 * k for k in range(10)], False)],
+    ids=["many start at once, few run long", "one after the other"],
+)
+def test_what_decides_how_the_worker_is_kept_is_how_many_run_at_a_start(
+    small: int, starts_of_large: list[int], kept_by_time: bool
+) -> None:
+    """Over all rounds about ten run at once in the first case; at a start, half of the small."""
+    outputs = np.array([3] * small + [200] * 10)
+    columns = Columns(np.zeros_like(outputs), np.ones_like(outputs), outputs)
+    starts = np.array([0] * small + starts_of_large)
+    search = Search(columns, 5_000, starts, seed=0, compile_it=False)
+    assert (len(search._trial.tokens) > 0) is kept_by_time
