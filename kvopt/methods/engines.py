@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from formulations.registry import Kind
+from kvopt.methods.sources import parse_file
 
 _FOLDER = Path(__file__).resolve().parents[1] / "engines"
 #: Takes every name that Pyomo lists and that is none of the table's.
@@ -70,7 +71,7 @@ def engines() -> dict[str, Engine]:
     """
     found: dict[str, Engine] = {}
     for path in sorted(_FOLDER.glob("[!_]*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parse_file(path)
         declared = _declaration(tree, path)
         if declared is None:
             continue

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 
 from instances.checkout import ROOT
 from kvopt.places import is_own
@@ -110,13 +111,32 @@ def read_source(path: Path) -> Source:
     return _read(path, state.st_mtime_ns, state.st_size)
 
 
+#: CPython 3.11 counts the depth of all threads that parse as one (its issue 106905).
+_PARSING = Lock()
+
+
+def parse_file(path: Path) -> ast.Module:
+    """Return what a file of Python says; threads may call it side by side.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    SyntaxError
+        If it is not Python.
+    """
+    source = path.read_bytes()
+    try:
+        with _PARSING:
+            return ast.parse(source, filename=path.name)
+    except ValueError as error:  # a NUL byte
+        raise SyntaxError(str(error)) from None
+
+
 @lru_cache(maxsize=4096)
 def _read(path: Path, changed: int, size: int) -> Source:
     del changed, size
-    try:
-        tree = ast.parse(path.read_bytes(), filename=path.name)
-    except ValueError as error:  # a NUL byte
-        raise SyntaxError(str(error)) from None
+    tree = parse_file(path)
     _drop_docstrings(tree)
     nodes = list(_run_time_nodes(tree))
     words = {

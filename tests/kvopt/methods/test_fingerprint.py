@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -140,3 +143,33 @@ def test_imports_for_type_checkers_do_not_count(tmp_path: Path) -> None:
         "else:\n    import scipy\n"
     )
     assert versions(Method("file:typed.py", "file", path=path)).keys() == {"python", "scipy"}
+
+
+def test_threads_read_sources_side_by_side() -> None:
+    """In CPython 3.11 a parse that another thread's interrupts raises SystemError (106905)."""
+    files = sorted((ROOT / "kvopt").glob("*/*.py"))[:60]
+    failures: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            for path in files:
+                kvopt.methods.sources.parse_file(path)
+        except BaseException as failure:
+            failures.append(failure)
+
+    def give_way(*_: object) -> None:
+        time.sleep(1e-5)
+
+    limits = gc.get_threshold()
+    gc.set_threshold(500, 1, 1)
+    gc.callbacks.append(give_way)
+    try:
+        threads = [threading.Thread(target=read) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        gc.callbacks.remove(give_way)
+        gc.set_threshold(*limits)
+    assert not failures
