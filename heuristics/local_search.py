@@ -1,14 +1,14 @@
 """Local search: annealing over lists with delays, from a schedule that is known.
 
 The walk and its moves are those of ``heuristics.annealing``; above 100 requests moves are drawn by
-time too.  Cycles of annealing follow each other, every one from the best list so far, and of the
+time too. Cycles of annealing follow each other, every one from the best list so far, and of the
 lengths of Luby, Sinclair and Zuckerman (1993): short ones with long ones in between, since on some
-instances (many arrivals) how a cycle ends is a matter of luck, and on others of its length.  A cycle
-begins at a share of the mean latency, falls to a sixtieth of that, and is colder where there are few
-moves for each request.  Which share suits depends on the instance by a factor of ten, so each is
-tried in turn, and every second cycle has the one whose cycles have ended best.  Before the first,
-requests in order of their volumes are paced: the k-th does not start before θ times the volume so far
-over M.  After each cycle the best schedule is shifted to the left.
+instances (many arrivals) how a cycle ends is a matter of luck, and on others of its length. A cycle
+begins at a share of the mean latency, falls to a sixtieth of that, and is colder where there are
+few moves for each request. Which share suits depends on the instance by a factor of ten, so each is
+tried in turn, and every second cycle has the one whose cycles have ended best. Before the first,
+requests in order of their volumes are paced: the k-th does not start before θ times the volume so
+far over M. After each cycle the best schedule is shifted to the left.
 
 In a number of moves the search is determined by its seed.  In seconds, how many moves there are,
 and with them when it cools down, depends on the machine.
