@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
+import time
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SECONDS_TO_WAIT = 60
+_SECONDS_BETWEEN = 0.02
 _SECONDS_TO_CONNECT = 10
 #: Both databases hold 64-bit integers; a method may claim any.
 LARGEST = 2**63 - 1
@@ -205,12 +208,25 @@ def _options(url: URL) -> dict[str, Any]:
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     """Let readers go on beside the writer, and have a commit survive a crash of the machine."""
     try:
-        connection.execute("PRAGMA journal_mode=WAL")
+        _log_ahead(connection)
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
     except BaseException:
         connection.close()
         raise
+
+
+def _log_ahead(connection: sqlite3.Connection) -> None:
+    """Set the mode of the file; SQLite does not wait for another connection that just does so."""
+    until = time.monotonic() + _SECONDS_TO_WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(_SECONDS_BETWEEN)
 
 
 def _put(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kvopt.best_known import __main__ as best_known
-from kvopt.store import Store, StoreError
+from kvopt.store import Store, StoreError, store
 from kvopt.store.export import read_rows
 from tests.copies import run_copy
 from tests.kvopt.old_store import first_release
@@ -227,3 +227,25 @@ def test_an_empty_file_has_no_runs(tmp_path: Path) -> None:
     assert best_known.main(["--store", str(path), "--check"]) == 2
     _fill(path)
     assert len(read_rows(path)) == 1
+
+
+@pytest.mark.parametrize(("busy", "code"), [(3, sqlite3.SQLITE_BUSY), (1, sqlite3.SQLITE_FULL)])
+def test_who_makes_the_file_beside_others_waits_for_them(busy: int, code: int) -> None:
+    """SQLite itself reports another connection that sets the mode at once; other errors stand."""
+    asked = []
+
+    class Connection:
+        def execute(self, statement: str) -> None:
+            asked.append(statement)
+            if len(asked) <= busy:
+                error = sqlite3.OperationalError("not now")
+                error.sqlite_errorcode = code
+                raise error
+
+    if code == sqlite3.SQLITE_BUSY:
+        store._log_ahead(Connection())  # type: ignore[arg-type]
+        assert asked == ["PRAGMA journal_mode=WAL"] * (busy + 1)
+    else:
+        with pytest.raises(sqlite3.OperationalError):
+            store._log_ahead(Connection())  # type: ignore[arg-type]
+        assert len(asked) == 1
