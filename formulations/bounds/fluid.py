@@ -65,23 +65,26 @@ def fitted_knots(prices: Floats, number: int) -> Ints:
     """Return about ``number`` knots between which linear interpolation follows given prices.
 
     A quarter of them is even; then the span with the largest area between prices and chord is
-    split at its middle, again and again.
+    split at its middle, again and again, or the longest one where no area is left.
     """
     horizon = len(prices) - 1
     knots = np.unique(np.rint(np.linspace(1, horizon, max(number // 4, 2))).astype(np.int64))
     spans = [_span_error(prices, *pair) for pair in itertools.pairwise(knots.tolist())]
     heapq.heapify(spans)
-    while spans and len(spans) < number and spans[0][0] < 0:
-        _, low, high = heapq.heappop(spans)
+    while spans and len(spans) < number and spans[0][3] > spans[0][2] + 1:
+        _, _, low, high = heapq.heappop(spans)
         middle = (low + high) // 2
         heapq.heappush(spans, _span_error(prices, low, middle))
         heapq.heappush(spans, _span_error(prices, middle, high))
-    return np.unique(np.array([1, *(high for _, _, high in spans)], dtype=np.int64))
+    return np.unique(np.array([1, *(high for *_, high in spans)], dtype=np.int64))
 
 
-def _span_error(prices: Floats, low: int, high: int) -> tuple[float, int, int]:
-    """Return minus the area between prices and their chord, and the span."""
+def _span_error(prices: Floats, low: int, high: int) -> tuple[float, int, int, int]:
+    """Return minus the area between prices and their chord, minus the length, and the span."""
     if high - low < 2:
-        return 0.0, low, high
+        return 0.0, low - high, low, high
     chord = np.linspace(prices[low], prices[high], high - low + 1)
-    return -float(np.abs(prices[low : high + 1] - chord).sum()), low, high
+    area = float(np.abs(prices[low : high + 1] - chord).sum())
+    # What rounding leaves of an area is none.
+    nothing = 1e-9 * (high - low) * float(prices[low : high + 1].max(initial=0.0))
+    return -area if area > nothing else 0.0, low - high, low, high

@@ -149,7 +149,8 @@ def price_patterns(
 class PatternPricing:
     """A search for prices on states that can be left and taken up again; see ``price_patterns``.
 
-    ``finished`` tells that its grids promise no more.
+    Knots are where the prices of the fluid limit bend, or with ``knots_of_memory`` where those on
+    tokens do that are given.  ``finished`` tells that its grids promise no more.
     """
 
     def __init__(
@@ -161,11 +162,15 @@ class PatternPricing:
         windows: Windows,
         known_starts: Ints,
         memory: Floats,
+        knots_of_memory: bool = False,
         threads: int = 1,
         options: Options | None = None,
     ) -> None:
         options = options or Options()
-        self._search = _Search(instance, states, windows, deadline, Silence(), threads, options)
+        self._search = _Search(
+            instance, states, windows, deadline, Silence(), threads, options,
+            memory if knots_of_memory else None,
+        )  # fmt: skip
         self._search.try_tokens(memory)
         self._search.add_starts(known_starts)
         self._grids, self._level, self._entered = max(options.grids, 1), 0, 0
@@ -200,6 +205,7 @@ class _Search(ColumnGeneration):
         report: Reporter,
         threads: int,
         options: Options,
+        followed: Floats | None = None,
     ) -> None:
         # Here, not above: these load SciPy.
         from formulations.bounds.memory_master import request_classes
@@ -211,7 +217,11 @@ class _Search(ColumnGeneration):
         horizon = max(likely_horizon(instance), 2)
         self._latest = last_starts(instance, horizon, windows)
         fluid = fluid_prices(instance, request_classes(instance), horizon)
-        knots = fitted_knots(fluid, max(options.knots, 2))
+        if followed is None:
+            followed = fluid
+        elif len(followed) <= horizon:
+            followed = np.append(followed, np.zeros(horizon + 1 - len(followed)))
+        knots = fitted_knots(followed[: horizon + 1], max(options.knots, 2))
         classes = request_classes(instance, windows)
         self._class_of = classes.class_of
         scale = np.maximum(fluid[knots], max(LEAST_SCALE * fluid.max(), 0.1 / instance.memory))

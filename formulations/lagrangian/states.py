@@ -151,25 +151,30 @@ def evaluate(
     down.  A pattern pays at t at most the same interpolation of what it pays at the knots, so
     h_t ≤ ⌈((b − t)·h_a + (t − a)·h_b) / (b − a)⌉, and only the best patterns of the knots are
     needed.  Before the first and past the last knot prices are 0; there a later start only costs
-    more, so ``last_starts`` suffice, and no horizon is assumed.
+    more, so ``last_starts`` suffice, and no horizon is assumed.  Requests with equal arrival, last
+    start, prompt and output cost the same, so each such class is priced once.
     """
     from formulations.lagrangian.kernels import priced_starts  # loads the compiler
 
     values = table.at_knots(states)
-    arrivals, outputs = instance.arrivals, instance.outputs
-    offsets = np.concatenate(([0], np.cumsum(outputs)))
-    places = np.concatenate(([0], np.cumsum(latest - arrivals + 1)))
+    outputs = instance.outputs
+    rows = np.stack([instance.arrivals, latest, instance.prompts, outputs], axis=1)
+    one, of = np.unique(rows, axis=0, return_index=True, return_inverse=True)[1:]
+    offsets = np.cumsum(outputs) - outputs
+    places = np.concatenate(([0], np.cumsum(rows[one, 1] - rows[one, 0] + 1)))
     flat = np.empty(places[-1], dtype=np.int64)
     priced_starts(
-        arrivals, latest, outputs, offsets, states.of, values, table.knots,
+        rows[one, 0], rows[one, 1], outputs[one], offsets[one], states.of, values, table.knots,
         table.denominator, places, flat,
     )  # fmt: skip
 
     run = map if pool is None else pool.map
     found = list(run(lambda at_knot: _best_patterns(states, at_knot), values))
-    costs = np.split(flat, places[1:-1])
-    total = sum(int(cost.min()) for cost in costs)
-    total += table.denominator * int((outputs - arrivals).sum())
+    classes = np.split(flat, places[1:-1])
+    least = [int(cost.min()) for cost in classes]
+    costs = [classes[k] for k in of.ravel().tolist()]
+    total = sum(least[k] for k in of.ravel().tolist())
+    total += table.denominator * int((outputs - instance.arrivals).sum())
     priced = Priced(
         total=total,
         denominator=table.denominator,

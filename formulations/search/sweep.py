@@ -75,14 +75,16 @@ from formulations.search._sweep_paths import (
     split,
     starts_on,
 )
-from formulations.search._sweep_tables import Ints, Kinds, Network, rules
+from formulations.search._sweep_tables import Ints, Kinds, Network, kinds_of, rules
 from formulations.search.kind import ExactSearch
 from formulations.valid.windows import Windows
 from instances import Instance
 
-#: Requests up to which windows are swept, and up to which the optimum is looked for among the paths
-#: that are left: how many of each kind have completed stands in one word.
-REQUESTS_UP_TO, EXACT_UP_TO = 10_000, 60
+#: Requests up to which windows are swept.
+REQUESTS_UP_TO = 10_000
+#: Numbers of each kind that have completed stand in one word, so no more kinds are counted at once
+#: than have fewer combinations than this.
+COMBINATIONS = 1 << 60
 #: Share of the value that the first window is wide, and by what the nodes of the next one may grow.
 FIRST_WINDOW, GROWTH = 0.0025, 3.0
 #: Where less time is left, the next window may be expected to take so much of it; it is not tried
@@ -95,8 +97,9 @@ PERCENT = 6.0
 LAST_WINDOW = (13.0, 1.6)
 #: Share of the gap that has to be left at most: of a narrower window the estimate is too low.
 LAST_FROM = 0.62
-#: It is given up after so many times as long as it was allowed to be expected to take.
-GIVEN_UP_AFTER = 1.5
+#: It is given up after so many times as long as it was allowed to be expected to take, and any
+#: other one after so many times what was left when it began, or as many seconds.
+GIVEN_UP_AFTER, OTHERS_AFTER = 1.5, 3.0
 #: Bytes that an arc takes while nodes are split by what has completed.
 SPLIT_BYTES = 100
 
@@ -175,10 +178,12 @@ def search(
     while bound < below:
         target = min(max(target, bound), below - 1)
         began = time.monotonic()
+        if not last:
+            within = _until(limits, OTHERS_AFTER * max(seconds(), 1.0))
         found = _window(network, target, within, options)
         if found is None and last and before is not None and not limits.out_of_time():
             # It is wider than expected: go on in steps.
-            within, last, last_seconds, target = limits, False, 0.0, before[0] + step
+            last, last_seconds, target = False, 0.0, before[0] + step
             continue
         if found is None:
             return False
@@ -193,7 +198,8 @@ def search(
         factor = _last_factor(network, target, below)
         if factor < math.inf and took * factor <= last_seconds:
             target, last = below - 1, True
-            within = _for_the_last(limits, GIVEN_UP_AFTER * last_seconds)
+            # Few last windows close without multipliers, which need the arcs.
+            within = replace(_until(limits, GIVEN_UP_AFTER * last_seconds), needed=True)
             continue
         target += step
         if growth < LEAST_GROWTH or limits.out_of_time():
@@ -201,14 +207,11 @@ def search(
     return True
 
 
-def _for_the_last(limits: Limits, seconds: float) -> Limits:
-    """Return limits that come after so many seconds, or where arcs are too many, at the latest.
-
-    Few last windows close without multipliers, which need the arcs.
-    """
+def _until(limits: Limits, seconds: float) -> Limits:
+    """Return limits that come after so many seconds at the latest."""
     end = time.monotonic() + seconds
     out_of_time = limits.out_of_time
-    return replace(limits, out_of_time=lambda: out_of_time() or time.monotonic() > end, needed=True)
+    return replace(limits, out_of_time=lambda: out_of_time() or time.monotonic() > end)
 
 
 def _last_factor(network: Network, target: int, below: int) -> float:
@@ -237,7 +240,7 @@ def _window(network: Network, target: int, limits: Limits, options: Options) -> 
     swept: Swept = sweep(
         rules(network, window),
         _width(network),
-        keep=options.exact and len(network.instance) <= EXACT_UP_TO,
+        keep=options.exact,
         threads=limits.threads,
         bytes_up_to=limits.memory_bytes,
         out_of_time=limits.out_of_time,
@@ -266,6 +269,7 @@ def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Lim
     rest = _by_surplus(network.kinds, paths, multipliers)
     size = len(rest)
     while value is not None:
+        size = min(size, _countable(counts[rest]))
         best = priced(paths, multipliers, counts)
         if np.array_equal(entries(paths, best.path, len(counts)), counts):
             # After fixing, the best path may be longer than when the multipliers were found.
@@ -288,6 +292,16 @@ def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Lim
     return Step(target, none.bound, None, nodes, multipliers)
 
 
+def _countable(counts: Ints) -> int:
+    """Return how many of these kinds, the first ones, can be counted in one word."""
+    combinations = 1
+    for position, count in enumerate(counts.tolist()):
+        combinations *= count + 1
+        if combinations > COMBINATIONS:
+            return position
+    return len(counts)
+
+
 def _by_surplus(kinds: Kinds, paths: Paths, multipliers: Ints) -> list[int]:
     """Return the kinds, first those of which the best path has too many or too few."""
     best = priced(paths, multipliers, kinds.counts)
@@ -307,8 +321,8 @@ def _starts(kinds: Kinds, paths: Paths, path: Ints) -> list[int]:
 
 
 def model_size(instance: Instance, windows: Windows) -> int:
-    """Return the number of table entries: one for each request's token and round."""
-    return int(instance.outputs.sum()) * (windows.horizon + 2)
+    """Return the number of table entries: one for each token of each kind, and round."""
+    return int(kinds_of(instance).outputs.sum()) * (windows.horizon + 2)
 
 
 FORMULATION = ExactSearch(

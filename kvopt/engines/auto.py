@@ -6,6 +6,7 @@ import math
 import time
 from itertools import pairwise
 
+from formulations.bounds.fluid import likely_horizon
 from formulations.valid.states import searchable_states
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import Windows, start_windows
@@ -36,8 +37,9 @@ FORWARD_UP_TO, FORWARD_ELSE_UP_TO = 12, 20
 REPAIR_UP_TO = 200
 #: Start columns up to which a relaxation with one row a round is solved.
 RELAXATION_UP_TO = 400_000
-#: Steps of one search for the best pattern up to which patterns are priced.
-PATTERN_WORK_UP_TO = 40_000_000
+#: Steps of one search for the best pattern, and of pricing all starts once, up to which there are
+#: prices of patterns.
+PATTERN_WORK_UP_TO, START_WORK_UP_TO = 40_000_000, 250_000_000
 #: Share of the time after which an engine that is asked for begins, from the best schedule so far.
 ENGINE_FROM = 0.1
 #: Seconds a request after which the local search goes behind the sweeps, which use all cores.
@@ -55,7 +57,7 @@ def solve(job: Job, report: Report) -> None:
 
     Local search on priority lists runs beside, by size: the search forwards in time (small, and
     up to 20 requests where patterns are too many), sweeps backwards under prices of patterns
-    (medium), the relaxation with window groups where patterns are too many, or the bound from
+    wherever these are few, else the relaxation with window groups (medium) or the bound from
     prices on a time grid (large).  What a sweep leaves open is left to the search forwards up to
     20 requests, else to the prices alone.  The order of a relaxation restarts the local search
     where it is better.
@@ -209,12 +211,10 @@ def chosen_methods(instance: Instance, windows: Windows) -> list[str]:
     if small:
         # What a sweep leaves open, the search forwards may still finish.
         return ["search:sweep", "search:layers"]
-    if windows.starts > RELAXATION_UP_TO:
-        return ["bound:bound-dual"]
-    # Prices of patterns are better than the relaxation's, and there are some of them sooner.
-    return (
-        ["search:sweep", "bound:bound-patterns"] if _is_searched(instance) else ["highs:lp-cliques"]
-    )
+    if _is_searched(instance):
+        # Prices of patterns are better than the relaxation's, and there are some of them sooner.
+        return ["search:sweep", "bound:bound-patterns"]
+    return ["bound:bound-dual"] if windows.starts > RELAXATION_UP_TO else ["highs:lp-cliques"]
 
 
 def _is_searched(instance: Instance) -> bool:
@@ -222,4 +222,8 @@ def _is_searched(instance: Instance) -> bool:
 
 
 def _few_patterns(instance: Instance) -> bool:
-    return searchable_states(instance, PATTERN_WORK_UP_TO) is not None
+    if searchable_states(instance, PATTERN_WORK_UP_TO) is None:
+        return False
+    tokens = {(each.arrival, each.prompt, each.output) for each in instance.requests}
+    starts = likely_horizon(instance) * sum(output for *_, output in tokens)
+    return starts <= START_WORK_UP_TO

@@ -434,3 +434,78 @@ def test_the_time_left_decides_how_far_the_next_window_reaches() -> None:
     )
     assert not ended
     assert len(steps) == 1
+
+
+@pytest.mark.parametrize("takes", [29.0, 31.0])
+def test_a_window_that_takes_far_longer_than_is_left_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, takes: float
+) -> None:
+    """Three times what was left when it began; a wider one is not tried then."""
+    now, seen = [0.0], []
+
+    def window(_: object, target: int, limits: Limits, __: object) -> Step | None:
+        now[0] += takes
+        seen.append(limits.out_of_time())
+        return None if seen[-1] else Step(target, target + 1, None, 1, None)
+
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(sweep_module, "_window", window)
+    endless = Limits(1, 1e9, lambda: False)
+    assert not search(
+        _free(PAIR), bound=9, below=13, limits=endless, on_step=lambda _: None,
+        seconds=lambda: 10.0 - now[0],
+    )  # fmt: skip
+    assert seen == [takes > 30.0]
+
+
+MANY = Instance("many", 7, tuple(Request(i, 0, *((1, 2) if i < 40 else (2, 1))) for i in range(65)))
+
+
+def test_many_equal_requests_are_counted_to_the_optimum() -> None:
+    """More than 60 requests, and the optimum of a program over how many are left of each kind."""
+    optimum = _optimum_of_many()
+    prices = np.array([0, *range(4 * 50, 0, -4)])
+    found: list[Step] = []
+    limits = _limits(seconds=60.0)
+    under = network(MANY, (prices, 16))
+    assert search(under, bound=0, below=optimum + 1, limits=limits, on_step=found.append)
+    assert all(step.bound <= optimum for step in found)
+    assert found[-1].bound == optimum
+    starts = found[-1].starts
+    assert starts is not None
+    schedule = make_schedule(MANY, starts, "sweep")
+    assert check_schedule(MANY, schedule).valid
+    assert sum(schedule.starts) + 2 * 40 + 25 == optimum
+
+
+def _optimum_of_many() -> int:
+    """Return OPT of MANY, all of whose requests arrive at round 0 and complete within two."""
+    states, best = {(0, 40, 25): 0}, 1 << 60
+    for t in range(1, 2 * 40 + 25 + 1):
+        following: dict[tuple[int, int, int], int] = {}
+        for (late, first, second), tel in states.items():
+            for x in range(min(first, MANY.memory // 3, (MANY.memory - 3 * late) // 2) + 1):
+                room = MANY.memory - 3 * late - 2 * x
+                for y in range(min(second, room // 3) + 1):
+                    total = tel + x * (t + 1) + y * t
+                    state = (x, first - x, second - y)
+                    if state[1:] == (0, 0):
+                        best = min(best, total)
+                    elif total < min(following.get(state, best), best):
+                        following[state] = total
+        states = following
+    return best
+
+
+@pytest.mark.parametrize("most", [3, 9, 100])
+def test_kinds_are_counted_in_as_many_groups_as_words_need(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Counted one after the other or together, the optimum is the same."""
+    monkeypatch.setattr(sweep_module, "COMBINATIONS", most)
+    assert sweep_module._countable(np.array([2, 2, 2])) == {3: 1, 9: 2, 100: 3}[most]
+    instance = Instance("alike", 7, tuple(Request(i, 0, 1, 1 + i % 3) for i in range(6)))
+    optimum, found = brute_force_optimum(instance), list[Step]()
+    free = network(instance, (np.zeros(2, dtype=np.int64), 1))
+    assert search(free, bound=0, below=optimum + 1, limits=_limits(), on_step=found.append)
+    assert found[-1].bound == optimum

@@ -13,7 +13,7 @@ from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, read_instance
-from instances.families import am1, am2, chat_lognormal
+from instances.families import am1, am2, amax_trap, chat_lognormal, uniform
 from kvopt.engines.auto import chosen_methods
 from kvopt.engines.start import is_joined, warm_start_policies
 from kvopt.methods.grammar import read_method
@@ -71,11 +71,26 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
         # Patterns of 40 requests in 16,492 tokens are too many to search.
         (Instance("few", 16_492, chat_lognormal.generate(n=40).requests), ["highs:lp-cliques"]),
         (chat_lognormal.generate(n=2000), ["bound:bound-dual"]),
+        # Many starts, but of two kinds; and many, each looked at in less than a second.
+        (amax_trap.generate(upper=32), ["search:sweep", "bound:bound-patterns"]),
+        (uniform.generate(n=200), ["search:sweep", "bound:bound-patterns"]),
+        (uniform.generate(n=2000), ["bound:bound-dual"]),
     ],
-    ids=["tiny", "small", "middle", "small, large memory", "medium", "large memory", "large"],
+    ids=[
+        "tiny",
+        "small",
+        "middle",
+        "small, large memory",
+        "medium",
+        "large memory",
+        "large",
+        "two kinds",
+        "many starts",
+        "too many starts",
+    ],
 )
 def test_what_runs_beside_the_local_search(instance: Instance, names: list[str]) -> None:
-    """By size: search forwards; sweeps where patterns are few, else groups; prices on a grid."""
+    """Search forwards where few; sweeps where patterns are; else groups, or prices on a grid."""
     assert chosen_methods(instance, start_windows(instance)) == names
     assert all(read_method(name).text == name for name in names)
 

@@ -184,7 +184,8 @@ def test_prices_come_first_and_windows_have_the_rest(
     job = _job(instance, sweep.Options(), limit, [], 1)
     turns = []
     best = sweeping._Best(0, 1, np.zeros(50, dtype=np.int64))
-    for _, seconds, last in sweeping._priced(job, best, None):  # type: ignore[arg-type]
+    report = Report(lambda _: None)
+    for _, seconds, last in sweeping._priced(job, report, best, None):  # type: ignore[arg-type]
         turns.append((clock.now, seconds, last))
         clock.now += seconds
     (until, rest, last) = turns[-1]

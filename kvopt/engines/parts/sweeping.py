@@ -17,11 +17,13 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from formulations.bounds import lp
 from formulations.bounds.clique_lp import by_highs, lp_prices
+from formulations.bounds.outcome import Silence
 from formulations.bounds.patterns import Options, PatternPricing
-from formulations.lagrangian.certificate_file import sweep_certificate
+from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
 from formulations.lagrangian.states import PriceTable
-from formulations.search._sweep_tables import Ints, Network, TooLargeError, network
+from formulations.search._sweep_tables import Ints, Network, TooLargeError, kinds_of, network
 from formulations.search.sweep import Limits, Step, search
 from formulations.valid.states import States, searchable_states
 from formulations.valid.windows import start_windows
@@ -46,6 +48,9 @@ LAST_SHARE = 0.4
 PRICES_SHARE, TO_THE_END = 0.65, 0.6
 #: Steps of one search for the best pattern beyond which memory alone is priced.
 PATTERN_WORK_UP_TO = 40_000_000
+#: Requests a kind, on average, from which prices on patterns begin with those of the LP, whose
+#: columns are few then, and share of the time that these may take.
+EQUAL, FIRST_LP_SHARE = 8, 0.2
 #: Times between which prices are linear, and grids of states that they are refined to.
 KNOTS, GRIDS = 40, 6
 #: Share of the time that the LP for memory prices may take.
@@ -74,6 +79,7 @@ class _Best:
 def compile_kernels(instance: Instance) -> None:
     """Compile what a sweep runs, by sweeps that find the optimum of an instance."""
     local_search.compile_kernels()
+    lp.compute_bound(instance, deadline=time.monotonic() + 60, report=Silence())
     free = (np.zeros(2, dtype=np.int64), 1)
     limits = Limits(1, 1e9, lambda: False)
     found: list[Step] = []
@@ -96,7 +102,7 @@ def solve(job: Job, report: Report) -> None:
     windows = _Windows(job, report, best)
     outcome = "limit"
     try:
-        prices = _tables(job, best) if job.options["options"].patterns else None
+        prices = _tables(job, report, best) if job.options["options"].patterns else None
         tables: Iterator[tuple[Table, float, float]] = prices or _memory_prices(job)
         for table, seconds, last in tables:
             under = network(job.instance, table)
@@ -184,17 +190,47 @@ class _Windows:
             self._report.bound(value=step.bound, source="search", certificate=certificate)
 
 
-def _tables(job: Job, best: _Best) -> Iterator[tuple[Table, float, float]] | None:
+def _tables(job: Job, report: Report, best: _Best) -> Iterator[tuple[Table, float, float]] | None:
     """Return pattern prices that get better, with seconds for windows and for the last of them.
 
     None where the patterns are too many.
     """
     states = searchable_states(job.instance, PATTERN_WORK_UP_TO)
-    return None if states is None else _priced(job, best, states)
+    return None if states is None else _priced(job, report, best, states)
 
 
-def _priced(job: Job, best: _Best, states: States) -> Iterator[tuple[Table, float, float]]:
-    instance, began = job.instance, time.monotonic()
+def _of_the_lp(job: Job, report: Report, best: _Best) -> NDArray[np.float64] | None:
+    """Return prices on tokens of the LP where many requests are equal, and report their bound.
+
+    Its columns are few there, and what many equal requests that come at once do to prices is far
+    from the fluid limit.
+    """
+    instance = job.instance
+    if len(instance) < EQUAL * len(kinds_of(instance).counts):
+        return None
+    found = lp.compute_bound(
+        instance,
+        deadline=time.monotonic() + FIRST_LP_SHARE * job.left(),
+        report=Silence(),
+        windows=start_windows(instance, best.tel),
+        known_starts=best.starts,
+        threads=job.threads,
+    ).prices
+    assert found is not None
+    best.bound = found.value
+    certificate = price_certificate(
+        found.value, found.denominator, found.numerators, upper_bound=best.tel
+    )
+    report.bound(value=found.value, source="prices", certificate=certificate)
+    return np.array(found.numerators) / found.denominator
+
+
+def _priced(
+    job: Job, report: Report, best: _Best, states: States
+) -> Iterator[tuple[Table, float, float]]:
+    instance = job.instance
+    memory = _of_the_lp(job, report, best)
+    began = time.monotonic()
     seconds = min(FIRST_SECONDS * len(instance), FIRST_SHARE * job.left())
     pricing = PatternPricing(
         instance,
@@ -202,7 +238,8 @@ def _priced(job: Job, best: _Best, states: States) -> Iterator[tuple[Table, floa
         deadline=min(began + seconds, job.deadline),
         windows=start_windows(instance, best.tel),
         known_starts=best.starts,
-        memory=np.zeros(2),
+        memory=np.zeros(2) if memory is None else memory,
+        knots_of_memory=memory is not None,
         threads=job.threads,
         options=Options(knots=KNOTS, grids=GRIDS),
     )
