@@ -186,11 +186,12 @@ def split(
     counted: Sequence[int],
     window: int,
     most_arcs: int,
+    out_of_time: Callable[[], bool],
 ) -> Paths | None:
     """Return the network whose nodes also say how many of some kinds have completed.
 
     Of each kind counted there are exactly as many as there should be on every path.  None where
-    that takes more arcs than allowed.
+    that takes more arcs or time than allowed.
     """
     from formulations.search import _path_kernels as kernels  # loads the compiler
 
@@ -210,6 +211,8 @@ def split(
     times, origins, taken, places = [paths.time[:1]], [], [], []
     end = len(paths.time) - 1
     while len(states[0]) and states[0][0] != end:
+        if out_of_time():
+            return None
         *states_, way_origin, way_arc, way_to = kernels.split_stage(
             states, arcs, begins, paths.entered, step, counts, found.distance, limit,
             most_arcs - total,

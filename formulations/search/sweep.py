@@ -100,6 +100,10 @@ LAST_FROM = 0.62
 #: It is given up after so many times as long as it was allowed to be expected to take, and any
 #: other one after so many times what was left when it began, or as many seconds.
 GIVEN_UP_AFTER, OTHERS_AFTER = 1.5, 3.0
+#: Arcs, and times the arcs of a window, up to which all of it is split at once; else parts of it
+#: are settled one after the other.
+AT_ONCE, AT_ONCE_TIMES = 1_000_000, 4
+PARTS = (0.0, 0.06, 0.12, 0.25, 0.5, 1.0)
 #: Bytes that an arc takes while nodes are split by what has completed.
 SPLIT_BYTES = 100
 
@@ -134,7 +138,8 @@ class Step:
     Attributes
     ----------
     target
-        The TEL (rounds) that the window reaches up to.
+        The TEL (rounds) up to which it is settled: that the window reaches up to, or less where a
+        limit came first.
     bound
         No TEL is below it.
     starts
@@ -181,14 +186,15 @@ def search(
         if not last:
             within = _until(limits, OTHERS_AFTER * max(seconds(), 1.0))
         found = _window(network, target, within, options)
-        if found is None and last and before is not None and not limits.out_of_time():
+        if found is not None:
+            on_step(found)
+            bound = max(bound, found.bound)
+        if found is None or found.target < target:
+            if not last or before is None or limits.out_of_time():
+                return False
             # It is wider than expected: go on in steps.
-            last, last_seconds, target = False, 0.0, before[0] + step
+            last, last_seconds, target = False, 0.0, max(before[0], bound - 1) + step
             continue
-        if found is None:
-            return False
-        on_step(found)
-        bound = max(bound, found.bound)
         if found.starts is not None or bound >= below:
             return True
         took = time.monotonic() - began
@@ -259,14 +265,52 @@ def _width(network: Network) -> int:
     return min(len(network.instance), network.instance.memory // least)
 
 
-def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Limits) -> Step | None:
-    """Return what the paths that a sweep has left come to; None where a limit came first."""
-    counts, window = network.kinds.counts, network.window(target)
-    none = Step(target, target + 1, None, nodes, None)
+def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Limits) -> Step:
+    """Return what the paths that a sweep has left come to.
+
+    Where splitting them makes many of them, narrower windows come first, since an optimum far
+    below the target costs little then: the paths of a narrower window are among them.
+    """
+    counts = network.kinds.counts
     first = np.zeros(len(counts), dtype=np.int64)
-    paths, multipliers, value = improved(paths, first, counts, window, limits.out_of_time)
+    paths, multipliers, value = improved(
+        paths, first, counts, network.window(target), limits.out_of_time
+    )
+    if value is None:
+        return Step(target, target + 1, None, nodes, multipliers)
+    # Of the schedules up to the target none has a lower TEL.
+    least = -(-(network.total + value) // network.unit)
+    settled = least - 1
     most = int(limits.memory_bytes / SPLIT_BYTES)
-    rest = _by_surplus(network.kinds, paths, multipliers)
+    few = min(most, AT_ONCE + AT_ONCE_TIMES * len(paths))
+    for part, arcs in ((1.0, few), *((part, most) for part in PARTS)):
+        inner = least + int((target - least) * part)
+        if inner <= settled:
+            continue
+        found = _inside(network, inner, paths, multipliers, arcs, limits)
+        if found is None and arcs == few and few < most and not limits.out_of_time():
+            continue
+        if found is None:
+            break
+        tel, starts, own = found
+        if starts is not None:
+            return Step(target, tel, starts, nodes, own)
+        settled, multipliers = inner, own
+    return Step(settled, settled + 1, None, nodes, multipliers)
+
+
+def _inside(
+    network: Network, target: int, paths: Paths, multipliers: Ints, most: int, limits: Limits
+) -> tuple[int, list[int] | None, Ints] | None:
+    """Return the least TEL up to a target on these paths and its starts, or target + 1 and None.
+
+    With them the multipliers that the paths had before they were split.  None where a limit came
+    first, or splitting would have made more than ``most`` arcs.
+    """
+    counts, window = network.kinds.counts, network.window(target)
+    paths, multipliers, value = improved(paths, multipliers, counts, window, limits.out_of_time)
+    own = multipliers
+    rest = _by_surplus(network.kinds, paths, multipliers) if value is not None else []
     size = len(rest)
     while value is not None:
         size = min(size, _countable(counts[rest]))
@@ -276,11 +320,10 @@ def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Lim
             assert best.value is not None
             tel, left = divmod(network.total + best.value, network.unit)
             assert left == 0
-            starts = _starts(network.kinds, paths, best.path)
-            return Step(target, tel, starts, nodes, multipliers)
+            return tel, _starts(network.kinds, paths, best.path), own
         if limits.out_of_time():
             return None
-        finer = split(paths, multipliers, counts, rest[:size], window, most)
+        finer = split(paths, multipliers, counts, rest[:size], window, most, limits.out_of_time)
         if finer is None:
             if size == 1:
                 return None
@@ -289,7 +332,7 @@ def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Lim
         rest = rest[size:]
         size = max(1, min(size, len(rest)))
         paths, multipliers, value = improved(finer, multipliers, counts, window, limits.out_of_time)
-    return Step(target, none.bound, None, nodes, multipliers)
+    return target + 1, None, own
 
 
 def _countable(counts: Ints) -> int:

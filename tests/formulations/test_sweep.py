@@ -82,6 +82,10 @@ def _prices(draw: st.DrawFn, instance: Instance) -> Prices:
     return PriceTable(knots, tokens, left, table, 1 << bits)
 
 
+def _never() -> bool:
+    return False
+
+
 def _limits(memory: float = 1e9, threads: int = 1, seconds: float = 0.3) -> Limits:
     end = time.monotonic() + seconds
     return Limits(threads, memory, lambda: time.monotonic() > end)
@@ -249,15 +253,15 @@ def test_counting_one_kind_after_the_other_is_counting_all() -> None:
     assert paths is not None
     counts = found.kinds.counts
     none = np.zeros_like(counts)
-    whole = split(paths, none, counts, range(len(counts)), window, 10**6)
-    step = split(paths, none, counts, [1], window, 10**6)
+    whole = split(paths, none, counts, range(len(counts)), window, 10**6, _never)
+    step = split(paths, none, counts, [1], window, 10**6, _never)
     assert whole is not None
     assert step is not None
-    rest = split(step, none, counts, [0, 2], window, 10**6)
+    rest = split(step, none, counts, [0, 2], window, 10**6, _never)
     assert rest is not None
     expected = optimum * found.unit - found.total
     assert priced(whole, none, counts).value == priced(rest, none, counts).value == expected
-    assert split(paths, none, counts, range(len(counts)), window, 5) is None
+    assert split(paths, none, counts, range(len(counts)), window, 5, _never) is None
 
 
 def test_limits_end_a_sweep_without_a_claim() -> None:

@@ -122,10 +122,7 @@ def test_too_many_requests_or_rounds_are_told(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_windows_of_many_requests_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """13 times five requests, each when the others are done: 13 times the optimum is one, too.
-
-    Of more than 60 requests the paths that a window leaves are not looked at.
-    """
+    """13 times five requests, each when the others are done: 13 times the optimum is one, too."""
     optimum = 13 * brute_force_optimum(FIVE)
     times = sum(request.output for request in FIVE.requests)
     requests = [replace(r, arrival=k * times) for k in range(13) for r in FIVE.requests]
@@ -133,10 +130,11 @@ def test_windows_of_many_requests_are_closed(monkeypatch: pytest.MonkeyPatch) ->
     events = _events(monkeypatch, many, 5.0)
     sent = list(_bounds(events))
     assert sent[0].value < sent[-1].value <= optimum
-    for each in sent:
+    for each in (*sent[:-1:4], sent[-1]):
         assert evaluate(many, read_certificate(each.certificate)) == each.value
-    found = [event for event in events if isinstance(event, ScheduleFound)]
-    assert {event.found_by for event in found} == {"local search"}
+    starts = [event.starts for event in events if isinstance(event, ScheduleFound)]
+    assert starts
+    assert all(check_schedule(many, make_schedule(many, each, "x")).valid for each in starts)
 
 
 def test_its_certificate_is_a_second_witness() -> None:

@@ -33,7 +33,7 @@ from kvopt.engines.job import Job
 from kvopt.running.events import Report
 
 #: Seconds a request that a schedule is looked for, and share of the time, at most.
-SCHEDULE_SECONDS, SCHEDULE_SHARE = 0.02, 0.03
+SCHEDULE_SECONDS, SCHEDULE_SHARE = 0.05, 0.03
 #: Seconds a request that the first prices take, share of the time, at most, and by what all
 #: seconds of prices grow from turn to turn.
 FIRST_SECONDS, FIRST_SHARE, LONGER = 0.15, 0.04, 2.0
