@@ -15,7 +15,7 @@ from formulations.search._sweep_tables import Ints, Rules
 
 #: Bases for each thread and call; fewer are expanded by one alone.
 CHUNK = 4_000
-#: Bytes that an arc takes while it is kept, and a base that was just left, at most.
+#: Bytes that an arc takes while it is kept, without what completes on it.
 ARC_BYTES = 40
 _FAR = np.int64(1) << np.int64(61)
 
@@ -103,7 +103,7 @@ def _sweep(
     if level[2][0] > rules.window:
         return Swept(True, 0)
     for t in range(top, 0, -1):
-        most = max(int((bytes_up_to - held * ARC_BYTES) / base_bytes), 0)
+        most = max(int((bytes_up_to - held) / base_bytes), 0)
         found = _step(t, level, rules, pool, threads, most, out_of_time)
         if found == "memory" and keep and not needed:
             # Two levels may do where all of them do not.
@@ -118,7 +118,7 @@ def _sweep(
             return Swept(True, nodes)
         if keep:
             arcs.append(between)
-            held += len(between)
+            held += len(between) * ARC_BYTES + between.entered.nbytes
     return Swept(False, nodes, _paths(arcs, rules, top) if keep else None)
 
 

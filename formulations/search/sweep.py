@@ -47,8 +47,9 @@ holds for each v by itself, so arcs fixed with one stay away with the next.
 
 *Sublimation.*  Nodes are split by how many of some kinds have completed on the way; ways on which
 there are more than the instance has, or in the end fewer, are no schedules.  The network is then
-one over (base, counts), for which all of this holds again.  With all kinds counted a path is a
-schedule: it fits at all times, nothing starts before its arrival, and everything completes once.
+one over (base, counts), for which all of this holds again: what was counted before stays part of
+the node when further kinds are counted.  With all kinds counted a path is a schedule: it fits at
+all times, nothing starts before its arrival, and everything completes once.
 
 *Optimum.*  When the best path has every kind as often as there is, it is a schedule, and its slack
 is that bound: no schedule in the window is better, and none outside of it, since it has TEL ≤ V.

@@ -7,6 +7,7 @@ import time
 from itertools import pairwise
 
 from formulations.bounds.fluid import likely_horizon
+from formulations.search.sweep import REQUESTS_UP_TO
 from formulations.valid.states import searchable_states
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import Windows, start_windows
@@ -222,7 +223,7 @@ def _is_searched(instance: Instance) -> bool:
 
 
 def _few_patterns(instance: Instance) -> bool:
-    if searchable_states(instance, PATTERN_WORK_UP_TO) is None:
+    if len(instance) > REQUESTS_UP_TO or searchable_states(instance, PATTERN_WORK_UP_TO) is None:
         return False
     tokens = {(each.arrival, each.prompt, each.output) for each in instance.requests}
     starts = likely_horizon(instance) * sum(output for *_, output in tokens)

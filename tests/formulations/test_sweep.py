@@ -513,3 +513,39 @@ def test_kinds_are_counted_in_as_many_groups_as_words_need(
     free = network(instance, (np.zeros(2, dtype=np.int64), 1))
     assert search(free, bound=0, below=optimum + 1, limits=_limits(), on_step=found.append)
     assert found[-1].bound == optimum
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_narrower_windows_come_first_where_splitting_makes_many_arcs(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Whatever may be split at once: one window far above the optimum proves the same."""
+    rng = np.random.default_rng(seed)
+    requests = tuple(
+        Request(i, int(rng.integers(0, 3)), int(rng.integers(0, 3)), int(rng.integers(1, 5)))
+        for i in range(6)
+    )
+    instance = Instance("six", 9, requests)
+    optimum = brute_force_optimum(instance)
+    free = network(instance, (np.zeros(2, dtype=np.int64), 1))
+    asked: list[int] = []
+    inside = sweep_module._inside
+
+    def counted(under: Network, target: int, *rest: Any) -> Any:
+        asked.append(target)
+        return inside(under, target, *rest)
+
+    monkeypatch.setattr(sweep_module, "_inside", counted)
+    for at_once in (10**6, 0):
+        monkeypatch.setattr(sweep_module, "AT_ONCE", at_once)
+        monkeypatch.setattr(sweep_module, "AT_ONCE_TIMES", 0)
+        asked.clear()
+        found = sweep_module._window(free, optimum + 20, _limits(seconds=30.0), Options())
+        assert found is not None
+        assert (found.bound, found.target) == (optimum, optimum + 20)
+        assert found.starts is not None
+        assert check_schedule(instance, make_schedule(instance, found.starts, "x")).valid
+        assert all(target < optimum for target in asked[1:-1])
+        below = sweep_module._window(free, optimum - 1, _limits(seconds=30.0), Options())
+        assert below is not None
+        assert (below.bound, below.starts) == (optimum, None)

@@ -56,7 +56,7 @@ KNOTS, GRIDS = 40, 6
 #: Share of the time that the LP for memory prices may take.
 LP_SHARE = 0.3
 #: Bases up to which a window is certified.  The evaluation takes 1.2 to 2 µs for each, so some
-#: five seconds at most, and keeps what it has to of 60 kinds; the registry with a certificate for
+#: five seconds at most; the registry with a certificate for
 #: each of its open instances is then verified in a minute and a half.
 CERTIFIED_UP_TO = 3_000_000
 #: Share of the memory that may be used, for the levels of the sweep.
