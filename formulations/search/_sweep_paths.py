@@ -179,6 +179,19 @@ def improved(
     return paths, best, value if len(paths) else None
 
 
+def _digits(counts: Ints, counted: Sequence[int]) -> tuple[Ints, int]:
+    """Return what a completion of each kind adds to a count of all, and the count of a whole path.
+
+    The count is a number in mixed radix, one digit for each kind counted.
+    """
+    step, full, radix = np.zeros(len(counts), dtype=np.int64), 0, 1
+    for g in counted:
+        step[g] = radix
+        full += int(counts[g]) * radix
+        radix *= int(counts[g]) + 1
+    return step, full
+
+
 def split(
     paths: Paths,
     multipliers: Ints,
@@ -195,12 +208,7 @@ def split(
     """
     from formulations.search import _path_kernels as kernels  # loads the compiler
 
-    step, full = np.zeros(len(counts), dtype=np.int64), 0
-    radix = 1
-    for g in counted:
-        step[g] = radix
-        full += int(counts[g]) * radix
-        radix *= int(counts[g]) + 1
+    step, full = _digits(counts, counted)
     found = priced(paths, multipliers, counts)
     limit = window + int(multipliers @ counts)
     begins = np.searchsorted(paths.origin, np.arange(len(paths.time) + 1))
