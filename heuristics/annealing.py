@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heuristics.compiled import kernel
+from heuristics.compiled import filling_kernel
 
 #: An array of 64-bit integers.
 Ints = Any
@@ -144,7 +144,7 @@ class Columns(NamedTuple):
     outputs: Ints
 
 
-@kernel
+@filling_kernel
 def next_random(state):
     """Return a random 64-bit word (splitmix64) and advance the state, an array of shape (1,)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -154,19 +154,19 @@ def next_random(state):
     return word ^ (word >> np.uint64(31))
 
 
-@kernel
+@filling_kernel
 def below(state, n):
     """Return a random integer from 0..n−1."""
     return np.int64((next_random(state) >> np.uint64(11)) % np.uint64(n))
 
 
-@kernel
+@filling_kernel
 def uniform(state):
     """Return a random number from (0, 1]."""
     return (np.float64(next_random(state) >> np.uint64(11)) + 1.0) * 2.0**-53
 
 
-@kernel
+@filling_kernel
 def first_from(ends, low, high, end):
     """Return the first place in low..high−1 with an end no earlier than one; none: ``high``."""
     while low < high:
@@ -178,7 +178,7 @@ def first_from(ends, low, high, end):
     return low
 
 
-@kernel
+@filling_kernel
 def first_start(ends, held, low, high, start, prompt, output, memory):
     """Return the first round from ``start`` on at which a request fits.
 
@@ -222,7 +222,7 @@ def first_start(ends, held, low, high, start, prompt, output, memory):
         start = later
 
 
-@kernel
+@filling_kernel
 def enter(ends, held, low, high, place, start, prompt, output):
     """Add a request that starts; return the new low and high."""
     end = start + output
@@ -244,7 +244,7 @@ def enter(ends, held, low, high, place, start, prompt, output):
     return low, high + 1
 
 
-@kernel
+@filling_kernel
 def resume_ends(walk, columns, first, now, trial):
     """Fill the active requests after the start ``now`` before a place; return how many."""
     order, _, starts, _, _, _, running = walk
@@ -276,7 +276,7 @@ def resume_ends(walk, columns, first, now, trial):
     return high
 
 
-@kernel
+@filling_kernel
 def first_gap(held, clean, start, prompt, output, memory):
     """Return the first round from ``start`` on at which a request fits; none: past the horizon.
 
@@ -312,7 +312,7 @@ def first_gap(held, clean, start, prompt, output, memory):
     return start, clean
 
 
-@kernel
+@filling_kernel
 def fill(held, start, prompt, output):
     """Add the tokens of a request to those held."""
     run = held[start + 1 : start + output + 1]
@@ -320,7 +320,7 @@ def fill(held, start, prompt, output):
         run[j] += np.int32(prompt + 1 + j)
 
 
-@kernel
+@filling_kernel
 def resume_tokens(walk, columns, first, now, held):
     """Fill the tokens held after the start ``now`` before a place; return up to where they are."""
     order, _, starts, _, latest, _, _ = walk
@@ -340,7 +340,7 @@ def resume_tokens(walk, columns, first, now, held):
     return clean
 
 
-@kernel
+@filling_kernel
 def resume(walk, columns, first, now, trial):
     """Return the worker as it is after the start ``now`` before a place."""
     if len(trial[4]) > 0:
@@ -348,7 +348,7 @@ def resume(walk, columns, first, now, trial):
     return 0, resume_ends(walk, columns, first, now, trial), 0
 
 
-@kernel
+@filling_kernel
 def first_free(worker, trial, request, start, memory):
     """Return where a request fits from ``start`` on, and the place of its end; see ``take``."""
     low, high, clean = worker
@@ -360,7 +360,7 @@ def first_free(worker, trial, request, start, memory):
     return (low, high, clean), start, place
 
 
-@kernel
+@filling_kernel
 def take(worker, trial, request, start, delay, memory):
     """Let a request (prompt, output) start as soon as it fits and its delay is over.
 
@@ -379,7 +379,7 @@ def take(worker, trial, request, start, delay, memory):
     return (low, high, clean), start
 
 
-@kernel
+@filling_kernel
 def active_at(ends, low, high, now):
     """Return the first active request that ends after a round."""
     while low < high and ends[low] <= now:
@@ -387,7 +387,7 @@ def active_at(ends, low, high, now):
     return low
 
 
-@kernel
+@filling_kernel
 def evaluate(walk, columns, memory, first, last, threshold, wide, trial):
     """Return Σ starts of a changed list, or a number above ``threshold`` once it is given up.
 
@@ -438,7 +438,7 @@ def evaluate(walk, columns, memory, first, last, threshold, wide, trial):
     return total, n, 0
 
 
-@kernel
+@filling_kernel
 def keep(walk, columns, first, last, until, shift, trial):
     """Take over what ``evaluate`` has decoded: places first..until−1, and how the rest moves."""
     order, _, starts, sums, latest, waits, running = walk
@@ -461,7 +461,7 @@ def keep(walk, columns, first, last, until, shift, trial):
             waits[k] = max(waits[k + 1], arrivals[order[k]])
 
 
-@kernel
+@filling_kernel
 def follow(walk, columns, memory, targets, delayed, trial):
     """Decode a list anew; return Σ starts.
 
@@ -493,7 +493,7 @@ def follow(walk, columns, memory, targets, delayed, trial):
     return sums[len(order)]
 
 
-@kernel
+@filling_kernel
 def shift_left(columns, memory, by_start, starts, held):
     """Start each request as early as all others let it; ``starts`` by request, changed in place."""
     arrivals, prompts, outputs = columns
@@ -509,7 +509,7 @@ def shift_left(columns, memory, by_start, starts, held):
         fill(held, starts[request], prompt, output)
 
 
-@kernel
+@filling_kernel
 def pace(walk, columns, memory, share, starts, trial):
     """Decode a list, its k-th request not before ``share`` · (volume so far) / M.
 
@@ -532,7 +532,7 @@ def pace(walk, columns, memory, share, starts, trial):
     return total
 
 
-@kernel
+@filling_kernel
 def apply_move(order, kind, a, b, length):
     """Exchange the requests at two places, or move those from ``a`` on so that they begin at b."""
     if kind == EXCHANGE:
@@ -551,7 +551,7 @@ def apply_move(order, kind, a, b, length):
             order[b] = moved
 
 
-@kernel
+@filling_kernel
 def similar_place(state, order, sizes, a):
     """Return the place of a request whose size is close to that of the one at ``a``, or ``a``."""
     by = below(state, 2)
@@ -567,7 +567,7 @@ def similar_place(state, order, sizes, a):
     return place
 
 
-@kernel
+@filling_kernel
 def draw_place(state, starts, by_time):
     """Return a place: any, or with probability ``by_time`` the first that starts from a round on.
 
@@ -580,7 +580,7 @@ def draw_place(state, starts, by_time):
     return min(first_from(starts, 0, n, passed), n - 1)
 
 
-@kernel
+@filling_kernel
 def draw_move(state, order, starts, rules):
     """Return kind, two places and a length; both places are one where there is no move.
 
@@ -612,7 +612,7 @@ def draw_move(state, order, starts, rules):
     return kind, a, a - far if back else a + far, length
 
 
-@kernel
+@filling_kernel
 def changed_delay(state, delay):
     """Return another delay: mostly one round less or none where there is one, else some more."""
     if delay > 0 and uniform(state) < 0.7:
@@ -620,7 +620,7 @@ def changed_delay(state, delay):
     return delay + 1 + below(state, 3)
 
 
-@kernel
+@filling_kernel
 def alike(columns, delays, i, j):
     """Return whether the exchange of two requests changes nothing."""
     arrivals, prompts, outputs = columns
@@ -632,7 +632,7 @@ def alike(columns, delays, i, j):
     )
 
 
-@kernel
+@filling_kernel
 def save(walk, best):
     """Copy list, delays and starts."""
     for k in range(len(walk[0])):
@@ -641,7 +641,7 @@ def save(walk, best):
         best[2][k] = walk[2][k]
 
 
-@kernel
+@filling_kernel
 def make_move(walk, columns, move, state):
     """Change the list or a delay; return the delay as it was, −1 where there is nothing to try."""
     order, delays = walk[0], walk[1]
@@ -657,7 +657,7 @@ def make_move(walk, columns, move, state):
     return delay
 
 
-@kernel
+@filling_kernel
 def undo_move(walk, move, delay):
     """Change the list back; return the delay that the request had with the move."""
     kind, a, b, length = move
@@ -670,7 +670,7 @@ def undo_move(walk, move, delay):
     return new
 
 
-@kernel
+@filling_kernel
 def save_before(walk, best, move, delay):
     """Save the list as it was before a move, which stays made."""
     kind, a, b, length = move
@@ -682,7 +682,7 @@ def save_before(walk, best, move, delay):
         apply_move(walk[0], kind, a, b, length)
 
 
-@kernel
+@filling_kernel
 def anneal(walk, columns, memory, best, totals, state, moves, temperature, rules, trial):
     """Make some moves at one temperature.
 
