@@ -6,8 +6,8 @@ a second process only loads it.
 
 Kernels that make nothing, but fill the arrays of their callers, are compiled without numba's
 runtime for memory: with it each function that takes a tuple of arrays, or a part of an array,
-counts references by atomic steps.  And they are put into their callers.  The local search tries
-about four times as many lists a second for the two.
+counts references by atomic steps.  And they are put into their callers.  How much faster the local
+search is for the two is a benchmark (``tests/benchmarks/test_bench_local_search.py``).
 """
 
 from __future__ import annotations
