@@ -87,7 +87,7 @@ def run(place: Path) -> Run:
             env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
         )
 
     return call

@@ -60,4 +60,4 @@ def test_the_page_of_the_nightly_suite(benchmark: Any, tmp_path: Path) -> None:
         }
         browser.close()
     benchmark.extra_info["main thread, s"] = metrics["TaskDuration"]
-    assert metrics["TaskDuration"] < 2
+    assert not benchmark.enabled or metrics["TaskDuration"] < 2

@@ -262,7 +262,7 @@ def night() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    "name", ["late_burst_theorem_6_4_64", "tiny_one_token_outputs", "tiny_three_partition_yes"]
+    "name", ["late_burst_theorem_4_1_256", "tiny_one_token_outputs", "tiny_three_partition_yes"]
 )
 def test_what_has_one_witness_is_not_called_known(night: pd.DataFrame, name: str) -> None:
     """Two engines, or two sources of bounds, are one witness where their models share code."""
