@@ -11,6 +11,8 @@ import pytest
 
 # As in the processes of runs (``kvopt.running.process``), before any linear algebra is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Tests start thousands of processes; each would compile all sources and analyse them anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_configure() -> None:

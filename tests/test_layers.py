@@ -136,6 +136,14 @@ def test_no_engine_is_loaded_in_the_parent(
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.parametrize("engine", ["highs", "cpsat", "search", "auto"])
+def test_an_engine_starts_without_scipy(engine: str) -> None:
+    """Beside Pyomo it takes two seconds, which a run that bounds and policies settle has not."""
+    code = f"import sys, kvopt.engines.{engine}; sys.exit('scipy' in sys.modules)"
+    ran = _python(code, ROOT)
+    assert ran.returncode == 0, ran.stderr
+
+
 def test_the_first_line_comes_at_once() -> None:
     """What ``kvopt --help`` prints, and what watches ``kvopt solve``, loads nothing heavy."""
     code = (

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix
 
 from formulations.bounds.highs import LP, run_highs
 from formulations.lagrangian.starts import StartCosts, certified_costs
@@ -63,6 +62,8 @@ def clique_lp(instance: Instance, windows: Windows, groups: list[WindowGroup]) -
     A start for each request, balances of running requests, tokens and open windows, the last two
     with an upper bound on the variable.
     """
+    from scipy.sparse import coo_matrix  # beside Pyomo SciPy takes two seconds to load
+
     requests = instance.requests
     rounds = windows.horizon + 2
     starts = [

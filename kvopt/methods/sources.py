@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
+import importlib.util
+import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
 
 from instances.checkout import ROOT
+from instances.jsonfile import write_bytes
 from kvopt.places import is_own
 
 
@@ -135,7 +139,43 @@ def parse_file(path: Path) -> ast.Module:
 
 @lru_cache(maxsize=4096)
 def _read(path: Path, changed: int, size: int) -> Source:
+    """Return what a file says, for one of the project's as it was kept for the same bytes."""
     del changed, size
+    kept = _kept_in(path)
+    if kept is None:
+        return _analyse(path)
+    key = hashlib.sha256(_reader() + path.read_bytes()).hexdigest()
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        stored = json.loads(kept.read_bytes())
+        if stored["key"] == key:
+            sets = (frozenset(stored[name]) for name in ("imports", "words", "names"))
+            return Source(stored["digest"], *sets)
+    source = _analyse(path)
+    found = {name: sorted(getattr(source, name)) for name in ("imports", "words", "names")}
+    document = {"key": key, "digest": source.digest, **found}
+    with contextlib.suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(kept, json.dumps(document).encode())
+    return source
+
+
+def _kept_in(path: Path) -> Path | None:
+    """Return where what one of the project's files says is kept: where Python keeps it compiled.
+
+    Reading all files that a method reaches takes a second otherwise, in every process.
+    """
+    if sys.dont_write_bytecode or not path.is_relative_to(ROOT):
+        return None
+    return Path(importlib.util.cache_from_source(str(path))).with_suffix(".source")
+
+
+@cache
+def _reader() -> bytes:
+    """Return what this file is: what it finds in others may change with it."""
+    return Path(__file__).read_bytes()
+
+
+def _analyse(path: Path) -> Source:
     tree = parse_file(path)
     _drop_docstrings(tree)
     nodes = list(_run_time_nodes(tree))

@@ -1,0 +1,118 @@
+"""What a file of the project says is kept beside what Python compiles, for the very same bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kvopt.methods.sources
+from kvopt.methods.sources import Source, read_source
+
+TEXT = '"""Says."""\nimport numpy\nfrom json import loads\nNAME = "word"\n'
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of one file; caches in memory are not asked."""
+    (tmp_path / "mine.py").write_text(TEXT)
+    monkeypatch.setattr(kvopt.methods.sources, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    return tmp_path
+
+
+def _read_anew(path: Path) -> Source:
+    kvopt.methods.sources._read.cache_clear()
+    return read_source(path)
+
+
+def _kept(project: Path) -> Path:
+    (kept,) = project.rglob("*.source")
+    return kept
+
+
+def test_what_is_kept_is_what_was_found(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second time nothing is parsed, and the answer is the same."""
+    first = _read_anew(project / "mine.py")
+    assert first.imports == {"numpy", "json", "json.loads"}
+    assert first.words == {"word"}
+    assert first.names == {"loads", "NAME"}
+    monkeypatch.setattr(kvopt.methods.sources, "parse_file", None)
+    assert _read_anew(project / "mine.py") == first
+
+
+def test_other_bytes_of_the_same_size_and_time_are_read(project: Path) -> None:
+    """Time and size of a file do not vouch for it: an archive may set them."""
+    path = project / "mine.py"
+    first = _read_anew(path)
+    state = path.stat()
+    path.write_text(TEXT.replace("word", "next"))
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert path.stat().st_size == state.st_size
+    assert (_read_anew(path).digest, _read_anew(path).words) != (first.digest, first.words)
+    path.write_text(TEXT)
+    assert _read_anew(path) == first
+
+
+def test_another_reader_reads_anew(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an older release has kept is not taken for what this one would find."""
+    first = _read_anew(project / "mine.py")
+    document = json.loads(_kept(project).read_text())
+    _kept(project).write_text(json.dumps(document | {"imports": ["lie"]}))
+    assert _read_anew(project / "mine.py").imports == {"lie"}
+    monkeypatch.setattr(kvopt.methods.sources, "_reader", lambda: b"another")
+    assert _read_anew(project / "mine.py") == first
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[:0],
+        lambda data: data[: len(data) // 2],
+        lambda data: b"\xff" * len(data),
+        lambda data: data[:0] + b"[]",
+        lambda data: data[:0] + b"null",
+        lambda data: data.replace(b'"words"', b'"other"'),
+        lambda data: data.replace(b'["word"]', b"3"),
+    ],
+)
+def test_damage_is_read_past_and_mended(project: Path, damage: Callable[[bytes], bytes]) -> None:
+    """A torn file counts as none."""
+    first = _read_anew(project / "mine.py")
+    whole = _kept(project).read_bytes()
+    _kept(project).write_bytes(damage(whole))
+    assert _kept(project).read_bytes() != whole
+    assert _read_anew(project / "mine.py") == first
+    assert _kept(project).read_bytes() == whole
+
+
+def test_nothing_is_kept_where_python_keeps_nothing(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With ``PYTHONDONTWRITEBYTECODE``, where no folder can be made, and outside the project."""
+    elsewhere = project.parent / f"{project.name}-other.py"
+    elsewhere.write_text(TEXT)
+    answers = [_read_anew(elsewhere)]
+    assert not list(project.parent.glob("*/*.source"))
+    (project / "__pycache__").touch()
+    answers += [_read_anew(project / "mine.py")]
+    (project / "__pycache__").unlink()
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    answers += [_read_anew(project / "mine.py")]
+    assert not list(project.rglob("*.source"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    assert set(answers) == {_read_anew(project / "mine.py")}
+    assert _kept(project).parent.name == "__pycache__"
+
+
+def test_a_file_that_is_not_python_is_said_to_be_none_each_time(project: Path) -> None:
+    """Nothing is kept of it."""
+    (project / "mine.py").write_text("def\n")
+    for _ in range(2):
+        with pytest.raises(SyntaxError):
+            _read_anew(project / "mine.py")
+    assert not list(project.rglob("*.source"))
