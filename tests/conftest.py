@@ -28,11 +28,13 @@ def pytest_configure() -> None:
 
 #: Tests that run no compiled kernels come first, while these are made.
 FIRST = ("tests/instances/", "tests/schedules/", "tests/heuristics/")
+#: The longest file by far: at the end the other process would wait for it.
+NEXT = "tests/test_wheel.py"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put first what need not wait for the kernels of :func:`pytest_sessionstart`."""
-    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+    items.sort(key=lambda item: (not item.nodeid.startswith(FIRST), NEXT not in item.nodeid))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
