@@ -115,6 +115,7 @@ class _Team:
             deadline=self._job.deadline,
             finished=lambda: self._state.closed,
             on_tick=self._tick,
+            on_end=self._follow,
         )
         for outcome in outcomes:
             if outcome.ending in ("memory_limit", "crashed"):
@@ -163,14 +164,16 @@ class _Team:
         of_order = isinstance(event, ScheduleFound) and event.found_by == RELAXATION_ORDER
         if improved and of_order and self._share() < RESTART_UNTIL:
             return [Stop("improve"), self._task("improve")]
-        if not isinstance(event, Done) or self._state.closed:
-            return []
-        if sender.method not in _SCHEDULES:
-            if following := self._following.pop(sender.method, None):
-                return [self._task(following)]
-            small = len(self._job.instance) <= REPAIR_UP_TO
-            return [self._task("repair") if small else self._task("improve", more_seed=1)]
         return []
+
+    def _follow(self, ended: Task) -> list[Order]:
+        """Return what takes the place of a bound that has ended, however it has."""
+        if ended.method in _SCHEDULES or self._state.closed or self._share() >= 1:
+            return []
+        if following := self._following.pop(ended.method, None):
+            return [self._task(following)]
+        small = len(self._job.instance) <= REPAIR_UP_TO
+        return [self._task("repair") if small else self._task("improve", more_seed=1)]
 
     def _take(self, event: Event, sender: Task) -> bool:
         """Take an event and pass on what is news; tell whether schedule or bound improved."""

@@ -37,13 +37,15 @@ def run_team(
     deadline: float,
     finished: Callable[[], bool],
     on_tick: Callable[[], Sequence[Order]] = tuple,
+    on_end: Callable[[Task], Sequence[Order]] = lambda _: (),
     grace: float = 0.5,
 ) -> list[Outcome]:
     """Run tasks until all have ended, the deadline is over, or ``finished`` says that it is enough.
 
     Every event is handed to ``on_event``, which may answer with tasks to start beside those that
     run, and with those to stop or to go behind the others; so may ``on_tick``, which is asked some
-    times a second.
+    times a second, and ``on_end``, which is told of every task that has ended without being
+    stopped: done, refused, crashed or beyond its memory.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ def run_team(
     -------
     Outcomes in the order in which the processes ended.
     """
-    team = _Team(list(tasks), on_event)
+    team = _Team(list(tasks), on_event, on_end)
     ending: Ending = "finished"
     try:
         while team.waiting or team.running:
@@ -83,8 +85,9 @@ class _Team:
         self,
         waiting: list[Order],
         on_event: Callable[[Task, Event], Sequence[Order]],
+        on_end: Callable[[Task], Sequence[Order]],
     ) -> None:
-        self.waiting, self._on_event = waiting, on_event
+        self.waiting, self._on_event, self._on_end = waiting, on_event, on_end
         self.running: list[tuple[Task, Process]] = []
         self.outcomes: list[Outcome] = []
 
@@ -109,6 +112,9 @@ class _Team:
                 self.close(member, "finished")
             elif process.exceeds_memory():
                 self.close(member, "memory_limit")
+            else:
+                continue
+            self.waiting.extend(self._on_end(task))
 
     def close(self, member: tuple[Task, Process], ending: Ending) -> None:
         """End a process, after its last words."""

@@ -140,6 +140,22 @@ def test_whom_others_join(method: str, n: int, given: dict[str, Any], joined: bo
     assert is_joined(read_method(method), task) is joined
 
 
+def test_where_a_sweep_is_too_large_prices_take_its_place() -> None:
+    """It refuses without a word of being done; the run is stopped at the first better bound."""
+    instance = uniform.generate(n=100)
+    task = Task(instance, "x", "auto", time_limit=60, threads=2, memory_limit=1.0)
+    enough, sources = threading.Event(), set()
+
+    def listen(look: Look) -> None:
+        sources.add(look.state.bound_source)
+        if look.state.bound_source == "prices of patterns":
+            enough.set()
+
+    with pytest.raises(InterruptedRunError):
+        execute(task, enough, listen)
+    assert sources == {"", "volumes", "prices of patterns"}
+
+
 @pytest.mark.parametrize("solver", ["highs", "cpsat"])
 def test_an_engine_begins_with_the_best_schedule(solver: str) -> None:
     """The local search has one before the model is built, and bounds come from beside it.

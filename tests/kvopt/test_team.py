@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 
 import psutil
 
@@ -86,6 +87,36 @@ def test_the_deadline_ends_all() -> None:
     assert [outcome.ending for outcome in outcomes] == ["time_limit"]
     assert time.monotonic() - started < 20
     assert schedules
+
+
+def test_whoever_has_ended_is_followed_whatever_ended_it() -> None:
+    """One is done, one refuses its task without a word, one is too large, one fails."""
+    large = Instance("large", 100, tuple(Request(k, 0, 50, 50) for k in range(70)))
+    named = [
+        _task(PAIR, "cpsat:cpsat"),
+        _task(large, "search:layers"),
+        replace(_task(large, "highs:ilp"), memory_limit=0.05),
+        replace(_task(PAIR, "cpsat:cpsat-time"), warm_start=[0]),
+    ]
+    ended: list[str] = []
+    done: set[str] = set()
+
+    def listen(task: Task, event: Event) -> list[Task]:
+        if isinstance(event, Done):
+            done.add(task.method)
+        return []
+
+    def follow(task: Task) -> list[Task]:
+        ended.append(task.method)
+        return [_task(PAIR, "bound:bound-dual")] if len(ended) == len(named) else []
+
+    outcomes = run_team(
+        named, listen, deadline=time.monotonic() + 60, finished=lambda: False, on_end=follow
+    )
+    assert sorted(ended[:-1]) == sorted(task.method for task in named)
+    assert ended[-1] == "bound:bound-dual"
+    assert [outcome.ending for outcome in outcomes].count("memory_limit") == 1
+    assert done == {"cpsat:cpsat", "bound:bound-dual"}
 
 
 def test_one_goes_behind_the_others() -> None:
