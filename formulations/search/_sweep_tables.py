@@ -21,6 +21,8 @@ SAFE = 1 << 60
 ENTRIES_UP_TO = 60_000_000
 #: Steps that one search for the best pattern may take, and those of all times together.
 PATTERN_WORK_UP_TO, ALL_WORK_UP_TO = 40_000_000, 2_000_000_000
+#: What is told where they would be more.
+TOO_MANY_PATTERNS = "the patterns are too many for an exact sweep"
 #: Times before the present one that are looked at, at most.
 DEPTH = 48
 
@@ -234,9 +236,9 @@ def _worths(
     """Return the most that a pattern pays at every time, at least."""
     from formulations.lagrangian.kernels import best_patterns  # loads the compiler
 
-    if states.work > min(PATTERN_WORK_UP_TO, ALL_WORK_UP_TO // len(values)):
+    if too_many_patterns(states, len(values) - 1):
         if isinstance(prices, PriceTable):
-            raise TooLargeError("the patterns are too many for an exact sweep")
+            raise TooLargeError(TOO_MANY_PATTERNS)
         return instance.memory * prices[0]
     _safe((states.most + 1) * int(values.max(initial=0)))
     return np.array(
@@ -246,6 +248,11 @@ def _worths(
         ],
         dtype=np.int64,
     )
+
+
+def too_many_patterns(states: States, last: int) -> bool:
+    """Tell whether the best patterns of the times 0 to ``last`` are too many to be looked for."""
+    return states.work > min(PATTERN_WORK_UP_TO, ALL_WORK_UP_TO // (last + 1))
 
 
 def _refuse(entries: int, what: str) -> None:

@@ -22,6 +22,8 @@ class ExactSearch:
         Runs passes or windows and reports each.
     size
         Number of table entries.
+    entry_bytes
+        What one of them takes, with all tables.
     widths
         States kept in successive passes; empty for a search over windows.
     requests_up_to
@@ -37,6 +39,7 @@ class ExactSearch:
     name: str
     search: Callable[..., object]
     size: Callable[[Instance, Windows], int]
+    entry_bytes: int
     widths: tuple[int, ...]
     requests_up_to: int
     options: type[Any] | None = None

@@ -82,6 +82,8 @@ __all__ = ["REQUESTS_UP_TO", "WIDTHS", "Options", "Pass", "PatternPrices", "mode
 WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000, 12_000_000)
 #: Sets of started requests are the bits of one word.
 REQUESTS_UP_TO = 63
+#: A table entry goes with the one of a matrix, of the LP that is solved for prices.
+ENTRY_BYTES = 400
 
 
 @dataclass(frozen=True)
@@ -268,6 +270,7 @@ FORMULATION = ExactSearch(
     name="layers",
     search=search,
     size=model_size,
+    entry_bytes=ENTRY_BYTES,
     widths=WIDTHS,
     requests_up_to=REQUESTS_UP_TO,
     options=Options,

@@ -20,6 +20,7 @@ from kvopt.running.events import (
     Event,
     Failure,
     ModelBuilt,
+    Note,
     Relaxation,
     Report,
     ScheduleFound,
@@ -179,6 +180,8 @@ class _Team:
         """Take an event and pass on what is news; tell whether schedule or bound improved."""
         state = self._state
         refused, built = len(state.refused), bool(state.model)
+        if isinstance(event, Note | Failure):
+            event = event.model_copy(update={"text": f"{sender.method}: {event.text}"})
         improved = state.take(event)
         match event:
             case ScheduleFound():

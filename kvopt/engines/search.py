@@ -83,7 +83,7 @@ def solve(job: Job, report: Report) -> None:
         return
     windows = start_windows(instance, job.upper_bound)
     size = formulation.size(instance, windows)
-    if reason := too_large(size, job.memory_limit):
+    if reason := too_large(size, job.memory_limit, formulation.entry_bytes):
         report.note(reason)
         return
     if not formulation.widths:

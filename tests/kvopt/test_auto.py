@@ -142,8 +142,7 @@ def test_whom_others_join(method: str, n: int, given: dict[str, Any], joined: bo
 
 def test_where_a_sweep_is_too_large_prices_take_its_place() -> None:
     """It refuses without a word of being done; the run is stopped at the first better bound."""
-    instance = uniform.generate(n=100)
-    task = Task(instance, "x", "auto", time_limit=60, threads=2, memory_limit=1.0)
+    task = Task(uniform.generate(n=400), "x", "auto", time_limit=60, threads=2)
     enough, sources = threading.Event(), set()
 
     def listen(look: Look) -> None:

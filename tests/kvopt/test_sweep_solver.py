@@ -14,11 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from formulations.bounds.fluid import fluid_prices, likely_horizon
+from formulations.bounds.memory_master import request_classes
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import read_certificate
 from formulations.search import sweep
-from instances import Instance, Request
-from instances.families import am1
+from formulations.search._sweep_tables import network, rules
+from formulations.valid.windows import start_windows
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+from instances import Instance, Request, read_instance
+from instances.families import am1, uniform
 from kvopt.engines import search
 from kvopt.engines.job import Job
 from kvopt.engines.parts import sweeping
@@ -27,6 +33,7 @@ from kvopt.running.events import BoundProved, Done, Event, Note, Report, Schedul
 from schedules import check_schedule, make_schedule
 from schedules.evidence import independent_pair
 from tests.engine_batch import one_at_a_time, solve_batch
+from tests.kvopt.conftest import ROOT
 from tests.oracles.brute_force import brute_force_optimum
 
 FIVE = am1.generate(seed=3, n=5, memory=14)
@@ -56,13 +63,18 @@ def _job(
 
 
 def _events(
-    monkeypatch: pytest.MonkeyPatch, instance: Instance, seconds: float = 60.0, **limits: Any
+    monkeypatch: pytest.MonkeyPatch,
+    instance: Instance,
+    seconds: float = 60.0,
+    *,
+    patterns: bool = False,
+    **limits: Any,
 ) -> list[Event]:
     """Run the search in this process, with a third of a round for 14 tokens as its prices."""
     monkeypatch.setattr(sweeping, "lp_prices", lambda *_: (np.full(30, 0.025), None))
     known = one_at_a_time(instance)
     events: list[Event] = []
-    options = sweep.Options(patterns=False)
+    options = sweep.Options(patterns=patterns)
     job = _job(instance, options, seconds, list(known.starts), known.tel, **limits)
     search.solve(job, Report(events.append))
     return events
@@ -119,6 +131,30 @@ def test_too_many_requests_or_rounds_are_told(monkeypatch: pytest.MonkeyPatch) -
         events = _events(monkeypatch, instance)
         assert not list(_bounds(events))
         assert any(isinstance(each, Note) and text in each.text for each in events)
+
+
+def test_too_many_patterns_are_told_before_anything_is_spent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where those of one time are few enough, but not those of all: one line, and nothing else."""
+    note, done = _events(monkeypatch, uniform.generate(n=400), patterns=True)
+    assert isinstance(note, Note)
+    assert "patterns are too many" in note.text
+    assert isinstance(done, Done)
+
+
+@pytest.mark.parametrize("name", ["am1/am1_00", "uniform_100", "am2/am2_00"])
+def test_tables_take_no_more_memory_than_is_said(name: str) -> None:
+    """All tables of a network, with what is kept to look ahead, in a window up to a schedule."""
+    instance = read_instance(ROOT / "instances" / f"{name}.json")
+    windows = start_windows(instance)
+    horizon = likely_horizon(instance)
+    fluid = fluid_prices(instance, request_classes(instance), horizon)
+    under = network(instance, (np.rint(1_000 * fluid).astype(np.int64), 1_000))
+    known = run_policy(policies()["mc-sf"], instance)
+    tables = [*vars(under).values(), *rules(under, under.window(known.tel))]
+    taken = sum(each.nbytes for each in tables if isinstance(each, np.ndarray))
+    assert taken <= sweep.ENTRY_BYTES * sweep.model_size(instance, windows)
 
 
 def test_windows_of_many_requests_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:

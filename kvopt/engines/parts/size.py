@@ -18,17 +18,21 @@ def exact_as_floats(latest: Iterable[int]) -> bool:
     return sum(latest) <= EXACT_UP_TO
 
 
-def too_large(entries: int, memory_limit: float | None) -> str | None:
-    """Return a one-line reason if a model with that many matrix entries cannot fit in memory.
+def too_large(
+    entries: int, memory_limit: float | None, entry_bytes: int = BYTES_PER_ENTRY
+) -> str | None:
+    """Return a one-line reason if a model with that many entries cannot fit in memory.
 
     Parameters
     ----------
     memory_limit
         Gigabytes; None stands for the memory that the machine has available now.
+    entry_bytes
+        What an entry takes; unless given, one of a matrix.
     """
     available = psutil.virtual_memory().available / 1e9
     limit = available if memory_limit is None else min(available, memory_limit)
-    needed = entries * BYTES_PER_ENTRY / 1e9
+    needed = entries * entry_bytes / 1e9
     if needed <= limit:
         return None
     return (

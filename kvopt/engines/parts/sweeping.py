@@ -19,17 +19,27 @@ from numpy.typing import NDArray
 
 from formulations.bounds import lp
 from formulations.bounds.clique_lp import by_highs, lp_prices
+from formulations.bounds.fluid import likely_horizon
 from formulations.bounds.outcome import Silence
 from formulations.bounds.patterns import Options, PatternPricing
 from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
 from formulations.lagrangian.states import PriceTable
-from formulations.search._sweep_tables import Ints, Network, TooLargeError, kinds_of, network
+from formulations.search._sweep_tables import (
+    TOO_MANY_PATTERNS,
+    Ints,
+    Network,
+    TooLargeError,
+    kinds_of,
+    network,
+    too_many_patterns,
+)
 from formulations.search.sweep import Limits, Step, search
 from formulations.valid.states import States, searchable_states
 from formulations.valid.windows import start_windows
 from heuristics import local_search
 from instances import Instance
 from kvopt.engines.job import Job
+from kvopt.engines.parts.size import too_large
 from kvopt.running.events import Report
 
 #: Seconds a request that a schedule is looked for, and share of the time, at most.
@@ -98,11 +108,11 @@ def solve(job: Job, report: Report) -> None:
     optimum, up to the known TEL.
     """
     best = _Best(0, job.upper_bound, np.array(job.warm_start, dtype=np.int64))
-    _improve(job, report, best)
     windows = _Windows(job, report, best)
     outcome = "limit"
     try:
         prices = _tables(job, report, best) if job.options["options"].patterns else None
+        _improve(job, report, best)
         tables: Iterator[tuple[Table, float, float]] = prices or _memory_prices(job)
         for table, seconds, last in tables:
             under = network(job.instance, table)
@@ -193,10 +203,15 @@ class _Windows:
 def _tables(job: Job, report: Report, best: _Best) -> Iterator[tuple[Table, float, float]] | None:
     """Return pattern prices that get better, with seconds for windows and for the last of them.
 
-    None where the patterns are too many.
+    None where the patterns of one time are too many; those of all times are refused before anything
+    is spent on them.
     """
     states = searchable_states(job.instance, PATTERN_WORK_UP_TO)
-    return None if states is None else _priced(job, report, best, states)
+    if states is None:
+        return None
+    if too_many_patterns(states, likely_horizon(job.instance)):
+        raise TooLargeError(TOO_MANY_PATTERNS)
+    return _priced(job, report, best, states)
 
 
 def _of_the_lp(job: Job, report: Report, best: _Best) -> NDArray[np.float64] | None:
@@ -267,9 +282,11 @@ def _priced(
 
 
 def _memory_prices(job: Job) -> Iterator[tuple[Table, float, float]]:
-    """Return prices on memory alone, those of the start-time LP."""
+    """Return prices on memory alone: those of the start-time LP, or none where it is too large."""
     windows = start_windows(job.instance, job.upper_bound)
-    found = lp_prices(job.instance, windows, [], LP_SHARE * job.left(), by_highs)
+    found = None
+    if not too_large(job.formulation.size(job.instance, windows), job.memory_limit):
+        found = lp_prices(job.instance, windows, [], LP_SHARE * job.left(), by_highs)
     yield (
         _rounded(job.instance, np.zeros(2) if found is None else found[0]),
         job.left(),
