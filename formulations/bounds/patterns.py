@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 
-from formulations.bounds import dual
+from formulations.bounds import dual, lp
 from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon, model_size
 from formulations.bounds.generation import ColumnGeneration, Solution
 from formulations.bounds.highs import Floats
 from formulations.bounds.kind import ComputedBound
 from formulations.bounds.outcome import Bound, Reporter, Silence
+from formulations.lagrangian.prices import PriceBound
 from formulations.lagrangian.states import (
     Grids,
     Priced,
@@ -50,6 +51,9 @@ NEAR = 3
 MOST_CLASSES = 2_000
 #: Steps of all searches for best patterns together beyond which memory alone is priced.
 MOST_WORK = 1_000_000_000
+#: Requests a kind, on average, from which prices begin with those of the LP, whose columns are few
+#: then, and share of the time that these may take.
+EQUAL, FIRST_LP_SHARE = 8, 0.2
 
 
 @dataclass(frozen=True)
@@ -96,8 +100,9 @@ def compute_bound(
     memory rows, π = f(w) every dual-feasible function, and the pairs of
     ``formulations.valid.separation`` are patterns that are not.
 
-    Where the search for patterns would take too long (large M), or the requests are of too many
-    kinds, the bound is ``bound-dual``.
+    Where many requests are equal, prices on tokens come first (:func:`prices_among_equals`); theirs
+    is the bound until those on states are better.  Where the search for patterns would take too
+    long (large M), or the requests are of too many kinds, the bound is ``bound-dual``.
     """
     from formulations.bounds.memory_master import request_classes  # loads SciPy
 
@@ -113,9 +118,48 @@ def compute_bound(
             known_starts=known_starts,
             threads=threads,
         )
-    search = _Search(instance, states, windows, deadline, report, threads, options)
+    left = deadline - time.monotonic()
+    first = prices_among_equals(instance, left, windows, known_starts, threads)
+    followed = None
+    if first is not None:
+        report.bound(first.value, "prices")
+        followed = first.numerators / first.denominator
+    search = _Search(instance, states, windows, deadline, report, threads, options, followed)
     search.run(known_starts, options.grids)
-    return search.result()
+    return _better_of(first, search.result())
+
+
+def _better_of(tokens: PriceBound | None, states: Bound) -> Bound:
+    """Return prices on tokens, if there are any, and those on states where they certify more."""
+    if tokens is None or states.value > tokens.value:
+        return replace(states, prices=tokens)
+    return Bound(tokens.value, tokens, states.expected_starts, None)
+
+
+def prices_among_equals(
+    instance: Instance,
+    seconds: float,
+    windows: Windows | None,
+    known_starts: Ints | None,
+    threads: int,
+) -> PriceBound | None:
+    """Return prices on tokens of the LP, with their bound, where many requests are equal.
+
+    Its columns are few there, and what many equal requests that come at once do to prices is far
+    from the fluid limit.  None for other instances; a share of the ``seconds`` is taken.
+    """
+    from formulations.bounds.memory_master import request_classes  # loads SciPy
+
+    if len(instance) < EQUAL * len(request_classes(instance)):
+        return None
+    return lp.compute_bound(
+        instance,
+        deadline=time.monotonic() + FIRST_LP_SHARE * seconds,
+        report=Silence(),
+        windows=windows,
+        known_starts=known_starts,
+        threads=threads,
+    ).prices
 
 
 def price_patterns(
@@ -171,7 +215,8 @@ class PatternPricing:
             instance, states, windows, deadline, Silence(), threads, options,
             memory if knots_of_memory else None,
         )  # fmt: skip
-        self._search.try_tokens(memory)
+        if not knots_of_memory:
+            self._search.try_tokens(memory)
         self._search.add_starts(known_starts)
         self._grids, self._level, self._entered = max(options.grids, 1), 0, 0
         self.finished = False
@@ -205,7 +250,7 @@ class _Search(ColumnGeneration):
         report: Reporter,
         threads: int,
         options: Options,
-        followed: Floats | None = None,
+        known: Floats | None = None,
     ) -> None:
         # Here, not above: these load SciPy.
         from formulations.bounds.memory_master import request_classes
@@ -217,9 +262,8 @@ class _Search(ColumnGeneration):
         horizon = max(likely_horizon(instance), 2)
         self._latest = last_starts(instance, horizon, windows)
         fluid = fluid_prices(instance, request_classes(instance), horizon)
-        if followed is None:
-            followed = fluid
-        elif len(followed) <= horizon:
+        followed = fluid if known is None else known
+        if len(followed) <= horizon:
             followed = np.append(followed, np.zeros(horizon + 1 - len(followed)))
         knots = fitted_knots(followed[: horizon + 1], max(options.knots, 2))
         classes = request_classes(instance, windows)
@@ -236,6 +280,8 @@ class _Search(ColumnGeneration):
             if self.out_of_time():
                 break
             self.try_tokens(factor * fluid)
+        if known is not None:
+            self.try_tokens(known)
 
     @property
     def priced(self) -> Priced:

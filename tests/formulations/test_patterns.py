@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations_with_replacement
+from time import monotonic
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from formulations.bounds import lp, patterns
+from formulations.bounds.outcome import Bound
 from formulations.lagrangian.certificate import evaluate, shrink
 from formulations.lagrangian.certificate_file import (
     CertificateError,
@@ -17,6 +20,7 @@ from formulations.lagrangian.certificate_file import (
     read_certificate,
 )
 from formulations.lagrangian.kernels import best_patterns
+from formulations.lagrangian.prices import certify_prices
 from formulations.lagrangian.states import PriceTable, last_starts
 from formulations.lagrangian.states import evaluate as evaluate_table
 from formulations.valid.states import is_pattern, running_states
@@ -177,6 +181,11 @@ DRAWS = [
     *(am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(6)),
     *(am2.generate(seed=seed, n=5, memory=12) for seed in range(4)),
     *(crowd(seed) for seed in range(24)),
+    # Eight of a kind: prices on tokens come first.
+    *(
+        Instance("eight", memory, tuple(Request(i, a, s, o) for i in range(8)))
+        for memory, a, s, o in ((7, 0, 1, 2), (9, 3, 0, 3), (11, 0, 4, 2), (5, 1, 2, 1))
+    ),
 ]
 
 
@@ -188,15 +197,51 @@ def test_the_bound_is_no_more_than_the_optimum(name: str) -> None:
         assert answer.bound <= brute_force_optimum(instance), instance
 
 
+class _Told:
+    """Keeps what is told of bounds."""
+
+    def __init__(self) -> None:
+        self.sources: list[str] = []
+
+    def bound(self, value: int, source: str) -> None:
+        """Keep where it comes from."""
+        assert value > 0
+        self.sources.append(source)
+
+    def built(self, columns: int, rows: int, entries: int) -> None:
+        """Forget it."""
+
+
+@pytest.mark.parametrize(("n", "first"), [(8, True), (7, False)])
+def test_among_equals_prices_on_tokens_come_first(
+    monkeypatch: pytest.MonkeyPatch, n: int, first: bool
+) -> None:
+    """Without time for anything else their bound is what is left, else those on states are more.
+
+    Requests (0, 4) with M = 5: OPT is Σ (4 + 3k), as in ``test_growth_is_priced``.
+    """
+    instance = Instance("equal", 5, tuple(Request(i, 0, 0, 4) for i in range(n)))
+    prices = certify_prices(instance, np.linspace(3, 0, 17).tolist())
+    kept = Bound(prices.value, prices, None, None)
+    monkeypatch.setattr(lp, "compute_bound", lambda *_, **__: kept)
+    for seconds in (0, 10):
+        told = _Told()
+        bound = patterns.compute_bound(instance, deadline=monotonic() + seconds, report=told)
+        assert ("prices" in told.sources[:1]) is first
+        assert (bound.prices is prices) is first
+        assert bound.value <= sum(4 + 3 * k for k in range(n))
+        if first:
+            assert bound.value >= prices.value
+    assert bound.table is not None
+
+
 def test_large_memories_are_left_to_memory_prices() -> None:
     """Where all patterns cannot be searched the bound is that of ``bound-dual``."""
     requests = tuple(Request(i, 0, 100 + 13 * i, 300 + 7 * i) for i in range(60))
     instance = Instance("large", 16_000, requests)
-    patterns, dual = solve_batch(
-        [(instance, "bound-patterns"), (instance, "bound-dual")], seconds=5
-    )
+    found, dual = solve_batch([(instance, "bound-patterns"), (instance, "bound-dual")], seconds=5)
     # Both stop by the clock, so they need not stop at the same prices.
-    assert patterns.bound == pytest.approx(dual.bound, rel=0.01)
+    assert found.bound == pytest.approx(dual.bound, rel=0.01)
 
 
 def test_certificates_on_states_are_checked() -> None:

@@ -21,7 +21,7 @@ from formulations.bounds import lp
 from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.fluid import likely_horizon
 from formulations.bounds.outcome import Silence
-from formulations.bounds.patterns import Options, PatternPricing
+from formulations.bounds.patterns import Options, PatternPricing, prices_among_equals
 from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
 from formulations.lagrangian.states import PriceTable
 from formulations.search._sweep_tables import (
@@ -29,7 +29,6 @@ from formulations.search._sweep_tables import (
     Ints,
     Network,
     TooLargeError,
-    kinds_of,
     network,
     too_many_patterns,
 )
@@ -58,9 +57,6 @@ LAST_SHARE = 0.4
 PRICES_SHARE, TO_THE_END = 0.65, 0.6
 #: Steps of one search for the best pattern beyond which memory alone is priced.
 PATTERN_WORK_UP_TO = 40_000_000
-#: Requests a kind, on average, from which prices on patterns begin with those of the LP, whose
-#: columns are few then, and share of the time that these may take.
-EQUAL, FIRST_LP_SHARE = 8, 0.2
 #: Times between which prices are linear, and grids of states that they are refined to.
 KNOTS, GRIDS = 40, 6
 #: Share of the time that the LP for memory prices may take.
@@ -214,37 +210,25 @@ def _tables(job: Job, report: Report, best: _Best) -> Iterator[tuple[Table, floa
     return _priced(job, report, best, states)
 
 
-def _of_the_lp(job: Job, report: Report, best: _Best) -> NDArray[np.float64] | None:
-    """Return prices on tokens of the LP where many requests are equal, and report their bound.
-
-    Its columns are few there, and what many equal requests that come at once do to prices is far
-    from the fluid limit.
-    """
-    instance = job.instance
-    if len(instance) < EQUAL * len(kinds_of(instance).counts):
+def _among_equals(job: Job, report: Report, best: _Best) -> NDArray[np.float64] | None:
+    """Return prices on tokens of the LP where many requests are equal, and report their bound."""
+    windows = start_windows(job.instance, best.tel)
+    found = prices_among_equals(job.instance, job.left(), windows, best.starts, job.threads)
+    if found is None:
         return None
-    found = lp.compute_bound(
-        instance,
-        deadline=time.monotonic() + FIRST_LP_SHARE * job.left(),
-        report=Silence(),
-        windows=start_windows(instance, best.tel),
-        known_starts=best.starts,
-        threads=job.threads,
-    ).prices
-    assert found is not None
     best.bound = found.value
     certificate = price_certificate(
         found.value, found.denominator, found.numerators, upper_bound=best.tel
     )
     report.bound(value=found.value, source="prices", certificate=certificate)
-    return np.array(found.numerators) / found.denominator
+    return found.numerators / found.denominator
 
 
 def _priced(
     job: Job, report: Report, best: _Best, states: States
 ) -> Iterator[tuple[Table, float, float]]:
     instance = job.instance
-    memory = _of_the_lp(job, report, best)
+    memory = _among_equals(job, report, best)
     began = time.monotonic()
     seconds = min(FIRST_SECONDS * len(instance), FIRST_SHARE * job.left())
     pricing = PatternPricing(
