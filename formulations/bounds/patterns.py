@@ -54,6 +54,8 @@ MOST_WORK = 1_000_000_000
 #: Requests a kind, on average, from which prices begin with those of the LP, whose columns are few
 #: then, and share of the time that these may take.
 EQUAL, FIRST_LP_SHARE = 8, 0.2
+#: Rounds beyond which they do not: to set up a row for each takes a second a million.
+FIRST_LP_ROUNDS_UP_TO = 200_000
 
 
 @dataclass(frozen=True)
@@ -146,10 +148,13 @@ def prices_among_equals(
     """Return prices on tokens of the LP, with their bound, where many requests are equal.
 
     Its columns are few there, and what many equal requests that come at once do to prices is far
-    from the fluid limit.  None for other instances; a share of the ``seconds`` is taken.
+    from the fluid limit.  None for other instances, and for horizons whose rows would take long to
+    be set up; a share of the ``seconds`` is taken.
     """
     from formulations.bounds.memory_master import request_classes  # loads SciPy
 
+    if likely_horizon(instance) > FIRST_LP_ROUNDS_UP_TO:
+        return None
     if len(instance) < EQUAL * len(request_classes(instance)):
         return None
     return lp.compute_bound(

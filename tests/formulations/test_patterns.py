@@ -235,6 +235,13 @@ def test_among_equals_prices_on_tokens_come_first(
     assert bound.table is not None
 
 
+def test_long_horizons_have_no_prices_on_tokens_first() -> None:
+    """Of ten million rounds the rows alone would take longer than many a limit."""
+    requests = tuple(Request(i, 10**7, 1, 3) for i in range(12))
+    instance = Instance("late", 9, requests)
+    assert patterns.prices_among_equals(instance, 60.0, None, None, 1) is None
+
+
 def test_large_memories_are_left_to_memory_prices() -> None:
     """Where all patterns cannot be searched the bound is that of ``bound-dual``."""
     requests = tuple(Request(i, 0, 100 + 13 * i, 300 + 7 * i) for i in range(60))
