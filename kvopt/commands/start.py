@@ -26,11 +26,13 @@ def start_solve(arguments: Sequence[str], program: str) -> int:
     def run(watchdog: Watchdog) -> int:
         interrupt_once()
         try:
+            watchdog.let_signals_in()
             from kvopt.commands.solve import main  # loads what the watcher does not need
+
+            return main(arguments, watchdog, started, program)
         except KeyboardInterrupt:
             print(f"{program}: interrupted before there was a schedule", file=sys.stderr)
             return 4
-        return main(arguments, watchdog, started, program)
 
     return under_watch(run)
 

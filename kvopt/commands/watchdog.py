@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from kvopt.running.kernel import end_with
 
@@ -24,8 +24,15 @@ _STOPPED_SECONDS = 1.0
 class Watchdog:
     """What the command tells its watcher; without one (``descriptor`` None) nobody watches."""
 
-    def __init__(self, descriptor: int | None = None) -> None:
-        self._descriptor = descriptor
+    def __init__(
+        self, descriptor: int | None = None, held_back: Collection[signal.Signals] = ()
+    ) -> None:
+        self._descriptor, self._held_back = descriptor, held_back
+
+    def let_signals_in(self) -> None:
+        """Let signals come that are held back until the command is ready to be interrupted."""
+        if self._held_back:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, self._held_back)
 
     def bark_at(self, moment: float, exit_code: int, message: str) -> None:
         """Have this process killed at a moment, with an exit code and one line on standard error.
@@ -49,6 +56,7 @@ class Watchdog:
 def under_watch(run: Callable[[Watchdog], int]) -> int:
     """Run a command in a copy of this process and return its exit code.
 
+    The copy gets no signal before it calls :meth:`Watchdog.let_signals_in`.
     Signals that are sent to this process alone are passed on; what a terminal sends reaches both.
     Where the system cannot wait for signals, the command runs here, unwatched.
     """
@@ -62,8 +70,7 @@ def under_watch(run: Callable[[Watchdog], int]) -> int:
     if child == 0:
         os.close(orders)
         end_with(watcher)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, waited)
-        return run(Watchdog(descriptor))
+        return run(Watchdog(descriptor, waited))
     os.close(descriptor)
     os.set_blocking(orders, False)
     return _watch(child, orders, waited)
