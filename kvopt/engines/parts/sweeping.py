@@ -63,7 +63,7 @@ KNOTS, GRIDS = 40, 6
 LP_SHARE = 0.3
 #: Bases up to which a window is certified.  The evaluation takes 1.2 to 2 µs for each, so some
 #: five seconds at most; the registry with a certificate for
-#: each of its open instances is then verified in a minute and a half.
+#: each of its open instances is then verified in some minutes.
 CERTIFIED_UP_TO = 3_000_000
 #: Share of the memory that may be used, for the levels of the sweep.
 MEMORY_SHARE = 0.5
