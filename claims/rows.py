@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from kvopt.methods.grammar import read_methods
 from kvopt.running.task import Task
 from kvopt.store.export import read_rows as stored_rows
 from kvopt.suites import Suite
@@ -81,7 +80,7 @@ def planned_runs(suite: Suite, sections: Iterable[str]) -> int:
     """Return how many runs sections of a suite are; instances are not read for it."""
     return sum(
         len(section.sources)
-        * sum(section.seeds if method.seeded else 1 for method in read_methods(section.methods))
+        * sum(section.seeds if method.seeded else 1 for method in section.methods)
         for section in suite.sections
         if section.name in sections
     )

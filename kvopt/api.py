@@ -22,7 +22,8 @@ from instances.traces.options import TraceKeywords
 from instances.traces.reading import read_input
 from instances.traces.reading import read_trace as read_trace_file
 from kvopt.listening import Calls, Progress, listener
-from kvopt.methods.grammar import Kind, MethodError, read_method
+from kvopt.methods.grammar import MethodError, read_method
+from kvopt.methods.method import Kind, Method
 from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.result import Result
 from kvopt.running.batch_time import batch_time_of, read_wish, refuse_rounds_only
@@ -167,8 +168,16 @@ def solve(
     >>> result.status, result.tel
     ('optimal', 9)
     """
-    task = _task(instance, method, seed, time_limit, memory_limit, threads, batch_time)
-    return _result(task, progress)
+    return _solve(
+        instance,
+        read_method(method),
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        threads=threads,
+        seed=seed,
+        batch_time=batch_time,
+        progress=progress,
+    )
 
 
 def run(
@@ -202,10 +211,9 @@ def run(
     >>> kvopt.run("uniform_100", "mc-sf").tel
     60695
     """
-    _of_kind(policy, "policy", "file")
-    return solve(
+    return _solve(
         instance,
-        policy,
+        _of_kind(policy, "policy", "file"),
         seed=seed,
         time_limit=time_limit,
         memory_limit=memory_limit,
@@ -245,10 +253,9 @@ def bound(
     >>> kvopt.bound("tiny_handover", time_limit=10).bound
     9
     """
-    _of_kind(method, "engine")
-    return solve(
+    return _solve(
         instance,
-        method,
+        _of_kind(method, "engine"),
         time_limit=time_limit,
         memory_limit=memory_limit,
         threads=threads,
@@ -365,31 +372,30 @@ def compare(
     return comparison(wanted, texts, **numbers, batch_time=wish, store=store, progress=progress)
 
 
-def _task(
+def _solve(
     instance: AnyInstance,
-    method: str,
+    method: Method,
+    *,
     seed: int,
     time_limit: float,
     memory_limit: float | None,
-    threads: int | None,
+    threads: int | None = None,
     batch_time: str | None,
-) -> Task:
-    """Return the run that :func:`solve` describes, or raise its complaints."""
+    progress: ProgressWish = False,
+) -> Result:
+    """Carry out the run that :func:`solve` describes, or raise its complaints."""
     found = _instance(instance)
-    read_as = read_method(method)
     numbers = _numbers(seed=seed, time_limit=time_limit, memory_limit=memory_limit)
     task = Task(
         instance=found,
         name=found.name,
-        method=read_as.text,
-        method_path=read_as.task_path,
+        method=method,
         **numbers,
         **({"threads": usable_cores()} if threads is None else _numbers(threads=threads)),
-        prove_anyway=False,
         batch_time=batch_time_of(found, read_wish(batch_time)),
     )
-    refuse_rounds_only(found, read_as)
-    return task
+    refuse_rounds_only(found, method)
+    return _result(task, progress)
 
 
 def _result(task: Task, progress: ProgressWish) -> Result:
@@ -410,11 +416,12 @@ def _instance(instance: AnyInstance) -> Instance:
     return instance if isinstance(instance, Instance) else read(instance)
 
 
-def _of_kind(text: str, *kinds: Kind) -> None:
+def _of_kind(text: str, *kinds: Kind) -> Method:
     method = read_method(text)
     if method.kind not in kinds:
         expected = " or ".join(KINDS[kind] for kind in kinds)
         raise MethodError(f"{text}: expected {expected}, found {KINDS[method.kind]}")
+    return method
 
 
 def _numbers(**given: float | None) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def engine_task(
     return Task(
         instance=instance,
         name=instance.name,
-        method=method,
+        method=read_method(method),
         seed=seed,
         time_limit=seconds,
         memory_limit=2.0,
@@ -124,11 +124,11 @@ def _answer(task: Task, events: list[Event]) -> Answer:
     assert starts is not None
     tel, bound, relaxation = make_schedule(instance, starts, "known").tel, 0, None
     for event in events:
-        assert not isinstance(event, Failure), (task.method, instance, event)
+        assert not isinstance(event, Failure), (task.method.text, instance, event)
         if isinstance(event, ScheduleFound):
-            schedule = make_schedule(instance, event.starts, task.method)
+            schedule = make_schedule(instance, event.starts, task.method.text)
             verdict = check_schedule(instance, schedule)
-            assert verdict.valid, (task.method, verdict.reason)
+            assert verdict.valid, (task.method.text, verdict.reason)
             tel = min(tel, schedule.tel)
         elif isinstance(event, BoundProved):
             bound = max(bound, event.value)
@@ -163,7 +163,7 @@ def main() -> None:
     """Read tasks from standard input, one a line; write the events of each as one line."""
     for line in sys.stdin:
         task = Task.from_line(line)
-        method = read_method(task.method)
+        method = task.method
         engine = importlib.import_module(engine_of(method.solver).module)
         lines: list[str] = []
         run_engine(engine, method, task, Report(lambda event: lines.append(event_line(event))))  # noqa: B023

@@ -24,7 +24,7 @@ from kvopt.commands.leaderboard import leaderboard
 from kvopt.commands.listing import listing
 from kvopt.executors.executor import Executor, ExecutorError
 from kvopt.masking import mask_text, own_command
-from kvopt.methods.grammar import MethodError
+from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import read_count, read_gigabytes, read_seconds
 from kvopt.running.batch_time import read_wish
@@ -248,7 +248,7 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
 
 def _wishes(options: argparse.Namespace) -> Wishes:
     return Wishes(
-        methods=options.methods and tuple(options.methods),
+        methods=options.methods and read_methods(options.methods),
         seeds=options.seeds,
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,

@@ -16,6 +16,7 @@ from kvopt.commands.policies_table import (
     table_text,
     without_schedule,
 )
+from kvopt.methods.grammar import read_method
 from kvopt.running.execute import execute
 from kvopt.running.task import Finished, Task
 from kvopt.terminal import seconds_of
@@ -70,7 +71,7 @@ def _bound(
     task = Task(
         instance=instance,
         name=instance.name,
-        method="bound",
+        method=read_method("bound"),
         seed=seed,
         time_limit=max(_BOUND_SHARE * left, 0.1),
         memory_limit=memory_limit,

@@ -180,7 +180,7 @@ class Sweep:
             yield Task(
                 instance=self._instance,
                 name=self._instance.name,
-                method=self._methods[self.waiting.pop(0)].text,
+                method=self._methods[self.waiting.pop(0)],
                 seed=self._seed,
                 time_limit=min(left, max(share, _LEAST_SECONDS)),
                 memory_limit=self._memory_limit,

@@ -80,7 +80,7 @@ def _main(arguments: Sequence[str] | None, program: str) -> int:
 def _run(arguments: Sequence[str] | None, program: str) -> int:
     options = _parse(arguments, program)
     rates = read_rates(options.rates)
-    methods = [method.text for method in read_methods((options.methods,))]
+    methods = read_methods((options.methods,))
     wishes = Wishes(
         seeds=options.seeds,
         time_limit=options.time_limit,

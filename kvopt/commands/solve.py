@@ -23,7 +23,8 @@ from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.solve_arguments import named_method, read_arguments
 from kvopt.commands.watchdog import Watchdog
 from kvopt.commands.write_model import NotWrittenError, write_model
-from kvopt.methods.grammar import Method, MethodError
+from kvopt.methods.grammar import MethodError
+from kvopt.methods.method import Method
 from kvopt.result import Result
 from kvopt.running.batch_time import refuse_rounds_only
 from kvopt.running.execute import execute
@@ -126,14 +127,12 @@ def _solve(
     task = Task(
         instance=instance,
         name=instance.name,
-        method=method.text,
-        method_path=method.task_path,
+        method=method,
         seed=options.seed,
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
         threads=options.threads or usable_cores(),
         deadline=started + options.time_limit - RESERVE_SECONDS,
-        prove_anyway=False,
         batch_time=batch_time,
     )
     # The run has limits of its own, and what it has found is told, however long that takes.

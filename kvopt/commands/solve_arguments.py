@@ -16,12 +16,12 @@ from kvopt.commands.in_seconds import add_serving
 from kvopt.methods.engines import default_engine, named_engines
 from kvopt.methods.grammar import (
     FORM,
-    Method,
     every_policy,
     read_formulation,
     read_method,
     with_prediction,
 )
+from kvopt.methods.method import Method
 from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
 
 #: What --solver takes; the rest of a method has options of its own.

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from formulations.choice import default_formulation
+from formulations.registry import formulations
 from formulations.valid.windows import start_windows
 from instances import Instance
-from kvopt.methods.grammar import Method, read_formulation
-from kvopt.methods.options import format_formulation
+from kvopt.methods.method import Method
 from kvopt.running.execute import execute
 from kvopt.running.task import Task
 
@@ -28,18 +28,17 @@ def write_model(
     NotWrittenError
         If the method has no MIP, or the model is too large or not built by the deadline.
     """
-    name = method.formulation
-    if not name and method.solves is not None:
+    if method.model is None and method.solves is not None:
         name = default_formulation(method.solves, instance, start_windows(instance))
-    if not name:
+        method = method.on(formulations()[name])
+    if method.model is None:
         raise NotWrittenError(f"--write-model: {method.text!r} has no model")
-    formulation, switches = read_formulation(name)
-    if formulation.kind != "mip":
-        raise NotWrittenError(f"--write-model: {formulation.name!r} is not a MIP formulation")
+    if method.model.kind != "mip":
+        raise NotWrittenError(f"--write-model: {method.model.name!r} is not a MIP formulation")
     task = Task(
         instance=instance,
         name=instance.name,
-        method=f"{method.solver}:{format_formulation(formulation, switches)}",
+        method=method,
         seed=options.seed,
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
@@ -52,6 +51,5 @@ def write_model(
     if record.model_columns is None or record.ending != "finished" or finished.failure:
         reason = "; ".join(finished.notes) or record.detail or record.ending
         raise NotWrittenError(f"{options.write_model}: not written: {reason}")
-    shown = format_formulation(formulation, switches)
     size = f"{record.model_columns} columns, {record.model_rows} rows"
-    return f"wrote {options.write_model}: {shown}, {size}"
+    return f"wrote {options.write_model}: {method.formulation}, {size}"

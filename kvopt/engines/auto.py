@@ -14,6 +14,8 @@ from formulations.valid.windows import Windows, start_windows
 from instances import Instance
 from kvopt.engines.job import Job
 from kvopt.engines.start import RELAXATION_ORDER
+from kvopt.methods.grammar import read_method
+from kvopt.methods.method import Method
 from kvopt.running.events import (
     BoundProved,
     Done,
@@ -50,7 +52,7 @@ BEHIND_AFTER = 0.2
 #: local search.
 RESTART_UNTIL = 0.6
 
-#: The methods whose schedules are better than those that they began with, and no bound.
+#: The engines whose schedules are better than those that they began with, and no bound.
 _SCHEDULES = ("improve", "repair")
 
 
@@ -97,13 +99,15 @@ class _Team:
         self._state.raise_bound(volume_bound(instance), "volumes")
         windows = start_windows(instance, job.upper_bound)
         first, *more = chosen_methods(instance, windows)
-        self._first, self._following = first, dict(pairwise([first, *more]))
+        self._first = first
+        self._following = {ended.text: next_ for ended, next_ in pairwise([first, *more])}
         self._done = Done()
         #: The engine that is asked for, until it begins.
-        self._asked = "" if job.solver == "auto" else job.solver
+        self._asked = None if job.solver == "auto" else _read(job.solver)
+        self._improve = _read("improve")
         #: When the local search goes behind the sweeps, on the clock of ``time.monotonic``.
         self._behind = self._started + BEHIND_AFTER * len(instance)
-        if first != "search:sweep":
+        if first.text != "search:sweep":
             self._behind = math.inf
 
     def run(self) -> None:
@@ -111,7 +115,7 @@ class _Team:
             self._report.done()
             return
         outcomes = run_team(
-            [self._task(self._first), self._task("improve")],
+            [self._task(self._first), self._task(self._improve)],
             self._listen,
             deadline=self._job.deadline,
             finished=lambda: self._state.closed,
@@ -131,7 +135,7 @@ class _Team:
         # The engine's own seconds are those of one of several, so they are left out.
         self._report.done(told.solver, told.nodes, told.outcome, ending=ending)
 
-    def _task(self, method: str, more_seed: int = 0) -> Task:
+    def _task(self, method: Method, more_seed: int = 0) -> Task:
         job, found = self._job, self._state.schedule
         assert found is not None
         return Task(
@@ -154,34 +158,35 @@ class _Team:
         orders: list[Order] = []
         if time.monotonic() >= self._behind:
             self._behind = math.inf
-            orders.append(StepBack("improve"))
+            orders.append(StepBack(self._improve))
         if self._asked and self._share() >= ENGINE_FROM:
             orders.append(self._task(self._asked))
-            self._asked = ""
+            self._asked = None
         return orders
 
     def _listen(self, sender: Task, event: Event) -> list[Order]:
         improved = self._take(event, sender)
         of_order = isinstance(event, ScheduleFound) and event.found_by == RELAXATION_ORDER
         if improved and of_order and self._share() < RESTART_UNTIL:
-            return [Stop("improve"), self._task("improve")]
+            return [Stop(self._improve), self._task(self._improve)]
         return []
 
     def _follow(self, ended: Task) -> list[Order]:
         """Return what takes the place of a bound that has ended, however it has."""
-        if ended.method in _SCHEDULES or self._state.closed or self._share() >= 1:
+        if ended.method.solver in _SCHEDULES or self._state.closed or self._share() >= 1:
             return []
-        if following := self._following.pop(ended.method, None):
+        if following := self._following.pop(ended.method.text, None):
             return [self._task(following)]
         small = len(self._job.instance) <= REPAIR_UP_TO
-        return [self._task("repair") if small else self._task("improve", more_seed=1)]
+        repair, improve = _read("repair"), self._improve
+        return [self._task(repair) if small else self._task(improve, more_seed=1)]
 
     def _take(self, event: Event, sender: Task) -> bool:
         """Take an event and pass on what is news; tell whether schedule or bound improved."""
         state = self._state
         refused, built = len(state.refused), bool(state.model)
         if isinstance(event, Note | Failure):
-            event = event.model_copy(update={"text": f"{sender.method}: {event.text}"})
+            event = event.model_copy(update={"text": f"{sender.method.text}: {event.text}"})
         improved = state.take(event)
         match event:
             case ScheduleFound():
@@ -193,7 +198,7 @@ class _Team:
                 news = not built
             case Done():
                 news = False
-                if self._job.solver in ("auto", sender.method):
+                if self._job.solver in ("auto", sender.method.text):
                     self._done = event
             case Failure():
                 state.tell(event.text)
@@ -210,8 +215,16 @@ def kernels_of(instance: Instance) -> list[str]:
     return ["improve", "search" if _is_searched(instance) else "bound"]
 
 
-def chosen_methods(instance: Instance, windows: Windows) -> list[str]:
+def chosen_methods(instance: Instance, windows: Windows) -> list[Method]:
     """Return the methods that bound an instance of this size, one after another."""
+    return [_read(text) for text in _chosen(instance, windows)]
+
+
+def _read(text: str) -> Method:
+    return read_method(text, planned=True)
+
+
+def _chosen(instance: Instance, windows: Windows) -> list[str]:
     small = len(instance) <= FORWARD_ELSE_UP_TO
     if small and (len(instance) <= FORWARD_UP_TO or not _few_patterns(instance)):
         return ["search:layers"]

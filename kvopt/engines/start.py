@@ -22,7 +22,7 @@ from kvopt.running.events import Event, Relaxation, Report, ScheduleFound
 from schedules import Schedule
 
 if TYPE_CHECKING:
-    from kvopt.methods.grammar import Method
+    from kvopt.methods.method import Method
     from kvopt.running.task import Task
 
 #: Share of the time limit after which no further policy is tried as a warm start.
@@ -42,7 +42,7 @@ def is_joined(method: Method, task: Task) -> bool:
     named, no schedule is given to begin with, and the model is not small.
     """
     return (
-        not (task.prove_anyway or task.batch_time or task.warm_start)
+        not (task.batch_time or task.warm_start)
         and method.model is None
         and method.solves in ("mip", "cp")
         and task.instance is not None
@@ -69,7 +69,7 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
         bound = volume_bound(instance)
         report.bound(bound, "volumes")
         schedule = quick_schedule(instance, deadline, report)
-        if schedule.tel == bound and not task.prove_anyway:
+        if schedule.tel == bound and method.model is None:
             report.done()
             return
         starts = list(schedule.starts)

@@ -10,6 +10,7 @@ import threading
 
 from distributed import Status, Worker, get_worker
 
+from kvopt.methods.grammar import MethodError
 from kvopt.running.execute import difference, execute
 from kvopt.running.task import Task
 
@@ -57,7 +58,10 @@ def carry_out(line: str) -> str:
         If the client has gone or does not want the result any more.
     """
     worker = get_worker()
-    task = Task.from_line(line)
+    try:
+        task = Task.from_line(line)
+    except MethodError as error:
+        raise UnfitWorkerError(str(error)) from None
     # The run would notice too, but as a row under the client's key.
     if reason := difference(task):
         raise UnfitWorkerError(reason)
@@ -94,7 +98,10 @@ class _Unwanted(threading.Event):
 
 def _first_difference(lines: list[str]) -> str:
     for line in lines:
-        task = Task.from_line(line)
+        try:
+            task = Task.from_line(line)
+        except MethodError as error:
+            return str(error)
         if reason := difference(task):
-            return f"{task.method}: {reason}"
+            return f"{task.method.text}: {reason}"
     return ""

@@ -23,7 +23,7 @@ from heuristics.policy import AdvisedPolicy
 from heuristics.registry import policies
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.engines import engine_of, engines
-from kvopt.methods.grammar import Method
+from kvopt.methods.method import Method
 from kvopt.methods.sources import foreign, import_closure, module_file, reachable, read_source
 
 __all__ = ["fingerprint", "import_closure", "versions"]

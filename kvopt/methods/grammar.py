@@ -12,8 +12,8 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -21,19 +21,18 @@ from typing import Literal
 import numpy as np
 
 from formulations.registry import Formulation, formulations
-from formulations.registry import Kind as FormulationKind
-from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
+from heuristics.policy import NotApplicableError, Policy
 from heuristics.predictions import PREDICTIONS, Prediction
 from heuristics.registry import policies
 from instances.checkout import ROOT
 from instances.telling import did_you_mean, find_name, unknown_name
 from kvopt.methods.engines import default_engine, engine_of, named_engines
+from kvopt.methods.method import Method
 from kvopt.methods.options import (
     MethodError,
     OptionValues,
     changed_values,
     format_call,
-    format_formulation,
     read_values,
 )
 from kvopt.methods.policy import PolicyCall
@@ -41,18 +40,18 @@ from kvopt.methods.sources import read_source
 from kvopt.places import is_own_file, shown
 
 __all__ = [
-    "Method",
     "MethodError",
     "every_policy",
+    "method_of_document",
     "read_formulation",
     "read_method",
     "read_methods",
     "refuse_namesakes",
     "split_methods",
+    "unique_methods",
     "with_prediction",
 ]
 
-Kind = Literal["auto", "engine", "policy", "file"]
 #: What a name is looked for among: a method is a solver, a policy or a file.
 Among = Literal["method", "solver", "policy"]
 
@@ -90,68 +89,6 @@ _ASK_SECONDS = 60
 _PYOMO_ALIKE = 0.75
 
 
-@dataclass(frozen=True)
-class Method:
-    """A method that can be run.
-
-    Attributes
-    ----------
-    text
-        The canonical text, by which the method is stored and named in tables.  A file outside the
-        project is named without its folder, so that tables show the method and not somebody's
-        disk; two files of one name differ by the digest of their sources, as an edited file does.
-    solver, formulation
-        Of an engine; the formulation with its options, empty where the size decides.
-    model, options
-        That formulation as it is declared, and those options that differ from their defaults.
-    call
-        Of a policy.
-    path
-        Of a file of one's own.
-    """
-
-    text: str
-    kind: Kind
-    solver: str = ""
-    formulation: str = ""
-    model: Formulation | None = None
-    options: OptionValues = field(default_factory=dict)
-    call: PolicyCall | None = None
-    path: Path | None = None
-
-    @property
-    def folder(self) -> Path | None:
-        """Where a file of one's own may import further modules from."""
-        return None if self.path is None else self.path.parent
-
-    @property
-    def task_path(self) -> str:
-        """The path that a task must carry beside the text, since the text does not lead to it."""
-        return "" if self.path is None or is_own_file(self.path) else str(self.path)
-
-    @property
-    def solves(self) -> FormulationKind | None:
-        """The kind of formulation that its engine takes, None if it takes none or is no engine."""
-        return engine_of(self.solver).solves if self.kind == "engine" else None
-
-    @property
-    def looks_at_the_clock(self) -> bool:
-        """Whether it ends by itself when its time is over, and may have something to tell then.
-
-        A policy has nothing to tell before its end, but its relaxation may be found too slow.
-        """
-        return self.call is None or isinstance(self.call.policy, AdvisedPolicy)
-
-    @property
-    def seeded(self) -> bool:
-        """Whether another seed can give another result."""
-        if self.call is None:
-            return True
-        policy, prediction = self.call.policy, self.call.prediction
-        drawn = prediction is not None and prediction.name == "noise"
-        return policy.randomised or drawn or isinstance(policy, AdvisedPolicy)
-
-
 def split_methods(text: str) -> list[str]:
     """Split ``a,b(x=1,y=2)`` at the commas that stand outside of parentheses."""
     pieces = []
@@ -164,7 +101,7 @@ def split_methods(text: str) -> list[str]:
     return [piece for piece in pieces if piece]
 
 
-def read_methods(texts: Sequence[str]) -> list[Method]:
+def read_methods(texts: Iterable[str]) -> tuple[Method, ...]:
     """Return the methods of texts that may hold several each, every method once.
 
     Raises
@@ -174,7 +111,12 @@ def read_methods(texts: Sequence[str]) -> list[Method]:
     """
     methods = [read_method(piece) for text in texts for piece in split_methods(text)]
     refuse_namesakes(methods)
-    return list({method.text: method for method in methods}.values())
+    return unique_methods(methods)
+
+
+def unique_methods(methods: Iterable[Method]) -> tuple[Method, ...]:
+    """Return every method once, in the order in which they come first."""
+    return tuple({method.text: method for method in methods}.values())
 
 
 def refuse_namesakes(methods: Iterable[Method]) -> None:
@@ -213,9 +155,7 @@ def every_policy(prediction: str | None = None) -> list[Method]:
     ]
 
 
-def read_method(
-    text: str, planned: bool = False, *, path: str = "", among: Among = "method"
-) -> Method:
+def read_method(text: str, planned: bool = False, *, among: Among = "method") -> Method:
     """Read a method.
 
     As in ``auto``; ``highs`` or ``highs:ilp-strong(fixing=yes)``; ``a-min with interval(1,1000)``;
@@ -225,10 +165,9 @@ def read_method(
     Parameters
     ----------
     planned
-        The method was read before: whether Pyomo has its solver need not be found out again,
-        which takes seconds.
-    path
-        What a task carries beside the text (:attr:`Method.task_path`).
+        The text is that of a stored row, or was read before: nothing outside the project is asked.
+        Whether Pyomo has its solver need not be found out again, which takes seconds, and a file
+        of one's own, which may be anywhere or gone, is not looked for.
     among
         What kind of method is expected.
 
@@ -241,7 +180,7 @@ def read_method(
         raise MethodError(f"expected the text of a method, found {text!r}")
     text = text.strip()
     if text.startswith(FILE) and among == "method":
-        return _read_file(text.removeprefix(FILE), path)
+        return Method(text, "file") if planned else _read_file(text.removeprefix(FILE))
     match = _METHOD.fullmatch(text)
     if match is None:
         found = text.partition("(")[0].strip()
@@ -263,6 +202,21 @@ def read_method(
             raise MethodError(f"{solver}: options go with a formulation, as in {_example(solver)}")
         return Method(solver, "auto" if solver == "auto" else "engine", solver=solver)
     return _read_engine(solver, formulation, inside)
+
+
+def method_of_document(document: Mapping[str, str]) -> Method:
+    """Return the method whose :meth:`Method.document` this is; no file of one's own is looked for.
+
+    Raises
+    ------
+    MethodError
+        If there is no such method here.
+    """
+    text = document["text"]
+    method = read_method(text, planned=True)
+    if method.kind != "file":
+        return method
+    return replace(method, path=Path(document["path"] or ROOT / text.removeprefix(FILE)))
 
 
 def read_formulation(text: str) -> tuple[Formulation, OptionValues]:
@@ -289,9 +243,9 @@ def _read_call(what: str, text: str) -> tuple[str, str]:
     return match.group(1), match.group(2) or ""
 
 
-def _read_file(name: str, path: str) -> Method:
+def _read_file(name: str) -> Method:
     try:
-        given = Path(path or name).expanduser()
+        given = Path(name).expanduser()
         here = given.resolve()
         found = here if here.is_file() or given.is_absolute() else (ROOT / given).resolve()
         found.is_file()
@@ -388,9 +342,7 @@ def _read_engine(solver: str, name: str, inside: str | None) -> Method:
     if formulation.kind != kind:
         fitting = ", ".join(each.name for each in formulations().values() if each.kind == kind)
         raise MethodError(f"{solver} cannot solve {formulation.name!r}, it takes {fitting}")
-    shown = format_formulation(formulation, options)
-    text = f"{solver}:{shown}"
-    return Method(text, "engine", solver, shown, model=formulation, options=options)
+    return Method(solver, "engine", solver).on(formulation, options)
 
 
 def _example(solver: str) -> str:

@@ -7,7 +7,8 @@ from functools import cache
 from typing import Literal
 
 from heuristics.policy import AdvisedPolicy, Policy
-from kvopt.methods.grammar import FILE, Method, MethodError, read_method
+from kvopt.methods.grammar import FILE, MethodError, read_method
+from kvopt.methods.method import Method
 from kvopt.methods.options import bound_only
 
 #: What a policy is told of the outputs.  ``file``: the prediction intervals of the instance's

@@ -15,7 +15,7 @@ from instances.batch_time import (
 )
 from instances.telling import one_line
 from instances.usage import UsageError
-from kvopt.methods.grammar import Method
+from kvopt.methods.method import Method
 
 #: Engines that know seconds.
 ENGINES = ("auto", "bound")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from functools import cache
 
-from kvopt.methods.grammar import MethodError, read_method
 from kvopt.running.limits import kill_at, limit_of
 from kvopt.running.row import faulty, finished
 from kvopt.running.supervise import Listener, supervise
@@ -73,24 +71,16 @@ def difference(task: Task) -> str:
 
     Empty if they are.
     """
-    from kvopt.methods.fingerprint import fingerprint  # what only a run that is stored needs
+    from kvopt.methods.fingerprint import fingerprint, versions  # what only a stored run needs
 
     try:
-        method = read_method(task.method, planned=True, path=task.method_path)
-        if fingerprint(method) != task.code:
+        if fingerprint(task.method) != task.code:
             return "the sources were edited since the sweep began, or are others on this machine"
-        here = _versions(task.method, task.method_path)
-    except (MethodError, OSError, SyntaxError) as error:
-        return f"{task.method}: {' '.join(str(error).split())}"
+        here = versions(task.method)
+    except (OSError, SyntaxError) as error:
+        return f"{task.method.text}: {' '.join(str(error).split())}"
     return ", ".join(
         f"{name} {here.get(name, 'missing')} on this machine, the sweep began with {version}"
         for name, version in task.versions.items()
         if here.get(name) != version
     )
-
-
-@cache
-def _versions(method: str, path: str) -> dict[str, str]:
-    from kvopt.methods.fingerprint import versions
-
-    return versions(read_method(method, planned=True, path=path))

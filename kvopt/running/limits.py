@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kvopt.methods.grammar import read_method
 from kvopt.running.task import Task
 
 #: Seconds that the start of a process may take before a deadline; what it takes more, the first
@@ -37,14 +36,12 @@ def late_start(task: Task, seconds: float) -> float:
 
     Nothing for a method of one's own: what its file does when it is imported is its own time.
     """
-    own = read_method(task.method, planned=True, path=task.method_path).kind == "file"
-    return 0.0 if own else max(0.0, seconds - START_COUNTS)
+    return 0.0 if task.method.kind == "file" else max(0.0, seconds - START_COUNTS)
 
 
 def _grace(task: Task, seconds: float) -> float:
-    method = read_method(task.method, planned=True, path=task.method_path)
-    if not method.looks_at_the_clock:
+    if not task.method.looks_at_the_clock:
         return 0.0
-    if method.kind == "engine":
+    if task.method.kind == "engine":
         return ENGINE_SECONDS
     return GRACE_SHARE * task.time_limit + seconds

@@ -39,7 +39,7 @@ def finished(task: Task, run: Supervised, started: float) -> Finished:
     state = run.state
     metrics = _serving(task, state)
     status = state.status()
-    own = task.method.startswith("file:")
+    own = task.method.kind == "file"
     origin = provenance()
     record = Record(
         **_of_task(task),
@@ -96,7 +96,7 @@ def _of_task(task: Task) -> dict[str, Any]:
         # What a file in seconds states has no unit.
         "known_optimum": None if instance is None or task.batch_time else instance.known_optimum,
         "section": task.section,
-        "method": task.method,
+        "method": task.method.text,
         "seed": task.seed,
         "time_limit": task.time_limit,
         "memory_limit": task.memory_limit,
@@ -140,7 +140,7 @@ def _schedule(
     schedule = make_schedule(
         task.instance,
         found.starts,
-        task.method,
+        task.method.text,
         # None where the bound is not about this schedule.
         lower_bound=None if found.keeps_tokens else state.lower_bound,
         status="optimal" if state.standing() == "optimal" else "feasible",

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kvopt.methods.witness import is_own
 from kvopt.running.events import Event, Ready
 from kvopt.running.limits import late_start
 from kvopt.running.process import Ending, Outcome, Process
@@ -97,8 +96,9 @@ class _Watch:
         listen: Listener,
     ) -> None:
         assert task.instance is not None
-        own = is_own(task.method)
-        self.state = RunState(task.instance, task.method, own=own, batch_time=task.batch_time)
+        method = task.method
+        own = method.kind == "file"
+        self.state = RunState(task.instance, method.text, own=own, batch_time=task.batch_time)
         self.ready: float | None = None
         self.end = 0.0
         self._process, self._limit, self._kill_at = process, limit, kill_at

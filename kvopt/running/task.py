@@ -10,6 +10,8 @@ from typing import Any
 
 from instances import Instance
 from instances.files import instance_document, parse_instance
+from kvopt.methods.grammar import method_of_document
+from kvopt.methods.method import Method
 from kvopt.running.record import Record
 
 
@@ -24,10 +26,8 @@ class Task:
     name
         The instance's name, or the path of a file that could not be read.
     method
-        Canonical text of the method, with its parameters.
-    method_path
-        Where the file of a method of one's own lies, if the text does not lead to it.  No part of
-        the key: the digest of the sources is.
+        What is to be run.  Of it the canonical text is part of the key; where a file lies is not,
+        the digest of its sources is.
     seed
         Of the method and the prediction.
     time_limit
@@ -60,14 +60,11 @@ class Task:
         Where the model of the method's formulation is written to, instead of being solved.
     batch_time
         How long a round takes, as text, for an instance in seconds; empty for one in rounds.
-    prove_anyway
-        Whether an engine works alone, and also where the volume bound meets the best policy, as one
-        more witness; else the others of ``auto`` may join it (``kvopt.engines.start.is_joined``).
     """
 
     instance: Instance | None
     name: str
-    method: str
+    method: Method
     seed: int = 0
     time_limit: float = 60.0
     memory_limit: float | None = None
@@ -81,8 +78,6 @@ class Task:
     warm_start: list[int] | None = None
     expected_starts: list[float] | None = None
     model_file: str = ""
-    prove_anyway: bool = True
-    method_path: str = ""
     batch_time: str = ""
 
     @cached_property
@@ -90,7 +85,7 @@ class Task:
         """Hexadecimal SHA-256 of all that makes two runs the same run."""
         identity: dict[str, Any] = {
             "instance_sha256": self.instance.sha256 if self.instance else f"unread {self.name}",
-            "method": self.method,
+            "method": self.method.text,
             "seed": self.seed,
             "time_limit": float(self.time_limit),
             "memory_limit": None if self.memory_limit is None else float(self.memory_limit),
@@ -116,14 +111,23 @@ class Task:
         """Return the task as one line of JSON."""
         record = {each.name: getattr(self, each.name) for each in fields(self)}
         document = None if self.instance is None else instance_document(self.instance)
-        return json.dumps(record | {"instance": document}) + "\n"
+        own = {"instance": document, "method": self.method.document()}
+        return json.dumps(record | own) + "\n"
 
     @staticmethod
     def from_line(line: str) -> Task:
-        """Return the task that :meth:`to_line` wrote."""
+        """Return the task that :meth:`to_line` wrote.
+
+        Raises
+        ------
+        MethodError
+            If its method is none here, as with other sources on another machine.
+        """
         record = json.loads(line)
         document = record["instance"]
-        return Task(**(record | {"instance": document and parse_instance(document)}))
+        instance = None if document is None else parse_instance(document)
+        method = method_of_document(record["method"])
+        return Task(**(record | {"instance": instance, "method": method}))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from kvopt.methods.method import Method
 from kvopt.running.events import Event
 from kvopt.running.process import Ending, Outcome, Process
 from kvopt.running.task import Task
@@ -16,14 +17,14 @@ from kvopt.running.task import Task
 class Stop:
     """An answer to an event: stop every process that works on a method."""
 
-    method: str
+    method: Method
 
 
 @dataclass(frozen=True)
 class StepBack:
     """An answer to an event: let the others go before every process that works on a method."""
 
-    method: str
+    method: Method
 
 
 #: What the team does next.

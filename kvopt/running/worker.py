@@ -26,7 +26,7 @@ from heuristics.simulator import AdviceError
 from instances.batch_time import parse_batch_time
 from kvopt.engines.start import is_joined, run_engine
 from kvopt.methods.engines import engine_of
-from kvopt.methods.grammar import Method, read_method
+from kvopt.methods.method import Method
 from kvopt.methods.own import OwnMethodError, as_policy_call, load_own
 from kvopt.running.advice import expected_starts, run_policy_call
 from kvopt.running.compiled import compile_first
@@ -80,7 +80,7 @@ def main() -> None:
 
 def _prepare(task: Task) -> Run:
     """Import and compile all that the method needs; return what runs it."""
-    method = read_method(task.method, planned=True, path=task.method_path)
+    method = task.method
     if task.model_file:
         return partial(run_engine, importlib.import_module("kvopt.engines.export"), method)
     if method.path is not None:

@@ -32,7 +32,8 @@ from instances.named import may_be_instance
 from instances.telling import did_you_mean, one_line, unknown_name
 from instances.traces import TraceOptions
 from instances.traces.reading import is_instance_file
-from kvopt.methods.grammar import read_formulation
+from kvopt.methods.grammar import read_formulation, read_methods
+from kvopt.methods.method import Method
 from kvopt.methods.options import switched
 from kvopt.places import shown
 from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END
@@ -148,7 +149,7 @@ class Section:
     sources
         The instances, unread and in a fixed order; see :func:`kvopt.suites.sources.load`.
     methods
-        Texts as in ``svf``, ``alpha-beta(alpha=0.2,beta=0.1)``, ``highs:ilp-strong``, ``cpsat``,
+        As in ``svf``, ``alpha-beta(alpha=0.2,beta=0.1)``, ``highs:ilp-strong``, ``cpsat``,
         ``bound:bound-lp``, ``auto``, ``a-min with interval(1,1000)``.  In the file an entry
         ``switches of SOLVER:FORMULATION`` stands for all that
         :func:`kvopt.methods.options.switched` returns.
@@ -171,7 +172,7 @@ class Section:
 
     name: str
     sources: tuple[Source, ...]
-    methods: tuple[str, ...]
+    methods: tuple[Method, ...]
     seeds: int = 1
     time_limit: float = 60.0
     memory_limit: float | None = None
@@ -247,10 +248,11 @@ def _parse(path: Path) -> dict[str, Any]:
 
 def _section(path: Path, section: _Section) -> Section:
     try:
-        methods = tuple(text for entry in section.methods for text in _methods(entry))
+        texts = [text for entry in section.methods for text in _methods(entry)]
+        methods = read_methods(texts)
     except ValueError as error:
         raise SuiteError(f"{path}: section {section.name!r}, methods: {error}") from None
-    twice = _stands_twice(methods)
+    twice = _stands_twice(texts)
     if twice is not None:
         raise SuiteError(f"{path}: section {section.name!r}, methods: {twice!r} stands twice")
     sources: dict[str, Source] = {}

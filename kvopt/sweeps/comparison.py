@@ -17,6 +17,7 @@ from instances import Instance
 from instances.batch_time import BatchTime
 from kvopt.best_known import known_values
 from kvopt.executors.local import LocalExecutor
+from kvopt.methods.grammar import read_methods
 from kvopt.methods.witness import is_own
 from kvopt.running.task import Task
 from kvopt.store import Store
@@ -72,7 +73,7 @@ def comparison(
     section = Section(
         name="",
         sources=tuple(source for each in instances for source in _sources(each)),
-        methods=tuple(methods),
+        methods=read_methods(methods),
         seeds=seeds,
         time_limit=time_limit,
         memory_limit=memory_limit,

@@ -69,7 +69,7 @@ def failures(runs: Iterable[Showing], tasks: Sequence[Task]) -> list[Failure]:
         # A fault of an instance that was read is that the method has no business with it.
         runnable = not task.fault or task.instance is not None
         if runnable and task.key in of_key:
-            of_method.setdefault(task.method, []).append(of_key[task.key])
+            of_method.setdefault(task.method.text, []).append(of_key[task.key])
     found = [
         Failure(method, len(each), [run for run in each if _failed(run)])
         for method, each in of_method.items()

@@ -11,7 +11,8 @@ from instances.named import find_instances, library_files
 from instances.telling import did_you_mean
 from instances.traces import TraceOptions
 from instances.traces.reading import is_instance_file
-from kvopt.methods.grammar import read_methods
+from kvopt.methods.grammar import read_method
+from kvopt.methods.method import Method
 from kvopt.places import shown
 from kvopt.suites import Section, Source, file_source, read_suite, suites
 from kvopt.suites.sources import Listener
@@ -31,7 +32,7 @@ class InputError(ValueError):
 class Wishes:
     """What the user asks for; None leaves it to the suite, or to the defaults."""
 
-    methods: tuple[str, ...] | None = None
+    methods: tuple[Method, ...] | None = None
     seeds: int | None = None
     time_limit: float | None = None
     memory_limit: float | None = None
@@ -75,7 +76,7 @@ def read_inputs(
             sources.update((source.name, source) for source in _sources(name, trace, listen))
     _refuse_loose_options(trace, sources.values())
     if sources:
-        sections.append(Section("", tuple(sources.values()), (DEFAULT_METHOD,)))
+        sections.append(Section("", tuple(sources.values()), (read_method(DEFAULT_METHOD),)))
     wished = [as_wished(section, wishes) for section in sections]
     planned = sum(len(each.sources) * len(each.methods) * each.seeds for each in wished)
     if planned > MAX_RUNS:
@@ -95,8 +96,7 @@ def input_files(names: Sequence[str], sections: Sequence[Section]) -> list[Path]
     found = [suites().get(name, Path(name)) for name in names]
     for section in sections:
         found += [source.file for source in section.sources if source.file is not None]
-        methods = read_methods(section.methods)
-        found += [method.path for method in methods if method.path is not None]
+        found += [method.path for method in section.methods if method.path is not None]
     return found
 
 

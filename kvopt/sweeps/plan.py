@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kvopt.methods.fingerprint import fingerprint, versions
-from kvopt.methods.grammar import Method, MethodError, read_methods, refuse_namesakes
+from kvopt.methods.grammar import MethodError, refuse_namesakes
+from kvopt.methods.method import Method
 from kvopt.running.batch_time import batch_time_of, rounds_only
 from kvopt.running.task import Task
 from kvopt.suites import Section, load
@@ -21,18 +22,18 @@ def plan(sections: Iterable[Section]) -> list[Task]:
     Raises
     ------
     MethodError
-        If there is no such method, its file cannot be read, or two files have one name.
+        If the file of a method cannot be read, or two files have one name.
     InSecondsError
         If a section has a batch time and an instance in rounds.
     """
     sections = list(sections)
-    refuse_namesakes(each for section in sections for each in read_methods(section.methods))
+    refuse_namesakes(each for section in sections for each in section.methods)
     tasks = (task for section in sections for task in _section_tasks(section))
     return list({task.key: task for task in reversed(list(tasks))}.values())[::-1]
 
 
 def _section_tasks(section: Section) -> Iterable[Task]:
-    methods = [(method, *_identity(method)) for method in read_methods(section.methods)]
+    methods = [(method, *_identity(method)) for method in section.methods]
     for source in section.sources:
         loaded = load(source)
         instance = loaded.instance
@@ -45,8 +46,7 @@ def _section_tasks(section: Section) -> Iterable[Task]:
                 yield Task(
                     instance=instance,
                     name=loaded.name,
-                    method=method.text,
-                    method_path=method.task_path,
+                    method=method,
                     seed=seed,
                     time_limit=section.time_limit,
                     memory_limit=section.memory_limit,

@@ -12,7 +12,8 @@ import pandas as pd
 from instances import Instance
 from instances.batch_time import NANOSECONDS
 from instances.rates import at_rate
-from kvopt.methods.grammar import read_methods
+from kvopt.methods.grammar import read_method, unique_methods
+from kvopt.methods.method import Method
 from kvopt.running.batch_time import bounds_kept_tokens, refuse_rounds_only
 from kvopt.running.task import Task
 from kvopt.store import Store
@@ -57,7 +58,7 @@ def read_rates(text: str) -> tuple[float, ...]:
 def rate_sweep(
     instance: Instance,
     rates: Sequence[float],
-    methods: Sequence[str],
+    methods: Sequence[Method],
     wishes: Wishes,
     *,
     arrival_seed: int = 0,
@@ -94,10 +95,10 @@ def rate_sweep(
         If runs are left; those that were finished are stored.
     """
     drawn = {rate: at_rate(instance, rate, arrival_seed) for rate in rates}
-    for method in read_methods(methods):
+    for method in methods:
         refuse_rounds_only(drawn[rates[0]], method)
     sources = tuple(_source(each) for each in drawn.values())
-    section = Section("", sources, tuple(dict.fromkeys([*methods, BOUND])))
+    section = Section("", sources, unique_methods([*methods, read_method(BOUND)]))
     tasks = plan([as_wished(section, wishes)])
     with carried_out(tasks, store, jobs, progress) as ran:
         if ran.left:

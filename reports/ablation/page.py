@@ -127,7 +127,7 @@ def read_rows(location: Path) -> pd.DataFrame:
     rows = stored_rows(location)
     sections = read_suite("ablation").sections
     places = {
-        (section.name, method): (place, position)
+        (section.name, method.text): (place, position)
         for place, section in enumerate(sections)
         for position, method in enumerate(section.methods)
     }

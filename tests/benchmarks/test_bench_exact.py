@@ -15,6 +15,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from instances import Instance
 from instances.families.am1 import generate
+from kvopt.methods.grammar import read_method
 from kvopt.running.supervise import supervise
 from kvopt.running.task import Task
 
@@ -27,7 +28,7 @@ def _prove(instance: Instance, name: str, solver: str) -> tuple[float, float, bo
 
     A method that does not finish counts with the limit.
     """
-    task = Task(instance, instance.name, f"{solver}:{name}", time_limit=LIMIT)
+    task = Task(instance, instance.name, read_method(f"{solver}:{name}"), time_limit=LIMIT)
     started = time.perf_counter()
     run = supervise(task, LIMIT)
     wall = time.perf_counter() - started

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from kvopt.executors.local import LocalExecutor
+from kvopt.methods.grammar import read_methods
 from kvopt.running.record import Record
 from kvopt.running.task import Finished
 from kvopt.store import Store
@@ -33,7 +34,7 @@ def test_overhead_per_run(jobs: int, benchmark: Any, tmp_path: Path) -> None:
     """What a run takes beyond its method's own time, process and imports included."""
     paths = write_small(tmp_path, 20 if benchmark.enabled else 1)
     sources = tuple(file_source(path) for path in paths)
-    tasks = plan([Section("", sources, ("svf", "a-min"))])
+    tasks = plan([Section("", sources, read_methods(["svf,a-min"]))])
 
     def sweep() -> list[Record]:
         return [finished.record for finished in LocalExecutor(jobs).run(tasks)]

@@ -415,12 +415,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(command, "FOLDER", tmp_path / "pages")
     monkeypatch.setattr(command, "require_checkout", lambda _: None)
     tasks = plan(read_suite(suite).sections)
-    kept = [task for task in tasks if (task.method, task.name) != ("fcfs", "tiny_handover")]
+    kept = [task for task in tasks if (task.method.text, task.name) != ("fcfs", "tiny_handover")]
     records = [
         record(
             instance=task.name,
             instance_sha256=task.instance.sha256,
-            method=task.method,
+            method=task.method.text,
             tel=3,
             time_limit=10.0,
             section="another suite's",

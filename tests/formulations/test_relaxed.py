@@ -9,6 +9,7 @@ import pytest
 from formulations.registry import formulations
 from instances import Instance, Request, write_instance
 from kvopt.commands.solve import main
+from kvopt.methods.grammar import read_method
 from kvopt.running.execute import execute
 from kvopt.running.task import Task
 
@@ -28,7 +29,7 @@ FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1
 )
 def test_a_relaxed_program_is_a_bound(method: str) -> None:
     """A value at most the optimum, which the search of an integer program would have reached."""
-    row = execute(Task(FOUR, "four", method, time_limit=40)).record
+    row = execute(Task(FOUR, "four", read_method(method), time_limit=40)).record
     assert row.method == method
     assert row.detail == ""
     assert row.relaxation is not None
@@ -42,7 +43,7 @@ def test_a_relaxed_program_is_a_bound(method: str) -> None:
 def test_the_relaxation_is_the_one_of_the_same_rows() -> None:
     """``ilp(relaxed=yes)`` is ``lp``: same columns, same rows, same value."""
     relaxed, plain = (
-        execute(Task(FOUR, "four", method, time_limit=40)).record
+        execute(Task(FOUR, "four", read_method(method), time_limit=40)).record
         for method in ("highs:ilp(relaxed=yes)", "highs:lp")
     )
     assert relaxed.relaxation == pytest.approx(plain.relaxation, abs=1e-6)

@@ -397,7 +397,7 @@ def test_a_comparison_with_a_store_is_resumed(
     asked: list[str] = []
 
     def note(_self: LocalExecutor, tasks: Sequence[Task]) -> Iterator[Finished]:
-        asked.extend(task.method for task in tasks)
+        asked.extend(task.method.text for task in tasks)
         return iter(())
 
     monkeypatch.setattr(LocalExecutor, "run", note)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kvopt.methods.engines import engines
+from kvopt.methods.grammar import read_method
 from kvopt.running import compiled
 from kvopt.running.execute import execute
 from kvopt.running.task import Task
@@ -20,12 +21,12 @@ def test_the_first_run_of_a_machine_compiles_before_its_clock_starts(
 ) -> None:
     """An empty cache costs the run none of its 2 s; the kernels are marked, and not made again."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    first = execute(Task(INSTANCE, "pair", "improve", time_limit=2.0)).record
+    first = execute(Task(INSTANCE, "pair", read_method("improve"), time_limit=2.0)).record
     (mark,) = tmp_path.glob("kvopt-improve-*.compiled")
     made = sorted(tmp_path.rglob("*.nbc"))
     assert made
     changed = mark.stat().st_mtime_ns
-    second = execute(Task(INSTANCE, "pair", "improve", time_limit=2.0)).record
+    second = execute(Task(INSTANCE, "pair", read_method("improve"), time_limit=2.0)).record
     assert mark.stat().st_mtime_ns == changed
     assert sorted(tmp_path.rglob("*.nbc")) == made
     # To the end of its time, whatever compiling has taken before.

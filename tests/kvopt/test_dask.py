@@ -66,8 +66,7 @@ def tasks(*methods: str, count: int = 1) -> list[Task]:
         Task(
             instance=instance,
             name=instance.name,
-            method=method.text,
-            method_path=method.task_path,
+            method=method,
             time_limit=20.0,
             code=fingerprint(method),
             versions=versions(method),
@@ -184,7 +183,7 @@ def test_command_that_is_stopped_leaves_nothing(
     cluster: DaskCluster, tmp_path: Path, on_workers: bool, number: signal.Signals
 ) -> None:
     """Ctrl-C and even SIGKILL of ``evaluate.py`` end all runs, here and on the workers."""
-    (method,) = {f"file:{task.method_path}" for task in gated_tasks(tmp_path, 1)}
+    (method,) = {f"file:{task.method.path}" for task in gated_tasks(tmp_path, 1)}
     for task in tasks("fcfs", count=4):
         assert task.instance is not None
         write_instance(task.instance, tmp_path / f"{task.name}.json")

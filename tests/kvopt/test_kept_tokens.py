@@ -119,11 +119,10 @@ def _run(method: str, instance: Instance = INSTANCE) -> Finished:
         Task(
             instance,
             instance.name,
-            read.text,
+            read,
             time_limit=20.0,
             code=code,
             versions=used,
-            method_path=read.task_path,
         )
     )
 

@@ -12,6 +12,7 @@ import kvopt.running.kernel
 import kvopt.running.process
 from instances import Instance, Request
 from kvopt.best_known.entry import Value
+from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved, Done, Event, ScheduleFound
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Supervised, supervise
@@ -22,13 +23,22 @@ INSTANCE = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
 
 
 def _run(memory_limit: float | None = None, limit: float = 30.0) -> Supervised:
-    task = Task(INSTANCE, "pair", "highs:ilp", time_limit=20.0, memory_limit=memory_limit)
+    task = Task(
+        INSTANCE, "pair", read_method("highs:ilp"), time_limit=20.0, memory_limit=memory_limit
+    )
     return supervise(task, limit)
 
 
 def test_a_task_survives_the_trip() -> None:
     """What the parent writes is what the process of the run reads."""
-    task = Task(INSTANCE, "pair", "highs:ilp", deadline=7.5, warm_start=[0, 3], model_file="x.lp")
+    task = Task(
+        INSTANCE,
+        "pair",
+        read_method("highs:ilp"),
+        deadline=7.5,
+        warm_start=[0, 3],
+        model_file="x.lp",
+    )
     assert Task.from_line(task.to_line()) == task
 
 

@@ -16,6 +16,7 @@ from instances.rates import at_rate
 from instances.traces import TraceOptions
 from instances.traces.reading import read_trace
 from kvopt.commands.rates import main as rates
+from kvopt.methods.grammar import read_method
 from kvopt.sweeps.inputs import Wishes
 from kvopt.sweeps.rates import RatesError, rate_sweep, read_rates
 from reports.figures.rates import rates_figure
@@ -161,9 +162,11 @@ def test_stored_runs_of_another_name_count(tmp_path: Path) -> None:
     """The same requests under another name, and rates that look alike: no line is lost."""
     wishes, store = Wishes(batch_time=read_batch_time(BATCH)), tmp_path / "runs.sqlite"
     rates_of_both = (2.0, 2.00000001)
-    first, _ = rate_sweep(SIX, rates_of_both, ["mc-sf"], wishes, store=store)
+    first, _ = rate_sweep(SIX, rates_of_both, [read_method("mc-sf")], wishes, store=store)
     assert sorted(first["rate"]) == [2.0, 2.0, 2.00000001, 2.00000001]
-    again, _ = rate_sweep(replace(SIX, name="copy"), rates_of_both, ["mc-sf"], wishes, store=store)
+    again, _ = rate_sweep(
+        replace(SIX, name="copy"), rates_of_both, [read_method("mc-sf")], wishes, store=store
+    )
     pd.testing.assert_frame_equal(first, again)
 
 
@@ -171,7 +174,9 @@ def test_one_request_is_the_same_at_every_rate(tmp_path: Path) -> None:
     """It arrives at 0, so it is run once and told for each rate, in their order."""
     one = replace(SIX, requests=SIX.requests[:1])
     wishes = Wishes(batch_time=read_batch_time(BATCH))
-    table, _ = rate_sweep(one, (1.0, 3.0), ["mc-sf"], wishes, store=tmp_path / "runs.sqlite")
+    table, _ = rate_sweep(
+        one, (1.0, 3.0), [read_method("mc-sf")], wishes, store=tmp_path / "runs.sqlite"
+    )
     assert table["rate"].tolist() == [1.0, 1.0, 3.0, 3.0]
     assert table["method"].tolist() == 2 * table["method"].tolist()[:2]
     assert table["tel_s"].tolist() == [0.12] * 4

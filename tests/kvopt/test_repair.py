@@ -5,6 +5,7 @@ from __future__ import annotations
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances.families import am1, am2
+from kvopt.methods.grammar import read_method
 from kvopt.running.supervise import supervise
 from kvopt.running.task import Task
 
@@ -14,7 +15,11 @@ def test_repair_improves_a_bad_schedule() -> None:
     for instance in (am1.generate(seed=2, n=14), am2.generate(seed=2)):
         start = run_policy(policies()["fcfs"], instance)
         task = Task(
-            instance, instance.name, "repair", time_limit=8.0, warm_start=list(start.starts)
+            instance,
+            instance.name,
+            read_method("repair"),
+            time_limit=8.0,
+            warm_start=list(start.starts),
         )
         run = supervise(task, 13.0)
         assert run.outcome.ending == "finished"

@@ -15,6 +15,7 @@ from instances import Instance, Request, write_instance
 from instances.batch_time import DEFAULT
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.solve import main as solve
+from kvopt.methods.grammar import read_method
 from kvopt.running.state import RunState
 from kvopt.running.task import Task
 from kvopt.store import Store
@@ -135,7 +136,10 @@ def test_keys_of_instances_in_rounds_are_what_they_were() -> None:
     rounds = Instance("x", 5, requests)
     seconds = Instance("x", 5, requests, time_unit="second")
     assert rounds.sha256 == seconds.sha256
-    tasks = [Task(rounds, "x", "svf"), Task(seconds, "x", "svf", batch_time="unit")]
+    tasks = [
+        Task(rounds, "x", read_method("svf")),
+        Task(seconds, "x", read_method("svf"), batch_time="unit"),
+    ]
     # As it was before there were batch times.
     assert tasks[0].key == "7bbb8c222a26dbffdc9c35dad3bd785b1895ddb0d2da01f8ea435fcedaf59c67"
     assert tasks[0].key != tasks[1].key

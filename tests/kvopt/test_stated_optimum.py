@@ -17,6 +17,7 @@ import kvopt.running.state
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request, write_instance
 from kvopt.commands.policies_table import policies_table
+from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved, ScheduleFound
 from kvopt.running.state import RunState
 from kvopt.running.stated_optimum import dispute
@@ -224,7 +225,7 @@ def test_what_is_stated_is_part_of_the_run() -> None:
     """Files that differ in it alone are two runs; one without it keeps the key that it had."""
     stated = [replace(FOUR, known_optimum=value, known_optimum_reason="x") for value in (11, 12)]
     instances = [FOUR, *stated]
-    keys = [Task(each, each.name, "svf", code="c").key for each in instances]
+    keys = [Task(each, each.name, read_method("svf"), code="c").key for each in instances]
     assert len({each.sha256 for each in instances}) == 1
     assert len(set(keys)) == 3
     # The key of the first release, of all that it made of FOUR.

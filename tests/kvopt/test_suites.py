@@ -10,7 +10,7 @@ from heuristics.predictions import predict
 from instances import write_instance
 from instances.families import families
 from kvopt.best_known import read_registry
-from kvopt.methods.grammar import read_methods
+from kvopt.methods.grammar import read_method
 from kvopt.suites import Section, SuiteError, load, read_suite, suites
 from kvopt.suites.sources import draw_source, file_source
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
@@ -41,7 +41,7 @@ def test_every_suite_is_whole(name: str) -> None:
     assert suite.name == name
     assert suite.summary
     for section in suite.sections:
-        assert read_methods(section.methods)
+        assert section.methods
         # The first and the last draw of each section: the rest differ in their seeds only.
         for source in {section.sources[0], section.sources[-1]}:
             assert load(source).fault == ""
@@ -75,7 +75,7 @@ def test_no_suite_claims_what_it_does_not_show(
 def test_every_prediction_of_a_suite_holds_the_outputs(name: str) -> None:
     """No run is refused because a common interval does not hold an output."""
     for section in read_suite(name).sections:
-        calls = [method.call for method in read_methods(section.methods) if method.call]
+        calls = [method.call for method in section.methods if method.call]
         told = [call for call in calls if call.prediction and not call.policy.clairvoyant]
         for source in section.sources if told else ():
             instance = load(source).instance
@@ -127,7 +127,7 @@ def test_the_campaign_covers_what_is_open() -> None:
     hashes = [task.instance.sha256 for task in tasks if task.instance]
     assert {entry.sha256 for entry in registry.instances if not entry.opt} <= set(hashes)
     assert len(set(hashes)) == len(hashes) == len(tasks)
-    assert {(task.method, task.time_limit) for task in tasks} == {("auto", 600.0)}
+    assert {(task.method.text, task.time_limit) for task in tasks} == {("auto", 600.0)}
 
 
 def test_a_suite_of_ones_own(tmp_path: Path) -> None:
@@ -139,7 +139,9 @@ def test_a_suite_of_ones_own(tmp_path: Path) -> None:
     tiny = ["tiny_handover", "tiny_handover_ramp", "tiny_horizon"]
     assert names[:4] == ["am1_n2_seed3", *tiny]
     assert [name.rpartition("_")[2] for name in names[4:]] == ["seed2", "seed3"]
-    assert section == Section("p", section.sources, ("svf",), 1, 60.0, None, 1, True, "policies")
+    assert section == Section(
+        "p", section.sources, (read_method("svf"),), 1, 60.0, None, 1, True, "policies"
+    )
 
 
 def test_a_file_that_two_globs_match_is_run_once(tmp_path: Path) -> None:

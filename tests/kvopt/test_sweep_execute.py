@@ -35,10 +35,9 @@ def _task(method: str, instance: Instance = INSTANCE, **more: object) -> Task:
     return Task(
         instance,
         instance.name,
-        chosen.text,
+        chosen,
         code=fingerprint(chosen),
         versions=versions(chosen),
-        method_path=chosen.task_path,
         **more,  # type: ignore[arg-type]
     )
 

@@ -10,6 +10,7 @@ import psutil
 
 from instances import Instance, Request
 from instances.families import am1
+from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved, Done, Event, ScheduleFound
 from kvopt.running.task import Task
 from kvopt.running.team import Order, StepBack, run_team
@@ -21,7 +22,7 @@ def _task(instance: Instance, method: str, seconds: float = 20.0) -> Task:
     return Task(
         instance=instance,
         name=instance.name,
-        method=method,
+        method=read_method(method),
         time_limit=seconds,
         warm_start=[0, *range(100, 100 * len(instance), 100)],
     )
@@ -33,7 +34,7 @@ def test_two_engines_side_by_side_and_a_third_on_demand() -> None:
     extra = [_task(PAIR, "cpsat:cpsat-time")]
 
     def listen(task: Task, event: Event) -> list[Task]:
-        events.append((task.method, event))
+        events.append((task.method.text, event))
         return [extra.pop()] if isinstance(event, BoundProved) and extra else []
 
     tasks = [_task(PAIR, "highs:ilp"), _task(PAIR, "cpsat:cpsat")]
@@ -103,17 +104,17 @@ def test_whoever_has_ended_is_followed_whatever_ended_it() -> None:
 
     def listen(task: Task, event: Event) -> list[Task]:
         if isinstance(event, Done):
-            done.add(task.method)
+            done.add(task.method.text)
         return []
 
     def follow(task: Task) -> list[Task]:
-        ended.append(task.method)
+        ended.append(task.method.text)
         return [_task(PAIR, "bound:bound-dual")] if len(ended) == len(named) else []
 
     outcomes = run_team(
         named, listen, deadline=time.monotonic() + 60, finished=lambda: False, on_end=follow
     )
-    assert sorted(ended[:-1]) == sorted(task.method for task in named)
+    assert sorted(ended[:-1]) == sorted(task.method.text for task in named)
     assert ended[-1] == "bound:bound-dual"
     assert [outcome.ending for outcome in outcomes].count("memory_limit") == 1
     assert done == {"cpsat:cpsat", "bound:bound-dual"}
@@ -125,12 +126,12 @@ def test_one_goes_behind_the_others() -> None:
     own = os.nice(0)
     others = {child.pid for child in psutil.Process().children(recursive=True)}
     begun: set[str] = set()
-    orders: list[Order] = [StepBack("improve")]
+    orders: list[Order] = [StepBack(read_method("improve"))]
     found: list[list[int]] = []
 
     def listen(task: Task, event: Event) -> list[Order]:
         del event
-        begun.add(task.method)
+        begun.add(task.method.text)
         return [] if begun != {"improve", "search:sweep"} or not orders else [orders.pop()]
 
     def tick() -> list[Order]:

@@ -13,7 +13,8 @@ import pytest
 
 import kvopt.methods.sources
 from kvopt.methods.fingerprint import fingerprint, import_closure, versions
-from kvopt.methods.grammar import Method, read_method
+from kvopt.methods.grammar import read_method
+from kvopt.methods.method import Method
 
 ROOT = Path(__file__).resolve().parents[3]
 METHODS: tuple[str, ...] = (

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kvopt.methods.grammar import MethodError, read_method, read_methods, split_methods
+from kvopt.methods.grammar import (
+    MethodError,
+    method_of_document,
+    read_method,
+    read_methods,
+    split_methods,
+)
 from kvopt.methods.own import OwnMethodError, load_own
 from kvopt.suites import Section
 from kvopt.suites.sources import draw_source
@@ -81,7 +87,7 @@ def test_a_file_has_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (method,) = read_methods([",".join(texts)])
     assert (method.text, method.path, method.task_path) == ("file:mine.py", path, str(path))
     monkeypatch.chdir("/")
-    assert read_method(method.text, planned=True, path=method.task_path) == method
+    assert method_of_document(method.document()) == method
     inside = read_method("file:tests/kvopt/bad_methods/segfault.py")
     assert inside.text == "file:tests/kvopt/bad_methods/segfault.py"
     assert inside.task_path == ""
@@ -98,16 +104,18 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
     with pytest.raises(MethodError, match=told):
         read_methods([f"file:{path}" for path in paths])
     sections = [
-        Section(path.parent.name, (draw_source("am1", 0, {"n": 3}),), (f"file:{path}",))
+        Section(
+            path.parent.name, (draw_source("am1", 0, {"n": 3}),), (read_method(f"file:{path}"),)
+        )
         for path in paths
     ]
     with pytest.raises(MethodError, match=r"file:mine\.py is two files"):
         plan(sections)
     tasks = [*plan(sections[:1]), *plan(sections[1:])]
-    assert [task.method for task in tasks] == ["file:mine.py"] * 2
-    assert [task.method_path for task in tasks] == [str(path) for path in paths]
+    assert [task.method.text for task in tasks] == ["file:mine.py"] * 2
+    assert [task.method.path for task in tasks] == paths
     assert tasks[0].key != tasks[1].key
-    moved = replace(tasks[0], method_path="/elsewhere/mine.py")
+    moved = replace(tasks[0], method=replace(tasks[0].method, path=Path("/elsewhere/mine.py")))
     assert moved.key == tasks[0].key
 
 

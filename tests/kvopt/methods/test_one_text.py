@@ -118,7 +118,7 @@ def test_four_ways_to_one_text(text: str, tmp_path: Path) -> None:
     )
     (section,) = read_suite(suite).sections
     (task,) = plan([section])
-    assert task.method == method.text
+    assert task.method == method
     assert task.key == plan([section])[0].key
     assert read_methods([text])[0].text == method.text
     assert named_method(_arguments("--method", text)).text == method.text

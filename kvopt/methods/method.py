@@ -1,0 +1,97 @@
+"""A method as an object: what a text names, once it has been read (``kvopt.methods.grammar``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from formulations.registry import Formulation
+from formulations.registry import Kind as FormulationKind
+from heuristics.policy import AdvisedPolicy
+from kvopt.methods.engines import engine_of
+from kvopt.methods.options import OptionValues, format_formulation
+from kvopt.methods.policy import PolicyCall
+from kvopt.places import is_own_file
+
+Kind = Literal["auto", "engine", "policy", "file"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method that can be run; it is read from text once and carried as it is.
+
+    Attributes
+    ----------
+    text
+        The canonical text, by which the method is stored and named in tables.  A file outside the
+        project is named without its folder, so that tables show the method and not somebody's
+        disk; two files of one name differ by the digest of their sources, as an edited file does.
+    solver, formulation
+        Of an engine; the formulation with its options, empty where the size decides.
+    model, options
+        That formulation as it is declared, and those options that differ from their defaults.
+    call
+        Of a policy.
+    path
+        Of a file of one's own; None where the text is that of a stored row.
+    """
+
+    text: str
+    kind: Kind
+    solver: str = ""
+    formulation: str = ""
+    model: Formulation | None = None
+    options: OptionValues = field(default_factory=dict)
+    call: PolicyCall | None = None
+    path: Path | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def folder(self) -> Path | None:
+        """Where a file of one's own may import further modules from."""
+        return None if self.path is None else self.path.parent
+
+    @property
+    def task_path(self) -> str:
+        """The path that a line of a task needs beside the text, which does not lead to it."""
+        return "" if self.path is None or is_own_file(self.path) else str(self.path)
+
+    def document(self) -> dict[str, str]:
+        """Return what :func:`kvopt.methods.grammar.method_of_document` reads, as JSON."""
+        return {"text": self.text, "path": self.task_path}
+
+    @property
+    def solves(self) -> FormulationKind | None:
+        """The kind of formulation that its engine takes, None if it takes none or is no engine."""
+        return engine_of(self.solver).solves if self.kind == "engine" else None
+
+    @property
+    def looks_at_the_clock(self) -> bool:
+        """Whether it ends by itself when its time is over, and may have something to tell then.
+
+        A policy has nothing to tell before its end, but its relaxation may be found too slow.
+        """
+        return self.call is None or isinstance(self.call.policy, AdvisedPolicy)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether another seed can give another result."""
+        if self.call is None:
+            return True
+        policy, prediction = self.call.policy, self.call.prediction
+        drawn = prediction is not None and prediction.name == "noise"
+        return policy.randomised or drawn or isinstance(policy, AdvisedPolicy)
+
+    def on(self, formulation: Formulation, options: OptionValues | None = None) -> Method:
+        """Return the engine alone on a formulation, with those options that are no defaults."""
+        shown = format_formulation(formulation, options or {})
+        return replace(
+            self,
+            text=f"{self.solver}:{shown}",
+            formulation=shown,
+            model=formulation,
+            options=options or {},
+        )
