@@ -267,6 +267,9 @@ class Result:
             ]
         source = f"  (from {record.bound_source})" if record.bound_source else ""
         rows.append(("lower bound", "none" if self.bound is None else f"{self.bound}{source}"))
+        if self.finished.itself:
+            label, told = self.finished.itself
+            rows.append((label, told))
         if self.gap is not None:
             rows.append(("gap %", f"{100 * self.gap:.3f}"))
         if instance.known_optimum is not None and not self.finished.about_the_file:

@@ -30,7 +30,7 @@ from kvopt.running.events import (
 from kvopt.running.state import RunState
 from kvopt.running.task import Task
 from kvopt.running.team import Order, StepBack, Stop, run_team
-from schedules import make_schedule
+from schedules import check_schedule, make_schedule
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
@@ -68,9 +68,9 @@ def solve(job: Job, report: Report) -> None:
     Where the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a
     second local search with another seed takes its core.  Each is a process of its own.
 
-    Where another engine is asked for without a formulation (``kvopt.engines.start.is_joined``), it
-    begins a little later, with the best schedule so far and so with narrower start windows.  The
-    others' bounds are no part of its model, so what it proves rests on its own search alone.
+    Where another engine is asked for without a formulation (``Method.joined``), it begins a little
+    later, on the one that the size decides, with the best schedule so far and so with narrower
+    start windows.  Those rest on another's schedule, so what it then proves is no witness.
     """
     _Team(job, report).run()
 
@@ -103,7 +103,11 @@ class _Team:
         self._following = {ended.text: next_ for ended, next_ in pairwise([first, *more])}
         self._done = Done()
         #: The engine that is asked for, until it begins.
-        self._asked = None if job.solver == "auto" else _read(job.solver)
+        self._asked = job.asked
+        #: Its task, once it has begun, and what it has found by itself.
+        self._engine: Task | None = None
+        self._tel: int | None = None
+        self._bound: int | None = None
         self._improve = _read("improve")
         #: When the local search goes behind the sweeps, on the clock of ``time.monotonic``.
         self._behind = self._started + BEHIND_AFTER * len(instance)
@@ -133,7 +137,8 @@ class _Team:
         ending = heaviest.ending if heaviest.ending != "stopped" else "finished"
         assert ending != "interrupted"
         # The engine's own seconds are those of one of several, so they are left out.
-        self._report.done(told.solver, told.nodes, told.outcome, ending=ending)
+        solver = told.solver or (self._job.solver if self._job.asked else "")
+        self._report.done(solver, told.nodes, told.outcome, ending=ending)
 
     def _task(self, method: Method, more_seed: int = 0) -> Task:
         job, found = self._job, self._state.schedule
@@ -160,7 +165,9 @@ class _Team:
             self._behind = math.inf
             orders.append(StepBack(self._improve))
         if self._asked and self._share() >= ENGINE_FROM:
-            orders.append(self._task(self._asked))
+            self._engine = self._task(self._asked)
+            orders.append(self._engine)
+            self._report.itself(self._asked.formulation)
             self._asked = None
         return orders
 
@@ -185,6 +192,9 @@ class _Team:
         """Take an event and pass on what is news; tell whether schedule or bound improved."""
         state = self._state
         refused, built = len(state.refused), bool(state.model)
+        of_engine = sender is self._engine
+        if of_engine:
+            self._take_own(event, sender)
         if isinstance(event, Note | Failure):
             event = event.model_copy(update={"text": f"{sender.method.text}: {event.text}"})
         improved = state.take(event)
@@ -195,10 +205,11 @@ class _Team:
             case BoundProved():
                 news = improved or event.certificate is not None
             case ModelBuilt():
-                news = not built
+                # Of the engine that is asked for, where one is, the model is the row's.
+                news = of_engine if self._job.asked else not built
             case Done():
                 news = False
-                if self._job.solver in ("auto", sender.method.text):
+                if of_engine or self._job.asked is None:
                     self._done = event
             case Failure():
                 state.tell(event.text)
@@ -208,6 +219,21 @@ class _Team:
         if news:
             self._report.forward(event)
         return improved
+
+    def _take_own(self, event: Event, sender: Task) -> None:
+        """Take note of what the engine that is asked for has found by itself, and tell of it."""
+        before = self._tel, self._bound
+        match event:
+            case ScheduleFound() if event.starts != sender.warm_start:
+                # What a relaxation's order gives is ours, as the schedule that it began with.
+                schedule = make_schedule(self._job.instance, event.starts, sender.method.text)
+                ours = event.found_by == RELAXATION_ORDER
+                if not ours and check_schedule(self._job.instance, schedule).valid:
+                    self._tel = min(schedule.tel, self._tel or schedule.tel)
+            case BoundProved():
+                self._bound = max(event.value, self._bound or 0)
+        if (self._tel, self._bound) != before:
+            self._report.itself(sender.method.formulation, self._tel, self._bound)
 
 
 def kernels_of(instance: Instance) -> list[str]:

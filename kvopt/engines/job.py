@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from instances import Instance
+
+if TYPE_CHECKING:
+    from kvopt.methods.method import Method
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Job:
         The keyword argument ``options`` of what the formulation declares, where it takes any.
     model_file
         Where the model is written to, instead of being solved.
+    asked
+        The engine, with its formulation, that ``auto`` is to set to work beside the others.
     """
 
     instance: Instance
@@ -48,6 +53,7 @@ class Job:
     memory_limit: float | None = None
     options: dict[str, Any] = field(default_factory=dict)
     model_file: str = ""
+    asked: Method | None = None
 
     def left(self) -> float:
         """Return the seconds until the deadline, negative after it."""

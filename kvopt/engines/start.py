@@ -27,33 +27,17 @@ if TYPE_CHECKING:
 
 #: Share of the time limit after which no further policy is tried as a warm start.
 WARM_START_SHARE = 0.2
-#: Requests up to which an engine that is asked for works alone.
-ALONE_UP_TO = 20
 #: Who found the schedule of a relaxation's expected starts.
 RELAXATION_ORDER = "order of the LP relaxation"
 #: Who found the schedules of engines that work beside others.
 _FOUND_BY = {"improve": "local search", "repair": "repair by CP-SAT"}
 
 
-def is_joined(method: Method, task: Task) -> bool:
-    """Tell whether the others of ``auto`` work beside the engine that a method names.
-
-    They do where whoever asks wants the best interval, not the engine's own word: no formulation is
-    named, no schedule is given to begin with, and the model is not small.
-    """
-    return (
-        not (task.batch_time or task.warm_start)
-        and method.model is None
-        and method.solves in ("mip", "cp")
-        and task.instance is not None
-        and len(task.instance) > ALONE_UP_TO
-    )
-
-
 def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -> None:
     """Solve a task with an engine; the bound from volumes and the quick policies come first.
 
-    Where these meet, nothing is left for the engine, unless the task wants one more witness.
+    Where these meet, nothing is left to do, except for an engine whose formulation is named: that
+    is asked for its own proof.
     """
     if task.batch_time:
         # Methods without one were refused when the run was planned.
@@ -70,7 +54,7 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
         report.bound(bound, "volumes")
         schedule = quick_schedule(instance, deadline, report)
         if schedule.tel == bound and method.model is None:
-            report.done()
+            report.done(method.solver if method.joined else "")
             return
         starts = list(schedule.starts)
     formulation, options = _formulation(method, instance)
@@ -91,6 +75,7 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
         memory_limit=task.memory_limit,
         options=formulation.arguments(own) if formulation else {},
         model_file=task.model_file,
+        asked=method.on(formulation) if formulation and method.joined else None,
     )
     found_by = _FOUND_BY.get(method.solver) or f"{method.solver} {shown}".strip()
     engine.solve(job, _naming(found_by, instance, report))

@@ -87,13 +87,13 @@ def _reached(method: Method) -> dict[str, Path]:
         return reachable(_policy_modules_of(method))
     engine = engine_of(method.solver).module
     modules = ["kvopt.engines.start", engine, *_warm_starts()]
-    if method.kind == "auto":
-        modules += _named_in(engine)
-    else:
-        if method.model is not None:
-            modules.append(method.model.module)
-        elif method.solves is not None:
-            modules += ["formulations.choice", *_choices(method.solves)]
+    if method.kind == "auto" or method.joined:
+        auto = engine_of("auto").module
+        modules += [auto, *_named_in(auto)]
+    if method.model is not None:
+        modules.append(method.model.module)
+    elif method.solves is not None:
+        modules += ["formulations.choice", *_choices(method.solves)]
     return reachable(modules)
 
 

@@ -69,6 +69,16 @@ class Method:
         return engine_of(self.solver).solves if self.kind == "engine" else None
 
     @property
+    def joined(self) -> bool:
+        """Whether the others of ``auto`` work beside it: a solver of models that none is named for.
+
+        ``highs`` is our presolve (policies, annealing, certified prices and windows) and then HiGHS
+        on the formulation that the size decides; ``highs:ilp`` is HiGHS alone on that.  The text
+        decides, not the size of the instance and not who asks.
+        """
+        return self.model is None and self.solves in ("mip", "cp")
+
+    @property
     def looks_at_the_clock(self) -> bool:
         """Whether it ends by itself when its time is over, and may have something to tell then.
 

@@ -92,6 +92,19 @@ class Relaxation(_Event):
     expected_starts: list[Real] = []
 
 
+class Itself(_Event):
+    """What the engine that a method names has found by itself, where others work beside it.
+
+    The first tells that it has begun, on which formulation; ``tel`` and ``bound`` are its best
+    schedule, other than the one that it began with, and its best bound (rounds).
+    """
+
+    kind: Literal["itself"] = "itself"
+    formulation: str
+    tel: Count | None = None
+    bound: Whole | None = None
+
+
 class Note(_Event):
     """One line that a reader of the result should know."""
 
@@ -139,6 +152,7 @@ Event = (
     | ScheduleFound
     | BoundProved
     | Relaxation
+    | Itself
     | Note
     | Refusal
     | Failure
@@ -253,6 +267,10 @@ class Report:
         self.sink(
             Relaxation(seconds=self.elapsed(), value=value, expected_starts=list(expected_starts))
         )
+
+    def itself(self, formulation: str, tel: int | None = None, bound: int | None = None) -> None:
+        """Tell what the engine that others work beside has found by itself (rounds)."""
+        self.sink(Itself(seconds=self.elapsed(), formulation=formulation, tel=tel, bound=bound))
 
     def note(self, text: str) -> None:
         """Send a line that a reader of the result should know."""

@@ -42,6 +42,6 @@ def late_start(task: Task, seconds: float) -> float:
 def _grace(task: Task, seconds: float) -> float:
     if not task.method.looks_at_the_clock:
         return 0.0
-    if task.method.kind == "engine":
+    if task.method.kind == "engine" and not task.method.joined:
         return ENGINE_SECONDS
     return GRACE_SHARE * task.time_limit + seconds

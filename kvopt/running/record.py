@@ -118,6 +118,9 @@ class Record:
         The trace: pairs (seconds since the end of the imports, value in rounds).
     batch_time
         How long a round took, as text (``instances.batch_time``); empty for instances in rounds.
+    engine_formulation, engine_tel, engine_bound
+        Of an engine that others work beside (``highs`` without a formulation): what it worked on,
+        empty where it did not begin, its own best TEL and its own best bound (rounds).
     mean_ttft_ms to recomputed_tokens
         The serving metrics of the schedule (``schedules.real_time.serving.Serving``).
     output
@@ -199,6 +202,9 @@ class Record:
     peak_tokens: Metric[int | None] = None
     evictions: Metric[int | None] = None
     recomputed_tokens: Metric[int | None] = None
+    engine_formulation: Annotated[Found[str], APART, Since(4)] = ""
+    engine_tel: Annotated[Found[int | None], APART, Since(4)] = None
+    engine_bound: Annotated[Found[int | None], APART, Since(4)] = None
 
     @property
     def gap(self) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any
 from instances.batch_time import parse_batch_time
 from instances.files import instance_document
 from instances.telling import one_line
+from kvopt.methods.engines import proofs
 from kvopt.running.provenance import provenance
 from kvopt.running.record import FAILED, Record
 from kvopt.running.state import RunState
@@ -66,6 +67,7 @@ def finished(task: Task, run: Supervised, started: float) -> Finished:
         solver=state.solver,
         incumbents=state.incumbents,
         bounds=state.bounds,
+        **_of_engine(state),
         **metrics,
     )
     return Finished(
@@ -80,6 +82,7 @@ def finished(task: Task, run: Supervised, started: float) -> Finished:
         failure=state.failure,
         about_the_file=state.about_the_file,
         formulation=state.chosen,
+        itself=_itself(task, state),
         expected_starts=None if state.expected_starts is None else state.expected_starts.tolist(),
     )
 
@@ -105,6 +108,28 @@ def _of_task(task: Task) -> dict[str, Any]:
         "versions": task.versions,
         "batch_time": task.batch_time,
     }
+
+
+def _of_engine(state: RunState) -> dict[str, Any]:
+    own = state.itself
+    if own is None:
+        return {}
+    found = {"engine_tel": own.tel, "engine_bound": own.bound}
+    return {"engine_formulation": one_line(own.formulation), **found}
+
+
+def _itself(task: Task, state: RunState) -> tuple[str, ...]:
+    """Return label and value of the line on the engine's part, where others worked beside it."""
+    if not task.method.joined:
+        return ()
+    label = f"{proofs().get(task.method.solver, task.method.solver)} itself"
+    own = state.itself
+    if own is None:
+        why = ": bound and schedule had met before" if state.closed else ""
+        return label, f"not started{why}"
+    found = "no schedule of its own" if own.tel is None else f"incumbent {own.tel}"
+    proved = "no bound of its own" if own.bound is None else f"bound {own.bound}"
+    return label, f"{own.formulation}: {found}, {proved}"
 
 
 def _serving(task: Task, state: RunState) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from kvopt.running.events import (
     Event,
     Failure,
     FailureStatus,
+    Itself,
     ModelBuilt,
     Note,
     Peak,
@@ -88,6 +89,8 @@ class RunState:
         What the process said of an end without a result.
     chosen
         Formulation with options, where the method has left it to the size.
+    itself
+        What the engine that others work beside has found by itself, once it has begun.
     model
         Columns, rows and entries of the model, and the second in which it stood.
     relaxation, expected_starts
@@ -123,6 +126,7 @@ class RunState:
     ending: str = "finished"
     engine_outcome: str = ""
     chosen: str = ""
+    itself: Itself | None = None
     model: dict[str, Any] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
     peak_memory: int = 0
@@ -152,6 +156,8 @@ class RunState:
                     self.expected_starts = np.array(event.expected_starts)
             case Chosen():
                 self.chosen = one_line(event.text)
+            case Itself():
+                self.itself = event
             case ModelBuilt():
                 of_model = event.model_dump(exclude={"kind", "seconds"})
                 self.model = of_model | {"seconds": round(event.seconds, 4)}

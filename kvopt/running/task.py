@@ -158,6 +158,8 @@ class Finished:
         One line if the optimum that the instance's file states is contradicted, else empty.
     formulation
         With its options, where the method has left it to the size.
+    itself
+        Label and value of a line on what the engine had by itself, where others worked beside it.
     expected_starts
         Σ t·x of each request in the LP relaxation that a policy was advised by (rounds).
     """
@@ -173,6 +175,7 @@ class Finished:
     failure: str = ""
     about_the_file: str = ""
     formulation: str = ""
+    itself: tuple[str, ...] = ()
     expected_starts: list[float] | None = None
 
     def to_line(self) -> str:
@@ -186,6 +189,6 @@ class Finished:
         record = fields_.pop("record")
         for trace in ("incumbents", "bounds"):
             record[trace] = [(seconds, value) for seconds, value in record[trace]]
-        for lines in ("notes", "refused", "contradictions"):
+        for lines in ("notes", "refused", "contradictions", "itself"):
             fields_[lines] = tuple(fields_[lines])
         return Finished(Record(**record), **fields_)

@@ -24,7 +24,7 @@ from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
 from instances.batch_time import parse_batch_time
-from kvopt.engines.start import is_joined, run_engine
+from kvopt.engines.start import run_engine
 from kvopt.methods.engines import engine_of
 from kvopt.methods.method import Method
 from kvopt.methods.own import OwnMethodError, as_policy_call, load_own
@@ -97,7 +97,7 @@ def _prepare(task: Task) -> Run:
         if advised and task.expected_starts is None:
             importlib.import_module("kvopt.engines.highs")
         return partial(_run_policy, method)
-    name = "auto" if is_joined(method, task) else method.solver
+    name = "auto" if method.joined else method.solver
     engine = importlib.import_module(engine_of(name).module)
     if task.batch_time:
         engine.compile_in_seconds()

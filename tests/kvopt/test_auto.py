@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import threading
+import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from formulations.registry import formulations
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
-from instances import Instance, read_instance
+from instances import Instance, Request, read_instance
 from instances.families import am1, am2, amax_trap, chat_lognormal, uniform
+from kvopt.engines import auto
 from kvopt.engines.auto import chosen_methods
-from kvopt.engines.start import is_joined, warm_start_policies
+from kvopt.engines.job import Job
+from kvopt.engines.start import RELAXATION_ORDER, warm_start_policies
+from kvopt.methods.engines import proofs
 from kvopt.methods.grammar import read_method
+from kvopt.methods.witness import engine_witness, search_witness
+from kvopt.running.events import BoundProved, Event, Itself, Report, ScheduleFound
 from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.supervise import Look
 from kvopt.running.task import Finished, Task
@@ -121,25 +128,80 @@ def test_it_takes_no_formulation(small: Path, solve: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "n", "given", "joined"),
+    ("method", "joined"),
     [
-        ("highs", 21, {}, True),
-        ("cpsat", 21, {}, True),
-        ("highs", 20, {}, False),
-        ("highs:ilp", 21, {}, False),
-        ("auto", 21, {}, False),
-        ("search", 21, {}, False),
-        ("bound", 21, {}, False),
-        ("highs", 21, {"prove_anyway": True}, False),
-        ("highs", 21, {"warm_start": [0]}, False),
-        ("highs", 21, {"batch_time": "unit"}, False),
+        ("highs", True),
+        ("cpsat", True),
+        ("appsi_highs", True),
+        ("highs:ilp", False),
+        ("cpsat:cpsat", False),
+        ("auto", False),
+        ("search", False),
+        ("bound", False),
+        ("improve", False),
+        ("svf", False),
     ],
 )
-def test_whom_others_join(method: str, n: int, given: dict[str, Any], joined: bool) -> None:
-    """Engines with a model that are asked for by name alone, beyond small sizes, in rounds."""
-    instance = am1.generate(seed=0, n=n)
-    task = Task(instance, "x", method, **({"prove_anyway": False} | given))
-    assert is_joined(read_method(method), task) is joined
+def test_whom_others_join(method: str, joined: bool) -> None:
+    """Solvers of models that are asked for by name alone: the text decides."""
+    assert read_method(method, planned=True).joined is joined
+
+
+@pytest.mark.parametrize(
+    ("method", "source"),
+    [
+        ("highs:ilp", "HiGHS"),
+        ("cpsat:cpsat", "CP-SAT"),
+        ("search:layers", "search"),
+        ("search", "volumes"),
+        ("highs", "volumes"),
+        ("auto", "volumes"),
+    ],
+)
+def test_whoever_is_named_with_a_model_proves_by_itself(method: str, source: str) -> None:
+    """Where the volume bound meets the best policy, too: 1 + 2 for two of one token in M = 2."""
+    pair = Instance("pair", 2, (Request(0, 0, 1, 1), Request(1, 0, 1, 1)))
+    record = execute(Task(pair, "pair", read_method(method), time_limit=30)).record
+    assert (record.status, record.tel, record.lower_bound) == ("optimal", 3, 3)
+    assert record.bound_source == source
+
+
+@pytest.mark.parametrize("solver", ["highs", "cpsat"])
+def test_no_witness_where_others_help(solver: str) -> None:
+    """Its start windows come from another's schedule; with its formulation named it is one."""
+    alone = {"highs": "highs:ilp-strong", "cpsat": "cpsat:cpsat"}[solver]
+    source = proofs()[solver]
+    assert search_witness(solver, "optimal", 12, 12, source) is None
+    assert search_witness(alone, "optimal", 12, 12, source) == engine_witness(alone, 12)
+
+
+def test_what_the_engine_had_by_itself() -> None:
+    """What is sent of it: begun, a schedule of its own, a bound; not those of the others.
+
+    OPT is 12 with the starts 0, 1, 0, 3; [0, 3, 0, 3] is 14, one after the other 20.
+    """
+    told: list[Event] = []
+    engine = read_method("highs").on(formulations()["ilp"])
+    four = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
+    given = [0, 1, 2, 5]
+    job = Job(four, "highs", None, False, time.monotonic(), 1, 0, given, 16, asked=engine)
+    team = auto._Team(job, Report(told.append))
+    (task,) = [order for order in team._tick() if isinstance(order, Task)]
+    assert (task.method.text, task.warm_start) == ("highs:ilp", given)
+    other = replace(task, method=read_method("improve"))
+    sent: list[tuple[Task, Event]] = [
+        (other, ScheduleFound(starts=[0, 1, 0, 3])),
+        (task, ScheduleFound(starts=given)),
+        (task, ScheduleFound(starts=[0, 0, 0, 0])),
+        (task, ScheduleFound(starts=[0, 3, 0, 3], found_by=RELAXATION_ORDER)),
+        (other, BoundProved(value=11, source="search")),
+        (task, BoundProved(value=9, source="HiGHS")),
+        (task, ScheduleFound(starts=[0, 3, 0, 3])),
+    ]
+    for sender, event in sent:
+        team._listen(sender, event)
+    own = [(each.formulation, each.tel, each.bound) for each in told if isinstance(each, Itself)]
+    assert own == [("ilp", None, None), ("ilp", None, 9), ("ilp", 14, 9)]
 
 
 def test_where_a_sweep_is_too_large_prices_take_its_place() -> None:
@@ -164,7 +226,7 @@ def test_an_engine_begins_with_the_best_schedule(solver: str) -> None:
     The run is stopped as soon as both have been seen.
     """
     instance = am2.generate(seed=5, n=24)
-    task = Task(instance, "x", solver, time_limit=40, threads=1, prove_anyway=False)
+    task = Task(instance, "x", read_method(solver), time_limit=40, threads=1)
     least = run_policy(policies()["svf"], instance).tel
     enough, found_by = threading.Event(), set()
 

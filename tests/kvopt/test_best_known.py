@@ -161,7 +161,7 @@ def sweep(tmp_path: Path) -> Sweep:
 @pytest.fixture
 def proved(sweep: Sweep) -> Sweep:
     """``four`` proved by two engines, ``pair`` by its volumes."""
-    sweep.run(FOUR, "cpsat", OPTIMAL, 12, "CP-SAT")
+    sweep.run(FOUR, "cpsat:cpsat", OPTIMAL, 12, "CP-SAT")
     sweep.run(FOUR, "highs:ilp", OPTIMAL, 12, "HiGHS", day=2)
     sweep.run(PAIR, "svf", [0, 1], 3, "volumes")
     assert sweep.merge() == 0
@@ -176,12 +176,14 @@ def test_an_optimum_by_two_engines(proved: Sweep) -> None:
     """The entry names schedule, bound, both proofs, the best certified bound and the history."""
     entry = proved.entry()
     assert entry["opt"] is True
-    assert entry["reason"] == "two engines' words: cpsat and highs:ilp"
+    assert entry["reason"] == "two engines' words: cpsat:cpsat and highs:ilp"
     assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 12)
-    assert [proof["method"] for proof in entry["proofs"]] == ["cpsat", "highs:ilp"]
+    assert [proof["method"] for proof in entry["proofs"]] == ["cpsat:cpsat", "highs:ilp"]
     assert entry["lower"].get("certificate") is None
     assert entry["certified"]["value"] == volume_bound(FOUR)
-    assert entry["history"]["upper"] == [{"value": 12, "method": "cpsat", "date": "2026-11-01"}]
+    assert entry["history"]["upper"] == [
+        {"value": 12, "method": "cpsat:cpsat", "date": "2026-11-01"}
+    ]
     # Each of pair holds 3 token-rounds of 3: completions at 1 and 2 at the earliest.
     pair = "proved by its files (volumes), as by construction"
     assert proved.entry("pair")["reason"] == pair
@@ -196,7 +198,7 @@ def test_words_do_not_pass_as_proved(proved: Sweep, capsys: pytest.CaptureFixtur
     assert "2 optimal (1 proved by their files, 1 by words only)" in out
     assert "1 by words only" in out.rpartition("best bounds:")[2]
     assert err == (
-        "python -m kvopt.best_known: four: NOT PROVED: two engines' words: cpsat and highs:ilp\n"
+        "python -m kvopt.best_known: four: NOT PROVED: two engines' words: cpsat:cpsat and highs:ilp\n"
     )
 
 
@@ -210,11 +212,11 @@ def test_a_forged_optimum_does_not_pass_as_proved(sweep: Sweep) -> None:
         # TEL 13; the optimum is 12.
         proof: dict[str, Any] = {"value": 13, "date": "2026-11-01", "seconds": 1.0, "seed": 0}
         proofs = [
-            proof | {"method": "cpsat", "source": "CP-SAT"},
+            proof | {"method": "cpsat:cpsat", "source": "CP-SAT"},
             proof | {"method": "highs:ilp", "source": "HiGHS"},
         ]
         reason = decide(FOUR, 13, 13, [Value(**each) for each in proofs], ("volumes", 10)).reason
-        step = {"value": 13, "method": "cpsat", "date": "2026-11-01"}
+        step = {"value": 13, "method": "cpsat:cpsat", "date": "2026-11-01"}
         entry["history"]["lower"].append(step)
         entry.update(
             opt=True, reason=reason, certified=entry["lower"], lower=proofs[0], proofs=proofs
@@ -234,7 +236,7 @@ def test_words_become_a_certificate(proved: Sweep, capsys: pytest.CaptureFixture
     before = proved.entry()
     assert _prove(proved) == 0
     entry = proved.entry()
-    assert entry["reason"] == "proved by its files (tree), as by cpsat and highs:ilp"
+    assert entry["reason"] == "proved by its files (tree), as by cpsat:cpsat and highs:ilp"
     assert (entry["lower"]["value"], entry["lower"]["method"]) == (12, "tree")
     assert all(entry[key] == before[key] for key in ("opt", "upper", "history", "proofs"))
     assert proved.check() == 0
@@ -265,7 +267,7 @@ def test_a_tree_is_grown_in_several_steps(
     assert _prove(proved, "--time-limit", "1e-9") == 1
     assert "the same command goes on" in capsys.readouterr().err
     [unfinished] = (proved.folder.parent / "trees").iterdir()
-    assert proved.entry()["lower"]["method"] == "cpsat"
+    assert proved.entry()["lower"]["method"] == "cpsat:cpsat"
     kept = json.loads(unfinished.read_text())["certificate"]["tree"]
     assert len(kept) == 1
     known = []
@@ -284,12 +286,12 @@ def test_no_tree_for_what_is_not_the_optimum(
     sweep: Sweep, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two engines' words for 13, where 12 is possible: the tree comes down to that schedule."""
-    sweep.run(FOUR, "cpsat", WORSE, 13, "CP-SAT")
+    sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT")
     sweep.run(FOUR, "highs:ilp", WORSE, 13, "HiGHS")
     assert sweep.merge() == 0
     assert _prove(sweep) == 1
     assert "may have a lower TEL" in capsys.readouterr().err
-    assert sweep.entry()["lower"]["method"] == "cpsat"
+    assert sweep.entry()["lower"]["method"] == "cpsat:cpsat"
     assert _prove(sweep, "five") == 2
 
 
@@ -315,7 +317,7 @@ def test_better_replaces_worse_and_never_the_reverse(sweep: Sweep) -> None:
     sweep.run(FOUR, "mc-sf", WORSE, 8, "volumes")
     assert sweep.merge() == 0
     assert sweep.entry()["upper"]["value"] == 13
-    sweep.run(FOUR, "cpsat", OPTIMAL, 11, "CP-SAT", day=3)
+    sweep.run(FOUR, "cpsat:cpsat", OPTIMAL, 11, "CP-SAT", day=3)
     assert sweep.merge("--check") == 1
     assert sweep.entry()["upper"]["value"] == 13
     assert sweep.merge() == 0
@@ -327,7 +329,11 @@ def test_better_replaces_worse_and_never_the_reverse(sweep: Sweep) -> None:
     entry = sweep.entry()
     assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 11)
     assert [step["value"] for step in entry["history"]["upper"]] == [13, 12]
-    assert entry["history"]["upper"][1] == {"value": 12, "method": "cpsat", "date": "2026-11-03"}
+    assert entry["history"]["upper"][1] == {
+        "value": 12,
+        "method": "cpsat:cpsat",
+        "date": "2026-11-03",
+    }
     assert (entry["opt"], entry["reason"]) == (False, "open")
 
 
@@ -336,8 +342,8 @@ def test_an_equal_value_does_not_replace_an_older_one(proved: Sweep) -> None:
     proved.run(FOUR, "search", OPTIMAL, 12, "search", day=9)
     assert proved.merge() == 0
     entry = proved.entry()
-    assert (entry["upper"]["method"], entry["lower"]["method"]) == ("cpsat", "cpsat")
-    assert [proof["method"] for proof in entry["proofs"]] == ["cpsat", "highs:ilp", "search"]
+    assert (entry["upper"]["method"], entry["lower"]["method"]) == ("cpsat:cpsat", "cpsat:cpsat")
+    assert [proof["method"] for proof in entry["proofs"]] == ["cpsat:cpsat", "highs:ilp", "search"]
 
 
 def test_a_lying_bound_aborts_loudly(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
@@ -347,7 +353,7 @@ def test_a_lying_bound_aborts_loudly(proved: Sweep, capsys: pytest.CaptureFixtur
     assert proved.merge() == 5
     told = capsys.readouterr().err
     assert "four: lower bound 13 (highs:ilp-strong, HiGHS, 2026-11-05) exceeds" in told
-    assert "the checked TEL 12 (cpsat, 2026-11-01)" in told
+    assert "the checked TEL 12 (cpsat:cpsat, 2026-11-01)" in told
     assert proved.path.read_bytes() == before
 
 
@@ -355,7 +361,7 @@ def test_a_better_schedule_exposes_an_old_lie(
     sweep: Sweep, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """13 was "proved" by two engines; the schedule of 12 shows that both are wrong."""
-    sweep.run(FOUR, "cpsat", WORSE, 13, "CP-SAT")
+    sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT")
     sweep.run(FOUR, "highs:ilp", WORSE, 13, "HiGHS")
     assert sweep.merge() == 0
     assert sweep.entry()["opt"] is True
@@ -373,7 +379,7 @@ def test_a_schedule_below_a_known_optimum_aborts(
     monkeypatch.setattr(
         command, "library_by_hash", lambda: {wrong.sha256: LibraryInstance("wrong.json", wrong)}
     )
-    sweep.run(wrong, "cpsat", OPTIMAL, 12, "CP-SAT")
+    sweep.run(wrong, "cpsat:cpsat", OPTIMAL, 12, "CP-SAT")
     assert sweep.merge() == 5
     assert "wrong: lower bound 13 (construction" in capsys.readouterr().err
     assert not sweep.path.exists()
@@ -383,7 +389,7 @@ def test_bounds_that_are_not_believed(sweep: Sweep) -> None:
     """Those of runs that the parent caught, and of methods of one's own without a certificate."""
     sweep.run(FOUR, "svf", WORSE)
     sweep.run(FOUR, "highs:ilp", WORSE, 99, "HiGHS", status="error")
-    sweep.run(FOUR, "cpsat", WORSE, 99, "CP-SAT", status="refused")
+    sweep.run(FOUR, "cpsat:cpsat", WORSE, 99, "CP-SAT", status="refused")
     sweep.run(FOUR, "file:mine.py", WORSE, 99, "own method")
     assert sweep.merge() == 0
     assert sweep.entry()["lower"]["value"] == volume_bound(FOUR)
@@ -473,8 +479,8 @@ def test_a_sweep_that_takes_too_long_is_one_note(
 
 def test_ctrl_c_keeps_what_is_merged(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
     """It comes at the second instance: the first one is written, and the same command goes on."""
-    sweep.run(FOUR, "cpsat", OPTIMAL, 11, "CP-SAT")
-    sweep.run(PAIR, "cpsat", [0, 1], 3, "CP-SAT")
+    sweep.run(FOUR, "cpsat:cpsat", OPTIMAL, 11, "CP-SAT")
+    sweep.run(PAIR, "cpsat:cpsat", [0, 1], 3, "CP-SAT")
 
     def interrupted(instance: Instance, *more: Any) -> Claims:
         if instance.name == "pair":
@@ -492,9 +498,9 @@ def test_ctrl_c_keeps_what_is_merged(sweep: Sweep, capsys: pytest.CaptureFixture
 
 def test_a_certified_bound_replaces_an_equal_claim(sweep: Sweep) -> None:
     """Of two equal bounds the one that can be verified stands in the entry."""
-    sweep.run(FOUR, "cpsat", OPTIMAL, 11, "CP-SAT")
+    sweep.run(FOUR, "cpsat:cpsat", OPTIMAL, 11, "CP-SAT")
     assert sweep.merge() == 0
-    assert sweep.entry()["lower"]["method"] == "cpsat"
+    assert sweep.entry()["lower"]["method"] == "cpsat:cpsat"
     sweep.run(FOUR, "bound:bound-lp", WORSE, 11, "prices", certificate=PRICES, day=2)
     assert sweep.merge() == 0
     entry = sweep.entry()
@@ -604,15 +610,15 @@ def test_cancelled_attempts_are_dropped(sweep: Sweep) -> None:
         (lambda e: e["upper"].update(value=11), "TEL 12, the entry says 11"),
         (
             lambda e: e["lower"].update(value=13),
-            "lower bound 13 (cpsat, CP-SAT, 2026-11-01) exceeds the checked TEL 12",
+            "lower bound 13 (cpsat:cpsat, CP-SAT, 2026-11-01) exceeds the checked TEL 12",
         ),
         (lambda e: e["lower"].update(value=11), "opt True (two engines' words"),
         (lambda e: e["certified"].update(value=12), "the entry says 12"),
         (lambda e: e.update(opt=False), "opt False"),
-        (lambda e: e.update(proofs=e["proofs"][:1]), "one witness only: cpsat"),
+        (lambda e: e.update(proofs=e["proofs"][:1]), "one witness only: cpsat:cpsat"),
         (
             lambda e: e["proofs"][1].update(method="cpsat:cpsat-time", source="CP-SAT"),
-            "one witness only: cpsat, cpsat:cpsat-time",
+            "one witness only: cpsat:cpsat, cpsat:cpsat-time",
         ),
         (lambda e: e["proofs"][1].update(method="svf"), "expected a method of an engine"),
         (lambda e: e["proofs"][0].update(source="prices"), "by the engine's own search"),
@@ -796,7 +802,7 @@ def test_values_for_reports(proved: Sweep) -> None:
     """Reports take values, methods, the standing and the history by hash."""
     told = known_values(proved.folder)[FOUR.sha256]
     assert (told["upper_bound"], told["lower_bound"], told["opt"]) == (12, 12, True)
-    assert (told["upper_by"], told["certificate"]) == ("cpsat", False)
+    assert (told["upper_by"], told["certificate"]) == ("cpsat:cpsat", False)
     assert [step["side"] for step in told["history"]] == ["upper", "lower"]
     assert known_values(proved.folder / "nowhere") == {}
 

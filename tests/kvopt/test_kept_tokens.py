@@ -139,7 +139,7 @@ def test_rows_reports_and_alarms(tmp_path: Path) -> None:
     """A policy's row and a ``file:`` method's: feasible, marked, no UB, no alarm, no claim."""
     own = tmp_path / "own.py"
     own.write_text(_OWN)
-    runs = [_run("vllm-v1"), _run(f"file:{own}"), _run("cpsat")]
+    runs = [_run("vllm-v1"), _run(f"file:{own}"), _run("cpsat:cpsat")]
     for run in runs[:2]:
         assert (run.record.status, run.record.tel) == ("feasible", 14), run.record.detail
         assert run.record.detail.startswith(KEEPS_TOKENS_NOTE)

@@ -43,7 +43,7 @@ from kvopt.running.record import Annotated, Found, Since
 
 @dataclass(frozen=True)
 class Wider(declaration.Record):
-    added: Annotated[Found[{kind}], Since(4)] = {default}
+    added: Annotated[Found[{kind}], Since(5)] = {default}
 
 declaration.Record = Wider
 

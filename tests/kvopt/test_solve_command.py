@@ -44,10 +44,10 @@ def _summary(output: str) -> dict[str, str]:
     return rows
 
 
-@pytest.mark.parametrize("solver", ["highs", "cpsat"])
-def test_one_session_uses_both_engines(solver: str, small: Path, solve_afresh: Command) -> None:
+@pytest.mark.parametrize("method", ["highs:ilp-strong", "cpsat:cpsat"])
+def test_one_session_uses_both_engines(method: str, small: Path, solve_afresh: Command) -> None:
     """HiGHS and CP-SAT both prove 12 here, although one process cannot import both."""
-    result = solve_afresh(small, "--solver", solver)
+    result = solve_afresh(small, "--method", method)
     assert result.returncode == 0, result.stderr
     rows = _summary(result.stdout)
     assert rows["status"] == "optimal"
@@ -85,7 +85,7 @@ def test_solvers_that_pyomo_finds(solver: str, needed: str, small: Path, solve: 
     """Other solvers can be named where they are installed, and prove the same optimum."""
     if shutil.which(needed) is None and find_spec(needed) is None:
         pytest.skip(f"{needed} is not installed")
-    result = solve(small, "--solver", solver)
+    result = solve(small, "--solver", solver, "--formulation", "ilp")
     assert result.returncode == 0, result.stderr
     rows = _summary(result.stdout)
     assert (rows["status"], rows["TEL"].split()[0]) == ("optimal", "12")
@@ -94,7 +94,8 @@ def test_solvers_that_pyomo_finds(solver: str, needed: str, small: Path, solve: 
 def test_out_and_plot_are_written(small: Path, solve: Command, tmp_path: Path) -> None:
     """The schedule file passes the checker, says where it comes from, and is drawn."""
     out, plot = tmp_path / "out.json", tmp_path / "out.svg"
-    assert solve(small, "--solver", "cpsat", "--out", out, "--plot", plot).returncode == 0
+    named = ["--method", "cpsat:cpsat"]
+    assert solve(small, *named, "--out", out, "--plot", plot).returncode == 0
     schedule = read_schedule(out)
     assert check_schedule(read_instance(small), schedule).valid
     assert (schedule.status, schedule.tel, schedule.lower_bound) == ("optimal", 12, 12)
@@ -490,8 +491,8 @@ def test_models_too_large_are_not_built(tmp_path: Path, solve: Command) -> None:
     path = tmp_path / "huge.json"
     requests = tuple(Request(i, i, 10, 10**8) for i in range(3))
     write_instance(Instance("huge", 2 * 10**8, requests), path)
-    for solver in ("highs", "cpsat"):
-        result = solve(path, "--solver", solver)
+    for method in ("highs:ilp-sparse", "cpsat:cpsat"):
+        result = solve(path, "--method", method)
         rows = _summary(result.stdout)
         assert result.returncode == 0
         assert "would have" in rows["note"]

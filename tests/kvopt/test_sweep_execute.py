@@ -76,7 +76,7 @@ def test_the_trip_over_a_wire() -> None:
 
 def test_an_engine_with_its_own_process() -> None:
     """CP-SAT proves 6 through the same code as the command for one instance, with its version."""
-    record = execute(_task("cpsat", KNOWN, time_limit=30.0)).record
+    record = execute(_task("cpsat:cpsat", KNOWN, time_limit=30.0)).record
     assert (record.status, record.tel, record.lower_bound) == ("optimal", 6, 6)
 
 

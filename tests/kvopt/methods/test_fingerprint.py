@@ -58,22 +58,22 @@ def project(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("heuristics/policies/svf.py", set(METHODS) - {"fcfs", "a-min"}),
         ("heuristics/policies/a_min.py", {"a-min"}),
         ("heuristics/simulator.py", set(METHODS)),
-        ("heuristics/local_search.py", {"auto", "search"}),
+        ("heuristics/local_search.py", {"auto", "highs", "search"}),
         # On whose start variables every integer program is built.
         ("formulations/mip/ilp.py", {"auto", "highs", "highs:ilp", "sorted-lp"}),
         ("formulations/mip/ilp_strong.py", {"highs"}),
         # Where there are too many patterns for bound-patterns, whose prices the search uses.
-        ("formulations/bounds/dual.py", {"auto", "bound:bound-dual", "search"}),
+        ("formulations/bounds/dual.py", {"auto", "highs", "bound:bound-dual", "search"}),
         # Every engine's start can choose a formulation.
         ("formulations/choice.py", set(METHODS) - {"svf", "fcfs", "a-min", "sorted-lp"}),
         ("kvopt/engines/cpsat.py", {"cpsat:cpsat"}),
-        # auto repairs by CP-SAT, without that engine.
-        ("kvopt/engines/repair.py", {"auto"}),
-        ("kvopt/engines/search.py", {"auto", "search"}),
+        # auto repairs by CP-SAT, without that engine; its others work beside a solver named alone.
+        ("kvopt/engines/repair.py", {"auto", "highs"}),
+        ("kvopt/engines/search.py", {"auto", "highs", "search"}),
         ("kvopt/engines/highs.py", set(METHODS) - {"svf", "fcfs", "a-min"} - set(METHODS[-3:])),
         # It bounds whatever has been found.
         ("formulations/valid/volumes.py", set(METHODS)),
-        ("kvopt/engines/auto.py", {"auto"}),
+        ("kvopt/engines/auto.py", {"auto", "highs"}),
         ("kvopt/running/state.py", set(METHODS)),
         # The machinery, the command line, reports: no result depends on them.
         ("kvopt/commands/solve.py", set()),
