@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from instances import Instance
 from instances.batch_time import NANOSECONDS
+from kvopt.methods.told import shown_method
 from kvopt.registered import registered
 from kvopt.running.batch_time import bounds_kept_tokens
 from kvopt.running.record import Record
@@ -337,7 +338,8 @@ class Result:
         """Return the method, and the formulation where it was left to the size."""
         chosen = self.finished.formulation
         left = chosen and f":{chosen}" not in self.method
-        return f"{self.method}  ({chosen}, by size)" if left else self.method
+        shown = shown_method(self.method, self.record.own_name)
+        return f"{shown}  ({chosen}, by size)" if left else shown
 
     def _told(self, value: int) -> str:
         return f"{seconds_of(value)} s" if self.batch_time else str(value)

@@ -82,7 +82,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     order = ["label", "ratio_low", "n", "instance", "id"]
     worst = frame.sort_values(order, ascending=[True, False, True, True, True], na_position="last")
     named = worst.drop_duplicates("label").set_index("label")
-    lines = named[["method", "ratio_low", "ratio_high", "known", "instance", "id"]]
+    lines = named[["method", "told", "ratio_low", "ratio_high", "known", "instance", "id"]]
     high = groups["gap_high"]
     lines = lines.assign(
         instances=groups["id"].nunique(),
@@ -94,7 +94,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     ).reset_index()
     # What shows no ratio names no instance.
     lines["instance"] = lines["instance"].where(lines["ratio_low"].notna(), "")
-    found = [told(method) for method in lines["method"]]
+    found = [told(*each) for each in zip(lines["method"], lines.pop("told"), strict=True)]
     return lines.assign(
         lengths=[each.lengths for each in found],
         offline=[each.offline for each in found],

@@ -43,5 +43,15 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(failed=frame["tel"].isna()).reset_index()
 
 
-_OF_THE_PAIR = ["method", "family", "instance", "n", "memory", "known", "standing", "engine"]
+_OF_THE_PAIR = [
+    "method",
+    "told",
+    "family",
+    "instance",
+    "n",
+    "memory",
+    "known",
+    "standing",
+    "engine",
+]
 _OF_THE_PAIR += ["marked", "bound_only", "in_seconds", "preempts", "opt"]

@@ -91,6 +91,9 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     rows["label"] = _labels(rows)
     rows["marked"] = rows.groupby("method")["preempts"].transform("any").astype(bool)
     rows["label"] = rows["label"].where(~rows["marked"], rows["label"] + MARK)
+    # Of a file that said one thing and, after an edit, another, nothing is known.
+    several = rows.groupby("method")["told"].transform("nunique").gt(1)
+    rows["told"] = rows["told"].where(~several, "")
     rows["bound_only"] = rows["method"].map(only_bounds).astype(bool)
     own = {method: is_own(method) for method in rows["method"].unique()}
     runs = zip(rows["status"], rows["detail"], rows["bound_source"], rows["method"], strict=True)
@@ -101,7 +104,8 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _labels(rows: pd.DataFrame) -> pd.Series:
     """Name an engine's limits where it was run with several: they are not one method then."""
-    label = rows["method"].map(shown_method).astype(object)
+    named = zip(rows["method"], rows["own_name"], strict=True)
+    label = pd.Series([shown_method(*each) for each in named], rows.index, dtype=object)
     engines = rows["engine"]
     for column, unit in (("time_limit", "s"), ("memory_limit", "GB"), ("threads", "threads")):
         several = rows.groupby("method")[column].transform("nunique", dropna=False)

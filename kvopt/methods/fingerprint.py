@@ -80,7 +80,8 @@ def _reached(method: Method) -> dict[str, Path]:
         assert method.path is not None
         source = read_source(method.path)
         # What defines a policy is run by the simulator, which it need not import.
-        more = _SIMULATION if "POLICY" in source.names else ()
+        more = [*(_SIMULATION if "POLICY" in source.names else ())]
+        more += _advice() if method.advised else []
         own = {"": method.path}
         return own | reachable([*source.imports, *more], method.folder)
     if method.kind == "policy":
@@ -109,8 +110,13 @@ def _policy_modules_of(method: Method) -> list[str]:
     policy = method.call.policy
     modules = [_policy_module(policy.name), *_SIMULATION]
     if isinstance(policy, AdvisedPolicy):
-        modules += ["kvopt.running.advice", *_named_in("kvopt.running.advice")]
+        modules += _advice()
     return modules
+
+
+def _advice() -> list[str]:
+    """Return the modules that solve the relaxation that some policies are advised by."""
+    return ["kvopt.running.advice", *_named_in("kvopt.running.advice")]
 
 
 def _named_in(module: str) -> list[str]:

@@ -1,9 +1,12 @@
 """Methods as text, in one grammar wherever a method is named, each with one canonical text::
 
-    NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]   or   file:PATH.py
+    NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]
 
-NAME is an engine or a policy.  The options are those of the formulation or of the policy.  Case
-does not count in names, nor does ``_`` for ``-``, nor do blanks around signs.
+NAME is an engine, a policy, or ``file:PATH.py``, one's own.  The options are those of the
+formulation, of the policy or of the file.  Case does not count in names, nor does ``_`` for ``-``,
+nor do blanks around signs.  The text alone decides what is run: an engine of models without a
+formulation is our presolve and then that engine, one with a formulation is the engine alone.
+Among several methods ``policies`` and ``solvers`` stand for all of them.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,6 +29,7 @@ from heuristics.predictions import PREDICTIONS, Prediction
 from heuristics.registry import policies
 from instances.checkout import ROOT
 from instances.telling import did_you_mean, find_name, unknown_name
+from kvopt.methods.described import Described, OwnCall, described, described_of
 from kvopt.methods.engines import default_engine, engine_of, named_engines
 from kvopt.methods.method import Method
 from kvopt.methods.options import (
@@ -46,6 +50,7 @@ __all__ = [
     "read_formulation",
     "read_method",
     "read_methods",
+    "read_prediction",
     "refuse_namesakes",
     "split_methods",
     "unique_methods",
@@ -57,7 +62,9 @@ Among = Literal["method", "solver", "policy"]
 
 FILE = "file:"
 #: How a method is written, for messages.
-FORM = "NAME[:FORMULATION][(option=value,...)][ with PREDICTION(...)] or file:PATH.py"
+FORM = "NAME[:FORMULATION][(option=value,...)][ with PREDICTION(...)], where NAME may be file:PATH"
+#: What stands for many methods, among several.
+EVERY_POLICY, EVERY_SOLVER = "policies", "solvers"
 
 _NAME = r"[A-Za-z0-9_.+-]+"
 _CALL = re.compile(rf"\s*({_NAME})\s*(?:\(([^()]*)\)\s*)?")
@@ -66,8 +73,16 @@ _METHOD = re.compile(
     r"(?:(?<=[\s)])with\s(?P<prediction>.*))?",
     re.DOTALL | re.IGNORECASE,
 )
-# A path may hold commas; it ends with .py.
-_PIECE = re.compile(r"\s*(file:.*?\.py(?=\s*(?:,|$))|(?:[^,(]|\([^)]*\)?)*)\s*(?:,|$)", re.DOTALL)
+# A path may hold commas and parentheses; it ends with .py.
+_FILE = re.compile(
+    r"(?P<path>.*\.py)\s*(?:\((?P<inside>[^()]*)\)\s*)?(?:(?<=[\s)])with\s(?P<prediction>.*))?",
+    re.DOTALL | re.IGNORECASE,
+)
+_PIECE = re.compile(
+    r"\s*(file:.*?\.py(?:\s*\([^()]*\))?(?:\s*(?<=[\s)])(?i:with)\s[^,(]*(?:\([^()]*\))?)?(?=\s*(?:,|$))"
+    r"|(?:[^,(]|\([^)]*\)?)*)\s*(?:,|$)",
+    re.DOTALL,
+)
 
 #: Asks Pyomo in a process of its own, since loading it takes a second and may load engines.  Of a
 #: name that it does not list its factory would look for a program.
@@ -109,9 +124,25 @@ def read_methods(texts: Iterable[str]) -> tuple[Method, ...]:
     MethodError
         If there is no such method, or two files have one name.
     """
-    methods = [read_method(piece) for text in texts for piece in split_methods(text)]
+    pieces = [piece for text in texts for piece in split_methods(text)]
+    methods = [method for piece in pieces for method in _group(piece) or [read_method(piece)]]
     refuse_namesakes(methods)
     return unique_methods(methods)
+
+
+def _group(text: str) -> list[Method]:
+    """Return the methods that ``policies``, with a prediction or without, or ``solvers`` is."""
+    match = _METHOD.fullmatch(text)
+    if match is None or match["formulation"] is not None or match["inside"] is not None:
+        return []
+    name, prediction = match["name"].casefold(), match["prediction"]
+    if name == EVERY_POLICY:
+        found = every_policy(prediction)
+    elif name == EVERY_SOLVER and prediction is None:
+        found = [read_method(each) for each in named_engines()]
+    else:
+        return []
+    return [replace(method, grouped=True) for method in found]
 
 
 def unique_methods(methods: Iterable[Method]) -> tuple[Method, ...]:
@@ -129,9 +160,13 @@ def refuse_namesakes(methods: Iterable[Method]) -> None:
     """
     paths: dict[str, Path] = {}
     for method in methods:
-        if method.path is not None and paths.setdefault(method.text, method.path) != method.path:
+        if method.path is None:
+            continue
+        # By whatever parameters they are called.
+        name = FILE + _named_file(method.text)[0]
+        if paths.setdefault(name, method.path) != method.path:
             raise MethodError(
-                f"{method.text} is two files, {paths[method.text]} and {method.path}: "
+                f"{name} is two files, {paths[name]} and {method.path}: "
                 "their rows would have one name, rename one"
             )
 
@@ -180,7 +215,7 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
         raise MethodError(f"expected the text of a method, found {text!r}")
     text = text.strip()
     if text.startswith(FILE) and among == "method":
-        return Method(text, "file") if planned else _read_file(text.removeprefix(FILE))
+        return Method(text, "file") if planned else _read_file(text)
     match = _METHOD.fullmatch(text)
     if match is None:
         found = text.partition("(")[0].strip()
@@ -204,7 +239,7 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
     return _read_engine(solver, formulation, inside)
 
 
-def method_of_document(document: Mapping[str, str]) -> Method:
+def method_of_document(document: Mapping[str, Any]) -> Method:
     """Return the method whose :meth:`Method.document` this is; no file of one's own is looked for.
 
     Raises
@@ -213,10 +248,14 @@ def method_of_document(document: Mapping[str, str]) -> Method:
         If there is no such method here.
     """
     text = document["text"]
-    method = read_method(text, planned=True)
-    if method.kind != "file":
-        return method
-    return replace(method, path=Path(document["path"] or ROOT / text.removeprefix(FILE)))
+    if not text.startswith(FILE):
+        return read_method(text, planned=True)
+    name, inside, prediction = _named_file(text)
+    path = Path(document["path"] or ROOT / name)
+    told = document["own"]
+    if told is None:
+        return Method(text, "file", path=path)
+    return _called(FILE + name, path, described_of(told), inside, prediction)
 
 
 def read_formulation(text: str) -> tuple[Formulation, OptionValues]:
@@ -243,7 +282,16 @@ def _read_call(what: str, text: str) -> tuple[str, str]:
     return match.group(1), match.group(2) or ""
 
 
-def _read_file(name: str) -> Method:
+def _named_file(text: str) -> tuple[str, str | None, str | None]:
+    """Return path, parameters and prediction of the text of a file of one's own."""
+    match = _FILE.fullmatch(text.removeprefix(FILE))
+    if match is None:
+        raise MethodError(f"{text}: expected a Python file, found none there")
+    return match["path"].strip(), match["inside"], match["prediction"]
+
+
+def _read_file(text: str) -> Method:
+    name, inside, prediction = _named_file(text)
     try:
         given = Path(name).expanduser()
         here = given.resolve()
@@ -258,12 +306,35 @@ def _read_file(name: str) -> Method:
     if not found.as_posix().isprintable():
         raise MethodError(f"file:{name!r}: expected a path without control characters")
     try:
-        read_source(found)
+        digest = read_source(found).digest
     except (OSError, SyntaxError) as error:
         raise MethodError(f"file:{found.name}: {' '.join(str(error).split())}") from None
     # One spelling wherever the command is called from.
     name = shown(found) if is_own_file(found) else found.name
+    declared, fault = described(found, digest)
+    if declared is not None:
+        return _called(FILE + name, found, declared, inside, prediction)
+    if inside or prediction is not None:
+        raise MethodError(f"{FILE}{name}: its parameters are not known: {fault}")
+    # Its run tells what is wrong with it, as a row.
     return Method(FILE + name, "file", path=found)
+
+
+def _called(
+    name: str, path: Path, declared: Described, inside: str | None, prediction: str | None
+) -> Method:
+    """Return a file of one's own with its parameters, and what its policy is told."""
+    values = read_values(name, inside or "", declared.parameters)
+    text = format_call(name, values, declared.parameters)
+    if prediction is None:
+        return Method(text, "file", path=path, own=OwnCall(declared, values))
+    if not declared.is_policy:
+        raise MethodError(f"{name}: solve is given the outputs: it takes no prediction")
+    if declared.clairvoyant:
+        raise MethodError(f"{name} knows the outputs: it takes no prediction")
+    chosen, told, shown_call = read_prediction(prediction)
+    own = OwnCall(declared, values, chosen, told)
+    return Method(f"{text} with {shown_call}", "file", path=path, own=own)
 
 
 def _read_policy(policy: Policy, inside: str | None, prediction: str | None) -> Method:
@@ -273,15 +344,21 @@ def _read_policy(policy: Policy, inside: str | None, prediction: str | None) -> 
         return Method(text, "policy", call=PolicyCall(policy, values, None, {}, text))
     if policy.clairvoyant:
         raise MethodError(f"{policy.name} knows the outputs: it takes no prediction")
-    model, inside = _read_call("prediction", prediction)
+    chosen, told, shown_call = read_prediction(prediction)
+    text += f" with {shown_call}"
+    return Method(text, "policy", call=PolicyCall(policy, values, chosen, told, text))
+
+
+def read_prediction(text: str) -> tuple[Prediction, dict[str, Any], str]:
+    """Return a prediction, its values, and its canonical text."""
+    model, inside = _read_call("prediction", text)
     known = find_name(model, PREDICTIONS)
     if known is None:
         raise MethodError(unknown_name("prediction", model, PREDICTIONS))
     chosen = PREDICTIONS[known]
     told = read_values(known, inside, chosen.parameters)
     _refuse_contradiction(chosen, told)
-    text += f" with {format_call(known, told, chosen.parameters)}"
-    return Method(text, "policy", call=PolicyCall(policy, values, chosen, told, text))
+    return chosen, told, format_call(known, told, chosen.parameters)
 
 
 def _refuse_contradiction(prediction: Prediction, values: dict[str, float]) -> None:

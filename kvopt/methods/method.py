@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from formulations.registry import Formulation
 from formulations.registry import Kind as FormulationKind
 from heuristics.policy import AdvisedPolicy
+from kvopt.methods.described import OwnCall
 from kvopt.methods.engines import engine_of
 from kvopt.methods.options import OptionValues, format_formulation
 from kvopt.methods.policy import PolicyCall
@@ -33,8 +34,11 @@ class Method:
         That formulation as it is declared, and those options that differ from their defaults.
     call
         Of a policy.
-    path
-        Of a file of one's own; None where the text is that of a stored row.
+    path, own
+        Of a file of one's own: where it lies, None where the text is that of a stored row; and what
+        it declares and is called with, None where it could not say.
+    grouped
+        Whether it was named as one of many: where it does not apply, it is left out.
     """
 
     text: str
@@ -45,6 +49,8 @@ class Method:
     options: OptionValues = field(default_factory=dict)
     call: PolicyCall | None = None
     path: Path | None = None
+    own: OwnCall | None = None
+    grouped: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return self.text
@@ -59,9 +65,17 @@ class Method:
         """The path that a line of a task needs beside the text, which does not lead to it."""
         return "" if self.path is None or is_own_file(self.path) else str(self.path)
 
-    def document(self) -> dict[str, str]:
+    @property
+    def advised(self) -> bool:
+        """Whether it is a policy that needs a solved relaxation."""
+        if self.call is not None:
+            return isinstance(self.call.policy, AdvisedPolicy)
+        return self.own is not None and self.own.described.advised
+
+    def document(self) -> dict[str, Any]:
         """Return what :func:`kvopt.methods.grammar.method_of_document` reads, as JSON."""
-        return {"text": self.text, "path": self.task_path}
+        own = None if self.own is None else self.own.described.document()
+        return {"text": self.text, "path": self.task_path, "own": own}
 
     @property
     def solves(self) -> FormulationKind | None:
@@ -84,16 +98,17 @@ class Method:
 
         A policy has nothing to tell before its end, but its relaxation may be found too slow.
         """
-        return self.call is None or isinstance(self.call.policy, AdvisedPolicy)
+        return self.call is None or self.advised
 
     @property
     def seeded(self) -> bool:
         """Whether another seed can give another result."""
-        if self.call is None:
+        called = self.call or self.own
+        if called is None:
             return True
-        policy, prediction = self.call.policy, self.call.prediction
-        drawn = prediction is not None and prediction.name == "noise"
-        return policy.randomised or drawn or isinstance(policy, AdvisedPolicy)
+        declared = called.policy if isinstance(called, PolicyCall) else called.described
+        drawn = called.prediction is not None and called.prediction.name == "noise"
+        return declared.randomised or drawn or self.advised
 
     def on(self, formulation: Formulation, options: OptionValues | None = None) -> Method:
         """Return the engine alone on a formulation, with those options that are no defaults."""

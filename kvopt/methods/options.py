@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from formulations.registry import RELAXED, Formulation, Option
@@ -19,9 +20,24 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?", re.I
 _SWITCH = {"yes": True, "no": False}
 #: Largest value of a formulation's option that is a number.
 _LARGEST = 2**31 - 1
+#: Largest number that a function of one's own is given; up to it floats hold every integer.
+LARGEST_KEYWORD = 2**53
+
+
+@dataclass(frozen=True)
+class Keyword:
+    """A keyword parameter of a function of one's own: any number, or any text, as its default is.
+
+    A whole number for a whole default is given as one; what is not whole stays as it is written.
+    """
+
+    name: str
+    default: float | str
+    meaning: str = ""
+
 
 #: What can be given in parentheses.
-Declared = Parameter | Choice | Option
+Declared = Parameter | Choice | Option | Keyword
 #: Values of a formulation's options, those that differ from their defaults.
 OptionValues = dict[str, bool | int]
 
@@ -117,7 +133,9 @@ def switched(formulation: Formulation) -> list[str]:
 def describe(declared: Declared) -> str:
     """Return one line: name, default, what is allowed, and meaning."""
     words = _words(declared)
-    if words is not None:
+    if isinstance(declared, Keyword):
+        allowed = "any text" if isinstance(declared.default, str) else "any number"
+    elif words is not None:
         allowed = " | ".join(words)
     else:
         low, high, _ = _range(declared)
@@ -144,7 +162,22 @@ def _words(declared: Declared) -> dict[str, str | bool] | None:
     return None
 
 
-def _range(declared: Declared) -> tuple[float, float, bool]:
+def _keyword(name: str, declared: Keyword, text: str) -> float | str:
+    if isinstance(declared.default, str):
+        if not text or not text.isprintable():
+            raise MethodError(f"{name}: expected {declared.name} as a text, found {text!r}")
+        return text
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
+    if not abs(value) <= LARGEST_KEYWORD:
+        raise MethodError(
+            f"{name}: expected {declared.name} as a number, at most 2^53 on either side, "
+            f"found {text!r}"
+        )
+    whole = isinstance(declared.default, int) and value == math.floor(value)
+    return int(value) if whole else value + 0.0
+
+
+def _range(declared: Parameter | Choice | Option) -> tuple[float, float, bool]:
     """Return both ends of what is allowed, and whether only integers are."""
     if isinstance(declared, Parameter):
         return declared.low, declared.high, declared.integer
@@ -152,6 +185,8 @@ def _range(declared: Declared) -> tuple[float, float, bool]:
 
 
 def _read(name: str, declared: Declared, text: str) -> Any:
+    if isinstance(declared, Keyword):
+        return _keyword(name, declared, text)
     words = _words(declared)
     if words is not None:
         word = find_name(text, words)

@@ -13,8 +13,18 @@ run was cancelled, and ``report("bound", value=..., source="...")``, with ``cert
 there is one (``formulations.lagrangian.certificate``): a bound without it is the method's word,
 which proves no optimum; ``seconds`` (how long it may take, counted from the call), ``seed``,
 ``threads``, and ``batch_time`` (text, empty for an instance in rounds).  In real time what it
-returns or sends is a ``schedules.Schedule`` with a clock.  A file that defines ``POLICY``, as those
-of ``heuristics/policies`` do, is run by the simulator with default parameters.
+returns or sends is a ``schedules.Schedule`` with a clock.  Its other parameters, with a number, a
+text or a truth value for a default, are those of the method: ``def solve(instance, beta=1)`` is
+``file:mine.py`` and ``file:mine.py(beta=2)``.  It takes no prediction, since it is given the
+instance with its outputs.
+
+A file that defines ``POLICY``, as those of ``heuristics/policies`` do, is run by the simulator.  It
+takes the parameters that it declares and, unless it is clairvoyant, a prediction:
+``file:mine.py(beta=2) with interval(1,40)``.  What it declares to be told stands beside it in
+reports, which rank it by that.
+
+Before anything is run the file is asked what it declares: it is imported in a process of its own,
+which has ten seconds (``kvopt.methods.described``).
 
 It may import files of its own folder.  It runs in a process of its own and is killed at the limits;
 what it sent before is kept, and every schedule is checked.
@@ -35,16 +45,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from heuristics.policy import Known, NotApplicableError, Policy
+from formulations.registry import Option
+from heuristics.policy import AdvisedPolicy, Known, NotApplicableError, Policy
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
 from instances.telling import one_line
-from kvopt.methods.options import read_values
+from kvopt.methods.described import Described
+from kvopt.methods.method import Method
+from kvopt.methods.options import LARGEST_KEYWORD, Declared, Keyword, read_values
 from kvopt.methods.policy import PolicyCall
 from kvopt.running.events import Report
 from kvopt.running.task import Task
 from schedules import Schedule
 
+#: What ``solve`` is given where it asks for it by name.
+_GIVEN = frozenset({"instance", "report", "seconds", "seed", "threads", "batch_time"})
+#: Characters of a policy's name that tables show.
+_LONGEST_NAME = 60
 _EXPECTED = "expected a list with one start round a request, a Schedule, or None"
 
 
@@ -57,6 +74,42 @@ class OwnMethodError(Exception):
 
 def load_own(path: Path) -> Policy | Callable[[Task, Report], None]:
     """Import a file and return its policy, or what runs its ``solve`` on a task and reports.
+
+    Raises
+    ------
+    OwnMethodError
+        As :func:`_defined` says.
+    """
+    found = _defined(path)
+    return _asked_with_known(found) if isinstance(found, Policy) else _runner(path, found)
+
+
+def describe_own(path: Path) -> Described:
+    """Import a file and return what it declares.
+
+    Raises
+    ------
+    OwnMethodError
+        As :func:`_defined` says.
+    """
+    found = _defined(path)
+    if not isinstance(found, Policy):
+        seeded = "seed" in inspect.signature(found).parameters
+        return Described(path.stem, False, _keywords(found), randomised=seeded)
+    return Described(
+        one_line(str(found.name), _LONGEST_NAME),
+        True,
+        tuple(found.parameters),
+        clairvoyant=found.clairvoyant,
+        blind=found.blind,
+        offline=found.offline,
+        randomised=found.randomised,
+        advised=isinstance(found, AdvisedPolicy),
+    )
+
+
+def _defined(path: Path) -> Policy | Callable[..., Any]:
+    """Import a file and return its ``POLICY`` or its ``solve``.
 
     Raises
     ------
@@ -74,10 +127,40 @@ def load_own(path: Path) -> Policy | Callable[[Task, Report], None]:
     if policy is not None:
         if not isinstance(policy, Policy):
             raise OwnMethodError(f"{path.name}: expected POLICY as a Policy, found {policy!r}")
-        return _asked_with_known(policy)
+        return policy
     if not callable(solve):
         raise OwnMethodError(f"{path.name}: expected solve as a function, found {solve!r}")
-    return _runner(path, solve)
+    _refuse_unknown(path, solve)
+    checked: Callable[..., Any] = solve
+    return checked
+
+
+def _refuse_unknown(path: Path, solve: Callable[..., Any]) -> None:
+    wanted = {
+        each.name
+        for each in inspect.signature(solve).parameters.values()
+        if each.default is each.empty
+    }
+    if wanted - _GIVEN:
+        raise OwnMethodError(
+            f"{path.name}: solve is given {', '.join(sorted(_GIVEN))}, it asks for "
+            f"{', '.join(sorted(wanted - _GIVEN))}"
+        )
+
+
+def _keywords(solve: Callable[..., Any]) -> tuple[Declared, ...]:
+    """Return the parameters of a function that a user may give."""
+    found: list[Declared] = []
+    for each in inspect.signature(solve).parameters.values():
+        if each.name in _GIVEN or each.default is each.empty:
+            continue
+        if isinstance(each.default, bool):
+            found.append(Option(each.name, each.default, ""))
+        elif isinstance(each.default, str) or (
+            isinstance(each.default, int | float) and abs(each.default) <= LARGEST_KEYWORD
+        ):
+            found.append(Keyword(each.name, each.default))
+    return tuple(found)
 
 
 def _asked_with_known(policy: Policy) -> Policy:
@@ -95,9 +178,13 @@ def _as_written(name: str, written: Callable[..., Any], known: Known, *advice: A
     return written(known, *apart, known.values)
 
 
-def as_policy_call(policy: Policy, text: str) -> PolicyCall:
-    """Return the call of a policy of one's own with default parameters, by the method's text."""
-    return PolicyCall(policy, read_values(policy.name, "", policy.parameters), None, {}, text)
+def as_policy_call(policy: Policy, method: Method) -> PolicyCall:
+    """Return the call of a policy of one's own, with the parameters that its method has."""
+    own = method.own
+    if own is None:
+        values = read_values(policy.name, "", policy.parameters)
+        return PolicyCall(policy, values, None, {}, method.text)
+    return PolicyCall(policy, own.values, own.prediction, own.prediction_values, method.text)
 
 
 def _import(path: Path) -> ModuleType:
@@ -114,15 +201,7 @@ def _import(path: Path) -> ModuleType:
 
 
 def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], None]:
-    parameters = inspect.signature(solve).parameters.values()
-    wanted = {each.name for each in parameters if each.default is each.empty}
-    known = {"instance", "report", "seconds", "seed", "threads", "batch_time"}
-    if wanted - known:
-        raise OwnMethodError(
-            f"{path.name}: solve is given {', '.join(sorted(known))}, it asks for "
-            f"{', '.join(sorted(wanted - known))}"
-        )
-    asked = {each.name for each in parameters} & known
+    asked = set(inspect.signature(solve).parameters) & _GIVEN
 
     def run(task: Task, report: Report) -> None:
         sender = _Strict(report)
@@ -134,8 +213,9 @@ def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], N
             "threads": task.threads,
             "batch_time": task.batch_time,
         }
+        values = {} if task.method.own is None else task.method.own.values
         with _told_by_line(path):
-            returned = solve(**{name: given[name] for name in asked})
+            returned = solve(**{name: given[name] for name in asked}, **values)
         if returned is not None:
             try:
                 sender("schedule", starts=returned)

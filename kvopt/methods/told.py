@@ -7,7 +7,8 @@ from functools import cache
 from typing import Literal
 
 from heuristics.policy import AdvisedPolicy, Policy
-from kvopt.methods.grammar import FILE, MethodError, read_method
+from kvopt.methods.described import Described
+from kvopt.methods.grammar import FILE, MethodError, read_method, read_prediction
 from kvopt.methods.method import Method
 from kvopt.methods.options import bound_only
 
@@ -41,14 +42,26 @@ class Told:
     def __str__(self) -> str:
         return _WORDS[self.lengths] + (", all arrivals" if self.offline else "")
 
-
-@cache
-def told(text: str) -> Told:
-    """Return what the policy of a method's text is told; of anything else nothing is declared."""
-    method = _read(text)
-    if method is None or method.call is None:
+    @staticmethod
+    def of_words(words: str) -> Told:
+        """Return what :meth:`__str__` wrote; of other words nothing is known."""
+        for lengths in _WORDS:
+            for offline in (False, True):
+                told = Told(lengths, offline)
+                if str(told) == words:
+                    return told
         return Told("unknown")
-    policy, prediction = method.call.policy, method.call.prediction
+
+
+def told_of(method: Method) -> Told:
+    """Return what a method's policy declares to be told; of anything else nothing is declared."""
+    if method.call is not None:
+        policy: Policy | Described = method.call.policy
+        prediction = method.call.prediction
+    elif method.own is not None and method.own.described.is_policy:
+        policy, prediction = method.own.described, method.own.prediction
+    else:
+        return Told("unknown")
     if policy.blind:
         return Told("nothing", policy.offline)
     if policy.clairvoyant or (prediction is not None and prediction.name == "exact"):
@@ -57,16 +70,47 @@ def told(text: str) -> Told:
 
 
 @cache
-def shown_method(text: str) -> str:
-    """Return the text with the values of its prediction: ``a-min with interval(1,1000)``."""
+def told(text: str, declared: str = "") -> Told:
+    """Return what the method of a row is told.
+
+    Parameters
+    ----------
+    text
+        The method's.
+    declared
+        The row's column ``told``, which says it of a file of one's own.
+    """
     method = _read(text)
-    if method is None or method.call is None or method.call.prediction is None:
+    if method is None:
+        return Told("unknown")
+    return Told.of_words(declared) if method.kind == "file" else told_of(method)
+
+
+@cache
+def shown_method(text: str, own_name: str = "") -> str:
+    """Return how the method of a row is shown.
+
+    A prediction has its values written out: ``a-min with interval(1,1000)``.  A file of one's own
+    goes by the name that it gives itself (the row's column ``own_name``), with the file behind it:
+    ``longest(beta=2) [mine.py]``.
+    """
+    name, found, prediction = text.partition(" with ")
+    if found and _read(text) is not None and (values := _prediction_values(prediction)):
+        text = f"{name} with {values}"
+    if not own_name or not text.startswith(FILE):
         return text
-    prediction, told_values = method.call.prediction, method.call.prediction_values
+    file, _, called = text.removeprefix(FILE).rpartition(".py")
+    return f"{own_name}{called} [{file}.py]"
+
+
+def _prediction_values(text: str) -> str:
+    """Return a prediction with all its values, ``interval(1,1000)``; empty where it has none."""
+    try:
+        prediction, told_values, _ = read_prediction(text)
+    except MethodError:
+        return ""
     values = [f"{told_values[each.name]:g}" for each in prediction.parameters]
-    if not values:
-        return text
-    return f"{text.partition(' with ')[0]} with {prediction.name}({','.join(values)})"
+    return f"{prediction.name}({','.join(values)})" if values else ""
 
 
 @cache
@@ -98,9 +142,7 @@ def knowledge(policy: Policy) -> str:
 
 
 def _read(text: str) -> Method | None:
-    """Return the method of a row, None for a file of one's own and for what is none of ours."""
-    if text.startswith(FILE):
-        return None
+    """Return the method of a row, None for what is none of ours."""
     try:
         return read_method(text, planned=True)
     except MethodError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from formulations.bounds.kind import ComputedBound
 from formulations.valid.loads import not_covered
-from heuristics.policy import AdvisedPolicy
 from instances import Instance
 from instances.batch_time import (
     DEFAULT,
@@ -101,10 +100,8 @@ def rounds_only(instance: Instance, method: Method) -> str:
     if instance.time_unit == "round":
         wants = f"is in seconds, and {instance.name} has arrivals in rounds"
         return wants if in_seconds else ""
-    if method.kind == "file":
-        return ""
-    if method.call is not None:
-        advised = isinstance(method.call.policy, AdvisedPolicy) and instance.arrival_times.any()
+    if method.kind in ("file", "policy"):
+        advised = method.advised and instance.arrival_times.any()
         what = "is advised by an LP relaxation in rounds"
         return f"{what}, and {_found(instance)}" if advised else ""
     if method.solver in ENGINES and (not method.formulation or in_seconds):

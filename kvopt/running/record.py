@@ -118,6 +118,9 @@ class Record:
         The trace: pairs (seconds since the end of the imports, value in rounds).
     batch_time
         How long a round took, as text (``instances.batch_time``); empty for instances in rounds.
+    own_name, told
+        Of a method in a file of one's own: the name that it gives itself, and what it declares to
+        be told (``kvopt.methods.told.Told``); empty where it could not be asked.
     engine_formulation, engine_tel, engine_bound
         Of an engine that others work beside (``highs`` without a formulation): what it worked on,
         empty where it did not begin, its own best TEL and its own best bound (rounds).
@@ -202,6 +205,8 @@ class Record:
     peak_tokens: Metric[int | None] = None
     evictions: Metric[int | None] = None
     recomputed_tokens: Metric[int | None] = None
+    own_name: Annotated[Asked[str], APART, Since(4)] = ""
+    told: Annotated[Asked[str], APART, Since(4)] = ""
     engine_formulation: Annotated[Found[str], APART, Since(4)] = ""
     engine_tel: Annotated[Found[int | None], APART, Since(4)] = None
     engine_bound: Annotated[Found[int | None], APART, Since(4)] = None

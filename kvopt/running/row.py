@@ -10,6 +10,8 @@ from instances.batch_time import parse_batch_time
 from instances.files import instance_document
 from instances.telling import one_line
 from kvopt.methods.engines import proofs
+from kvopt.methods.method import Method
+from kvopt.methods.told import told_of
 from kvopt.running.provenance import provenance
 from kvopt.running.record import FAILED, Record
 from kvopt.running.state import RunState
@@ -100,6 +102,7 @@ def _of_task(task: Task) -> dict[str, Any]:
         "known_optimum": None if instance is None or task.batch_time else instance.known_optimum,
         "section": task.section,
         "method": task.method.text,
+        **_declared(task.method),
         "seed": task.seed,
         "time_limit": task.time_limit,
         "memory_limit": task.memory_limit,
@@ -130,6 +133,15 @@ def _itself(task: Task, state: RunState) -> tuple[str, ...]:
     found = "no schedule of its own" if own.tel is None else f"incumbent {own.tel}"
     proved = "no bound of its own" if own.bound is None else f"bound {own.bound}"
     return label, f"{own.formulation}: {found}, {proved}"
+
+
+def _declared(method: Method) -> dict[str, str]:
+    """Return what a file of one's own says of itself."""
+    if method.own is None:
+        return {}
+    told = told_of(method)
+    words = "" if told.lengths == "unknown" else str(told)
+    return {"own_name": method.own.described.name, "told": words}
 
 
 def _serving(task: Task, state: RunState) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def _prepare(task: Task) -> Run:
         own = load_own(method.path)
         if not isinstance(own, Policy):
             return partial(_run_own, own)
-        method = replace(method, call=as_policy_call(own, method.text))
+        method = replace(method, call=as_policy_call(own, method))
     assert task.instance is not None
     (real_time if task.batch_time else admission).warm_up(len(task.instance))
     if method.call is not None:

@@ -17,7 +17,8 @@ def plan(sections: Iterable[Section]) -> list[Task]:
 
     Within a section all methods run on an instance before the next one.  A method that draws
     nothing runs with seed 0 only.  An instance that cannot be read, or has a request that never
-    fits, gives one task a method that says so.
+    fits, gives one task a method that says so.  One of ``policies`` or ``solvers`` that there is in
+    rounds only is left out where an instance is in seconds.
 
     Raises
     ------
@@ -41,6 +42,8 @@ def _section_tasks(section: Section) -> Iterable[Task]:
         for method, code, libraries in methods:
             fault = loaded.fault
             if instance is not None and (reason := rounds_only(instance, method)):
+                if method.grouped:
+                    continue
                 fault = f"{method.text} {reason}"
             for seed in range(section.seeds if method.seeded else 1):
                 yield Task(

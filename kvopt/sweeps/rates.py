@@ -96,7 +96,8 @@ def rate_sweep(
     """
     drawn = {rate: at_rate(instance, rate, arrival_seed) for rate in rates}
     for method in methods:
-        refuse_rounds_only(drawn[rates[0]], method)
+        if not method.grouped:
+            refuse_rounds_only(drawn[rates[0]], method)
     sources = tuple(_source(each) for each in drawn.values())
     section = Section("", sources, unique_methods([*methods, read_method(BOUND)]))
     tasks = plan([as_wished(section, wishes)])

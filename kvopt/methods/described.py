@@ -1,0 +1,146 @@
+"""What a file of one's own declares: found out in a process of its own, told as JSON.
+
+A policy says what it is told and which parameters it takes; ``solve`` takes its keyword parameters.
+The file is imported there and nowhere in the process that asks, so that one that hangs, ends the
+interpreter or prints costs nothing but its words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from formulations.registry import Option
+from heuristics.policy import Choice, Parameter, Values
+from heuristics.predictions import Prediction
+from instances.checkout import CHECKOUT, ROOT
+from kvopt.methods.options import Declared, Keyword
+from kvopt.places import python_path
+
+#: Seconds that importing a file may take where it is asked what it is.  One that takes longer is
+#: a method without parameters, whose own limit counts.
+ASK_SECONDS = 10.0
+_KINDS = {each.__name__: each for each in (Parameter, Choice, Option, Keyword)}
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a file of one's own says of itself.
+
+    Attributes
+    ----------
+    name
+        Of its policy, or else of the file.
+    is_policy
+        Whether it defines ``POLICY``; else ``solve``.
+    parameters
+        What it takes in parentheses.
+    clairvoyant, blind, offline, randomised
+        As in :class:`heuristics.policy.Policy`; of ``solve`` it is randomised if it asks for a
+        seed, and no more is declared.
+    advised
+        Whether it needs a solved relaxation.
+    """
+
+    name: str
+    is_policy: bool
+    parameters: tuple[Declared, ...] = ()
+    clairvoyant: bool = False
+    blind: bool = False
+    offline: bool = False
+    randomised: bool = False
+    advised: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        parameters = [{"kind": type(each).__name__, **asdict(each)} for each in self.parameters]
+        return {**asdict(self), "parameters": parameters}
+
+
+@dataclass(frozen=True)
+class OwnCall:
+    """A file of one's own with its parameters, and the prediction that its policy is given."""
+
+    described: Described
+    values: Values = field(default_factory=dict)
+    prediction: Prediction | None = None
+    prediction_values: Values = field(default_factory=dict)
+
+
+def described_of(document: Mapping[str, Any]) -> Described:
+    """Return what :meth:`Described.document` wrote."""
+    parameters = []
+    for each in document["parameters"]:
+        told = {name: value for name, value in each.items() if name != "kind"}
+        if "options" in told:
+            told["options"] = tuple(told["options"])
+        parameters.append(_KINDS[each["kind"]](**told))
+    return Described(**{**document, "parameters": tuple(parameters)})
+
+
+@lru_cache(maxsize=256)
+def described(path: Path, digest: str) -> tuple[Described | None, str]:
+    """Return what a file says of itself, or None and why it says nothing, in one line.
+
+    Parameters
+    ----------
+    digest
+        Of the file: after an edit it is asked anew.
+    """
+    del digest
+    try:
+        answer = json.loads(_ask(path))
+        if "fault" in answer:
+            return None, str(answer["fault"])
+        return described_of(answer), ""
+    except subprocess.TimeoutExpired:
+        return None, f"{path.name}: importing it takes more than {ASK_SECONDS:g} s"
+    except OSError as error:
+        return None, f"{path.name}: no process could be started: {error.strerror}"
+    except (ValueError, KeyError, TypeError):
+        return None, f"{path.name}: the process that imports it ends without an answer"
+
+
+def _ask(path: Path) -> bytes:
+    """Return what ``kvopt.methods.describe`` writes of a file; all that it starts ends with it."""
+    lifeline, end = os.pipe()
+    with tempfile.TemporaryFile() as answer:
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "kvopt.running.keeper", str(lifeline), _MODULE],
+                stdin=subprocess.DEVNULL,
+                stdout=answer,
+                stderr=subprocess.DEVNULL,
+                cwd=ROOT if CHECKOUT else None,
+                env={"OPENBLAS_NUM_THREADS": "1"}
+                | os.environ
+                | {"PYTHONPATH": python_path(), _FILE: str(path)},
+                start_new_session=True,
+                pass_fds=[lifeline],
+            )
+        except BaseException:
+            os.close(end)
+            raise
+        finally:
+            os.close(lifeline)
+        try:
+            process.wait(ASK_SECONDS)
+        finally:
+            os.close(end)  # its keeper kills what is left
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(ASK_SECONDS)
+        answer.seek(0)
+        return answer.read(1_000_000)
+
+
+#: The module that answers, and the variable by which it is told the file.
+_MODULE, _FILE = "kvopt.methods.describe", "KVOPT_DESCRIBE"
