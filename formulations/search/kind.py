@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from formulations.valid.windows import Windows
 from instances import Instance
+from schedules.evidence import Argument
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class ExactSearch:
         States kept in successive passes; empty for a search over windows.
     requests_up_to
         Requests that an instance may have.
+    argument
+        By what it proves an optimum.
     options
         A dataclass of what can be switched or set, each field with its meaning as an annotation.
     source
@@ -42,5 +45,6 @@ class ExactSearch:
     entry_bytes: int
     widths: tuple[int, ...]
     requests_up_to: int
+    argument: Argument
     options: type[Any] | None = None
     source: str = ""

@@ -1,7 +1,7 @@
-"""Command: make the certificate of an optimum that so far only engines' words stand behind.
+"""Command: make the certificate of an optimum that is solver-reported, or run stale proofs again.
 
-The tree (``formulations.lagrangian.tree``) is written as it grows, so that the same command goes on
-where it was stopped, however.
+The tree (``formulations.lagrangian.tree``) is written as it grows, and with ``--stale`` each proof
+as it ends, so that the same command goes on where it was stopped, however.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from instances.checkout import require_checkout
 from instances.jsonfile import FileError, read_object, write_text
 from instances.named import FOLDER
 from instances.usage import Parser, UsageError, complain
+from kvopt.best_known.again import prove_again
 from kvopt.best_known.claims import Claims
-from kvopt.best_known.entry import Value
-from kvopt.best_known.files import RegistryError, certificate_path
+from kvopt.best_known.entry import Certified
+from kvopt.best_known.files import RegistryError
 from kvopt.best_known.merge import Known, merge
 from kvopt.best_known.rebuild import read_all, write_all
 from kvopt.best_known.verify import DamagedError, LibraryInstance, library_by_hash
@@ -45,8 +46,9 @@ _PROGRAM = "python -m kvopt.best_known.prove"
 _SCHEMA = "kvopt.unfinished_tree/1"
 _SECONDS_BETWEEN_SAVES = 10
 _EPILOG = """\
-exit codes: 0 all of them have a certificate; 1 the time was up before, or a tree comes down to a
-better schedule; 2 bad usage, or a registry or file that cannot be read or written
+exit codes: 0 all of them have a certificate, or with --stale were proved again; 1 the time was up
+before, a tree comes down to a better schedule, or a stale proof did not hold; 2 bad usage, or a
+registry or file that cannot be read or written
 """
 
 
@@ -59,7 +61,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "names", nargs="*", metavar="INSTANCE", help="default: all optima on words alone"
+        "names",
+        nargs="*",
+        metavar="INSTANCE",
+        help="default: all optima that are solver-reported, or all with a stale proof",
+    )
+    parser.add_argument(
+        "--stale",
+        action="store_true",
+        help="run the proofs again that other sources or solvers than today's have made, one after "
+        "the other and each with one thread, and enter those that hold",
+    )
+    parser.add_argument(
+        "--each", type=read_seconds, default=600.0, metavar="S", help="with --stale: of each run"
     )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="default: instances/")
     parser.add_argument(
@@ -75,6 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser.parse_args(arguments)
         if options.folder == FOLDER:
             require_checkout("--folder names another folder")
+        if options.stale:
+            return _again(options.names, options.folder, options.each, options.time_limit)
         return _prove(options.names, options.folder, options.work, options.time_limit)
     except (
         UsageError,
@@ -91,6 +107,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("interrupted; the same command goes on", EXIT_OPEN)
 
 
+def _again(names: Sequence[str], folder: Path, each: float, seconds: float) -> int:
+    code = EXIT_OK
+    for line, held in prove_again(folder, names, each, time.monotonic() + seconds):
+        print(line, flush=True)
+        code = code if held else EXIT_OPEN
+    return code
+
+
 def _prove(names: Sequence[str], folder: Path, work: Path, seconds: float) -> int:
     deadline = time.monotonic() + seconds
     library = library_by_hash()
@@ -100,7 +124,9 @@ def _prove(names: Sequence[str], folder: Path, work: Path, seconds: float) -> in
     if unknown:
         return _fail(f"{unknown[0]}: the registry has no such instance", EXIT_BAD_USAGE)
     chosen = [named[name] for name in names] or [
-        sha for sha, each in present.items() if each.entry.on_words
+        sha
+        for sha, each in present.items()
+        if each.entry.opt and not isinstance(each.entry.lower, Certified)
     ]
     code = EXIT_OK
     for sha in chosen:
@@ -123,16 +149,15 @@ def _prove(names: Sequence[str], folder: Path, work: Path, seconds: float) -> in
 def _entered(
     found: LibraryInstance, known: Known, certificate: Certificate, seconds: float
 ) -> Known:
-    value = Value(
-        certificate.value,
-        "tree",
-        "tree",
-        datetime.now(UTC).date().isoformat(),
-        round(seconds, 2),
+    value = Certified(
+        value=certificate.value,
+        method="tree",
+        certificate="tree",
+        date=datetime.now(UTC).date().isoformat(),
+        seconds=round(seconds, 2),
         solver=f"SciPy {importlib.metadata.version('scipy')}",
-        certificate=certificate_path(found.instance),
     )
-    claims = Claims(None, ((value, certificate),), (), ())
+    claims = Claims(None, ((value, certificate),), (), (), ())
     merged = merge(found.instance, found.file, known, claims, found.planted)
     assert merged is not None  # it was known before
     return merged
