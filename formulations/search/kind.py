@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from formulations.valid.windows import Windows
 from instances import Instance
 from schedules.evidence import Argument
+
+if TYPE_CHECKING:
+    # A search without windows rests on none of their code (``kvopt.methods.witness``).
+    from formulations.valid.windows import Windows
 
 
 @dataclass(frozen=True)

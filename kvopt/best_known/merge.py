@@ -22,9 +22,9 @@ from kvopt.best_known.entry import (
     Value,
 )
 from kvopt.best_known.rule import decide
-from kvopt.methods.witness import made_by
+from kvopt.methods.witness import certificate_witness, engine_witness, made_by
 from schedules import Schedule
-from schedules.evidence import Statement, contradictions
+from schedules.evidence import Statement, Witness, contradictions
 
 Bound = tuple[Certified, Certificate]
 
@@ -85,7 +85,7 @@ def merge(
     refuse_contradictions(instance, upper, lowers)
     certified, certificate = max(bounds, key=lambda bound: (bound[0].value, bound[1].bare))
     lower = lower_of(instance, certified, reported, first_day)
-    kept = _proofs(proofs, upper.value)
+    kept = _proofs(proofs, upper.value, certificate_witness(certificate.kind, certified.value))
     verdict = decide(instance, upper.value, lower.value, kept, (certificate.kind, certified.value))
     before = old.entry.history if old else History((), ())
     entry = Entry(
@@ -153,13 +153,17 @@ def _upper(old: Known | None, claims: Claims) -> tuple[Upper, Schedule] | None:
     return old.entry.upper, old.schedule
 
 
-def _proofs(proofs: Iterable[Proof], upper: int) -> tuple[Proof, ...]:
+def _proofs(proofs: Iterable[Proof], upper: int, certificate: Witness) -> tuple[Proof, ...]:
     """Return one proof of the present upper bound for each method, the oldest ones first.
 
-    A proof that the sources of today have made takes the place of a stale one.
+    A proof that the sources of today have made takes the place of a stale one.  What a certificate
+    proves by the same argument, evaluated in integers, needs no run.
     """
     kept: dict[str, Proof] = {}
     for proof in proofs:
+        same = engine_witness(proof.method, proof.value).argument == certificate.argument
+        if same and certificate.value == upper:
+            continue
         if proof.value == upper and (proof.method not in kept or is_stale(kept[proof.method])):
             kept[proof.method] = proof
     return tuple(kept.values())

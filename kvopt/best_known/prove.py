@@ -36,6 +36,7 @@ from kvopt.best_known.files import RegistryError
 from kvopt.best_known.merge import Known, merge
 from kvopt.best_known.rebuild import read_all, write_all
 from kvopt.best_known.verify import DamagedError, LibraryInstance, library_by_hash
+from kvopt.methods.grammar import MethodError, read_method
 from kvopt.ranges import read_seconds
 
 EXIT_OK = 0
@@ -73,7 +74,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "the other and each with one thread, and enter those that hold",
     )
     parser.add_argument(
-        "--each", type=read_seconds, default=600.0, metavar="S", help="with --stale: of each run"
+        "--by",
+        metavar="METHOD",
+        default="",
+        help="run SOLVER:FORMULATION as one more proof of each INSTANCE, and enter it if it holds",
+    )
+    parser.add_argument(
+        "--each",
+        type=read_seconds,
+        default=600.0,
+        metavar="S",
+        help="with --stale or --by: of each run (default: 600)",
     )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="default: instances/")
     parser.add_argument(
@@ -89,8 +100,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser.parse_args(arguments)
         if options.folder == FOLDER:
             require_checkout("--folder names another folder")
-        if options.stale:
-            return _again(options.names, options.folder, options.each, options.time_limit)
+        if options.by and not options.names:
+            raise UsageError("--by: expected the instances that are to be proved")
+        if options.stale or options.by:
+            return _again(options)
         return _prove(options.names, options.folder, options.work, options.time_limit)
     except (
         UsageError,
@@ -99,6 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         FileError,
         CertificateError,
         TreeError,
+        MethodError,
     ) as error:
         return _fail(str(error), EXIT_BAD_USAGE)
     except OSError as error:
@@ -107,9 +121,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("interrupted; the same command goes on", EXIT_OPEN)
 
 
-def _again(names: Sequence[str], folder: Path, each: float, seconds: float) -> int:
+def _again(options: argparse.Namespace) -> int:
     code = EXIT_OK
-    for line, held in prove_again(folder, names, each, time.monotonic() + seconds):
+    deadline = time.monotonic() + options.time_limit
+    method = read_method(options.by).text if options.by else ""
+    for line, held in prove_again(options.folder, options.names, options.each, deadline, method):
         print(line, flush=True)
         code = code if held else EXIT_OPEN
     return code
