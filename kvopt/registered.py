@@ -11,24 +11,29 @@ from dataclasses import dataclass
 
 from instances import Instance
 from instances.named import FOLDER
+from schedules.evidence import STANDINGS
 
 
 @dataclass(frozen=True)
 class Registered:
     """The best schedule and the best bound of an instance (TEL, rounds).
 
-    ``reason`` says by what an optimum is known, or why it is not.
+    ``reason`` says by what an optimum is known, or why it is not; ``certified`` is the best bound
+    that a certificate proves, where what exceeds it is solver-reported, else None.
     """
 
     upper: int
     lower: int
     reason: str
+    certified: int | None = None
 
     def __str__(self) -> str:
         """As ``1234 (opt)`` or ``1234, bound 1200``."""
         if self.upper == self.lower:
             return f"{self.upper} ({self.reason})"
-        return f"{self.upper}, bound {self.lower}"
+        if self.certified is None:
+            return f"{self.upper}, bound {self.lower}"
+        return f"{self.upper}, bound {self.lower} (solver-reported; certified {self.certified})"
 
     def gap(self, tel: int) -> float:
         """Return (TEL - UB) / TEL in percent, negative for a schedule that is better."""
@@ -53,7 +58,10 @@ def registered(instance: Instance) -> Registered | None:
         known = next((each for each in entries if each["sha256"] == instance.sha256), None)
         if known is None:
             return None
-        reason = "opt" if known["opt"] else known["reason"].partition(":")[0]
-        return Registered(int(known["upper"]["value"]), int(known["lower"]["value"]), reason)
+        reason = "opt" if known["standing"] == "opt" else STANDINGS[known["standing"]]
+        lower = known["lower"]
+        reported = lower["kind"] == "solver-reported"
+        certified = int(lower["certified"]["value"]) if reported else None
+        return Registered(int(known["upper"]["value"]), int(lower["value"]), reason, certified)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None

@@ -7,8 +7,10 @@ best-known values and every table call.  In short:
 - A bound counts unless its run was caught; of a method of one's own only what a certificate proves.
 - A bound above a schedule is a contradiction.  Nothing tells which of the two is wrong, and nothing
   that needs a bound of that instance is concluded.
-- A TEL is the optimum if two witnesses proved it whose solvers differ and whose models share no
-  code, or one witness and the construction of the instance (docs/best_known.md).
+- A TEL is the optimum if two witnesses proved it that are *independent*: their solvers differ,
+  their models share no code, and they argue differently (:class:`Argument`).  The construction of
+  an instance counts as a witness.  Two whose argument is one are counted apart, whatever their
+  code: a gap in that argument would be in both (docs/best_known.md).
 - The ``known_optimum`` of a file is a statement: it proves nothing and refuses nothing.  It is the
   construction only where the registry of best-known values has that instance.
 """
@@ -17,18 +19,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import combinations
 from typing import Literal, NamedTuple
 
 from schedules.model import KEEPS_TOKENS_NOTE
 
-Standing = Literal["opt", "one witness", "construction", "stated", "open", "none", "contradiction"]
+Standing = Literal[
+    "opt", "one argument", "one witness", "construction", "stated", "open", "none", "contradiction"
+]
 
-#: What tables call each standing.  ``construction``: the optimum is known from there, but nobody
-#: has shown of a schedule that it is optimal.  ``stated``: nothing but the instance's file says so.
+#: What tables call each standing.  ``one argument``: two proofs share no code, but their argument
+#: is one.  ``construction``: the optimum is known from there, but nobody has shown of a schedule
+#: that it is optimal.  ``stated``: nothing but the instance's file says so.
 STANDINGS: dict[Standing, str] = {
     "opt": "known",
-    "one witness": "one witness only",
+    "one argument": "one argument only",
+    "one witness": "one proof only",
     "construction": "by construction",
     "stated": "stated by its file",
     "open": "open",
@@ -42,6 +49,22 @@ VOLUMES = "volumes"
 CONTRADICTED = "contradicted: "
 #: How the line on a stated optimum that is wrong begins.
 MISSTATED = "the known_optimum that the instance's file states, "
+
+
+class Argument(StrEnum):
+    """By what a bound is proved, whoever proves it; one idea is one argument, whatever its code."""
+
+    BRANCH_AND_BOUND = "time-indexed MIP, branch and bound"
+    CONSTRAINTS = "CP-SAT model"
+    FORWARD_SETS = "forward search over started sets"
+    FORWARD_COUNTS = "forward dynamic programming over counts"
+    BACKWARD = "backward state-space relaxation with prices"
+    MEMORY_PRICES = "Lagrangian memory prices"
+    STATE_PRICES = "Lagrangian prices on states"
+    TREE = "tree of prices"
+    #: Of the area bound, of that by lanes (parallel machines), and of the library's constructions:
+    #: they count which requests fit together.
+    AREA = "area and parallel-machine bound"
 
 
 class Statement(NamedTuple):
@@ -69,15 +92,31 @@ class Witness:
     solver, model_code
         What it rests on: the solver, and the modules of its model without those that every model
         is told and judged by (the instance, and the checker of schedules).
+    argument
+        By what it proves the bound.
     certificate
-        The kind of a certificate that was evaluated in integers; empty for an engine's word.
+        The kind of a certificate that was evaluated in integers; empty for what an engine reports.
     """
 
     name: str
     value: int
     solver: str
     model_code: frozenset[str]
+    argument: Argument
     certificate: str = ""
+
+    def shares_no_code(self, other: Witness) -> bool:
+        """Whether the solvers differ and the models have no code in common."""
+        return self.solver != other.solver and not self.model_code & other.model_code
+
+    def independent(self, other: Witness) -> bool:
+        """Whether neither code nor argument is shared."""
+        return self.shares_no_code(other) and self.argument != other.argument
+
+
+def construction_witness(value: int) -> Witness:
+    """Return the witness that the construction of an instance of the library is."""
+    return Witness(CONSTRUCTION, value, CONSTRUCTION, frozenset(), Argument.AREA)
 
 
 @dataclass(frozen=True)
@@ -227,28 +266,35 @@ def judge(
 
 def _closed(witnesses: Sequence[Witness], construction: int | None) -> Verdict:
     """Decide by what a schedule that the best bound meets counts as optimal."""
-    witnesses = sorted(witnesses, key=lambda each: bool(each.certificate))
-    names = list(dict.fromkeys(each.name for each in witnesses))
-    pair = independent_pair(witnesses)
-    if not names and construction is not None:
-        return Verdict("construction", "by construction alone")
+    found = sorted(witnesses, key=lambda each: bool(each.certificate))
+    if construction is not None:
+        found.append(construction_witness(construction))
+    names = list(dict.fromkeys(each.name for each in found))
     if not names:
-        return Verdict("one witness", "one bound's word only")
-    if pair is None and construction is None:
-        return Verdict("one witness", f"one witness only: {', '.join(names)}")
-    engines = [each.name for each in pair or () if not each.certificate]
-    others = " and ".join(engines) if pair else CONSTRUCTION
-    kinds = [each.certificate for each in witnesses if each.certificate]
-    if kinds:
-        return Verdict("opt", f"proved by its files ({kinds[0]}), as by {others}")
-    if pair:
-        return Verdict("opt", f"two engines' words: {others}")
-    return Verdict("opt", f"construction and the word of {names[0]}")
+        return Verdict("one witness", "one solver-reported bound only")
+    if names == [CONSTRUCTION]:
+        return Verdict("construction", "by construction alone")
+    if pair := independent_pair(found):
+        return Verdict("opt", _by(pair, found))
+    for one, other in combinations(found, 2):
+        if one.shares_no_code(other):
+            both = f"{one.argument} ({one.name}, {other.name})"
+            return Verdict("one argument", f"one argument only: {both}")
+    return Verdict("one witness", f"one proof only: {', '.join(names)}")
+
+
+def _by(pair: tuple[Witness, Witness], found: Sequence[Witness]) -> str:
+    """Return by what an optimum is proved: by a certificate, if there is one, and besides it."""
+    certified = [each.certificate for each in found if each.certificate]
+    solvers = [each.name for each in pair if not each.certificate and each.name != CONSTRUCTION]
+    parts = [
+        *(f"certified ({kind})" for kind in certified[:1]),
+        *(["by construction"] if CONSTRUCTION in (each.name for each in pair) else []),
+        *([f"solver-reported by {' and '.join(solvers)}"] if solvers else []),
+    ]
+    return ", ".join(parts)
 
 
 def independent_pair(witnesses: Iterable[Witness]) -> tuple[Witness, Witness] | None:
-    """Return the first two witnesses with other solvers and no model code in common, or None."""
-    for one, other in combinations(witnesses, 2):
-        if one.solver != other.solver and not one.model_code & other.model_code:
-            return one, other
-    return None
+    """Return the first two witnesses that share neither code nor argument, or None."""
+    return next((pair for pair in combinations(witnesses, 2) if pair[0].independent(pair[1])), None)

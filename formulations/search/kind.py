@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from formulations.valid.windows import Windows
 from instances import Instance
+from schedules.evidence import Argument
+
+if TYPE_CHECKING:
+    # A search without windows rests on none of their code (``kvopt.methods.witness``).
+    from formulations.valid.windows import Windows
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class ExactSearch:
         States kept in successive passes; empty for a search over windows.
     requests_up_to
         Requests that an instance may have.
+    argument
+        By what it proves an optimum.
     options
         A dataclass of what can be switched or set, each field with its meaning as an annotation.
     source
@@ -42,5 +48,6 @@ class ExactSearch:
     entry_bytes: int
     widths: tuple[int, ...]
     requests_up_to: int
+    argument: Argument
     options: type[Any] | None = None
     source: str = ""

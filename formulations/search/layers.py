@@ -75,6 +75,7 @@ from formulations.search.kind import ExactSearch
 from formulations.valid.groups import WindowGroup
 from formulations.valid.windows import Windows
 from instances import Instance
+from schedules.evidence import Argument
 
 __all__ = ["REQUESTS_UP_TO", "WIDTHS", "Options", "Pass", "PatternPrices", "model_size", "search"]
 
@@ -273,5 +274,6 @@ FORMULATION = ExactSearch(
     entry_bytes=ENTRY_BYTES,
     widths=WIDTHS,
     requests_up_to=REQUESTS_UP_TO,
+    argument=Argument.FORWARD_SETS,
     options=Options,
 )

@@ -80,6 +80,7 @@ from formulations.search._sweep_tables import Ints, Kinds, Network, kinds_of, ru
 from formulations.search.kind import ExactSearch
 from formulations.valid.windows import Windows
 from instances import Instance
+from schedules.evidence import Argument
 
 #: Requests up to which windows are swept.
 REQUESTS_UP_TO = 10_000
@@ -379,5 +380,6 @@ FORMULATION = ExactSearch(
     entry_bytes=ENTRY_BYTES,
     widths=(),
     requests_up_to=REQUESTS_UP_TO,
+    argument=Argument.BACKWARD,
     options=Options,
 )

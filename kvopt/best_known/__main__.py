@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from instances.named import FOLDER
 from instances.outputs import OutputError, check_folder
 from instances.usage import Parser, UsageError, complain
 from kvopt.best_known.claims import Claims, collect, runs_by_instance
-from kvopt.best_known.entry import Entry, Registry
+from kvopt.best_known.entry import Entry, Registry, SolverReported
 from kvopt.best_known.files import (
     PROOFS,
     REGISTRY_FILE,
@@ -24,27 +25,37 @@ from kvopt.best_known.files import (
 )
 from kvopt.best_known.merge import ContradictionError, Known, merge
 from kvopt.best_known.rebuild import read_all, write_all
-from kvopt.best_known.verify import DamagedError, LibraryInstance, faults, library_by_hash
+from kvopt.best_known.verify import (
+    DamagedError,
+    LibraryInstance,
+    faults,
+    library_by_hash,
+    missing,
+    stale_proofs,
+)
 from kvopt.masking import mask_text
+from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
 from kvopt.store.files import store_files
-from schedules.evidence import CONSTRUCTION
+from schedules.evidence import STANDINGS
 
 EXIT_OK = 0
 EXIT_FAULTS = 1
 EXIT_BAD_USAGE = 2
-EXIT_WORDS = 3
+EXIT_REPORTED = 3
 EXIT_CONTRADICTION = 5
 
 #: What there is to complain of, line by line, and the exit code.
 _Verdict = tuple[Sequence[str], int]
 
 _EPILOG = """\
-exit codes: 0 fine; 1 a value is not proved by its files, --check found the registry stale, or
-Ctrl-C came first: what was merged until then is written, and the same command goes on;
-2 bad usage or a store that cannot be read; 3 --check found no fault, but an optimum that no file
-proves, only the words of engines (python -m kvopt.best_known.prove makes a certificate); 5 a bound
-exceeds a checked schedule: nothing is written
+exit codes: 0 fine, and every bound is certified; 1 a value is not proved by its files, an instance
+of the library is missing, --check found the registry stale, or Ctrl-C came first: what was merged
+until then is written, and the same command goes on; 2 bad usage or a store that cannot be read;
+3 --check found no fault, but a bound that is solver-reported only (of an optimum,
+python -m kvopt.best_known.prove makes a certificate), or a proof that other sources or solvers than
+today's have made (python -m kvopt.best_known.prove --stale runs them again); each is named; 5 a
+bound exceeds a checked schedule: nothing is written
 """
 
 
@@ -63,7 +74,7 @@ def _run(arguments: Sequence[str] | None, program: str) -> _Verdict:
         return _merge_and_verify(_parse(arguments, program))
     except (UsageError, OutputError, StoreError) as error:
         return [str(error)], EXIT_BAD_USAGE
-    except (RegistryError, DamagedError) as error:
+    except (RegistryError, DamagedError, MethodError) as error:
         return [str(error)], EXIT_FAULTS
     except KeyboardInterrupt:
         return ["interrupted"], EXIT_FAULTS
@@ -157,7 +168,7 @@ def _merged(
             )
             now = merge(found.instance, found.file, before, claims, found.planted)
         except KeyboardInterrupt:
-            done, now, claims = False, before, Claims(None, (), (), ())
+            done, now, claims = False, before, Claims(None, (), (), (), ())
         except ContradictionError as error:
             contradictions.append(str(error))
             continue
@@ -183,10 +194,22 @@ def _changes(old: dict[str, Known], entries: Sequence[Entry]) -> list[str]:
             now, was = getattr(entry, side), getattr(before, side, None)
             if was is None or now.value != was.value:
                 shown = "new" if was is None else str(was.value)
-                lines.append(f"{entry.instance}: {side} {shown} -> {now.value} ({now.method})")
-        if before is not None and before.opt != entry.opt:
-            lines.append(f"{entry.instance}: opt {before.opt} -> {entry.opt} ({entry.reason})")
+                by = now.method if now != entry.lower else _shown_bound(entry)
+                lines.append(f"{entry.instance}: {side} {shown} -> {now.value} ({by})")
+        if before is not None and before.standing != entry.standing:
+            lines.append(
+                f"{entry.instance}: {STANDINGS[before.standing]} -> {STANDINGS[entry.standing]} "
+                f"({entry.reason})"
+            )
     return lines
+
+
+def _shown_bound(entry: Entry) -> str:
+    """Return by whom the bound of an entry is, and what is certified where it is not."""
+    lower = entry.lower
+    if isinstance(lower, SolverReported):
+        return f"{lower.method}, solver-reported; certified {lower.certified.value}"
+    return lower.method
 
 
 def _verify(known: dict[str, LibraryInstance], folder: Path, *, strict: bool) -> _Verdict:
@@ -194,26 +217,40 @@ def _verify(known: dict[str, LibraryInstance], folder: Path, *, strict: bool) ->
     if registry is None:
         return [f"{folder / REGISTRY_FILE}: there is none"], EXIT_FAULTS
     found = list(faults(registry, known, folder))
+    if strict:
+        # A registry grows store by store; whoever checks one wants the whole library.
+        found += missing(registry, known)
     if found:
         return found, EXIT_FAULTS
     print(_summary(registry, len(known)))
-    words = [each for each in registry.instances if each.on_words]
-    told = [f"{each.instance}: NOT PROVED: {each.reason}" for each in words]
-    return told, EXIT_WORDS if words and strict else EXIT_OK
+    told = [
+        *(
+            f"{each.instance}: NOT CERTIFIED: {each.reason}, {_shown_bound(each)}"
+            for each in registry.instances
+            if each.reported_only
+        ),
+        *(
+            f"{entry.instance}: STALE: the proof of {proof.method} was made by other sources or "
+            "another solver than today's"
+            for entry, proof in stale_proofs(registry)
+        ),
+    ]
+    return told, EXIT_REPORTED if told and strict else EXIT_OK
 
 
 def _summary(registry: Registry, library: int) -> str:
     entries = registry.instances
-    optimal = [entry for entry in entries if entry.opt]
-    words = sum(entry.on_words for entry in optimal)
-    certified = sum(entry.lower.certificate is not None for entry in entries)
-    built = sum(entry.lower.method == CONSTRUCTION for entry in entries)
+    standings = Counter(entry.standing for entry in entries)
+    reported = sum(entry.reported_only for entry in entries if entry.opt)
+    kinds = Counter(entry.lower.kind for entry in entries)
     return (
-        f"{len(entries)} of {library} instances: {len(optimal)} optimal "
-        f"({len(optimal) - words} proved by their files, {words} by words only), "
-        f"{len(entries) - len(optimal)} intervals; {len(entries)} schedules checked, "
-        f"{len(entries)} certificates evaluated; best bounds: {certified} certified, {built} by "
-        f"construction, {len(entries) - certified - built} by words only"
+        f"{len(entries)} of {library} instances: {standings['opt']} optimal by two independent "
+        f"proofs ({standings['opt'] - reported} certified, {reported} solver-reported only), "
+        f"{standings['one argument']} closed by one argument only, {standings['one witness']} by "
+        f"one proof only, {standings['construction']} by construction alone, "
+        f"{standings['open']} open; {len(entries)} schedules checked, {len(entries)} certificates "
+        f"evaluated; best bounds: {kinds['certified']} certified, {kinds['construction']} by "
+        f"construction, {kinds['solver-reported']} solver-reported"
     )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -13,9 +13,12 @@ from formulations.lagrangian.certificate import evaluate, shrink
 from formulations.lagrangian.certificate_file import Certificate, CertificateError, read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance
-from kvopt.best_known.entry import Value
-from kvopt.best_known.files import certificate_path, schedule_path
-from kvopt.methods.witness import is_own, search_witness
+from kvopt.best_known.entry import Certified, Proof, Reported, Upper, Value
+from kvopt.best_known.files import schedule_of
+from kvopt.methods.fingerprint import fingerprint, versions
+from kvopt.methods.grammar import read_method
+from kvopt.methods.witness import is_own, made_by, search_witness
+from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
 from schedules import Schedule, check_schedule, make_schedule
 from schedules.evidence import CONSTRUCTION, VOLUMES, believed
@@ -30,6 +33,9 @@ class StoredRun:
     instance_sha256: str
     method: str
     seed: int
+    time_limit: float
+    memory_limit: float | None
+    threads: int
     status: str
     detail: str
     tel: int | None
@@ -41,6 +47,8 @@ class StoredRun:
     git_commit: str
     finished_utc: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}")]
 
+
+V = TypeVar("V", bound=Value)
 
 _STORED_RUN = TypeAdapter(StoredRun)
 _COLUMNS = tuple(each.name for each in fields(StoredRun))
@@ -54,17 +62,20 @@ class Claims:
     ----------
     upper
         The best schedule that the checker has accepted here, with its value; None without one.
-    lower
-        Bounds, each with its certificate or None.
+    certified
+        Bounds, each with the certificate that proves it.
+    reported
+        Bounds that solvers report.
     proofs
         Runs whose engine's own search met the schedule of the same run.
     notes
         One line for everything that could not be taken.
     """
 
-    upper: tuple[Value, Schedule] | None
-    lower: tuple[tuple[Value, Certificate | None], ...]
-    proofs: tuple[Value, ...]
+    upper: tuple[Upper, Schedule] | None
+    certified: tuple[tuple[Certified, Certificate], ...]
+    reported: tuple[Reported, ...]
+    proofs: tuple[Proof, ...]
     notes: tuple[str, ...]
 
 
@@ -105,39 +116,62 @@ def collect(
     """
     notes: list[str] = []
     upper = _best_schedule(instance, runs, store, notes)
-    lower: list[tuple[Value, Certificate | None]] = []
-    proofs: list[Value] = []
+    certified: list[tuple[Certified, Certificate]] = []
+    reported: list[Reported] = []
+    proofs: list[Proof] = []
     for run in runs:
         if run.lower_bound is None:
             continue
-        certified = _certified(instance, run, store, upper and upper[0].value, proved, notes)
-        lower += certified
+        certified += _certified(instance, run, store, upper and upper[0].value, proved, notes)
         proved = max([proved, *(value.value for value, _ in certified)])
         source, own = run.bound_source, is_own(run.method)
         # The bound from volumes needs no run.
         if source == VOLUMES or not believed(run.status, run.detail, source, own=own):
             continue
-        bound = _value(run, run.lower_bound, source, store.schedule(run.key))
-        lower.append((bound, None))
+        told = store.schedule(run.key)
+        reported.append(_value(Reported, run, run.lower_bound, told, source=source))
         if search_witness(run.method, run.status, run.tel, run.lower_bound, source):
-            proofs.append(bound)
-    return Claims(upper, tuple(lower), tuple(proofs), tuple(notes))
+            digest = made_by(run.method) if _is_of_today(instance, run) else ""
+            proofs.append(_value(Proof, run, run.lower_bound, told, made_by=digest))
+    return Claims(upper, tuple(certified), tuple(reported), tuple(proofs), tuple(notes))
 
 
-def own_claims(instance: Instance, date: str) -> Iterator[tuple[Value, Certificate | None]]:
-    """Yield what needs no run: the volume bound, and the optimum by construction."""
-    value = volume_bound(instance)
-    path = certificate_path(instance)
-    yield (
-        Value(value, VOLUMES, VOLUMES, date, 0.0, certificate=path),
-        Certificate("volumes", value),
+def proof_of(finished: Finished) -> Proof | None:
+    """Return the proof that a run is which has just ended here, if it is one."""
+    run = StoredRun(**{name: getattr(finished.record, name) for name in _COLUMNS})
+    value = run.lower_bound
+    if value is None or not search_witness(
+        run.method, run.status, run.tel, value, run.bound_source
+    ):
+        return None
+    return _value(Proof, run, value, finished.schedule, made_by=made_by(run.method))
+
+
+def _is_of_today(instance: Instance, run: StoredRun) -> bool:
+    """Tell whether the sources that are here made a run, by its key."""
+    method = read_method(run.method, planned=True)
+    task = Task(
+        instance=instance,
+        name=instance.name,
+        method=run.method,
+        seed=run.seed,
+        time_limit=run.time_limit,
+        memory_limit=run.memory_limit,
+        threads=run.threads,
+        code=fingerprint(method),
+        versions=versions(method),
     )
-    if instance.known_optimum is not None:
-        reason = instance.known_optimum_reason or ""
-        yield Value(instance.known_optimum, CONSTRUCTION, reason, date, 0.0), None
+    return task.key == run.key
 
 
-def planted_claim(instance: Instance, starts: Sequence[int], date: str) -> tuple[Value, Schedule]:
+def volume_claim(instance: Instance, date: str) -> tuple[Certified, Certificate]:
+    """Return the bound that needs no run."""
+    value = volume_bound(instance)
+    bound = Certified(value=value, method=VOLUMES, certificate="volumes", date=date, seconds=0.0)
+    return bound, Certificate("volumes", value)
+
+
+def planted_claim(instance: Instance, starts: Sequence[int], date: str) -> tuple[Upper, Schedule]:
     """Return the schedule that the construction of an instance implies.
 
     Raises
@@ -145,29 +179,28 @@ def planted_claim(instance: Instance, starts: Sequence[int], date: str) -> tuple
     ValueError
         If the checker refuses it.
     """
-    schedule = make_schedule(instance, starts, CONSTRUCTION, provenance={"date": date})
+    schedule = make_schedule(instance, starts, CONSTRUCTION)
     verdict = check_schedule(instance, schedule)
     if not verdict.valid:
         raise ValueError(f"{instance.name}: the planted schedule: {verdict.reason}")
-    reason = instance.known_optimum_reason or ""
-    path = schedule_path(instance)
-    return Value(schedule.tel, CONSTRUCTION, reason, date, 0.0, certificate=path), schedule
+    upper = Upper(
+        value=schedule.tel, method=CONSTRUCTION, found_by=CONSTRUCTION, date=date, seconds=0.0
+    )
+    return upper, schedule
 
 
 def _best_schedule(
     instance: Instance, runs: Sequence[StoredRun], store: Store, notes: list[str]
-) -> tuple[Value, Schedule] | None:
+) -> tuple[Upper, Schedule] | None:
     found = [run for run in runs if run.tel is not None]
     for run in sorted(found, key=lambda run: run.tel or 0):
         document = store.schedule(run.key)
         if document is None:
             notes.append(f"{instance.name}: {run.method} is stored without its schedule")
             continue
-        value = replace(
-            _value(run, run.tel or 0, run.found_by, document), certificate=schedule_path(instance)
-        )
+        value = _value(Upper, run, run.tel or 0, document, found_by=run.found_by)
         try:
-            schedule = _plain_schedule(instance, document, value)
+            schedule = schedule_of(instance, document["starts"], value)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             notes.append(f"{instance.name}: {run.method}: {' '.join(str(error).split())[:200]}")
             continue
@@ -179,22 +212,6 @@ def _best_schedule(
     return None
 
 
-def _plain_schedule(instance: Instance, document: dict[str, Any], value: Value) -> Schedule:
-    """Return the starts alone; of the provenance only what is the same on every machine."""
-    return make_schedule(
-        instance,
-        document["starts"],
-        value.method,
-        provenance={
-            "found_by": value.source,
-            "solver": value.solver,
-            "kvopt": value.kvopt,
-            "git_commit": value.git_commit,
-            "date": value.date,
-        },
-    )
-
-
 def _certified(
     instance: Instance,
     run: StoredRun,
@@ -202,7 +219,7 @@ def _certified(
     upper: int | None,
     proved: int,
     notes: list[str],
-) -> list[tuple[Value, Certificate | None]]:
+) -> list[tuple[Certified, Certificate]]:
     """Return the bound that the run's certificate proves, evaluated here, if it has one."""
     document = store.certificate(run.key)
     if document is None:
@@ -226,26 +243,27 @@ def _certified(
             f"{instance.name}: certificate of {run.method} proves {evaluated.value}, "
             f"not {certificate.value}"
         )
-    value = _value(run, evaluated.value, certificate.kind, store.schedule(run.key))
-    value = replace(value, certificate=certificate_path(instance))
-    return [(value, short)]
+    told = store.schedule(run.key)
+    return [(_value(Certified, run, evaluated.value, told, certificate=short.kind), short)]
 
 
-def _value(run: StoredRun, value: int, source: str, schedule: dict[str, Any] | None) -> Value:
+def _value(
+    kind: type[V], run: StoredRun, value: int, schedule: dict[str, Any] | None, **more: str
+) -> V:
     # The version of the sources stands in the schedule of the same run only.
     told = (schedule or {}).get("provenance")
     provenance = told if isinstance(told, dict) else {}
     try:
-        return Value(
+        return kind(
             value=value,
             method=run.method,
-            source=source,
             date=run.finished_utc[:10],
             seconds=round(run.seconds, 2),
             seed=run.seed,
             solver=run.solver,
             kvopt=str(provenance.get("kvopt") or ""),
             git_commit=run.git_commit,
+            **more,
         )
     except ValidationError as error:
         raise _damaged(f"run {run.key[:12]}", error) from None

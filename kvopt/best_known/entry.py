@@ -1,29 +1,46 @@
-"""What the registry holds of an instance."""
+"""What the registry holds of an instance.
+
+An entry states what a run or a certificate has shown, and of what follows from it only what is
+compared with it (:mod:`kvopt.best_known.verify`).  Where a file lies follows from the instance's
+name, so no entry names a file.  What a bound rests on is its kind (``Lower``), which has a
+certificate's kind or a solver's report, never both: a value cannot pass for certified while
+another one is evaluated.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from datetime import date
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, model_validator
 from pydantic.dataclasses import dataclass
 
 from instances.model import Line
+from schedules.evidence import CONSTRUCTION, Standing
 
-SCHEMA = "kvopt.best_known/1"
+SCHEMA = "kvopt.best_known/2"
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False)
 Rounds = Annotated[int, Field(strict=True, ge=0)]
+Count = Annotated[int, Field(strict=True, ge=1)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-#: Below ``best_known/``, and nowhere else.
-ProofPath = Annotated[
-    str, Field(pattern=r"^(schedules|bounds)/[^/\\\x00-\x1f\x7f-\x9f\u2028\u2029]+\.json$")
-]
-Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+#: Of an instance; the files below ``best_known/`` bear it, so it leads nowhere else.
+Name = Annotated[str, Field(pattern=r"^[^/\\\x00-\x1f\x7f-\x9f\u2028\u2029]+$")]
 
 
-@dataclass(frozen=True, config=_CONFIG)
+def _is_day(text: str) -> str:
+    if date.fromisoformat(text).isoformat() != text:
+        raise ValueError("expected YYYY-MM-DD")
+    return text
+
+
+Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_is_day)]
+CertificateKind = Literal["volumes", "prices", "patterns", "tree", "sweep"]
+
+
+@dataclass(frozen=True, config=_CONFIG, kw_only=True)
 class Value:
-    """A bound on the optimum and where it comes from.
+    """What a run has shown of the optimum.
 
     Attributes
     ----------
@@ -31,31 +48,101 @@ class Value:
         TEL of a schedule, or an integer that no TEL is below (rounds).
     method, seed
         Of the run, as in ``highs:ilp-sparse``; ``volumes`` and ``construction`` need none.
-    source
-        What found the schedule, or what the bound rests on, in the run's own words.
-    solver
-        Name and version, empty where none was used.
-    kvopt, git_commit
-        Version and commit of the sources that ran.
     date
         UTC day on which the run ended.
     seconds
         Wall clock of the run.
-    certificate
-        File below ``instances/best_known/``: the schedule, or what proves the bound when it is
-        evaluated; None for a bound that rests on an engine's search or on a proof in words.
+    solver
+        Name and version, empty where none was used.
+    kvopt, git_commit
+        Version and commit of the sources that ran.
     """
 
     value: Rounds
     method: Line
-    source: Line
     date: Day
     seconds: Annotated[float, Field(ge=0)]
-    seed: int | None = None
+    seed: Annotated[int, Field(strict=True)] | None = None
     solver: Line = ""
     kvopt: Line = ""
     git_commit: Line = ""
-    certificate: ProofPath | None = None
+
+
+@dataclass(frozen=True, config=_CONFIG, kw_only=True)
+class Upper(Value):
+    """The TEL of a checked schedule; ``found_by`` is what found it, in the run's own words."""
+
+    found_by: Line
+
+
+@dataclass(frozen=True, config=_CONFIG, kw_only=True)
+class Certified(Value):
+    """A bound that a certificate proves; ``certificate`` is its kind."""
+
+    kind: Literal["certified"] = "certified"
+    certificate: CertificateKind
+
+
+@dataclass(frozen=True, config=_CONFIG, kw_only=True)
+class Reported(Value):
+    """A bound that a solver or a search of ours reports; ``source`` is what it rests on."""
+
+    source: Line
+
+
+@dataclass(frozen=True, config=_CONFIG, kw_only=True)
+class _Above:
+    """A bound that no file proves, above the best one that a certificate does."""
+
+    value: Rounds
+    certified: Certified
+
+    @model_validator(mode="after")
+    def _exceeds(self) -> Self:
+        if self.value <= self.certified.value:
+            raise ValueError(
+                f"expected more than what is certified, {self.certified.value}, found {self.value}"
+            )
+        return self
+
+
+@dataclass(frozen=True, config=_CONFIG, kw_only=True)
+class SolverReported(_Above, Reported):
+    """A reported bound, and the best certified one, which is less."""
+
+    kind: Literal["solver-reported"] = "solver-reported"
+
+
+@dataclass(frozen=True, config=_CONFIG, kw_only=True)
+class Construction(_Above):
+    """The optimum by the instance's construction, and the best certified bound, which is less."""
+
+    kind: Literal["construction"] = "construction"
+    date: Day
+
+    @property
+    def method(self) -> str:
+        """As that of a run."""
+        return CONSTRUCTION
+
+    @property
+    def seconds(self) -> float:
+        """Of no run."""
+        return 0.0
+
+
+Lower = Annotated[Certified | SolverReported | Construction, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True, config=_CONFIG, kw_only=True)
+class Proof(Value):
+    """A run in which an engine's own search proved the TEL of ``upper`` optimal.
+
+    ``made_by`` is the digest of what it rests on (:func:`kvopt.methods.witness.made_by`), empty
+    where the run was not made by the sources that merged it.
+    """
+
+    made_by: Annotated[str, Field(pattern=r"^([0-9a-f]{16})?$")]
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -83,39 +170,48 @@ class Entry:
     ----------
     instance, file, sha256, n, memory
         Its name, its file below ``instances/``, its hash, requests and tokens.
-    opt
-        Whether ``upper`` is the optimum by the rule of evidence (:mod:`schedules.evidence`).
+    standing
+        What is known of the optimum by the rule of evidence (:mod:`schedules.evidence`).
     reason
         By what the optimum counts as proved, or why not.
     upper
         The best checked schedule.
     lower
-        The best bound.
-    certified
-        The best bound that a certificate proves, where that is another one.
-    proofs
-        Runs in which an engine proved the TEL of ``upper`` optimal, one a model.
+        The best bound, and what it rests on.
     history
         What ``upper`` and ``lower`` were before.
+    proofs
+        Runs in which an engine proved the TEL of ``upper`` optimal, one a method.
     """
 
-    instance: Line
+    instance: Name
     file: Line
     sha256: Digest
-    n: Annotated[int, Field(strict=True, ge=1)]
-    memory: Annotated[int, Field(strict=True, ge=1)]
-    opt: bool
+    n: Count
+    memory: Count
+    standing: Standing
     reason: Line
-    upper: Value
-    lower: Value
+    upper: Upper
+    lower: Lower
     history: History
-    certified: Value | None = None
-    proofs: tuple[Value, ...] = ()
+    proofs: tuple[Proof, ...] = ()
 
     @property
-    def on_words(self) -> bool:
-        """Whether it counts as the optimum without a certificate that reaches it."""
-        return self.opt and self.lower.certificate is None
+    def opt(self) -> bool:
+        """Whether ``upper`` is the optimum by two independent proofs."""
+        return self.standing == "opt"
+
+    @property
+    def certified(self) -> Certified:
+        """The best bound that a certificate proves."""
+        return self.lower if isinstance(self.lower, Certified) else self.lower.certified
+
+    @property
+    def reported_only(self) -> bool:
+        """Whether its bound, or that it is the optimum, rests on a solver's report alone."""
+        if isinstance(self.lower, SolverReported):
+            return True
+        return self.opt and not isinstance(self.lower, Certified)
 
     @property
     def gap(self) -> float:
@@ -139,7 +235,7 @@ REGISTRY = TypeAdapter(Registry)
 
 
 def registry_schema() -> dict[str, Any]:
-    """Return the JSON Schema of ``kvopt.best_known/1``, derived from the validated classes."""
+    """Return the JSON Schema of ``kvopt.best_known/2``, derived from the validated classes."""
     schema = REGISTRY.json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = SCHEMA

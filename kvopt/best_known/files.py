@@ -1,10 +1,10 @@
-"""The registry's files: one JSON, a schedule each instance, prices where a bound needs them."""
+"""The registry's files: one JSON, and of each instance a schedule and a certificate."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -18,8 +18,16 @@ from formulations.lagrangian.certificate_file import (
 from instances import Instance
 from instances.jsonfile import FileError, describe, read_object, write_text
 from instances.named import FOLDER as LIBRARY
-from kvopt.best_known.entry import ENTRIES, REGISTRY, SCHEMA, Entry, Registry, registry_schema
-from schedules import Schedule
+from kvopt.best_known.entry import (
+    ENTRIES,
+    REGISTRY,
+    SCHEMA,
+    Entry,
+    Registry,
+    Upper,
+    registry_schema,
+)
+from schedules import Schedule, make_schedule
 from schedules.files import schedule_document
 
 CERTIFICATE_SCHEMA = "kvopt.certificate/1"
@@ -71,10 +79,10 @@ def read_registry(folder: Path = LIBRARY) -> Registry | None:
 
 
 def format_registry(entries: Iterable[Entry]) -> str:
-    """Return the text of the registry, with what is not set left out."""
+    """Return the text of the registry, with a seed only where there is one."""
     entries = tuple(entries)
     document = {"schema": SCHEMA, "digest": digest(entries)}
-    shown = ENTRIES.dump_python(entries, mode="json", exclude_defaults=True)
+    shown = ENTRIES.dump_python(entries, mode="json", exclude_none=True)
     return json.dumps(document | {"instances": shown}, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -83,9 +91,19 @@ def format_schema() -> str:
     return json.dumps(registry_schema(), indent=1) + "\n"
 
 
-def format_schedule(schedule: Schedule) -> str:
-    """Return the text of a schedule file."""
-    return json.dumps(schedule_document(schedule)) + "\n"
+def format_schedule(instance: Instance, starts: Sequence[int], upper: Upper) -> str:
+    """Return the text of a schedule file: the starts alone, and what the entry says of the run.
+
+    Of the run only what is the same on every machine is told.
+    """
+    return json.dumps(schedule_document(schedule_of(instance, starts, upper))) + "\n"
+
+
+def schedule_of(instance: Instance, starts: Sequence[int], upper: Upper) -> Schedule:
+    """Return the schedule that an entry has, as its file tells it."""
+    told = ("found_by", "solver", "kvopt", "git_commit", "date")
+    provenance = {name: getattr(upper, name) for name in told}
+    return make_schedule(instance, starts, upper.method, provenance=provenance)
 
 
 def format_certificate(instance: Instance, certificate: Certificate) -> str:
@@ -116,14 +134,14 @@ def read_certificate_file(path: Path, instance: Instance) -> Certificate:
     return read_certificate(kept)
 
 
-def schedule_path(instance: Instance) -> str:
+def schedule_path(name: str) -> str:
     """Return where the schedule of an instance of the library is, below ``best_known/``."""
-    return f"schedules/{instance.name}.json"
+    return f"schedules/{name}.json"
 
 
-def certificate_path(instance: Instance) -> str:
-    """Return where the certificate of a bound is, below ``best_known/``."""
-    return f"bounds/{instance.name}.json"
+def certificate_path(name: str) -> str:
+    """Return where the certificate of its best certified bound is, below ``best_known/``."""
+    return f"bounds/{name}.json"
 
 
 def write_files(folder: Path, texts: dict[str, str]) -> None:
@@ -143,7 +161,7 @@ def write_files(folder: Path, texts: dict[str, str]) -> None:
 
 
 def proof_file(folder: Path, name: str) -> Path:
-    """Return the path of a proof that an entry names, without following it anywhere else.
+    """Return the path of an entry's proof, without following it anywhere else.
 
     Raises
     ------

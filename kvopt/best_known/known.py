@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from instances.named import FOLDER
-from kvopt.best_known.entry import Entry
-from kvopt.best_known.files import proof_file, read_registry
+from kvopt.best_known.entry import Certified, Entry
+from kvopt.best_known.files import proof_file, read_registry, schedule_path
 from kvopt.best_known.rule import witnesses_of
 from kvopt.best_known.verify import library_by_hash
 
@@ -16,6 +16,7 @@ def known_values(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
     """Return what is known of each instance of the registry, by the instance's hash.
 
     Keys are ``upper_bound`` and ``lower_bound`` (rounds), ``upper_by`` and ``lower_by`` (method),
+    ``certified_bound`` (rounds) and ``lower_kind`` (certified, construction or solver-reported),
     ``opt`` (bool), ``reason``, ``witnesses`` (a list of :class:`schedules.evidence.Witness`),
     ``construction`` (the optimum by construction, rounds, or None), ``upper_date`` and
     ``lower_date``, ``certificate`` (whether the bound has one), ``schedule`` (path of its file) and
@@ -50,10 +51,12 @@ def _told(entry: Entry, folder: Path) -> dict[str, Any]:
         "lower_bound": entry.lower.value,
         "lower_by": entry.lower.method,
         "lower_date": entry.lower.date,
-        "certificate": entry.lower.certificate is not None,
+        "lower_kind": entry.lower.kind,
+        "certified_bound": entry.certified.value,
+        "certificate": isinstance(entry.lower, Certified),
         "opt": entry.opt,
         "reason": entry.reason,
         "witnesses": witnesses_of(entry),
-        "schedule": proof_file(folder, entry.upper.certificate or ""),
+        "schedule": proof_file(folder, schedule_path(entry.instance)),
         "history": sorted(steps, key=lambda step: str(step["date"])),
     }

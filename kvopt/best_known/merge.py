@@ -7,13 +7,26 @@ from dataclasses import dataclass
 
 from formulations.lagrangian.certificate_file import Certificate
 from instances import Instance
-from kvopt.best_known.claims import Claims, own_claims, planted_claim
-from kvopt.best_known.entry import Entry, History, Step, Value
+from kvopt.best_known.claims import Claims, planted_claim, volume_claim
+from kvopt.best_known.entry import (
+    Certified,
+    Construction,
+    Entry,
+    History,
+    Lower,
+    Proof,
+    Reported,
+    SolverReported,
+    Step,
+    Upper,
+    Value,
+)
 from kvopt.best_known.rule import decide
+from kvopt.methods.witness import certificate_witness, engine_witness, made_by
 from schedules import Schedule
-from schedules.evidence import Statement, contradictions
+from schedules.evidence import Statement, Witness, contradictions
 
-Bound = tuple[Value, Certificate | None]
+Bound = tuple[Certified, Certificate]
 
 
 class ContradictionError(Exception):
@@ -31,7 +44,7 @@ class Known:
     @property
     def kept_up_to(self) -> int:
         """The bound (rounds) up to which no other bare certificate takes the place of this one."""
-        return (self.entry.certified or self.entry.lower).value - (not self.certificate.bare)
+        return self.entry.certified.value - (not self.certificate.bare)
 
 
 def merge(
@@ -52,27 +65,28 @@ def merge(
     ContradictionError
         If any bound, old or new, exceeds the best schedule, old or new.
     """
-    upper = _upper(old, claims)
-    if upper is None:
+    found = _upper(old, claims)
+    if found is None:
         return None
-    bounds = [*claims.lower, *own_claims(instance, _first_day(old, upper[0]))]
+    first_day = old.entry.history.upper[0].date if old else found[0].date
     if planted is not None:
-        claim = planted_claim(instance, planted, upper[0].date)
-        upper = min(upper, claim, key=lambda each: each[0].value)
-    refuse_contradictions(
-        instance,
-        upper[0],
-        [
-            *(value for value, _ in bounds),
-            *claims.proofs,
-            *([old.entry.lower, *old.entry.proofs] if old else []),
-        ],
-    )
-    certified = _certified(old, bounds)
-    lower = _lower(old, bounds, certified[0])
-    proofs = _proofs(old, claims.proofs, upper[0].value)
-    proved = certified[1].kind, certified[0].value
-    verdict = decide(instance, upper[0].value, lower.value, proofs, proved)
+        claim = planted_claim(instance, planted, found[0].date)
+        found = min(found, claim, key=lambda each: each[0].value)
+    upper, schedule = found
+    bounds = [*claims.certified, volume_claim(instance, first_day)]
+    if old is not None:
+        # The first of equals is kept.
+        bounds.insert(0, (old.entry.certified, old.certificate))
+    reported = [*claims.reported]
+    if old is not None and isinstance(old.entry.lower, SolverReported):
+        reported.insert(0, old.entry.lower)
+    proofs = [*(old.entry.proofs if old else ()), *claims.proofs]
+    lowers: list[Value] = [*(value for value, _ in bounds), *reported, *proofs]
+    refuse_contradictions(instance, upper, lowers)
+    certified, certificate = max(bounds, key=lambda bound: (bound[0].value, bound[1].bare))
+    lower = lower_of(instance, certified, reported, first_day)
+    kept = _proofs(proofs, upper.value, certificate_witness(certificate.kind, certified.value))
+    verdict = decide(instance, upper.value, lower.value, kept, (certificate.kind, certified.value))
     before = old.entry.history if old else History((), ())
     entry = Entry(
         instance=instance.name,
@@ -80,18 +94,36 @@ def merge(
         sha256=instance.sha256,
         n=len(instance),
         memory=instance.memory,
-        opt=verdict.opt,
+        standing=verdict.standing,
         reason=verdict.reason,
-        upper=upper[0],
+        upper=upper,
         lower=lower,
-        certified=None if lower == certified[0] else certified[0],
-        proofs=proofs,
-        history=History(_grown(before.upper, upper[0]), _grown(before.lower, lower)),
+        history=History(_grown(before.upper, upper), _grown(before.lower, lower)),
+        proofs=kept,
     )
-    return Known(entry, upper[1], certified[1])
+    return Known(entry, schedule, certificate)
 
 
-def refuse_contradictions(instance: Instance, upper: Value, lowers: Iterable[Value]) -> None:
+def lower_of(
+    instance: Instance, certified: Certified, reported: Iterable[Reported], day: str
+) -> Lower:
+    """Return the best bound: certified where that reaches the others, else what exceeds it.
+
+    Of equal bounds the construction stands before what solvers report.
+    """
+    known = instance.known_optimum
+    best = max(reported, key=lambda each: each.value, default=None)
+    if known is not None and known > certified.value:
+        return Construction(value=known, certified=certified, date=day)
+    if best is None or best.value <= certified.value:
+        return certified
+    told = {name: getattr(best, name) for name in Reported.__dataclass_fields__}
+    return SolverReported(**told, certified=certified)
+
+
+def refuse_contradictions(
+    instance: Instance, upper: Upper, lowers: Iterable[Value | Construction]
+) -> None:
     """Refuse a bound above the best schedule, and either beside the optimum by construction.
 
     Raises
@@ -103,9 +135,7 @@ def refuse_contradictions(instance: Instance, upper: Value, lowers: Iterable[Val
         Statement(upper.value, f"the checked TEL {upper.value} ({upper.method}, {upper.date})")
     ]
     bounds = [
-        Statement(
-            each.value, f"lower bound {each.value} ({each.method}, {each.source}, {each.date})"
-        )
+        Statement(each.value, f"lower bound {each.value} ({each.method}, {each.date})")
         for each in lowers
     ]
     if (known := instance.known_optimum) is not None:
@@ -115,7 +145,7 @@ def refuse_contradictions(instance: Instance, upper: Value, lowers: Iterable[Val
         raise ContradictionError(f"{instance.name}: {lower.by} exceeds {least.by}")
 
 
-def _upper(old: Known | None, claims: Claims) -> tuple[Value, Schedule] | None:
+def _upper(old: Known | None, claims: Claims) -> tuple[Upper, Schedule] | None:
     if old is None:
         return claims.upper
     if claims.upper is not None and claims.upper[0].value < old.entry.upper.value:
@@ -123,37 +153,31 @@ def _upper(old: Known | None, claims: Claims) -> tuple[Value, Schedule] | None:
     return old.entry.upper, old.schedule
 
 
-def _certified(old: Known | None, bounds: Sequence[Bound]) -> tuple[Value, Certificate]:
-    """Return the best bound with a certificate; the volume bound always is one."""
-    offered = [(value, proof) for value, proof in bounds if proof is not None]
-    if old is not None:
-        offered.insert(0, (old.entry.certified or old.entry.lower, old.certificate))
-    # `max` keeps the first of equals, so that the old one stays.
-    return max(offered, key=lambda bound: (bound[0].value, bound[1].bare))
+def _proofs(proofs: Iterable[Proof], upper: int, certificate: Witness) -> tuple[Proof, ...]:
+    """Return one proof of the present upper bound for each method, the oldest ones first.
 
-
-def _lower(old: Known | None, bounds: Sequence[Bound], certified: Value) -> Value:
-    claimed = [value for value, proof in bounds if proof is None]
-    if old is not None and old.entry.lower.certificate is None:
-        claimed.insert(0, old.entry.lower)
-    return max([certified, *claimed], key=lambda value: value.value)
-
-
-def _proofs(old: Known | None, new: Sequence[Value], upper: int) -> tuple[Value, ...]:
-    """Return one proof of the present upper bound for each method, the oldest ones first."""
-    kept = {proof.method: proof for proof in (old.entry.proofs if old else ())}
-    for proof in new:
-        if proof.value == upper:
-            kept.setdefault(proof.method, proof)
+    A proof that the sources of today have made takes the place of a stale one.  What a certificate
+    proves by the same argument, evaluated in integers, needs no run.
+    """
+    kept: dict[str, Proof] = {}
+    for proof in proofs:
+        same = engine_witness(proof.method, proof.value).argument == certificate.argument
+        if same and certificate.value == upper:
+            continue
+        if proof.value == upper and (proof.method not in kept or is_stale(kept[proof.method])):
+            kept[proof.method] = proof
     return tuple(kept.values())
 
 
-def _grown(steps: tuple[Step, ...], value: Value) -> tuple[Step, ...]:
-    if steps and steps[-1].value == value.value:
-        return steps
-    return (*steps, Step(value.value, value.method, value.date))
+def is_stale(proof: Proof) -> bool:
+    """Tell whether what a proof rests on has changed since, or is not known."""
+    return proof.made_by != made_by(proof.method)
 
 
-def _first_day(old: Known | None, upper: Value) -> str:
-    """Return the day under which bounds that need no run are entered, the same in every rebuild."""
-    return old.entry.history.upper[0].date if old else upper.date
+def _grown(steps: tuple[Step, ...], value: Upper | Lower) -> tuple[Step, ...]:
+    """Return the best values by day; what a value of the same or an older day exceeds is none."""
+    step = Step(value.value, value.method, value.date)
+    before = tuple(each for each in steps if each.date <= step.date)
+    if before and before[-1].value == step.value:
+        return before
+    return (*before, step)

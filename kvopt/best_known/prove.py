@@ -1,7 +1,7 @@
-"""Command: make the certificate of an optimum that so far only engines' words stand behind.
+"""Command: make the certificate of an optimum that is solver-reported, or run stale proofs again.
 
-The tree (``formulations.lagrangian.tree``) is written as it grows, so that the same command goes on
-where it was stopped, however.
+The tree (``formulations.lagrangian.tree``) is written as it grows, and with ``--stale`` each proof
+as it ends, so that the same command goes on where it was stopped, however.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ from instances.checkout import require_checkout
 from instances.jsonfile import FileError, read_object, write_text
 from instances.named import FOLDER
 from instances.usage import Parser, UsageError, complain
+from kvopt.best_known.again import prove_again
 from kvopt.best_known.claims import Claims
-from kvopt.best_known.entry import Value
-from kvopt.best_known.files import RegistryError, certificate_path
+from kvopt.best_known.entry import Certified
+from kvopt.best_known.files import RegistryError
 from kvopt.best_known.merge import Known, merge
 from kvopt.best_known.rebuild import read_all, write_all
 from kvopt.best_known.verify import DamagedError, LibraryInstance, library_by_hash
+from kvopt.methods.grammar import MethodError, read_method
 from kvopt.ranges import read_seconds
 
 EXIT_OK = 0
@@ -45,8 +47,9 @@ _PROGRAM = "python -m kvopt.best_known.prove"
 _SCHEMA = "kvopt.unfinished_tree/1"
 _SECONDS_BETWEEN_SAVES = 10
 _EPILOG = """\
-exit codes: 0 all of them have a certificate; 1 the time was up before, or a tree comes down to a
-better schedule; 2 bad usage, or a registry or file that cannot be read or written
+exit codes: 0 all of them have a certificate, or with --stale were proved again; 1 the time was up
+before, a tree comes down to a better schedule, or a stale proof did not hold; 2 bad usage, or a
+registry or file that cannot be read or written
 """
 
 
@@ -59,7 +62,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "names", nargs="*", metavar="INSTANCE", help="default: all optima on words alone"
+        "names",
+        nargs="*",
+        metavar="INSTANCE",
+        help="default: all optima that are solver-reported, or all with a stale proof",
+    )
+    parser.add_argument(
+        "--stale",
+        action="store_true",
+        help="run the proofs again that other sources or solvers than today's have made, one after "
+        "the other and each with one thread, and enter those that hold",
+    )
+    parser.add_argument(
+        "--by",
+        metavar="METHOD",
+        default="",
+        help="run SOLVER:FORMULATION as one more proof of each INSTANCE, and enter it if it holds",
+    )
+    parser.add_argument(
+        "--each",
+        type=read_seconds,
+        default=600.0,
+        metavar="S",
+        help="with --stale or --by: of each run (default: 600)",
     )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="default: instances/")
     parser.add_argument(
@@ -75,6 +100,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser.parse_args(arguments)
         if options.folder == FOLDER:
             require_checkout("--folder names another folder")
+        if options.by and not options.names:
+            raise UsageError("--by: expected the instances that are to be proved")
+        if options.stale or options.by:
+            return _again(options)
         return _prove(options.names, options.folder, options.work, options.time_limit)
     except (
         UsageError,
@@ -83,12 +112,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         FileError,
         CertificateError,
         TreeError,
+        MethodError,
     ) as error:
         return _fail(str(error), EXIT_BAD_USAGE)
     except OSError as error:
         return _fail(" ".join(str(error).split()), EXIT_BAD_USAGE)
     except KeyboardInterrupt:
         return _fail("interrupted; the same command goes on", EXIT_OPEN)
+
+
+def _again(options: argparse.Namespace) -> int:
+    code = EXIT_OK
+    deadline = time.monotonic() + options.time_limit
+    method = read_method(options.by).text if options.by else ""
+    for line, held in prove_again(options.folder, options.names, options.each, deadline, method):
+        print(line, flush=True)
+        code = code if held else EXIT_OPEN
+    return code
 
 
 def _prove(names: Sequence[str], folder: Path, work: Path, seconds: float) -> int:
@@ -100,7 +140,9 @@ def _prove(names: Sequence[str], folder: Path, work: Path, seconds: float) -> in
     if unknown:
         return _fail(f"{unknown[0]}: the registry has no such instance", EXIT_BAD_USAGE)
     chosen = [named[name] for name in names] or [
-        sha for sha, each in present.items() if each.entry.on_words
+        sha
+        for sha, each in present.items()
+        if each.entry.opt and not isinstance(each.entry.lower, Certified)
     ]
     code = EXIT_OK
     for sha in chosen:
@@ -123,16 +165,15 @@ def _prove(names: Sequence[str], folder: Path, work: Path, seconds: float) -> in
 def _entered(
     found: LibraryInstance, known: Known, certificate: Certificate, seconds: float
 ) -> Known:
-    value = Value(
-        certificate.value,
-        "tree",
-        "tree",
-        datetime.now(UTC).date().isoformat(),
-        round(seconds, 2),
+    value = Certified(
+        value=certificate.value,
+        method="tree",
+        certificate="tree",
+        date=datetime.now(UTC).date().isoformat(),
+        seconds=round(seconds, 2),
         solver=f"SciPy {importlib.metadata.version('scipy')}",
-        certificate=certificate_path(found.instance),
     )
-    claims = Claims(None, ((value, certificate),), (), ())
+    claims = Claims(None, ((value, certificate),), (), (), ())
     merged = merge(found.instance, found.file, known, claims, found.planted)
     assert merged is not None  # it was known before
     return merged

@@ -51,10 +51,10 @@ def write_all(merged: Sequence[Known], known: Mapping[str, LibraryInstance], fol
     entries = [each.entry for each in merged]
     texts = {REGISTRY_FILE: format_registry(entries), SCHEMA_FILE: format_schema()}
     for each in merged:
-        instance = known[each.entry.sha256].instance
+        instance, upper = known[each.entry.sha256].instance, each.entry.upper
         proofs = {
-            schedule_path(instance): format_schedule(each.schedule),
-            certificate_path(instance): format_certificate(instance, each.certificate),
+            schedule_path(instance.name): format_schedule(instance, each.schedule.starts, upper),
+            certificate_path(instance.name): format_certificate(instance, each.certificate),
         }
         texts |= {f"{PROOFS}/{path}": text for path, text in proofs.items()}
     write_files(folder, texts)

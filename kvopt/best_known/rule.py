@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from instances import Instance
-from kvopt.best_known.entry import Entry, Value
+from kvopt.best_known.entry import Entry, Proof
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.witness import certificate_witness, engine_witness
 from schedules.evidence import Verdict, Witness, judge
@@ -16,14 +16,13 @@ def decide(
     instance: Instance,
     upper: int,
     lower: int,
-    proofs: Iterable[Value],
+    proofs: Iterable[Proof],
     certified: tuple[str, int],
 ) -> Verdict:
     """Decide what is known of the optimum of an instance of the library.
 
     The known optimum of such an instance follows from its construction.  The reason says what an
-    optimum rests on: files that are evaluated here, or words, the engines' own that they have
-    proved it; nobody can check words.
+    optimum rests on: a certificate that is evaluated here, or what solvers report.
 
     Parameters
     ----------
@@ -44,11 +43,9 @@ def witnesses_of(entry: Entry) -> list[Witness]:
 
     Nothing is evaluated: ``python -m kvopt.best_known --check`` does that.
     """
-    certified = entry.certified or entry.lower
+    certified = entry.certified
     found: list[Witness] = []
     for proof in entry.proofs:
         with suppress(MethodError):
             found.append(engine_witness(proof.method, proof.value))
-    with suppress(KeyError):
-        found.append(certificate_witness(certified.source, certified.value))
-    return found
+    return [*found, certificate_witness(certified.certificate, certified.value)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,23 +13,34 @@ from instances import Instance
 from instances.jsonfile import FileError
 from instances.library import library, planted_schedules
 from instances.named import FOLDER
-from kvopt.best_known.entry import Entry, Registry
+from kvopt.best_known.entry import (
+    Construction,
+    Entry,
+    Proof,
+    Registry,
+    SolverReported,
+    Step,
+)
 from kvopt.best_known.files import (
     PROOFS,
+    REGISTRY_FILE,
     SCHEMA_FILE,
     RegistryError,
     certificate_path,
+    format_certificate,
+    format_registry,
+    format_schedule,
     format_schema,
     proof_file,
     proof_files,
     read_certificate_file,
     schedule_path,
 )
-from kvopt.best_known.merge import ContradictionError, Known, refuse_contradictions
+from kvopt.best_known.merge import ContradictionError, Known, is_stale, refuse_contradictions
 from kvopt.best_known.rule import decide
-from kvopt.methods.engines import proofs
+from kvopt.methods.engines import engine_of
 from kvopt.methods.grammar import MethodError
-from kvopt.methods.witness import engine_witness
+from kvopt.methods.witness import engine_witness, is_own
 from schedules import Schedule, check_schedule
 from schedules.evidence import CONSTRUCTION
 from schedules.files import read_schedule
@@ -67,31 +78,56 @@ def faults(
     """Yield one line for everything that is wrong; nothing if every value is proved again.
 
     Each schedule passes the checker with the TEL of its entry, each certificate is evaluated in
-    integers and reaches its bound, each optimum holds by :func:`kvopt.best_known.rule.decide`, the
-    history ends with the present values and only improves, and no file is missing or left over.
+    integers and proves its bound, each standing holds by :func:`kvopt.best_known.rule.decide`, the
+    history ends with the present values and only improves, no instance of the library and no file
+    is missing or left over, and every file is to the byte what its command writes.
     """
-    schema = folder / SCHEMA_FILE
-    if not schema.is_file() or schema.read_bytes() != format_schema().encode():
-        yield f"{SCHEMA_FILE}: stale or missing"
-    order = {sha: position for position, sha in enumerate(known)}
-    used: set[str] = set()
-    places = []
+    for file, text in ((SCHEMA_FILE, format_schema()), (REGISTRY_FILE, _text_of(registry))):
+        path = folder / file
+        if not path.is_file() or path.read_bytes() != text.encode():
+            yield f"{file}: stale or missing"
     for entry in registry.instances:
-        used |= {schedule_path_of(entry), certificate_path_of(entry)}
         if entry.sha256 not in known:
             yield f"{entry.instance}: the library has no instance of this hash"
             continue
-        places.append(order[entry.sha256])
         try:
             proved = read_known(entry, known[entry.sha256], folder)
         except DamagedError as error:
             yield str(error)
             continue
-        yield from _entry_faults(proved, known[entry.sha256])
-    if places != sorted(set(places)):
-        yield "expected each instance once, in the library's order"
+        yield from _entry_faults(proved, known[entry.sha256], folder)
+    yield from _order_faults(registry, list(known))
+    names = [entry.instance for entry in registry.instances]
+    used = {path(name) for name in names for path in (schedule_path, certificate_path)}
     for file in sorted(proof_files(folder) - used):
         yield f"{PROOFS}/{file}: no entry refers to it"
+
+
+def missing(registry: Registry, known: Mapping[str, LibraryInstance]) -> list[str]:
+    """Return one line for each instance of the library that the registry lacks."""
+    there = {entry.sha256 for entry in registry.instances}
+    return [
+        f"{found.instance.name}: the registry lacks this instance of the library"
+        for sha, found in known.items()
+        if sha not in there
+    ]
+
+
+def stale_proofs(registry: Registry) -> list[tuple[Entry, Proof]]:
+    """Return the proofs whose run rests on other sources or solvers than today's."""
+    return [
+        (entry, proof) for entry in registry.instances for proof in entry.proofs if is_stale(proof)
+    ]
+
+
+def _text_of(registry: Registry) -> str:
+    return format_registry(registry.instances)
+
+
+def _order_faults(registry: Registry, order: Sequence[str]) -> Iterator[str]:
+    listed = [entry.sha256 for entry in registry.instances if entry.sha256 in order]
+    if listed != [sha for sha in order if sha in listed]:
+        yield "expected each instance once, in the library's order"
 
 
 def read_known(entry: Entry, found: LibraryInstance, folder: Path = FOLDER) -> Known:
@@ -104,13 +140,13 @@ def read_known(entry: Entry, found: LibraryInstance, folder: Path = FOLDER) -> K
     """
     instance = found.instance
     try:
-        path = proof_file(folder, schedule_path_of(entry))
+        path = proof_file(folder, schedule_path(instance.name))
         schedule = read_schedule(path)
     except (FileError, RegistryError) as error:
         raise DamagedError(f"{entry.instance}: {error}") from None
     _check(entry, instance, schedule, path)
     try:
-        path = proof_file(folder, certificate_path_of(entry))
+        path = proof_file(folder, certificate_path(instance.name))
         certificate = read_certificate_file(path, instance)
         _evaluate(entry, instance, certificate)
     except RegistryError as error:
@@ -118,16 +154,6 @@ def read_known(entry: Entry, found: LibraryInstance, folder: Path = FOLDER) -> K
     except CertificateError as error:
         raise DamagedError(f"{entry.instance}: {path}: {error}") from None
     return Known(entry, schedule, certificate)
-
-
-def schedule_path_of(entry: Entry) -> str:
-    """Return where the entry says that its schedule is, below ``best_known/``."""
-    return entry.upper.certificate or ""
-
-
-def certificate_path_of(entry: Entry) -> str:
-    """Return where the entry says that its certificate is, below ``best_known/``."""
-    return (entry.certified or entry.lower).certificate or ""
 
 
 def _check(entry: Entry, instance: Instance, schedule: Schedule, path: Path) -> None:
@@ -143,73 +169,106 @@ def _check(entry: Entry, instance: Instance, schedule: Schedule, path: Path) -> 
 
 
 def _evaluate(entry: Entry, instance: Instance, certificate: Certificate) -> None:
-    claimed = (entry.certified or entry.lower).value
+    """Evaluate a certificate, which must be of the kind and of the value that the entry states."""
+    claimed = entry.certified
     if certificate.upper_bound is not None and certificate.upper_bound < entry.upper.value:
         raise CertificateError(
             f"it assumes a TEL of {certificate.upper_bound}, no schedule below "
             f"{entry.upper.value} is known"
         )
-    value = evaluate(instance, certificate)
-    if value < claimed or certificate.value != claimed:
+    if certificate.kind != claimed.certificate:
         raise CertificateError(
-            f"it proves {value} and states {certificate.value}, the entry says {claimed}"
+            f"it is of the kind {certificate.kind}, the entry says {claimed.certificate}"
+        )
+    value = evaluate(instance, certificate)
+    if value < claimed.value or certificate.value != claimed.value:
+        raise CertificateError(
+            f"it proves {value} and states {certificate.value}, the entry says {claimed.value}"
         )
 
 
-def _entry_faults(known: Known, found: LibraryInstance) -> Iterator[str]:
+def _entry_faults(known: Known, found: LibraryInstance, folder: Path) -> Iterator[str]:
     entry, instance = known.entry, found.instance
     name = entry.instance
     facts = (instance.name, found.file, len(instance), instance.memory)
     told = (entry.instance, entry.file, entry.n, entry.memory)
     if facts != told:
         yield f"{name}: the entry says {told}, the library {facts}"
-    paths = (schedule_path_of(entry), certificate_path_of(entry))
-    if paths != (schedule_path(instance), certificate_path(instance)):
-        yield f"{name}: expected the proofs under the instance's name, found {', '.join(paths)}"
+    yield from _text_faults(known, instance, folder)
     try:
         refuse_contradictions(instance, entry.upper, [entry.lower])
     except ContradictionError as error:
         yield str(error)
-    if entry.certified is not None and entry.certified.value > entry.lower.value:
-        yield f"{name}: the certified bound {entry.certified.value} is more than the bound"
-    if entry.lower.certificate is None:
-        yield from _claim_faults(entry, instance)
+    if isinstance(entry.lower, SolverReported) and is_own(entry.lower.method):
+        yield f"{name}: {entry.lower.method} is no solver of the project: it reports no bound"
+    yield from _construction_faults(known, found)
     gone = list(_proof_faults(entry))
     # Without its model a proof cannot be judged by the rule.
     yield from gone or _rule_faults(known, instance)
     yield from _history_faults(entry)
 
 
-def _claim_faults(entry: Entry, instance: Instance) -> Iterator[str]:
-    """Yield what is wrong with a bound that only words or an engine's search stand behind."""
-    if entry.lower.method == CONSTRUCTION and entry.lower.value != instance.known_optimum:
-        yield (
-            f"{entry.instance}: {entry.lower.value} by construction, the instance says "
-            f"{instance.known_optimum}"
-        )
+def _text_faults(known: Known, instance: Instance, folder: Path) -> Iterator[str]:
+    """Yield a line for each proof that is not, byte for byte, what is written of its entry.
+
+    So what a schedule's file tells of its run is what the entry tells of it.
+    """
+    texts = {
+        schedule_path: format_schedule(instance, known.schedule.starts, known.entry.upper),
+        certificate_path: format_certificate(instance, known.certificate),
+    }
+    for path_of, text in texts.items():
+        path = proof_file(folder, path_of(instance.name))
+        if path.read_bytes() != text.encode():
+            yield f"{instance.name}: {path}: not what is written of its entry"
+
+
+def _construction_faults(known: Known, found: LibraryInstance) -> Iterator[str]:
+    """Yield what is wrong with a value that the instance's construction is said to give."""
+    entry, optimum = known.entry, found.instance.known_optimum
+    if isinstance(entry.lower, Construction) and entry.lower.value != optimum:
+        yield f"{entry.instance}: {entry.lower.value} by construction, the instance says {optimum}"
+    if optimum is not None and entry.lower.value < optimum:
+        yield f"{entry.instance}: the bound is below the optimum by construction, {optimum}"
+    planted = entry.upper.method == CONSTRUCTION or entry.upper.found_by == CONSTRUCTION
+    if planted and found.planted != tuple(known.schedule.starts):
+        yield f"{entry.instance}: the schedule is not that of the construction"
 
 
 def _proof_faults(entry: Entry) -> Iterator[str]:
+    """Yield what is wrong with the runs that are said to have proved the optimum."""
+    methods = [proof.method for proof in entry.proofs]
+    if len(set(methods)) < len(methods):
+        yield f"{entry.instance}: expected one proof a method, found {', '.join(methods)}"
     for proof in entry.proofs:
         try:
             solver = engine_witness(proof.method, proof.value).solver
         except (MethodError, KeyError) as error:
             yield f"{entry.instance}: proof: {error}"
             return
-        if proof.value != entry.upper.value or proof.source != proofs().get(solver):
+        if not engine_of(solver).proof:
+            yield f"{entry.instance}: proof of {proof.method}: {solver} proves no bound"
+        if proof.value != entry.upper.value:
             yield (
-                f"{entry.instance}: proof of {proof.method}: {proof.value} by "
-                f"{proof.source}, expected {entry.upper.value} by the engine's own search"
+                f"{entry.instance}: proof of {proof.method}: {proof.value}, expected "
+                f"{entry.upper.value}"
             )
 
 
 def _history_faults(entry: Entry) -> Iterator[str]:
-    for side, value, sign in (("upper", entry.upper, -1), ("lower", entry.lower, 1)):
-        steps = getattr(entry.history, side)
-        if not steps or steps[-1].value != value.value:
-            yield f"{entry.instance}: the {side} history does not end with {value.value}"
-        if any(sign * (after.value - before.value) <= 0 for before, after in pairwise(steps)):
-            yield f"{entry.instance}: the {side} history does not improve at every step"
+    upper, lower = entry.upper, entry.lower
+    name, history = entry.instance, entry.history
+    if history.upper[-1:] != (Step(upper.value, upper.method, upper.date),):
+        yield f"{name}: the upper history does not end with {upper.value}, as the entry has it"
+    if not history.lower or history.lower[-1].value != lower.value:
+        yield f"{name}: the lower history does not end with {lower.value}"
+    # A certificate takes the place of an equal bound, and its day is that of the value.
+    elif history.lower[-1].date > lower.date:
+        yield f"{name}: the lower history ends after {lower.date}"
+    for side, sign in (("upper", -1), ("lower", 1)):
+        for before, after in pairwise(getattr(history, side)):
+            if sign * (after.value - before.value) <= 0 or after.date < before.date:
+                yield f"{name}: the {side} history does not improve at every step"
 
 
 def _rule_faults(known: Known, instance: Instance) -> Iterator[str]:
@@ -217,8 +276,8 @@ def _rule_faults(known: Known, instance: Instance) -> Iterator[str]:
     entry = known.entry
     proved = known.certificate.kind, known.certificate.value
     verdict = decide(instance, entry.upper.value, entry.lower.value, entry.proofs, proved)
-    if (entry.opt, entry.reason) != (verdict.opt, verdict.reason):
+    if (entry.standing, entry.reason) != (verdict.standing, verdict.reason):
         yield (
-            f"{entry.instance}: opt {entry.opt} ({entry.reason}), the rule says "
-            f"{verdict.opt} ({verdict.reason})"
+            f"{entry.instance}: {entry.standing} ({entry.reason}), the rule says "
+            f"{verdict.standing} ({verdict.reason})"
         )

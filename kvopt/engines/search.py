@@ -12,7 +12,7 @@ from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.patterns import Options, price_patterns
 from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.starts import StartCosts, certified_costs
-from formulations.search import layers
+from formulations.search import counts, layers
 from formulations.search.layers import Pass, PatternPrices
 from formulations.valid.groups import WindowGroup, window_groups
 from formulations.valid.states import searchable_states
@@ -86,6 +86,9 @@ def solve(job: Job, report: Report) -> None:
     if reason := too_large(size, job.memory_limit, formulation.entry_bytes):
         report.note(reason)
         return
+    if formulation is counts.FORMULATION:
+        _count(job, report)
+        return
     if not formulation.widths:
         sweeping.solve(job, report)
         return
@@ -108,6 +111,25 @@ def solve(job: Job, report: Report) -> None:
     )
     report.bound(value=costs.bound, source="prices", certificate=certificate)
     _Passes(job, report, windows, groups, costs).run()
+
+
+def _count(job: Job, report: Report) -> None:
+    """Search over counts of equal requests, which ends with the optimum or with nothing."""
+    if job.upper_bound >= counts.TEL_BELOW:
+        report.note(f"search:counts takes TELs below {counts.TEL_BELOW}")
+        return
+    found = counts.search(job.instance, job.upper_bound, lambda: job.left() < 0)
+    if found is not None:
+        report.schedule(found.starts)
+        report.bound(value=found.tel, source="search")
+    elif job.left() > 0:
+        report.failure("the search over counts found no schedule as good as one that is known")
+        return
+    report.done(
+        solver="kvopt counts",
+        nodes=found.states if found else 0,
+        outcome="optimal" if found else "limit",
+    )
 
 
 class _Passes:

@@ -26,7 +26,7 @@ from kvopt.methods.engines import engine_of, engines
 from kvopt.methods.method import Method
 from kvopt.methods.sources import foreign, import_closure, module_file, reachable, read_source
 
-__all__ = ["fingerprint", "import_closure", "versions"]
+__all__ = ["fingerprint", "import_closure", "proof_fingerprint", "versions"]
 
 #: Libraries whose version changes no schedule and no bound.
 _BESIDE = {"psutil", "pydantic", "matplotlib"}
@@ -40,6 +40,8 @@ _AROUND = (
     "formulations.valid.loads",
     "formulations.valid.volumes",
 )
+#: What a proof rests on beside the checker.
+_PROVING = ("formulations.", "kvopt.engines.")
 #: Run every policy.
 _SIMULATION = ("heuristics.simulator", "heuristics.predictions")
 
@@ -52,8 +54,31 @@ def fingerprint(method: Method) -> str:
     OSError, SyntaxError
         If a file of the method cannot be read or is not Python.
     """
-    lines = sorted(f"{name} {read_source(path).digest}" for name, path in _files(method).items())
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    return _digest(f"{name} {read_source(path).digest}" for name, path in _files(method).items())
+
+
+def proof_fingerprint(method: Method) -> str:
+    """Return the digest of what a proof by an engine rests on.
+
+    That is what the engine and its model reach of the formulations and the engines, which holds the
+    tolerances and how an engine is begun, and the versions of the libraries that the engine's own
+    file imports.  Not policies, whose schedules are checked, nor the sweep's machinery, so that
+    their edits leave a proof as it is.
+    """
+    engine = engine_of(method.solver).module
+    lines = [
+        f"{name} {read_source(path).digest}"
+        for name, path in _reached(method).items()
+        if name.startswith(_PROVING)
+    ]
+    file = module_file(engine)
+    assert file is not None
+    libraries = foreign([file]) - _BESIDE - {"numpy"}
+    return _digest([*lines, *(f"{name} {_version(name)}" for name in libraries)])
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
 
 
 def versions(method: Method) -> dict[str, str]:

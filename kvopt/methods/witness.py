@@ -1,27 +1,29 @@
-"""What a proof rests on: the solver of an engine's method, and the code of its model."""
+"""What a proof rests on: the solver of a method, the code of its model, and its argument."""
 
 from __future__ import annotations
 
 from functools import cache
 
 from formulations.choice import defaults
-from formulations.registry import formulations
+from formulations.registry import Formulation, formulations
+from formulations.search.kind import ExactSearch
 from kvopt.methods.engines import proofs
+from kvopt.methods.fingerprint import proof_fingerprint
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.sources import import_closure, module_file, read_source
-from schedules.evidence import Witness
+from schedules.evidence import Argument, Witness
 
 #: What every model is told and judged by: the instance, and the checker of schedules.
 TRUSTED = ("instances", "schedules")
 #: What stands before the kind of a certificate where it is named among the engines.
 CERTIFICATE = "certificate: "
-#: What evaluates each kind.
+#: What evaluates each kind, and its argument.
 _CERTIFIERS = {
-    "volumes": "formulations.valid.volumes",
-    "prices": "formulations.lagrangian.certificate",
-    "patterns": "formulations.lagrangian.certificate",
-    "tree": "formulations.lagrangian.tree",
-    "sweep": "formulations.lagrangian.swept",
+    "volumes": ("formulations.valid.volumes", Argument.AREA),
+    "prices": ("formulations.lagrangian.certificate", Argument.MEMORY_PRICES),
+    "patterns": ("formulations.lagrangian.certificate", Argument.STATE_PRICES),
+    "tree": ("formulations.lagrangian.tree", Argument.TREE),
+    "sweep": ("formulations.lagrangian.swept", Argument.BACKWARD),
 }
 
 
@@ -37,26 +39,34 @@ def is_own(method: str) -> bool:
 def engine_witness(method: str, value: int) -> Witness:
     """Return the witness that an engine's own search is.
 
-    Where the size decides on the formulation, it rests on the code of every one that it may be.
+    Only an engine that works alone on one formulation is one.  Without a formulation others work
+    before it and beside it, and what it rests on is not told by its text; our own search, which
+    begins with itself and has one formulation, is ``search:layers`` then.
 
     Raises
     ------
     MethodError
-        If it is no engine's method.
+        If the method is not that of an engine alone.
     """
     read = read_method(method, planned=True)
     if read.solves is None:
         raise MethodError(f"{method}: expected a method of an engine")
-    by_size = [formulations()[name] for name in defaults(read.solves)]
-    models = by_size if read.model is None else [read.model]
-    code = frozenset().union(*(model_code(each.module) for each in models))
-    return Witness(method, value, read.solver, code)
+    if read.model is None and read.solves != "search":
+        raise MethodError(f"{method}: expected SOLVER:FORMULATION, since others work beside it")
+    model = read.model or formulations()[defaults(read.solves)[0]]
+    return Witness(method, value, read.solver, model_code(model.module), _argument(model))
+
+
+def _argument(model: Formulation) -> Argument:
+    if isinstance(model.declared, ExactSearch):
+        return model.declared.argument
+    return Argument.CONSTRAINTS if model.kind == "cp" else Argument.BRANCH_AND_BOUND
 
 
 def certificate_witness(kind: str, value: int) -> Witness:
     """Return the witness that a certificate is; its value has been evaluated."""
-    code = model_code(_CERTIFIERS[kind])
-    return Witness(f"{CERTIFICATE}{kind}", value, CERTIFICATE, code, kind)
+    module, argument = _CERTIFIERS[kind]
+    return Witness(f"{CERTIFICATE}{kind}", value, CERTIFICATE, model_code(module), argument, kind)
 
 
 def search_witness(
@@ -81,6 +91,20 @@ def search_witness(
     except MethodError:
         return None
     return witness if proofs().get(witness.solver) == source else None
+
+
+@cache
+def made_by(method: str) -> str:
+    """Return the digest of what a proof by a method rests on today.
+
+    A proof under another digest is stale (:func:`kvopt.methods.fingerprint.proof_fingerprint`).
+
+    Raises
+    ------
+    MethodError
+        If there is no such method.
+    """
+    return proof_fingerprint(read_method(method, planned=True))
 
 
 @cache

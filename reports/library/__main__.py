@@ -37,10 +37,10 @@ _PROOFS = f"{_LIBRARY}/best_known"
 _LINKS = {
     "instance": (_LIBRARY, "file"),
     "upper": (_PROOFS, "schedule"),
-    "lower": (_PROOFS, "certificate"),
+    "certified": (_PROOFS, "certificate"),
 }
 _END = (
-    "An instance links its file, UB the schedule and LB the certificate, where it has one. "
+    "An instance links its file, UB the schedule and the certified LB its certificate. "
     "[How values come in and are proved](../../docs/best_known.md). This page is a function of "
     f"[the registry]({_LIBRARY}/best_known.json): `{_PROGRAM}` writes it."
 )

@@ -37,7 +37,7 @@ TITLE = "kvopt: the library"
 _FILES = (
     ("file", "instance", ".instance.json"),
     ("schedule", "best schedule", ".schedule.json"),
-    ("certificate", "certificate of the bound", ".bound.json"),
+    ("certificate", "certificate of the certified bound", ".bound.json"),
 )
 
 
@@ -148,11 +148,12 @@ def _with_files(table: Table, slug_of: Mapping[str, str]) -> tuple[Table, dict[s
             files[addresses[-1]] = path.read_text(encoding="utf-8")
         frame[f"{column}_address"] = addresses
     frame["json"] = "JSON"
-    linked = {"instance": "page", "upper": "schedule_address", "lower": "certificate_address"}
+    linked = {"instance": "page", "upper": "schedule_address", "certified": "certificate_address"}
     columns = [replace(each, address=linked.get(each.key, "")) for each in table.columns]
     columns.append(Column("json", "instance file", address="file_address"))
     note = (
-        f"{table.note} The instance leads to its page, UB to the schedule, LB to its certificate."
+        f"{table.note} The instance leads to its page, UB to the schedule, the certified LB to its "
+        "certificate."
     )
     return replace(table, frame=frame, columns=tuple(columns), note=note), files
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pandas as pd
 
-from kvopt.best_known.entry import Entry, Registry
+from kvopt.best_known.entry import Certified, Entry, Registry
+from kvopt.best_known.files import certificate_path, schedule_path
 from kvopt.best_known.verify import library_by_hash
 from reports.metrics.gap import gap
 from reports.table import Column, Table
 
 _NOTE = (
     "What the registry of best known values holds: UB, the TEL of the best checked schedule, and "
-    "LB, the best bound, both in rounds, each with method, day and seconds of its run. Gap = "
+    "LB, the best bound, both in rounds, each with method, day and seconds of its run. LB is "
+    "certified (a file proves it, evaluated in integers), the optimum by construction, or only "
+    "solver-reported; the best certified bound stands beside it. Gap = "
     "(UB − LB) / UB, drawn as a bar; open instances first, the largest gap on top."
 )
 #: Characters of a full bar, and parts of one.
@@ -24,6 +27,8 @@ COLUMNS = (
     Column("memory", "M", "count"),
     Column("upper", "UB", "count"),
     Column("lower", "LB", "count"),
+    Column("kind", "LB is", "name"),
+    Column("certified", "certified LB", "count"),
     Column("gap", "gap", "share"),
     Column("bar", "bar", sort="gap"),
     Column("upper_by", "UB by", "name"),
@@ -39,8 +44,8 @@ COLUMNS = (
 def library_frame(registry: Registry) -> pd.DataFrame:
     """Return one line an instance with the columns of ``COLUMNS`` and its files.
 
-    Columns file, schedule and certificate are paths below ``instances/``, missing for a bound
-    without a certificate; ``sha`` is the instance's hash.
+    Columns file, schedule and certificate are paths below ``instances/``; the certificate is that
+    of the bound in the column ``certified``.  ``sha`` is the instance's hash.
     """
     library = library_by_hash()
     lines = [_line(each, library[each.sha256].instance.family or "") for each in registry.instances]
@@ -72,8 +77,10 @@ def _line(entry: Entry, family: str) -> dict[str, object]:
         "memory": entry.memory,
         "reason": entry.reason,
         "file": entry.file,
-        "schedule": upper.certificate,
-        "certificate": lower.certificate,
+        "schedule": schedule_path(entry.instance),
+        "certificate": certificate_path(entry.instance),
+        "kind": f"certified ({lower.certificate})" if isinstance(lower, Certified) else lower.kind,
+        "certified": entry.certified.value,
         **{
             f"{side}_{name}": getattr(value, field)
             for side, value in (("upper", upper), ("lower", lower))

@@ -1,0 +1,117 @@
+"""Runs the proofs of optima again whose sources or solvers have changed since."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from instances import Instance
+from instances.jsonfile import write_text
+from kvopt.best_known.claims import proof_of
+from kvopt.best_known.entry import Entry, Proof
+from kvopt.best_known.files import REGISTRY_FILE, RegistryError, format_registry, read_registry
+from kvopt.best_known.merge import is_stale
+from kvopt.best_known.rule import decide
+from kvopt.best_known.verify import library_by_hash
+from kvopt.methods.witness import engine_witness
+from kvopt.running.execute import execute
+from kvopt.running.task import Task
+
+
+def prove_again(
+    folder: Path,
+    names: Collection[str],
+    limit: float,
+    deadline: float = math.inf,
+    method: str = "",
+) -> Iterator[tuple[str, bool]]:
+    """Run stale proofs again, those that took least first; yield a line on each, and if it held.
+
+    Each takes the place of the stale one as soon as it has ended, so that the same call goes on
+    where it was stopped.  One that does not hold any more stays in the registry, where it is stale.
+
+    Parameters
+    ----------
+    names
+        Of instances; all where there are none.
+    limit
+        Seconds of each run.
+    deadline
+        When no further run begins, by ``time.monotonic``.
+    method
+        Run this one, as one more proof of each instance, instead of what is stale.
+
+    Raises
+    ------
+    RegistryError
+        If there is no registry, it is damaged, or lacks an instance that is named.
+    MethodError
+        If the method is not that of an engine alone.
+    """
+    registry = read_registry(folder)
+    if registry is None:
+        raise RegistryError(f"{folder / REGISTRY_FILE}: there is none")
+    there = {entry.instance for entry in registry.instances}
+    if unknown := sorted(set(names) - there):
+        raise RegistryError(f"{unknown[0]}: the registry has no such instance")
+    library = library_by_hash()
+    entries = {entry.sha256: entry for entry in registry.instances}
+    wanted = [
+        (sha, each)
+        for sha, entry in entries.items()
+        if sha in library and (not names or entry.instance in names)
+        for each in ([method] if method else _stale(entry))
+    ]
+    for number, (sha, each) in enumerate(wanted if method else _quickest(wanted, entries), 1):
+        entry, instance = entries[sha], library[sha].instance
+        told = f"[{number}/{len(wanted)}] {entry.instance}: {each}"
+        if time.monotonic() > deadline:
+            yield f"{told}: the time is up; the same command goes on", False
+            return
+        again, reason = _run(instance, entry, each, limit)
+        if again is None:
+            yield f"{told}: NOT PROVED: {reason}", False
+            continue
+        entries[sha] = _with(instance, entry, again)
+        write_text(folder / REGISTRY_FILE, format_registry(entries.values()))
+        yield f"{told}: proved in {again.seconds:.1f} s; {entries[sha].reason}", True
+
+
+def _stale(entry: Entry) -> list[str]:
+    return [proof.method for proof in entry.proofs if is_stale(proof)]
+
+
+def _quickest(
+    wanted: Iterable[tuple[str, str]], entries: Mapping[str, Entry]
+) -> list[tuple[str, str]]:
+    """Return hashes and methods of proofs in the order of the seconds that they took last."""
+    took = {(sha, each.method): each.seconds for sha in entries for each in entries[sha].proofs}
+    return sorted(wanted, key=lambda each: took[each])
+
+
+def _run(instance: Instance, entry: Entry, method: str, limit: float) -> tuple[Proof | None, str]:
+    """Return a proof by a method, or None and why there is none."""
+    witness = engine_witness(method, entry.upper.value)
+    task = Task(instance, instance.name, witness.name, time_limit=limit, threads=1)
+    finished = execute(task)
+    record, value = finished.record, entry.upper.value
+    if record.tel is not None and record.tel < value:
+        return None, f"a schedule of TEL {record.tel}, the registry has {value}"
+    again = proof_of(finished)
+    if again is None or again.value != value:
+        bound = f"{record.status}, TEL {record.tel}, bound {record.lower_bound}"
+        told = f"{bound} ({record.bound_source}) after {record.seconds:.1f} s"
+        return None, f"{told}; {record.detail}" if record.detail else told
+    return again, ""
+
+
+def _with(instance: Instance, entry: Entry, again: Proof) -> Entry:
+    """Return an entry with one more proof, or with it in the place of that of the same method."""
+    kept = {proof.method: proof for proof in entry.proofs} | {again.method: again}
+    proved = entry.certified.certificate, entry.certified.value
+    proofs = tuple(kept.values())
+    verdict = decide(instance, entry.upper.value, entry.lower.value, proofs, proved)
+    return replace(entry, proofs=proofs, standing=verdict.standing, reason=verdict.reason)

@@ -1,0 +1,77 @@
+"""The search over counts of equal requests: the optimum, by an argument of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.search.counts import search
+from instances import Instance, Request
+from kvopt.methods.witness import certificate_witness, engine_witness
+from schedules import check_schedule, make_schedule
+from schedules.evidence import independent_pair
+from tests.oracles.brute_force import brute_force_optimum
+
+
+@st.composite
+def _few_kinds(draw: st.DrawFn) -> Instance:
+    """Two or three kinds, of which one often has output 1, of up to three requests each."""
+    memory = draw(st.integers(3, 10))
+    kinds = []
+    for _ in range(draw(st.integers(1, 3))):
+        output = draw(st.integers(1, min(4, memory)))
+        kinds.append((draw(st.integers(0, 4)), draw(st.integers(0, memory - output)), output))
+    chosen = [kind for kind in kinds for _ in range(draw(st.integers(1, 3)))][:6]
+    shuffled = draw(st.permutations(chosen))
+    return Instance("few", memory, tuple(Request(i, *kind) for i, kind in enumerate(shuffled)))
+
+
+def _upper(instance: Instance) -> int:
+    """Return the TEL of one after the other, which always fits."""
+    time, total = 0, 0
+    for request in sorted(instance.requests, key=lambda each: each.arrival):
+        time = max(time, int(request.arrival)) + request.output
+        total += time - int(request.arrival)
+    return total
+
+
+@settings(deadline=None)
+@given(_few_kinds())
+def test_it_is_the_optimum(instance: Instance) -> None:
+    """As by trying all starts, from any known TEL; its starts pass the checker with that TEL."""
+    optimum = brute_force_optimum(instance)
+    for known in {optimum, optimum + 1, _upper(instance)}:
+        found = search(instance, known)
+        assert found is not None
+        assert found.tel == optimum
+        schedule = make_schedule(instance, found.starts, "counts")
+        assert check_schedule(instance, schedule).valid
+        assert schedule.tel == optimum
+    assert search(instance, optimum - 1) is None
+
+
+#: A long one that fills the memory at its end, then short ones that come while it runs.
+BURST = Instance("burst", 6, (Request(0, 0, 1, 5), *(Request(i, 3, 1, 1) for i in range(1, 7))))
+
+
+def _ticks(number: int) -> Iterator[bool]:
+    yield from [False] * number
+    while True:
+        yield True
+
+
+@pytest.mark.parametrize("number", [0, 1, 5])
+def test_it_ends_when_the_time_is_up(number: int) -> None:
+    """Then it says nothing, neither a schedule nor a bound."""
+    ticks = _ticks(number)
+    assert search(BURST, _upper(BURST), lambda: next(ticks)) is None
+
+
+@pytest.mark.parametrize("kind", ["volumes", "prices", "sweep", "tree"])
+def test_it_is_a_witness_beside_every_certificate(kind: str) -> None:
+    """It shares no code and no argument with what evaluates any of them."""
+    pair = engine_witness("search:counts", 12), certificate_witness(kind, 12)
+    assert independent_pair(pair) == pair
