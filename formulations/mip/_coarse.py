@@ -78,9 +78,7 @@ def coarsen(
         for j, held in enumerate(units[i], start=1):
             if held:
                 rows[k + j][i, k] = held
-    model.memory = pyo.Constraint(
-        sorted(rows), rule=lambda m, t: weighted(rows[t], m.x) <= most
-    )
+    model.memory = pyo.Constraint(sorted(rows), rule=lambda m, t: weighted(rows[t], m.x) <= most)
 
 
 def _add_balances(
@@ -143,9 +141,7 @@ def add_separating_rows(
     return len(model.separating) - before
 
 
-def _add_row(
-    model: Model, instance: Instance, row: Row, overflow: Overflow, entries: int
-) -> None:
+def _add_row(model: Model, instance: Instance, row: Row, overflow: Overflow, entries: int) -> None:
     """Add a row at the time of an overflow, and at others near it for so many entries."""
     for t in sorted(range(1, model.T.last() + 1), key=lambda t: abs(t - overflow.time)):
         terms = {

@@ -81,8 +81,8 @@ def separating_row(instance: Instance, overflow: Overflow, activity: int) -> Row
     (2) Else give each that runs the weight max(0, E − d_i).  If one of C does not run, the others
     have |C| − 1 weights of at most E.  If all run, the weights sum to |C|·E − Σ min(d_i, E), and
     Σ min(d_i, E) ≥ E if and only if Σ d_i ≥ E.  So Σ weights ≤ (|C| − 1)·E says the same as memory
-    for C at that time, of all rounds left at once.  Its terms add up to |C|·E at most; where that is
-    beyond ``activity``,
+    for C at that time, whatever the rounds left.  Its terms add up to |C|·E at most; where that is
+    more than ``activity``,
 
     (3) choose D_i ≥ d_i, D_i < o_i, with Σ D_i < E: requests of C with at most D_i rounds left
     overflow together, so at most |C| − 1 are in that state.

@@ -22,6 +22,7 @@ _CERTIFIERS = {
     "patterns": "formulations.lagrangian.certificate",
     "tree": "formulations.lagrangian.tree",
     "sweep": "formulations.lagrangian.swept",
+    "parts": "formulations.lagrangian.certificate",
 }
 
 

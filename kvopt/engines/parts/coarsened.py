@@ -1,4 +1,4 @@
-"""Runs a MIP solver on a job's model, or on coarser ones until what it calls optimal is feasible."""
+"""Runs a MIP solver on a job's model, or on coarse ones until their optimum is feasible."""
 
 from __future__ import annotations
 

@@ -95,7 +95,5 @@ def separated(
     job: Job, prepared: Prepared, schedules: Sequence[Sequence[int]], tolerance: float
 ) -> Prepared | None:
     """Return the model with rows that keep out schedules which overflow; None if it has them."""
-    added = add_separating_rows(
-        prepared.model, job.instance, schedules, most_covered(tolerance)
-    )
+    added = add_separating_rows(prepared.model, job.instance, schedules, most_covered(tolerance))
     return Prepared(prepared.model, prepared.windows, prepared.unit) if added else None
