@@ -242,7 +242,7 @@ class _Search:
         self.nodes += int(info.mip_node_count)
         self.seconds += engine.getRunTime()
         if failed:
-            # What it states then, −1 nodes for one, is of no solution.
+            # The bound that it states then is of no search.
             self._report.failure("HiGHS refuses to solve the model")
             return False
         words.bound(info.mip_dual_bound)
