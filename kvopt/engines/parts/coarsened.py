@@ -30,7 +30,7 @@ def solve_covered(
     model = covered(job, report, prepared, tolerance)
     words = Words(job, report, source, model.activity, tolerance, model.unit)
     words.prices(model.windows)
-    while run(model, words) and model.unit > 1 and not words.closed and job.left() > 0:
+    while run(model, words) and model.unit > 1 and not words.settled and job.left() > 0:
         following = separated(job, model, words.overflowing(), tolerance)
         if following is None:
             break

@@ -82,6 +82,8 @@ def covered(job: Job, report: Report, prepared: Prepared, tolerance: float) -> P
     if reason := too_large(entries, job.memory_limit):
         report.note(f"in a coarser unit of tokens {reason}")
         return prepared
+    if prepared.model.component("lookahead") is not None:
+        report.note("the rows that look ahead count tokens: they are left out in coarser units")
     coarsen(job.formulation, prepared.model, job.instance, unit, job.warm_start)
     return Prepared(prepared.model, prepared.windows, unit)
 

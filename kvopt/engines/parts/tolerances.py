@@ -175,6 +175,7 @@ class Words:
         self._best = -math.inf
         self._upper = job.upper_bound
         self._left_out: dict[tuple[int, ...], None] = {}
+        self._last_fits = False
         #: Whether the argument covers the solver's bound; never where a tolerance is not known.
         self.believed = math.isfinite(tolerance) and activity * tolerance <= COVERED
 
@@ -190,16 +191,21 @@ class Words:
         """Send a schedule; what only a tolerance or a coarse unit calls feasible is kept apart."""
         if not self.believed or self._unit > 1:
             schedule = make_schedule(self._job.instance, starts, self._source)
-            if not check_schedule(self._job.instance, schedule).valid:
+            self._last_fits = check_schedule(self._job.instance, schedule).valid
+            if not self._last_fits:
                 self._left_out[tuple(starts)] = None
                 return
             self._upper = min(self._upper, schedule.tel)
         self._report.schedule(starts)
 
     @property
-    def closed(self) -> bool:
-        """Whether the bound meets the best schedule that memory suffices for."""
-        return self._best >= self._upper
+    def settled(self) -> bool:
+        """Whether memory suffices for the last schedule, or the bound meets one for which it does.
+
+        An optimum of a relaxation for which it does is one of the instance, also where the bound,
+        lowered before it is rounded up, does not reach it.
+        """
+        return self._last_fits or self._best >= self._upper
 
     def overflowing(self) -> list[tuple[int, ...]]:
         """Return the schedules that were kept apart since the last time; few of many."""
