@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formulations.bounds.kind import ComputedBound
-from formulations.valid.loads import alone_bound, not_covered, work_bound
+from formulations.valid.loads import alone, alone_bound, not_covered, work_bound
+from formulations.valid.parts import chosen_of, gaps
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime, read_batch_time
 
 if TYPE_CHECKING:
     from formulations.bounds.outcome import Bound, Reporter
     from formulations.lagrangian.rates import RateCertificate
+
+
+#: Seconds between two sums over parts, which are as long as the instance.
+SECONDS_BETWEEN = 1.0
 
 
 class SecondsBound(NamedTuple):
@@ -24,7 +31,8 @@ class SecondsBound(NamedTuple):
     certificate
         What proves it: the JSON object of a ``formulations.lagrangian.rates.RateCertificate``.
     sources
-        The bound of every source (nanoseconds): ``alone``, ``work`` and, where found, ``rates``.
+        The bound of every source (nanoseconds): ``alone``, ``work`` and, where found, ``rates`` or
+        ``parts``.
     not_covered
         One line on the schedules that it does not hold for under this batch time, or nothing.
     """
@@ -44,9 +52,11 @@ def bound_in_seconds(
     """Return the best certified bound by the deadline; report every improvement on the way.
 
     Proofs: :func:`formulations.valid.loads.alone_bound` and
-    :func:`~formulations.valid.loads.work_bound` (which take no deadline: n log n steps), and
-    :mod:`formulations.lagrangian.rates` for prices.  The value is what
-    :func:`formulations.lagrangian.rates.evaluate_rates` makes of the certificate.
+    :func:`~formulations.valid.loads.work_bound` (which take no deadline: n log n steps),
+    :mod:`formulations.lagrangian.rates` for prices, and :mod:`formulations.valid.parts` for sums
+    over the parts that idle gaps set apart, each of which gets the share of the time that is its
+    requests'.  The value is what :func:`formulations.lagrangian.rates.evaluate_rates` makes of the
+    certificate.
 
     Parameters
     ----------
@@ -76,9 +86,15 @@ def bound_in_seconds(
             if report is not None:
                 report.bound(value=certificate.value, source=certificate.kind)
 
-    take(RateCertificate("alone", alone_bound(instance, batch_time), batch_time.name))
-    take(RateCertificate("work", work_bound(instance, batch_time), batch_time.name))
-    for certificate in best_rates(instance, batch_time, deadline):
+    for certificate in _without_search(instance, batch_time):
+        take(certificate)
+    times = [alone(request, batch_time) for request in instance.requests]
+    groups = gaps(instance.arrival_times.tolist(), times)
+    if len(groups) == 1:
+        found = best_rates(instance, batch_time, deadline)
+    else:
+        found = _Sums(instance, batch_time, groups).by(deadline)
+    for certificate in found:
         take(certificate)
     return SecondsBound(
         best.value,
@@ -86,6 +102,66 @@ def bound_in_seconds(
         sources,
         not_covered(instance, batch_time),
     )
+
+
+def _without_search(instance: Instance, batch_time: BatchTime) -> list[RateCertificate]:
+    from formulations.lagrangian.rates import RateCertificate
+
+    return [
+        RateCertificate("alone", alone_bound(instance, batch_time), batch_time.name),
+        RateCertificate("work", work_bound(instance, batch_time), batch_time.name),
+    ]
+
+
+class _Sums:
+    """The best certificate of each part, and their sum."""
+
+    def __init__(
+        self, instance: Instance, batch_time: BatchTime, groups: Sequence[Sequence[int]]
+    ) -> None:
+        self._groups, self._batch_time = groups, batch_time
+        self._parts = [chosen_of(instance, group) for group in groups]
+        self._best = [
+            max(_without_search(part, batch_time), key=lambda each: each.value)
+            for part in self._parts
+        ]
+
+    def by(self, deadline: float) -> Iterator[RateCertificate]:
+        """Yield sums until the deadline, now and then; small parts are priced first.
+
+        What a request takes alone is all that is known where it is the only one of its part.
+        """
+        from formulations.bounds.rates import best_rates  # loads NumPy
+
+        several = [k for k, part in enumerate(self._parts) if len(part) > 1]
+        still = sum(len(self._parts[k]) for k in several)
+        told = time.monotonic()
+        for k in sorted(several, key=lambda k: len(self._parts[k])):
+            part, now = self._parts[k], time.monotonic()
+            if now >= deadline:
+                break
+            share = now + (deadline - now) * len(part) / still
+            still -= len(part)
+            found = best_rates(part, self._batch_time, share)
+            self._best[k] = max([self._best[k], *found], key=lambda each: each.value)
+            if time.monotonic() > told + SECONDS_BETWEEN:
+                yield self._added_up()
+                told = time.monotonic()
+        yield self._added_up()
+
+    def _added_up(self) -> RateCertificate:
+        from formulations.lagrangian.rates import (
+            PartRates,
+            RateCertificate,
+            rate_certificate_document,
+        )
+
+        parts = tuple(
+            PartRates(tuple(group), rate_certificate_document(own))
+            for group, own in zip(self._groups, self._best, strict=True)
+        )
+        value = sum(own.value for own in self._best)
+        return RateCertificate("parts", value, self._batch_time.name, parts=parts)
 
 
 def compute_bound(

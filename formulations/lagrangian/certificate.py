@@ -15,6 +15,7 @@ from typing import Any
 from formulations.lagrangian.certificate_file import (
     Certificate,
     CertificateError,
+    PartBound,
     PricedGroup,
     TooLongSweepError,
     read_certificate,
@@ -24,9 +25,11 @@ from formulations.lagrangian.certificate_states import evaluate_states, measured
 from formulations.lagrangian.priced_states import PricedStates, Prices
 from formulations.lagrangian.swept import SweptError, SweptTooLongError, prove
 from formulations.lagrangian.tree import TreeError, evaluate_tree
+from formulations.valid.parts import part_of
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows
 from instances import Instance
+from schedules import check_schedule, make_schedule
 
 
 def evaluate(instance: Instance, certificate: Certificate) -> int:
@@ -38,7 +41,9 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
     by the conditions that ``formulations.valid.groups`` proves sufficient.  For ``patterns`` see
     :func:`formulations.bounds.patterns.compute_bound`, for ``tree``
     :func:`formulations.lagrangian.tree.evaluate_tree`, for ``sweep``
-    :mod:`formulations.lagrangian.swept`.  With λ, μ ≥ 0,
+    :mod:`formulations.lagrangian.swept`, for ``parts`` :mod:`formulations.valid.parts`: the
+    latencies of some requests sum to at least the optimum of these alone, so bounds of requests of
+    which none is in two parts add up.  With λ, μ ≥ 0,
 
         TEL ≥ Σ_i c_i(p_i) − M Σ_t λ_t − Σ_g most_g Σ_t μ_gt,
 
@@ -61,6 +66,10 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
     """
     if instance.time_unit != "round":
         raise CertificateError("expected an instance with arrivals in rounds")
+    if (certificate.kind == "parts") != bool(certificate.parts):
+        raise CertificateError("parts: expected with the kind parts, and only there")
+    if certificate.kind == "parts":
+        return _evaluate_parts(instance, certificate)
     if certificate.kind == "volumes":
         return volume_bound(instance)
     if (certificate.kind == "tree") != bool(certificate.tree):
@@ -109,9 +118,9 @@ def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
 def shrink(instance: Instance, certificate: Certificate) -> Certificate:
     """Return a certificate of the same bound with a smaller denominator, so with shorter numbers.
 
-    Prices that end in zeros are cut there.  Trees and sweeps are as they are made.
+    Prices that end in zeros are cut there.  Trees, sweeps and parts are as they are made.
     """
-    if certificate.kind in ("volumes", "tree", "sweep"):
+    if certificate.kind in ("volumes", "tree", "sweep", "parts"):
         return certificate
     bits = certificate.denominator.bit_length()
     for exponent in range(2, bits, 2):
@@ -176,3 +185,33 @@ def _evaluate_sweep(instance: Instance, certificate: Certificate) -> int:
     except SweptError as error:
         raise CertificateError(f"sweep: {error}") from None
     return certificate.value
+
+
+def _evaluate_parts(instance: Instance, certificate: Certificate) -> int:
+    positions = [i for each in certificate.parts for i in each.requests]
+    if len(set(positions)) < len(positions) or max(positions) >= len(instance):
+        raise CertificateError("parts: expected different requests of the instance")
+    if not certificate.bare or certificate.memory or certificate.states or certificate.multipliers:
+        raise CertificateError("parts: expected no prices but those of the parts")
+    return sum(
+        _evaluate_part(instance, number, each) for number, each in enumerate(certificate.parts)
+    )
+
+
+def _evaluate_part(instance: Instance, number: int, bound: PartBound) -> int:
+    """Return what is proved of a part; a schedule that is assumed of it must be there."""
+    part = part_of(instance, bound.requests).instance
+    try:
+        own = read_certificate(bound.certificate)
+        if own.kind == "parts":
+            raise CertificateError("expected no parts of a part")
+        if own.upper_bound is not None:
+            schedule = make_schedule(part, list(bound.starts), "assumed")
+            verdict = check_schedule(part, schedule)
+            if not verdict.valid or schedule.tel > own.upper_bound:
+                raise CertificateError(f"expected starts of a TEL of {own.upper_bound} or less")
+        return max(0, evaluate(part, own))
+    except TooLongSweepError as error:
+        raise TooLongSweepError(f"part {number}: {error}") from None
+    except ValueError as error:
+        raise CertificateError(f"part {number}: {' '.join(str(error).split())}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
 from numpy import int64
@@ -42,13 +42,33 @@ class PricedGroup:
 
 
 @dataclass(frozen=True, config=_CONFIG)
+class PartBound:
+    """A bound on what some requests add to the TEL (``formulations.valid.parts``).
+
+    Attributes
+    ----------
+    requests
+        Their positions in the instance.
+    certificate
+        Of the instance that they are, with its first arrival at 0; not of parts again.
+    starts
+        A schedule of that instance, where the certificate assumes one.
+    """
+
+    requests: Annotated[tuple[Count, ...], Field(min_length=1)]
+    certificate: dict[str, Any]
+    starts: tuple[Count, ...] = ()
+
+
+@dataclass(frozen=True, config=_CONFIG)
 class Certificate:
     """A lower bound on the TEL and what proves it.
 
     Attributes
     ----------
     kind
-        ``volumes`` (nothing else is needed), ``prices``, ``patterns``, ``tree`` or ``sweep``.
+        ``volumes`` (nothing else is needed), ``prices``, ``patterns``, ``tree``, ``sweep`` or
+        ``parts``.
     value
         The bound, rounds.
     upper_bound
@@ -64,9 +84,11 @@ class Certificate:
     multipliers
         Of the kind ``sweep``: of each different request, in units of 1 / denominator; empty where
         the sweep alone does (``formulations.lagrangian.swept``).
+    parts
+        Of the kind ``parts``: bounds of requests of which none is in two, to be added up.
     """
 
-    kind: Literal["volumes", "prices", "patterns", "tree", "sweep"]
+    kind: Literal["volumes", "prices", "patterns", "tree", "sweep", "parts"]
     value: Count
     upper_bound: Count | None = None
     denominator: Annotated[int, Field(strict=True, ge=1)] = 1
@@ -75,6 +97,7 @@ class Certificate:
     states: PricedStates | None = None
     tree: tuple[TreeNode, ...] = ()
     multipliers: tuple[Annotated[int, Field(strict=True)], ...] = ()
+    parts: tuple[PartBound, ...] = ()
 
     @property
     def bare(self) -> bool:
@@ -175,6 +198,29 @@ def sweep_certificate(
         memory = tuple(prices[0].tolist())
         made = Certificate("sweep", value, denominator=prices[1], memory=memory, multipliers=own)
     return certificate_document(made)
+
+
+def parts_certificate(
+    parts: Iterable[tuple[Sequence[int], dict[str, Any], Sequence[int]]],
+) -> dict[str, Any]:
+    """Return the JSON object of the certificate of a sum.
+
+    Parameters
+    ----------
+    parts
+        Positions of requests, the certificate of the instance that they are, and a feasible
+        schedule of it where the certificate assumes one.
+    """
+    bounds = tuple(
+        PartBound(tuple(positions), certificate, _assumed(certificate, starts))
+        for positions, certificate, starts in parts
+    )
+    value = sum(int(each.certificate["value"]) for each in bounds)
+    return certificate_document(Certificate("parts", value, parts=bounds))
+
+
+def _assumed(certificate: dict[str, Any], starts: Sequence[int]) -> tuple[int, ...]:
+    return tuple(starts) if certificate.get("upper_bound") is not None else ()
 
 
 def _listed(table: PriceTable, *, lookahead: bool) -> PricedStates:

@@ -84,6 +84,7 @@ from formulations.valid.loads import (
     prefill_load,
     work_bound,
 )
+from formulations.valid.parts import chosen_of
 from instances import Instance
 from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 
@@ -103,13 +104,25 @@ class RateCertificateError(ValueError):
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class PartRates:
+    """A bound on what some requests add to the total latency (``formulations.valid.parts``).
+
+    ``requests`` are their positions in the instance; ``certificate`` is one of these requests
+    alone, not of parts again.
+    """
+
+    requests: Annotated[_Counts, Field(min_length=1)]
+    certificate: dict[str, Any]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class RateCertificate:
     """A lower bound on the total latency in real time, and what proves it.
 
     Attributes
     ----------
     kind
-        ``alone`` and ``work`` (nothing else is needed), or ``rates``: prices as above.
+        ``alone`` and ``work`` (nothing else is needed), ``rates``: prices as above, or ``parts``.
     value
         The bound, nanoseconds.
     batch_time
@@ -128,9 +141,11 @@ class RateCertificate:
     values
         For each request v_ij of the first token, then of the stations (picoseconds); of the first
         token only where it is the only one.
+    parts
+        Bounds of requests of which none is in two, to be added up.
     """
 
-    kind: Literal["alone", "work", "rates"]
+    kind: Literal["alone", "work", "rates", "parts"]
     value: _Count
     batch_time: str
     denominator: Annotated[int, Field(strict=True, ge=1)] = 1
@@ -141,6 +156,7 @@ class RateCertificate:
     places: _Counts = ()
     weights: _Counts = ()
     values: tuple[_Counts, ...] = ()
+    parts: tuple[PartRates, ...] = ()
 
 
 _ADAPTER = TypeAdapter(RateCertificate)
@@ -181,11 +197,28 @@ def evaluate_rates(instance: Instance, certificate: RateCertificate) -> int:
         raise RateCertificateError(str(error)) from None
     if instance.time_unit != "second":
         raise RateCertificateError("expected an instance with arrivals in seconds")
+    if (certificate.kind == "parts") != bool(certificate.parts):
+        raise RateCertificateError("parts: expected with the kind parts, and only there")
+    if certificate.kind == "parts":
+        return _evaluate_parts(instance, certificate)
     if certificate.kind == "alone":
         return alone_bound(instance, batch_time)
     if certificate.kind == "work":
         return work_bound(instance, batch_time)
     return _Rates(instance, batch_time, certificate).value()
+
+
+def _evaluate_parts(instance: Instance, certificate: RateCertificate) -> int:
+    positions = [i for each in certificate.parts for i in each.requests]
+    if len(set(positions)) < len(positions) or max(positions) >= len(instance):
+        raise RateCertificateError("parts: expected different requests of the instance")
+    total = 0
+    for number, each in enumerate(certificate.parts):
+        own = read_rate_certificate(each.certificate)
+        if own.kind == "parts" or own.batch_time != certificate.batch_time:
+            raise RateCertificateError(f"part {number}: expected one part, of the same batch time")
+        total += max(0, evaluate_rates(chosen_of(instance, each.requests), own))
+    return total
 
 
 class _Rates:

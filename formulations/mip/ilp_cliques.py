@@ -156,6 +156,8 @@ FORMULATION = IntegerProgram(
     set_starts=set_starts,
     windows=start_windows,
     options=Options,
+    tokens=("token_balance", "lookahead", "tokens"),
+    balances=True,
     relaxation=Relaxation(
         "lp-cliques",
         "LP relaxation of ``ilp-cliques``: memory and window groups, both priced and certified.",

@@ -86,6 +86,8 @@ FORMULATION = IntegerProgram(
     build=build_model,
     size=model_size,
     set_starts=set_starts,
+    tokens=("token_balance", "tokens"),
+    balances=True,
     relaxation=Relaxation(
         "lp-sparse",
         "LP relaxation of ``ilp-sparse``: the bound of ``lp`` at a fraction of its entries.",

@@ -49,6 +49,11 @@ class IntegerProgram:
         Its LP relaxation, where that has a name of its own.
     bound_only
         Whether it is a relaxation itself, without integer variables.
+    tokens
+        The model's rows, then variables, that count tokens beside ``memory``, as far as it has them
+        (``formulations.mip._coarse``).
+    balances
+        Whether memory is balances from time to time rather than one row of starts for each time.
     """
 
     kind: ClassVar[Literal["mip"]] = "mip"
@@ -62,3 +67,5 @@ class IntegerProgram:
     source: str = ""
     relaxation: Relaxation | None = None
     bound_only: bool = False
+    tokens: tuple[str, ...] = ()
+    balances: bool = False

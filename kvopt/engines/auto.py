@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from formulations.bounds.fluid import likely_horizon
 from formulations.search.sweep import REQUESTS_UP_TO
+from formulations.valid.parts import parts_of
 from formulations.valid.states import searchable_states
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import Windows, start_windows
@@ -52,6 +53,8 @@ BEHIND_AFTER = 0.2
 #: local search.
 RESTART_UNTIL = 0.6
 
+#: Seconds that its processes need for a part of an instance, to be started and to find something.
+SECONDS_A_PART = 5.0
 #: The engines whose schedules are better than those that they began with, and no bound.
 _SCHEDULES = ("improve", "repair")
 
@@ -97,8 +100,10 @@ class _Team:
         self._state = RunState(instance, job.solver)
         self._state.offer(make_schedule(instance, job.warm_start, job.solver), "warm start")
         self._state.raise_bound(volume_bound(instance), "volumes")
-        windows = start_windows(instance, job.upper_bound)
-        first, *more = chosen_methods(instance, windows)
+        # Its methods split it, too, so the largest part decides.
+        largest = max(parts_of(instance), key=lambda part: len(part.positions)).instance
+        windows = start_windows(largest, job.upper_bound)
+        first, *more = chosen_methods(largest, windows)
         self._first = first
         self._following = {ended.text: next_ for ended, next_ in pairwise([first, *more])}
         self._done = Done()
@@ -238,7 +243,8 @@ class _Team:
 
 def kernels_of(instance: Instance) -> list[str]:
     """Return the engines that are set to work at this size and have kernels to compile."""
-    return ["improve", "search" if _is_searched(instance) else "bound"]
+    parts = [part.instance for part in parts_of(instance) if len(part.positions) > 1]
+    return ["improve", *sorted({"search" if _is_searched(each) else "bound" for each in parts})]
 
 
 def chosen_methods(instance: Instance, windows: Windows) -> list[Method]:

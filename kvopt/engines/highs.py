@@ -15,6 +15,7 @@ from formulations.lagrangian.starts import certified_costs
 from formulations.valid.groups import WindowGroup
 from formulations.valid.windows import Windows
 from kvopt.engines.job import Job
+from kvopt.engines.parts.coarsened import solve_covered
 from kvopt.engines.parts.prepared import Prepared, prepare
 from kvopt.engines.parts.tolerances import Words, send_relaxation
 from kvopt.running.events import Report
@@ -37,8 +38,7 @@ class Compiled:
 
     ``priced`` lists the position of each memory row and the times whose price its dual is, for
     ``price_unit`` tokens; ``opened`` the position, group and round of each row of a window group;
-    ``largest`` is the largest number of a row; ``activity`` is R of ``tolerances``, 0 for a
-    relaxation.
+    ``largest`` is the largest number of a row.
     """
 
     lp: Any
@@ -49,7 +49,6 @@ class Compiled:
     groups: list[WindowGroup]
     opened: list[tuple[int, int, int]]
     largest: float
-    activity: float
 
     def values(self) -> NDArray[np.float64]:
         """Return the values that the variables carry now, shape (columns,)."""
@@ -72,8 +71,10 @@ def solve(job: Job, report: Report) -> None:
     if job.relaxation or lp.num_col_ >= RELAXATION_FIRST_FROM:
         outcome, seconds = _solve_relaxation(job, report, compiled, prepared.windows)
     if not job.relaxation:
-        outcome, nodes, of_search = _solve_mip(job, report, compiled, prepared.windows)
-        seconds += of_search
+        search = _Search(job, report)
+        solve_covered(job, report, prepared, ("HiGHS", TOLERANCE), search.run)
+        outcome, nodes = search.outcome, search.nodes
+        seconds += search.seconds
     solver = f"HiGHS {highspy.Highs().version()}"
     report.done(solver=solver, nodes=nodes, outcome=outcome, solver_seconds=seconds)
 
@@ -120,7 +121,6 @@ def compile_model(prepared: Prepared) -> Compiled:
         groups=groups,
         opened=opened,
         largest=prepared.largest,
-        activity=prepared.activity,
     )
 
 
@@ -214,47 +214,60 @@ def _expected_starts(compiled: Compiled, values: NDArray[np.float64], n: int) ->
     return expected
 
 
-def _solve_mip(
-    job: Job, report: Report, compiled: Compiled, windows: Windows
-) -> tuple[str, int, float]:
-    """Solve from the warm start; send what is found; return outcome, nodes and seconds."""
-    words = Words(job, report, "HiGHS", compiled.activity, TOLERANCE)
-    words.prices(windows)
-    engine = _engine(job)
-    engine.setOptionValue("mip_rel_gap", 0.0)
-    engine.setOptionValue("mip_abs_gap", ABSOLUTE_GAP)
-    engine.setOptionValue("mip_feasibility_tolerance", TOLERANCE)
-    # HiGHS 1.15 proves wrong optima after a restart, of models as small as M = 8, n = 4
-    # (``ilp-xy``: 41 of 300 seeds; none without restarts, or without presolve).
-    engine.setOptionValue("mip_allow_restart", False)
-    engine.passModel(compiled.lp)
-    positions = np.flatnonzero(compiled.integer).astype(np.int32)
-    kinds = np.full(len(positions), int(highspy.HighsVarType.kInteger), dtype=np.uint8)
-    engine.changeColsIntegrality(len(positions), positions, kinds)
-    start = highspy.HighsSolution()
-    start.col_value = compiled.values().tolist()
-    engine.setSolution(start)
+class _Search:
+    """HiGHS' branch and bound from the warm start, on one model after another.
 
-    starts_of = _StartReader(compiled)
+    ``outcome`` is that of the last one, ``nodes`` and ``seconds`` count all.
+    """
 
-    def on_improvement(event: Any) -> None:
-        words.schedule(starts_of(np.asarray(event.data_out.mip_solution)))
+    def __init__(self, job: Job, report: Report) -> None:
+        self._job, self._report = job, report
+        self.outcome, self.nodes, self.seconds = "", 0, 0.0
 
-    engine.cbMipImprovingSolution.subscribe(on_improvement)
-    # HiGHS logs only where it prints; this callback comes between nodes and cut rounds as well.
-    engine.cbMipInterrupt.subscribe(lambda event: words.bound(event.data_out.mip_dual_bound))
-    if engine.run() == highspy.HighsStatus.kError:
-        report.failure("HiGHS refuses to solve the model")
-    info = engine.getInfo()
-    words.bound(info.mip_dual_bound)
-    status = engine.getModelStatus()
-    if status == highspy.HighsModelStatus.kInfeasible:
-        words.infeasible()
-    elif info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible):
-        words.schedule(starts_of(np.asarray(engine.getSolution().col_value)))
-    words.close()
-    outcome = str(engine.modelStatusToString(status).lower())
-    return outcome, int(info.mip_node_count), engine.getRunTime()
+    def run(self, prepared: Prepared, words: Words) -> bool:
+        """Solve a model and send what is found; tell whether HiGHS calls it optimal."""
+        compiled = compile_model(prepared)
+        engine = self._engine(compiled)
+        starts_of = _StartReader(compiled)
+
+        def on_improvement(event: Any) -> None:
+            words.schedule(starts_of(np.asarray(event.data_out.mip_solution)))
+
+        engine.cbMipImprovingSolution.subscribe(on_improvement)
+        # HiGHS logs only where it prints; this callback comes between nodes and cut rounds as well.
+        engine.cbMipInterrupt.subscribe(lambda event: words.bound(event.data_out.mip_dual_bound))
+        failed = engine.run() == highspy.HighsStatus.kError
+        info, status = engine.getInfo(), engine.getModelStatus()
+        self.outcome = str(engine.modelStatusToString(status).lower())
+        self.nodes += int(info.mip_node_count)
+        self.seconds += engine.getRunTime()
+        if failed:
+            # The bound that it states then is of no search.
+            self._report.failure("HiGHS refuses to solve the model")
+            return False
+        words.bound(info.mip_dual_bound)
+        if status == highspy.HighsModelStatus.kInfeasible:
+            words.infeasible()
+        elif info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible):
+            words.schedule(starts_of(np.asarray(engine.getSolution().col_value)))
+        return bool(status == highspy.HighsModelStatus.kOptimal)
+
+    def _engine(self, compiled: Compiled) -> Any:
+        engine = _engine(self._job)
+        engine.setOptionValue("mip_rel_gap", 0.0)
+        engine.setOptionValue("mip_abs_gap", ABSOLUTE_GAP)
+        engine.setOptionValue("mip_feasibility_tolerance", TOLERANCE)
+        # HiGHS 1.15 proves wrong optima after a restart, of models as small as M = 8, n = 4
+        # (``ilp-xy``: 41 of 300 seeds; none without restarts, or without presolve).
+        engine.setOptionValue("mip_allow_restart", False)
+        engine.passModel(compiled.lp)
+        positions = np.flatnonzero(compiled.integer).astype(np.int32)
+        kinds = np.full(len(positions), int(highspy.HighsVarType.kInteger), dtype=np.uint8)
+        engine.changeColsIntegrality(len(positions), positions, kinds)
+        start = highspy.HighsSolution()
+        start.col_value = compiled.values().tolist()
+        engine.setSolution(start)
+        return engine
 
 
 class _StartReader:

@@ -10,8 +10,9 @@ from pyomo.common.errors import ApplicationError
 from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
 from kvopt.engines.job import Job
-from kvopt.engines.parts.prepared import prepare
-from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN
+from kvopt.engines.parts.coarsened import solve_covered
+from kvopt.engines.parts.prepared import Prepared, prepare
+from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN, Known
 from kvopt.engines.parts.tolerances import Words, send_relaxation
 from kvopt.running.events import Report
 
@@ -34,40 +35,56 @@ def unavailable(solver: str) -> str:
 
 def solve(job: Job, report: Report) -> None:
     """Build the model of a MIP formulation and solve it within the job's limits."""
-    engine = pyo.SolverFactory(job.solver)
     prepared = prepare(job, report)
     if prepared is None:
         return
     model = prepared.model
     report.built(columns=model.nvariables(), rows=model.nconstraints(), entries=0)
     known = KNOWN.get(job.solver, UNKNOWN)
-    words = Words(job, report, job.solver, prepared.activity, known.tolerance)
-    words.prices(prepared.windows)
-    left = TIME_SHARE * job.left()
-    settings: dict[str, Any] = {"timelimit": max(math.floor(left), 1)}
-    if not job.relaxation:
-        settings["options"] = known.options
-        # Some of Pyomo's interfaces do not say whether they take a warm start.
-        if getattr(engine, "warm_start_capable", bool)():
-            settings["warmstart"] = True
-    if isinstance(engine, PersistentSolver):
-        engine.set_instance(model)
-    results = engine.solve(model, load_solutions=False, **settings)
-    condition = str(results.solver.termination_condition)
-    if len(results.solution) > 0:
-        model.solutions.load_from(results)
-        if job.relaxation:
-            value, largest = float(pyo.value(model.tel)), prepared.largest
-            send_relaxation(report, value, [], largest=largest, tolerance=known.tolerance)
-        else:
-            _take_solution(job, model, words)
-    # A bound is what the solver says of all solutions, never the value of one.
-    if condition == "optimal" or known.states_bound:
-        words.bound(_number(results.problem.lower_bound))
-    if condition == "infeasible":
-        words.infeasible()
-    words.close()
-    report.done(solver=job.solver, nodes=0, outcome=condition)
+    search = _Search(job, report, known)
+    solve_covered(job, report, prepared, (job.solver, known.tolerance), search.run)
+    report.done(solver=job.solver, nodes=0, outcome=search.outcome)
+
+
+class _Search:
+    """A solver's runs on one model after another; ``outcome`` is that of the last one."""
+
+    def __init__(self, job: Job, report: Report, known: Known) -> None:
+        self._job, self._report, self._known = job, report, known
+        self.outcome = ""
+
+    def run(self, prepared: Prepared, words: Words) -> bool:
+        """Solve a model and send what is found; tell whether the solver calls it optimal."""
+        job, model = self._job, prepared.model
+        engine = pyo.SolverFactory(job.solver)
+        if isinstance(engine, PersistentSolver):
+            engine.set_instance(model)
+        results = engine.solve(model, load_solutions=False, **self._settings(engine))
+        condition = self.outcome = str(results.solver.termination_condition)
+        if len(results.solution) > 0:
+            model.solutions.load_from(results)
+            if job.relaxation:
+                value, largest = float(pyo.value(model.tel)), prepared.largest
+                tolerance = self._known.tolerance
+                send_relaxation(self._report, value, [], largest=largest, tolerance=tolerance)
+            else:
+                _take_solution(job, model, words)
+        # A bound is what the solver says of all solutions, never the value of one.
+        if condition == "optimal" or self._known.states_bound:
+            words.bound(_number(results.problem.lower_bound))
+        if condition == "infeasible":
+            words.infeasible()
+        return condition == "optimal"
+
+    def _settings(self, engine: Any) -> dict[str, Any]:
+        left = TIME_SHARE * self._job.left()
+        settings: dict[str, Any] = {"timelimit": max(math.floor(left), 1)}
+        if not self._job.relaxation:
+            settings["options"] = self._known.options
+            # Some of Pyomo's interfaces do not say whether they take a warm start.
+            if getattr(engine, "warm_start_capable", bool)():
+                settings["warmstart"] = True
+        return settings
 
 
 def _available(engine: Any) -> bool:

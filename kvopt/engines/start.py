@@ -10,6 +10,7 @@ import numpy as np
 
 from formulations.choice import default_formulation
 from formulations.registry import Formulation, formulations
+from formulations.valid.parts import Part, bundled, parts_of
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows
 from heuristics.policy import ListPolicy
@@ -17,6 +18,7 @@ from heuristics.registry import policies
 from heuristics.simulator import run_in_order, run_policy
 from instances import Instance
 from kvopt.engines.job import Job
+from kvopt.engines.split import run_parts
 from kvopt.methods.options import OptionValues, bound_only, format_formulation
 from kvopt.running.events import Event, Relaxation, Report, ScheduleFound
 from schedules import Schedule
@@ -43,11 +45,21 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
         # Methods without one were refused when the run was planned.
         engine.solve_in_seconds(task, report)
         return
-    instance, deadline = task.instance, task.end_from(time.monotonic())
+    instance = task.instance
     assert instance is not None
     if hasattr(engine, "unavailable") and (reason := engine.unavailable(method.solver)):
         report.failure(reason)
         return
+    if not task.model_file and len(parts := parts_of(instance)) > 1:
+        _run_parts(parts, engine, method, task, report)
+    else:
+        _run_whole(engine, method, task, report)
+
+
+def _run_whole(engine: ModuleType, method: Method, task: Task, report: Report) -> None:
+    """Solve a task as one, whatever its instance is made of."""
+    instance, deadline = task.instance, task.end_from(time.monotonic())
+    assert instance is not None
     starts = task.warm_start
     if starts is None:
         bound = volume_bound(instance)
@@ -79,6 +91,33 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
     )
     found_by = _FOUND_BY.get(method.solver) or f"{method.solver} {shown}".strip()
     engine.solve(job, _naming(found_by, instance, report))
+
+
+def _run_parts(
+    parts: list[Part], engine: ModuleType, method: Method, task: Task, report: Report
+) -> None:
+    """Solve the parts between idle gaps for themselves, each by the same engine.
+
+    Several together where the time would not do for an engine that starts processes for each; these
+    split what they get.
+    """
+    if least := getattr(engine, "SECONDS_A_PART", 0.0):
+        assert task.instance is not None
+        left = task.end_from(now := time.monotonic()) - now
+        parts = bundled(task.instance, parts, int(left / least))
+    if len(parts) == 1:
+        _run_whole(engine, method, task, report)
+        return
+
+    def begin(whole: Task, told: Report) -> None:
+        assert whole.instance is not None
+        quick_schedule(whole.instance, whole.end_from(time.monotonic()), told)
+
+    def run(part: Task, told: Report) -> None:
+        _run_whole(engine, method, part, told)
+
+    prove = method.model is not None and task.warm_start is None and bool(engine.ENGINE.get("proof"))
+    run_parts(parts, task, report, begin, run, prove=prove)
 
 
 def _formulation(method: Method, instance: Instance) -> tuple[Formulation | None, OptionValues]:

@@ -175,6 +175,18 @@ def event_line(event: Event) -> str:
     return event.model_dump_json(exclude_none=True) + "\n"
 
 
+def _in_range(kind: type[Done | Relaxation], told: dict[str, Any]) -> Done | Relaxation:
+    """Return an event without what an engine states beyond the range of a field.
+
+    After an error HiGHS counts −1 nodes: no reason to lose what else was said of the run.
+    """
+    try:
+        return kind(**told)
+    except ValidationError as error:
+        wrong = {each["loc"][0] for each in error.errors()}
+        return kind(**{name: value for name, value in told.items() if name not in wrong})
+
+
 class Report:
     """Makes events, one method a kind, and hands each to ``sink`` as it comes.
 
@@ -264,9 +276,8 @@ class Report:
 
     def relaxation(self, value: float | None, expected_starts: Sequence[float] = ()) -> None:
         """Send the objective of a relaxation and the expected starts."""
-        self.sink(
-            Relaxation(seconds=self.elapsed(), value=value, expected_starts=list(expected_starts))
-        )
+        told = {"value": value, "expected_starts": list(expected_starts)}
+        self.sink(_in_range(Relaxation, told | {"seconds": self.elapsed()}))
 
     def itself(self, formulation: str, tel: int | None = None, bound: int | None = None) -> None:
         """Tell what the engine that others work beside has found by itself (rounds)."""
@@ -289,16 +300,14 @@ class Report:
         ending: Ending = "finished",
     ) -> None:
         """Tell that the method has ended."""
-        self.sink(
-            Done(
-                seconds=self.elapsed(),
-                solver=solver,
-                nodes=nodes,
-                outcome=outcome,
-                solver_seconds=solver_seconds,
-                ending=ending,
-            )
-        )
+        told = {
+            "solver": solver,
+            "nodes": nodes,
+            "outcome": outcome,
+            "solver_seconds": solver_seconds,
+            "ending": ending,
+        }
+        self.sink(_in_range(Done, told | {"seconds": self.elapsed()}))
 
     def peak(self, count: int) -> None:
         """Say the last word."""

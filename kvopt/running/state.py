@@ -165,6 +165,9 @@ class RunState:
                 _tell(self.refused, event.text)
             case Note():
                 self.tell(event.text)
+            case Failure() if self.failure:
+                # What comes after a failure may well follow from it.
+                self.tell(event.text)
             case Failure():
                 self.failure = one_line(event.text)
                 self.failure_status = event.status

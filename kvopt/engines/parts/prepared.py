@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,10 +11,11 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
+from formulations.mip._coarse import add_separating_rows, coarse_size, coarsen, unit_of
 from formulations.valid.windows import Windows, start_windows
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import too_large
-from kvopt.engines.parts.tolerances import largest_activity, largest_number
+from kvopt.engines.parts.tolerances import COVERED, largest_activity, largest_number
 from kvopt.running.events import Report
 
 
@@ -21,10 +24,17 @@ class Prepared:
     """A model that carries the warm start, and the start windows that volumes prove.
 
     The model's own windows may be narrower, by the formulation's options.
+
+    Attributes
+    ----------
+    unit
+        Tokens in a unit of the memory rows (``formulations.mip._coarse``); beyond 1 the model is a
+        relaxation, whose schedules may overflow.
     """
 
     model: Any
     windows: Windows
+    unit: int = 1
 
     @cached_property
     def form(self) -> Any:
@@ -56,3 +66,36 @@ def prepare(job: Job, report: Report) -> Prepared | None:
         pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
     program.set_starts(model, job.instance, job.warm_start)
     return Prepared(model, known)
+
+
+def covered(job: Job, report: Report, prepared: Prepared, tolerance: float) -> Prepared:
+    """Return the model in a unit of tokens in which a solver's tolerance covers its rows.
+
+    That is the model itself where its rows are small enough (``tolerances``), where the tolerance
+    is not known, or where its rows in another unit would be too many.  Else its parts that count
+    tokens are replaced.
+    """
+    if not math.isfinite(tolerance) or prepared.activity * tolerance <= COVERED:
+        return prepared
+    unit = unit_of(job.formulation, job.instance, most_covered(tolerance))
+    entries = coarse_size(job.formulation, prepared.model, job.instance, unit)
+    if reason := too_large(entries, job.memory_limit):
+        report.note(f"in a coarser unit of tokens {reason}")
+        return prepared
+    if prepared.model.component("lookahead") is not None:
+        report.note("the rows that look ahead count tokens: they are left out in coarser units")
+    coarsen(job.formulation, prepared.model, job.instance, unit, job.warm_start)
+    return Prepared(prepared.model, prepared.windows, unit)
+
+
+def most_covered(tolerance: float) -> int:
+    """Return the largest activity of a row that a tolerance covers (``tolerances``)."""
+    return math.floor(COVERED / tolerance)
+
+
+def separated(
+    job: Job, prepared: Prepared, schedules: Sequence[Sequence[int]], tolerance: float
+) -> Prepared | None:
+    """Return the model with rows that keep out schedules which overflow; None if it has them."""
+    added = add_separating_rows(prepared.model, job.instance, schedules, most_covered(tolerance))
+    return Prepared(prepared.model, prepared.windows, prepared.unit) if added else None

@@ -19,6 +19,21 @@ schedules from M = 4·10⁶ on, and with growth look-ahead rows, whose cuts are 
 M = 11,268 on (7 of 669 runs between there and 48,000; none of 400 at M = 5,000, where no bound
 exceeds the optimum by more than 10⁻⁹).  δ = 10⁻⁹ gives three false bounds at M = 4·10⁶ and δ = 10⁻⁷
 one at M = 10⁶.  With δ = 10⁻⁶ the limit is R = 10,000.
+
+*Larger tokens.*  Where R is beyond the limit L = 0.01 / δ, tokens are counted in a unit of u,
+rounded down (``formulations.mip._coarse``), and u is chosen such that R is at most L again: a
+memory row has ⌊P_i / u⌋ for each request i with the peak P_i, so its terms add up to Σ P_i / u at
+most; a balance has the units held at two times, ⌊M / u⌋ each, and one of w_i(1) ≤ ⌊P_i / u⌋,
+w_i(j) − w_i(j − 1) ≤ ⌊P_i / u⌋ and ⌊P_i / u⌋ for each request, so (2·M + Σ P_i) / u at most.  The
+rows that keep out a schedule which overflows add up to L at most by construction, or to the number
+of requests (``formulations.valid.overflow``).  All numbers are integers again, and no row adds up
+to more, since nothing that counts tokens is left in the model: whatever a solver makes of its rows,
+it does not get back a row in tokens.  So the argument above holds of that model, which R is
+computed of anew.  It is a relaxation: its bound is one of the instance.  A schedule counts where
+the checker accepts it in tokens.  The schedules that overflow are kept out by rows which every
+feasible one satisfies, and the solver begins anew: each time its model is a relaxation, each time
+with at least one of finitely many schedules less, and once the schedule that it calls optimal is
+feasible, it is optimal.
 """
 
 from __future__ import annotations
@@ -45,6 +60,8 @@ COVERED = 0.01
 BOUND_MARGIN, LEAST_MARGIN = 1e-5, 1e-3
 #: Share of the time left, and seconds, for prices where the solver's own bound is no proof.
 PRICES_SHARE, PRICES_SECONDS = 0.25, 20.0
+#: Schedules that overflow for which rows are added at a time, the last ones found.
+MOST_SEPARATED = 50
 
 
 def rounded_bound(bound: float) -> int:
@@ -135,15 +152,30 @@ def _implied_bounds(form: Any, low: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class Words:
-    """What a MIP solver says of a job, passed on as far as its tolerance lets it be believed."""
+    """What a MIP solver says of a job, passed on as far as its tolerance lets it be believed.
+
+    Parameters
+    ----------
+    unit
+        Tokens in a unit of the model's memory rows; where it is more than 1, what the solver finds
+        may overflow.
+    """
 
     def __init__(
-        self, job: Job, report: Report, source: str, activity: float, tolerance: float
+        self,
+        job: Job,
+        report: Report,
+        source: str,
+        activity: float,
+        tolerance: float,
+        unit: int = 1,
     ) -> None:
         self._job, self._report, self._source = job, report, source
-        self._activity, self._tolerance = activity, tolerance
+        self._activity, self._tolerance, self._unit = activity, tolerance, unit
         self._best = -math.inf
-        self._left_out = 0
+        self._upper = job.upper_bound
+        self._left_out: dict[tuple[int, ...], None] = {}
+        self._last_fits = False
         #: Whether the argument covers the solver's bound; never where a tolerance is not known.
         self.believed = math.isfinite(tolerance) and activity * tolerance <= COVERED
 
@@ -156,13 +188,31 @@ class Words:
             self._report.bound(value=value, source=self._source)
 
     def schedule(self, starts: list[int]) -> None:
-        """Send a schedule; one that only a tolerance calls feasible is counted instead."""
-        if not self.believed:
+        """Send a schedule; what only a tolerance or a coarse unit calls feasible is kept apart."""
+        if not self.believed or self._unit > 1:
             schedule = make_schedule(self._job.instance, starts, self._source)
-            if not check_schedule(self._job.instance, schedule).valid:
-                self._left_out += 1
+            self._last_fits = check_schedule(self._job.instance, schedule).valid
+            if not self._last_fits:
+                self._left_out[tuple(starts)] = None
                 return
+            self._upper = min(self._upper, schedule.tel)
         self._report.schedule(starts)
+
+    @property
+    def settled(self) -> bool:
+        """Whether memory suffices for the last schedule, or the bound meets one for which it does.
+
+        An optimum of a relaxation for which it does is one of the instance, also where the bound,
+        lowered before it is rounded up, does not reach it.
+        """
+        return self._last_fits or self._best >= self._upper
+
+    def overflowing(self) -> list[tuple[int, ...]]:
+        """Return the schedules that were kept apart since the last time; few of many."""
+        latest = list(self._left_out)[-MOST_SEPARATED:]
+        if self._unit > 1:
+            self._left_out = {}
+        return latest
 
     def infeasible(self) -> None:
         """Tell that the solver finds no schedule where there is one."""
@@ -173,6 +223,11 @@ class Words:
 
     def prices(self, windows: Windows) -> None:
         """Where the solver's bound is no proof: say so, and send what prices prove in integers."""
+        if self._unit > 1:
+            self._report.note(
+                f"{self._source} counts memory in units of {self._unit:,} tokens, rounded down: a "
+                "relaxation; what it finds is checked in tokens"
+            )
         if self.believed:
             return
         reason = "its gaps and tolerances are not known"
@@ -186,10 +241,10 @@ class Words:
 
     def close(self) -> None:
         """Say at the end how many schedules were left out."""
-        if self._left_out:
+        if self._left_out and self._unit == 1:
             self._report.note(
-                f"{self._source} returned {self._left_out} schedules that overflow memory within "
-                "its tolerance; they were left out"
+                f"{self._source} returned {len(self._left_out)} schedules that overflow memory "
+                "within its tolerance; they were left out"
             )
 
 

@@ -1,0 +1,131 @@
+"""Idle gaps: where an instance falls apart into others that need not know of each other.
+
+Let B be requests, b their first arrival, and E all others, which arrive before b.  With A the last
+arrival in E, the instance splits at b if
+
+    b ≥ A + Σ_E w_i,
+
+where w_i is what i takes when it runs alone: o_i in rounds.
+
+*The optima add up, in rounds.*  (≥) Of a feasible schedule the starts of E are feasible for E
+alone, and so are those of B: leaving requests out leaves less in memory.  So every TEL is at least
+the sum of both optima.  (≤) Take optimal schedules of E and of B.  From A on some request of E is
+active until all are complete, or starts could move
+(:func:`formulations.valid.windows.start_windows`).  So all are complete by A + Σ_E o_i ≤ b, and
+hold memory at times up to b only; those of B start at b or later and hold memory from b + 1 on.  So
+both schedules together are feasible.  E is split again in the same way.
+
+*Bounds always add up*, by (≥), whatever the parts are; so a certificate of a sum need not prove the
+condition, only that no request is in two parts.  This holds in seconds as well.  Take a schedule of
+all requests, and leave some out without beginning any round earlier: a round takes no longer, since
+no load is below 0, so rounds still follow each other; every request still is there when its rounds
+begin; memory holds less; and a round in which nobody is left is idle time, which the schedules of
+the bound may have (docs/bounds_in_seconds.md).  No completion is later.  That the optima in seconds
+add up is not claimed: policies run on the whole instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from instances import Instance, Request
+
+
+@dataclass(frozen=True)
+class Part:
+    """Requests of an instance, by position, as an instance of their own.
+
+    Its first arrival is at 0; ``offset`` is when that is in the whole instance (rounds).
+    """
+
+    positions: tuple[int, ...]
+    offset: int
+    instance: Instance
+
+
+def parts_of(instance: Instance) -> list[Part]:
+    """Return the parts of an instance in rounds, in the order of time; it alone if there is one."""
+    outputs = [request.output for request in instance.requests]
+    arrivals = [int(request.arrival) for request in instance.requests]
+    groups = gaps(arrivals, outputs)
+    if len(groups) == 1:
+        return [Part(tuple(range(len(instance))), 0, instance)]
+    return [part_of(instance, group) for group in groups]
+
+
+def gaps(arrivals: Sequence[int], alone: Sequence[int]) -> list[list[int]]:
+    """Return the positions of the requests in each part, the parts in the order of time.
+
+    Parameters
+    ----------
+    alone
+        What each request takes when it runs alone, in the unit of the arrivals, more than 0.
+    """
+    groups: list[list[int]] = []
+    work = until = 0
+    for i in sorted(range(len(arrivals)), key=arrivals.__getitem__):
+        if not groups or arrivals[i] >= until:
+            groups.append([])
+            work = 0
+        groups[-1].append(i)
+        work += alone[i]
+        until = arrivals[i] + work
+    return groups
+
+
+def part_of(instance: Instance, positions: Iterable[int]) -> Part:
+    """Return requests of an instance, at least one, as one that begins at round 0."""
+    chosen = tuple(positions)
+    offset = min(int(instance.requests[i].arrival) for i in chosen)
+    requests = (instance.requests[i] for i in chosen)
+    moved = (Request(r.id, int(r.arrival) - offset, r.prompt, r.output) for r in requests)
+    return Part(chosen, offset, Instance(instance.name, instance.memory, tuple(moved)))
+
+
+def chosen_of(instance: Instance, positions: Iterable[int]) -> Instance:
+    """Return requests of an instance, at least one, as an instance, with their arrivals."""
+    requests = tuple(instance.requests[i] for i in positions)
+    return Instance(instance.name, instance.memory, requests, time_unit=instance.time_unit)
+
+
+def bundled(instance: Instance, parts: Sequence[Part], most: int) -> list[Part]:
+    """Return parts that follow each other as one, so that there are at most ``most`` in all."""
+    bundles: list[list[int]] = [[] for _ in range(min(len(parts), max(most, 1)))]
+    seen = 0
+    for part in parts:
+        bundles[seen * len(bundles) // len(instance)] += part.positions
+        seen += len(part.positions)
+    return [part_of(instance, positions) for positions in bundles if positions]
+
+
+def settled(parts: Sequence[Part], starts: Sequence[int]) -> list[int]:
+    """Return a schedule that is no later, each part of which is complete when the next one begins.
+
+    Parts that are scheduled so fit together whatever the others do; a feasible schedule stays
+    feasible.
+    """
+    moved = list(starts)
+    for part in parts:
+        own = closed_up(part.instance, [starts[i] - part.offset for i in part.positions])
+        for i, start in zip(part.positions, own, strict=True):
+            moved[i] = start + part.offset
+    return moved
+
+
+def closed_up(instance: Instance, starts: Sequence[int]) -> list[int]:
+    """Return a schedule that is no later, complete by the last arrival plus all outputs.
+
+    Whatever follows a round from the last arrival on in which nothing is active moves to it
+    (:func:`formulations.valid.windows.start_windows`); a feasible schedule stays feasible.
+    """
+    last = max(int(request.arrival) for request in instance.requests)
+    moved = list(starts)
+    end = earlier = 0
+    for i in sorted(range(len(starts)), key=starts.__getitem__):
+        moved[i] = starts[i] - earlier
+        if moved[i] > (free := max(last, end)):
+            earlier += moved[i] - free
+            moved[i] = free
+        end = max(end, moved[i] + instance.requests[i].output)
+    return moved

@@ -1,0 +1,272 @@
+"""Runs an engine on the parts of an instance that idle gaps set apart, one after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from formulations.lagrangian.certificate_file import parts_certificate
+from formulations.valid.parts import Part, parts_of, settled
+from formulations.valid.volumes import volume_bound
+from instances import Instance
+from kvopt.methods.engines import proofs
+from kvopt.running.events import (
+    BoundProved,
+    Done,
+    Ending,
+    Event,
+    Itself,
+    ModelBuilt,
+    Relaxation,
+    Report,
+    ScheduleFound,
+)
+from kvopt.running.task import Task
+from schedules import check_schedule, make_schedule
+from schedules.evidence import VOLUMES
+
+#: What solves a task, as ``kvopt.engines.start.run_engine`` does for one engine and method.
+Run = Callable[[Task, Report], None]
+#: Source of a bound that volumes prove of every part, which is more than they prove of the whole.
+VOLUMES_OF_PARTS = "volumes of parts"
+#: Seconds between two reports of the whole, which grow with all of its requests.
+SECONDS_BETWEEN = 0.3
+#: How a run has ended, the gravest last.
+_GRAVITY: tuple[Ending, ...] = ("finished", "time_limit", "memory_limit", "crashed")
+
+
+def run_parts(
+    parts: list[Part], task: Task, report: Report, begin: Run, run: Run, *, prove: bool
+) -> None:
+    """Solve the parts of a task's instance, and report schedules and bounds of the whole.
+
+    Why schedules are put together and bounds added up: ``formulations.valid.parts``.  Each part
+    gets a share of the time left that is that of its requests among those still to come, small
+    parts first.
+
+    Parameters
+    ----------
+    begin
+        Reports schedules of the whole instance to begin with.
+    run
+        Solves a part, from the best schedule known of it.
+    prove
+        Whether a part is solved although volumes have closed it.
+    """
+    assert task.instance is not None
+    merged = _Merged(task.instance, parts, report)
+    if task.warm_start is not None:
+        merged.take_whole(task.warm_start, "warm start")
+    else:
+        begin(task, report.through(merged.of_whole))
+    end = task.end_from(time.monotonic())
+    left = [state for state in merged.states if prove or not state.closed]
+    still = sum(state.size for state in left)
+    for state in sorted(left, key=lambda each: each.size):
+        now = time.monotonic()
+        if now >= end:
+            break
+        share = now + (end - now) * state.size / still
+        still -= state.size
+        told = replace(
+            task,
+            instance=state.part.instance,
+            warm_start=state.starts,
+            time_limit=share - now,
+            deadline=share,
+        )
+        run(told, report.through(merged.sink_of(state)))
+    merged.end()
+
+
+class _State:
+    """The best schedule and bound of a part."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.size = len(part.positions)
+        self._within = parts_of(part.instance)
+        self.starts: list[int] | None = None
+        self.tel = -1
+        self.found_by = ""
+        self.bound = volume_bound(part.instance)
+        self.source = VOLUMES
+        self.certificate: dict[str, Any] = {"kind": VOLUMES, "value": self.bound}
+        self.certified_starts: list[int] = []
+        self.relaxation: float | None = None
+        self.itself: Itself | None = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the bound meets the schedule."""
+        return self.tel == self.bound
+
+    def offer(self, starts: list[int], found_by: str) -> bool:
+        """Take a schedule if it is better and feasible; tell whether it was."""
+        moved = settled(self._within, starts)
+        schedule = make_schedule(self.part.instance, moved, found_by)
+        better = self.starts is None or schedule.tel < self.tel
+        if not better or not check_schedule(self.part.instance, schedule).valid:
+            return False
+        self.starts, self.tel, self.found_by = moved, schedule.tel, found_by
+        return True
+
+    def prove(self, event: BoundProved) -> None:
+        """Take a bound, and a certificate that says more than the one before.
+
+        An engine's own proof takes the place of what volumes or prices have proved, as it does in
+        ``kvopt.running.state``: one more witness.
+        """
+        own = proofs().values()
+        witness = event.value == self.bound and event.source in own and self.source not in own
+        if event.value > self.bound or witness:
+            self.bound, self.source = event.value, event.source
+        offered = event.certificate
+        if offered is not None and offered.get("value", -1) > self.certificate["value"]:
+            # What it assumes of a schedule is shown by this one.
+            self.certificate, self.certified_starts = offered, list(self.starts or [])
+
+
+class _Merged:
+    """What the parts come to together, reported when it has changed and now and then."""
+
+    def __init__(self, instance: Instance, parts: list[Part], report: Report) -> None:
+        self._instance, self._report = instance, report
+        self.states = [_State(part) for part in parts]
+        self._done = Done(nodes=None)
+        self._built = (0, 0, 0)
+        self._told = (-1, -1, "", -1)
+        self._next = 0.0
+        self.flush()
+
+    def take_whole(self, starts: list[int], found_by: str) -> None:
+        """Take a schedule of the whole instance, each part for itself."""
+        for state in self.states:
+            part = state.part
+            state.offer([starts[i] - part.offset for i in part.positions], found_by)
+        self.flush()
+
+    def of_whole(self, event: Event) -> None:
+        """Take an event of what works on the whole instance."""
+        if isinstance(event, ScheduleFound) and not event.kept:
+            self.take_whole(event.starts, event.found_by)
+        elif not isinstance(event, BoundProved):
+            self._report.sink(event)
+
+    def sink_of(self, state: _State) -> Callable[[Event], None]:
+        """Return what takes the events of a part."""
+        built = self._built
+
+        def sink(event: Event) -> None:
+            match event:
+                case ScheduleFound():
+                    self._take_schedule(state, event)
+                case BoundProved():
+                    state.prove(event)
+                    self._flush_in_time()
+                case Relaxation():
+                    state.relaxation = event.value
+                case ModelBuilt():
+                    new = (event.columns, event.rows, event.entries)
+                    self._built = tuple(map(sum, zip(built, new, strict=True)))  # type: ignore[assignment]
+                    self._report.built(*self._built)
+                case Itself():
+                    state.itself = event
+                    self._tell_itself()
+                case Done():
+                    self._take_end(event)
+                case _:
+                    self._report.sink(event)
+
+        return sink
+
+    def _tell_itself(self) -> None:
+        """Report what the engine has found by itself: of the whole, if it has of every part."""
+        found = [state.itself for state in self.states]
+        names = dict.fromkeys(each.formulation for each in found if each)
+        tels = [each and each.tel for each in found]
+        bounds = [each and each.bound for each in found]
+        self._report.itself(" and ".join(names), _total(tels), _total(bounds))
+
+    def _take_schedule(self, state: _State, event: ScheduleFound) -> None:
+        if event.kept:
+            return
+        if state.offer(event.starts, event.found_by):
+            self._flush_in_time()
+            return
+        made = make_schedule(state.part.instance, event.starts, event.found_by)
+        if not check_schedule(state.part.instance, made).valid:
+            # Refused by whoever checks it next, and said loudly.
+            self._report.schedule(self._whole({id(state): event.starts}), event.found_by)
+
+    def _take_end(self, event: Done) -> None:
+        before = self._done
+        ending = max(before.ending, event.ending, key=_GRAVITY.index)
+        told = [text for text in before.outcome.split("; ") if text]
+        outcome = "; ".join(dict.fromkeys([*told, *filter(None, [event.outcome])]))
+        self._done = Done(
+            solver=event.solver or before.solver,
+            nodes=_sum(before.nodes, event.nodes),
+            outcome=outcome,
+            solver_seconds=_sum(before.solver_seconds, event.solver_seconds),
+            ending=ending,
+        )
+
+    def _flush_in_time(self) -> None:
+        if time.monotonic() >= self._next:
+            self.flush()
+
+    def flush(self) -> None:
+        """Report schedule and bound of the whole as far as they are news."""
+        tel = sum(state.tel for state in self.states)
+        bound = sum(state.bound for state in self.states)
+        certified = sum(state.certificate["value"] for state in self.states)
+        complete = all(state.starts is not None for state in self.states)
+        source = self._source()
+        if complete and tel != self._told[0]:
+            found_by = {state.found_by: None for state in self.states}
+            self._report.schedule(self._whole({}), " and ".join(filter(None, found_by)))
+        if (bound, source, certified) != self._told[1:]:
+            proof = parts_certificate(
+                (state.part.positions, state.certificate, state.certified_starts)
+                for state in self.states
+            )
+            self._report.bound(bound, source, proof)
+        self._told = (tel if complete else -1, bound, source, certified)
+        self._next = time.monotonic() + SECONDS_BETWEEN
+
+    def _source(self) -> str:
+        sources = dict.fromkeys(state.source for state in self.states)
+        if list(sources) == [VOLUMES]:
+            return VOLUMES_OF_PARTS
+        return " and ".join(sources)
+
+    def _whole(self, others: dict[int, list[int]]) -> list[int]:
+        starts = [0] * len(self._instance)
+        for state in self.states:
+            own = others.get(id(state), state.starts) or []
+            for i, start in zip(state.part.positions, own, strict=True):
+                starts[i] = start + state.part.offset
+        return starts
+
+    def end(self) -> None:
+        """Report what is left to be told, and the end."""
+        self.flush()
+        values = [state.relaxation for state in self.states]
+        if None not in values:
+            self._report.relaxation(sum(value for value in values if value is not None))
+        told = self._done
+        self._report.done(
+            told.solver, told.nodes, told.outcome, told.solver_seconds, ending=told.ending
+        )
+
+
+def _total(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _sum(one: Any, other: Any) -> Any:
+    return other if one is None else one if other is None else one + other

@@ -1,0 +1,95 @@
+"""What an engine states beyond the range of a field hides nothing of what else it said."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from instances import Instance, Request
+from kvopt.running.events import Done, Event, Relaxation, Report, read_event
+from kvopt.running.state import RunState
+
+#: HiGHS as it is, but for what it answers after an error.
+_REFUSING = """
+import time
+from types import SimpleNamespace
+
+import highspy
+
+from formulations.registry import formulations
+from instances import Instance, Request
+from kvopt.engines import highs
+from kvopt.engines.job import Job
+from kvopt.running.events import Report, event_line
+
+
+class Refusing(highspy.Highs):
+    def run(self):
+        return highspy.HighsStatus.kError
+
+    def getInfo(self):
+        return SimpleNamespace(mip_node_count=-1, mip_dual_bound=1e6, primal_solution_status=0)
+
+    def getRunTime(self):
+        return float("nan")
+
+
+highspy.Highs = Refusing
+instance = Instance("two", 5, (Request(0, 0, 3, 1), Request(1, 0, 3, 1)))
+declared = formulations()["ilp"].declared
+job = Job(instance, "highs", declared, False, time.monotonic() + 20, 1, 0, [0, 1], 3)
+highs.solve(job, Report(lambda event: print(event_line(event), end="")))
+"""
+
+
+def test_the_failure_of_highs_stays_in_its_row() -> None:
+    """After kError HiGHS counts −1 nodes and a bound of no search: the failure is what is told."""
+    answer = subprocess.run([sys.executable, "-c", _REFUSING], capture_output=True, check=False)
+    assert not answer.returncode, answer.stderr.decode()
+    instance = Instance("two", 5, (Request(0, 0, 3, 1), Request(1, 0, 3, 1)))
+    state = RunState(instance, "highs:ilp")
+    for line in answer.stdout.splitlines():
+        event = read_event(line)
+        assert event is not None, line
+        state.take(event)
+    assert state.failure == "HiGHS refuses to solve the model"
+    assert state.solver.startswith("HiGHS ")
+    assert (state.nodes, state.solver_seconds, state.lower_bound) == (None, None, None)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_numbers_out_of_range_are_left_out_alone(number: float) -> None:
+    """Nodes below 0 and numbers that are none leave the rest of an event as it is."""
+    events: list[Event] = []
+    report = Report(events.append)
+    report.done("engine", -1, "error", number)
+    report.relaxation(number, [0.0, number])
+    report.relaxation(3.5, [0.0, number])
+    report.relaxation(number, [0.0, 1.0])
+    done, nothing, value, expected = events
+    assert isinstance(done, Done)
+    assert (done.solver, done.nodes, done.outcome, done.solver_seconds) == (
+        *("engine", None, "error", None),
+    )
+    assert isinstance(nothing, Relaxation)
+    assert (nothing.value, nothing.expected_starts) == (None, [])
+    assert isinstance(value, Relaxation)
+    assert (value.value, value.expected_starts) == (3.5, [])
+    assert isinstance(expected, Relaxation)
+    assert (expected.value, expected.expected_starts) == (None, [0.0, 1.0])
+
+
+def test_the_first_failure_is_the_one_that_is_told() -> None:
+    """What fails after it, as a number that cannot be sent, is a note beside it."""
+    events: list[Event] = []
+    report = Report(events.append)
+    report.failure("the engine refuses the model")
+    report.failure("ValidationError: nodes", "no_solution")
+    state = RunState(Instance("one", 5, (Request(0, 0, 3, 1),)), "highs:ilp")
+    for event in events:
+        state.take(event)
+    assert (state.failure, state.failure_status) == ("the engine refuses the model", "error")
+    assert state.notes == ["ValidationError: nodes"]

@@ -1,0 +1,62 @@
+"""Every engine solves the parts between idle gaps, and what it proves of them adds up."""
+
+from __future__ import annotations
+
+import pytest
+
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import read_certificate
+from formulations.valid.volumes import volume_bound
+from instances import Instance, Request
+from kvopt.engines.split import VOLUMES_OF_PARTS
+from kvopt.running.execute import execute
+from kvopt.running.task import Finished, Task
+from tests.engine_batch import solve_batch
+from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.gapped import gapped
+
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
+ENGINES = ("auto", "highs:ilp", "cpsat", "search", "bound", "improve", "appsi_highs:ilp-sparse")
+
+
+def _rows(memory: int, *rows: tuple[int, int, int]) -> Instance:
+    return Instance("rows", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
+
+
+def _solved(instance: Instance, method: str, seconds: float = 20.0) -> Finished:
+    return execute(Task(instance, instance.name, method, time_limit=seconds, memory_limit=4.0))
+
+
+@pytest.mark.parametrize("method", ENGINES)
+def test_every_engine_solves_the_parts(method: str) -> None:
+    """Pairs 10⁶ rounds apart: each for itself, on no grid of a million rounds."""
+    far = 10**6
+    instance = _rows(10, (0, 3, 5), (0, 4, 3), (far, 3, 4), (far, 5, 2))
+    optimum = brute_force_optimum(_rows(10, (0, 3, 5), (0, 4, 3)))
+    optimum += brute_force_optimum(_rows(10, (0, 3, 4), (0, 5, 2)))
+    seconds = 4.0 if method == "improve" else 20.0
+    finished = _solved(instance, method, seconds)
+    record = finished.record
+    assert record.tel == optimum, record.detail
+    assert record.lower_bound is not None
+    if method in ("bound", "improve"):
+        assert record.lower_bound <= optimum
+    else:
+        assert (record.status, record.lower_bound) == ("optimal", optimum)
+    assert finished.certificate is not None
+    certificate = read_certificate(finished.certificate)
+    assert certificate.kind == "parts"
+    assert volume_bound(instance) <= evaluate(instance, certificate) <= optimum
+    if method == "improve":
+        assert record.bound_source == VOLUMES_OF_PARTS
+
+
+def test_engines_equal_brute_force_on_gaps() -> None:
+    """On 40 draws with gaps, at their edge and beside it, each engine proves the optimum."""
+    drawn = [gapped(seed) for seed in range(40)]
+    names = ("ilp-sparse", "layers", "cpsat")
+    pairs = [(instance, name) for instance in drawn for name in names]
+    for (instance, name), answer in zip(pairs, solve_batch(pairs, poor_start=True), strict=True):
+        optimum = brute_force_optimum(instance)
+        assert (answer.tel, answer.bound) == (optimum, optimum), (name, instance)
