@@ -68,6 +68,12 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
         help=f"one of {', '.join(formats())} (default: told by the file's beginning)",
     )
     add(
+        "--run",
+        type=lambda text: read_integer(text, 1, 10**9),
+        metavar="K",
+        help="of a file with several runs, as vllm bench --append-result writes: the K-th",
+    )
+    add(
         "--tokenizer",
         metavar="NAME",
         help="for text: a tokenizer.json, or a name of the Hugging Face hub; needs the extra "

@@ -11,6 +11,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from instances.named import hides
 from instances.outputs import OutputError, check_apart, check_outputs
 from instances.streams import steadily
 from instances.traces import TraceReport
@@ -128,6 +129,8 @@ def _run(arguments: Sequence[str], program: str) -> int:
         raise InputError("expected a SUITE or an INSTANCE, found none (see --help)")
     if options.export:
         check_export(options.export)
+    for hidden in filter(None, map(hides, options.inputs)):
+        complain(program, mask_text(hidden))
     listen = None if options.quiet else _tell_report
     sections = read_inputs(options.inputs, _wishes(options), trace_options(options), listen)
     tasks = plan(sections)

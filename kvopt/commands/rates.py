@@ -16,7 +16,7 @@ from instances.families import families
 from instances.families.build import LAST_SEED
 from instances.generate import drawn_family
 from instances.jsonfile import write_text
-from instances.named import find_instance
+from instances.named import find_instance, hides
 from instances.outputs import OutputError, check_apart, check_outputs
 from instances.streams import steadily
 from instances.telling import find_name
@@ -206,6 +206,8 @@ def _instance(options: argparse.Namespace) -> Instance:
         return drawn_family(family, options.seed, options.set)
     if options.set:
         raise UsageError(f"--set goes with a family, {options.input} is none")
+    if hidden := hides(options.input):
+        complain(options.program, hidden)
     instance, report = read_input(find_instance(options.input), trace)
     if report is not None and not options.quiet:
         print("\n".join(map(mask_text, report.lines)), file=sys.stderr)
@@ -240,6 +242,7 @@ def _parse(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
     parser.add_argument("--plot", metavar="FILE", help="draw latency and goodput (.svg)")
     parser.add_argument("--quiet", action="store_true", help="print the table only")
     add_trace_options(parser)
+    parser.set_defaults(program=program)
     return parser.parse_args(arguments)
 
 
