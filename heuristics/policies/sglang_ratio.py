@@ -22,10 +22,11 @@ by a number drawn when a request enters the queue (the engine shuffles anew each
 
 ``chunk`` is the engine's chunked prefill size, for instances in seconds: the most prompt tokens
 that one round prefills.  −1, the default, is the engine's own where there is one: 8192 in seconds,
-as on a GPU of 80 GB, none in rounds, since unit rounds know no chunks; 0 never cuts.  A prompt (with what was kept) that exceeds what is left of them is cut
-there and goes on in the next round before anything is admitted.  At most one prompt is on its way.
-It is admitted like any other, by its whole prompt and ``max_new``, but what is charged while it is
-on its way are the tokens computed.  If the decoding requests and the next chunk would hold more
+as on a GPU of 80 GB, none in rounds, since unit rounds know no chunks; 0 never cuts.  A prompt
+(with what was kept) that exceeds what is left of them is cut there and goes on in the next round
+before anything is admitted.  At most one prompt is on its way.  It is admitted like any other, by
+its whole prompt and ``max_new``, but what is charged while it is on its way are the tokens
+computed.  If the decoding requests and the next chunk would hold more
 than M, decoding requests are retracted until one is left, then the prompt on its way, which loses
 what was computed and joins the queue anew.
 

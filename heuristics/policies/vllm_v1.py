@@ -62,7 +62,6 @@ from heuristics.policy import (
 )
 from heuristics.queues import exact
 
-
 #: Tokens of a round that the engine takes on an A100, as a server and for offline use.
 SERVER_BUDGET, OFFLINE_BUDGET = 2048, 8192
 _BUDGET = (

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.arrivals import as_rounds, as_seconds, drawn_times
+from instances.batch_time import DEFAULT, read_batch_time
 from instances.bulk import built_requests
 from instances.families.draws import Draws
 from instances.files import read_instance
@@ -127,7 +128,7 @@ def read_trace(
     if options.memory is None:
         raise TraceOptionError(
             f"{printable(str(path) if name is None else name)}: a trace states no memory, "
-            "expected one in tokens (--memory M)"
+            f"expected one in tokens (--memory M){_memory_of_the_default()}"
         )
     stream = TraceStream(path, name)
     try:
@@ -154,6 +155,14 @@ def read_trace(
         measured=selection.measured,
     )
     return instance, report
+
+
+def _memory_of_the_default() -> str:
+    served = read_batch_time(DEFAULT).served
+    if served is None:
+        return ""
+    held = f"{served}, whose batch time is the default, holds {served.memory.tokens:,}"
+    return f"; {held}, kvopt memory computes others"
 
 
 def _nothing_left(selection: _Selection, skipped: tuple[Skipped, ...]) -> str:
@@ -350,7 +359,8 @@ def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance
         notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
     notes += selection.told
     arrivals, time_unit = _arrivals(options, times, len(prompts))
-    told = f"{path.name}, {form.name}" + (f", {options}" if str(options) else "")
+    parts = [path.name, form.name, selection.model and f"of {selection.model}", str(options)]
+    told = ", ".join(part for part in parts if part)
     instance = Instance(
         name=printable(_name(path, options), 200),
         source=printable(told, 300),
