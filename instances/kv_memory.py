@@ -110,6 +110,50 @@ def llama2_70b(kv_heads: int, unit: int) -> KvMemory:
     return KvMemory(80, kv_heads, 128, Fraction(2), 80 * unit, 2, 140 * unit)
 
 
+@dataclass(frozen=True)
+class Served:
+    """A model on its GPUs: one name for a batch time and the memory that goes with it.
+
+    Attributes
+    ----------
+    model, gpus
+        As in ``Llama-2-70B`` and ``2 A100``.
+    memory
+        What the GPUs hold beside the model.
+    """
+
+    model: str
+    gpus: str
+    memory: KvMemory
+
+    def __str__(self) -> str:
+        return f"{self.model} on {self.gpus}"
+
+    def is_of(self, name: str) -> bool:
+        """Tell whether a name, as ``meta-llama/Llama-2-70b-chat-hf``, is the model's."""
+        return _letters(self.model) in _letters(name)
+
+    def mismatch(self, memory: int) -> str:
+        """Return why a memory (tokens) is not that of the model on its GPUs; empty if it may be.
+
+        Less than they hold may be what was left of it, or what somebody wants to know; more
+        cannot be, and the papers' number is that of another count of KV heads.
+        """
+        held, heads = self.memory.tokens, self.memory.kv_heads
+        if memory == PUBLISHED and memory != held:
+            return (
+                f"memory: {memory:,} tokens is the papers' number, where J1 counts 64 KV heads; "
+                f"the batch time is that of {heads}, with which {self} holds {held:,}"
+            )
+        if memory > held:
+            return f"memory: {memory:,} tokens, {self}, whose batch time this is, holds {held:,}"
+        return ""
+
+
+#: What the batch time ``llama2-70b-2xa100`` was measured with: grouped queries, J1's two GPUs.
+LLAMA2_70B_2XA100 = Served("Llama-2-70B", "2 A100", llama2_70b(8, GB))
+
+
 def on_the_published() -> list[str]:
     """Return lines on where 16,492 tokens do not come from."""
     all_heads, grouped = llama2_70b(64, GB), llama2_70b(8, GB)
@@ -122,7 +166,12 @@ def on_the_published() -> list[str]:
         "heads, with",
         f"which the same memory holds {grouped.tokens:,}.  J2 calls {PUBLISHED:,} observed in real "
         "experiments.",
+        f"The batch time llama2-70b-2xa100 is that of 8: to it {grouped.tokens:,} belongs.",
     ]
+
+
+def _letters(name: str) -> str:
+    return "".join(each for each in name.casefold() if each.isalnum())
 
 
 def _shown(size: int) -> str:

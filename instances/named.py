@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -28,7 +29,8 @@ def find_instance(name_or_path: str | Path) -> Path:
     ----------
     name_or_path
         A path; or, where nothing is there, an instance of the library by name (``tiny_handover``),
-        or by its file with or without ``instances/`` and ``.json`` (``tiny/handover``).
+        or by its file with or without ``instances/``, its folder and ``.json`` (``tiny/handover``,
+        ``handover``).
 
     Raises
     ------
@@ -107,12 +109,36 @@ def _is_own(file: Path) -> bool:
     return may_be_instance(file.relative_to(FOLDER))
 
 
+def hides(name_or_path: str | Path) -> str:
+    """Return which instance of the library a file of the same name hides; empty if it does none.
+
+    Parameters
+    ----------
+    name_or_path
+        As :func:`find_instance` takes it; a path with a folder in it is no name.
+    """
+    path = Path(name_or_path)
+    file = _library().get(path.as_posix().removesuffix(".json"))
+    if len(path.parts) > 1 or file is None or not path.is_file() or path.samefile(file):
+        return ""
+    return f"{path}: the file here, not {_name(file)} of the library ({_spelled(file)} names that)"
+
+
 @cache
 def _library() -> dict[str, Path]:
-    """Return the files of the library by every name that they have."""
+    """Return the files of the library by every name that they have.
+
+    The name of the file alone is one where no two files share it.
+    """
     files = library_files()
     below = {file.relative_to(FOLDER).with_suffix("").as_posix(): file for file in files.values()}
-    return below | files
+    stems = Counter(file.stem for file in files.values())
+    alone = {file.stem: file for file in files.values() if stems[file.stem] == 1}
+    return alone | below | files
+
+
+def _spelled(file: Path) -> str:
+    return f"instances/{file.relative_to(FOLDER).as_posix()}"
 
 
 def _below(path: Path) -> str:

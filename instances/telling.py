@@ -8,6 +8,8 @@ from difflib import get_close_matches
 _LONGEST = 600
 #: Most names that a complaint proposes, and how alike they must be, from 0 to 1.
 _PROPOSED, _ALIKE = 3, 0.55
+#: Most that begin with the word: it may be a name whose end was left out.
+_BEGINNING = 10
 
 
 def one_line(text: object, longest: int = _LONGEST) -> str:
@@ -41,7 +43,8 @@ def unknown_name(what: str, word: str, known: Iterable[str]) -> str:
 def did_you_mean(word: str, known: Iterable[str], alike: float = _ALIKE) -> str:
     """Return the end of a complaint that proposes the nearest names, or nothing.
 
-    Upper case, and ``_`` for ``-``, count for nothing.
+    Names that begin with the word come first, all of them up to ten.  Upper case, and ``_`` for
+    ``-``, count for nothing.
 
     Parameters
     ----------
@@ -49,8 +52,15 @@ def did_you_mean(word: str, known: Iterable[str], alike: float = _ALIKE) -> str:
         How alike a name must be to be proposed, 0 to 1.
     """
     names = {_plain(name): name for name in known}
-    near = get_close_matches(_plain(word), names, _PROPOSED, alike)
-    return f"; did you mean {', '.join(names[each] for each in near)}?" if near else ""
+    plain = _plain(word)
+    beginning = [each for each in names if len(plain) > 1 and each.startswith(plain)]
+    shown = beginning[:_BEGINNING]
+    for each in get_close_matches(plain, names, _PROPOSED, alike):
+        if len(shown) < _PROPOSED and each not in shown:
+            shown.append(each)
+    told = [names[each] for each in shown]
+    told += [f"{len(beginning) - _BEGINNING} more"] if len(beginning) > _BEGINNING else []
+    return f"; did you mean {', '.join(told)}?" if told else ""
 
 
 def _plain(name: str) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from instances import Instance
-from instances.batch_time import NANOSECONDS
+from instances.batch_time import NANOSECONDS, parse_batch_time
+from instances.traces.measured import Measured
 from kvopt.methods.told import shown_method
 from kvopt.registered import registered
 from kvopt.running.batch_time import bounds_kept_tokens
@@ -44,6 +45,9 @@ class Result:
         Wall clock of the whole call; ``record.seconds`` is that of the method alone.
     slo
         The objective that the summary counts good requests by, of an instance in seconds.
+    measured
+        Latencies as they were measured where the trace was recorded: the summary has them beside
+        what is simulated.
 
     Examples
     --------
@@ -56,6 +60,7 @@ class Result:
     finished: Finished
     seconds: float
     slo: Slo | None = None
+    measured: Measured | None = None
 
     @property
     def record(self) -> Record:
@@ -289,12 +294,12 @@ class Result:
         return rows + [("note", note) for note in self.notes]
 
     def _summary_in_seconds(self) -> list[tuple[str, str]]:
-        record = self.record
+        record, model = self.record, parse_batch_time(self.batch_time)
         rows = [
             ("instance", self.instance.name),
             ("n", str(len(self.instance))),
             ("M", f"{self.instance.memory} tokens"),
-            ("batch time", self.batch_time),
+            ("batch time", self.batch_time + (f"  ({model.served})" if model.served else "")),
             ("method", self._shown_method()),
             ("status", self.status),
         ]
@@ -311,10 +316,12 @@ class Result:
             rows.append(("gap %", f"{100 * self.gap:.3f}"))
             rows.append(("left to gain", left_to_gain(self.tel or 0, self.bound or 0)))
         if self.tel is not None and record.mean_ttft_ms is not None:
-            rows += serving_lines(self.timeline, self.slo)
+            rows += serving_lines(self.timeline, self.slo, self.measured)
         rows.append(("seconds", f"{self.seconds:.2f}"))
         rows.append(("checker", self._verdict()))
-        return rows + [("note", note) for note in self.notes]
+        mismatch = model.served.mismatch(self.instance.memory) if model.served else ""
+        notes = (*([mismatch] if mismatch else []), *self.notes)
+        return rows + [("note", note) for note in notes]
 
     def __str__(self) -> str:
         return summary(self.summary())

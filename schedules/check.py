@@ -30,7 +30,7 @@ from collections.abc import Iterator, Sequence
 from instances.files import read_instance
 from instances.jsonfile import FileError
 from instances.model import InfeasibleInstanceError, Instance
-from instances.named import INSTANCE_HELP, find_instance
+from instances.named import INSTANCE_HELP, find_instance, hides
 from instances.streams import steadily
 from instances.telling import one_line
 from instances.usage import Parser, UsageError, complain
@@ -284,6 +284,8 @@ def _main(arguments: Sequence[str] | None, program: str) -> int:
     parser.add_argument("schedule", metavar="SCHEDULE", help="schedule file (kvopt.schedule/1)")
     try:
         options = parser.parse_args(arguments)
+        if hidden := hides(options.instance):
+            complain(parser.prog, hidden)
         instance = read_instance(find_instance(options.instance))
         schedule = read_schedule(options.schedule)
     except UsageError as error:

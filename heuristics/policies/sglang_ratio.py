@@ -21,12 +21,14 @@ output under the exact prediction.  The policy is not clairvoyant beyond that.  
 by a number drawn when a request enters the queue (the engine shuffles anew each time).
 
 ``chunk`` is the engine's chunked prefill size, for instances in seconds: the most prompt tokens
-that one round prefills; a prompt (with what was kept) that exceeds what is left of them is cut
-there and goes on in the next round before anything is admitted.  At most one prompt is on its way.
-It is admitted like any other, by its whole prompt and ``max_new``, but what is charged while it is
-on its way are the tokens computed.  If the decoding requests and the next chunk would hold more
+that one round prefills.  −1, the default, is the engine's own where there is one: 8192 in seconds,
+as on a GPU of 80 GB, none in rounds, since unit rounds know no chunks; 0 never cuts.  A prompt
+(with what was kept) that exceeds what is left of them is cut there and goes on in the next round
+before anything is admitted.  At most one prompt is on its way.  It is admitted like any other, by
+its whole prompt and ``max_new``, but what is charged while it is on its way are the tokens
+computed.  If the decoding requests and the next chunk would hold more
 than M, decoding requests are retracted until one is left, then the prompt on its way, which loses
-what was computed and joins the queue anew.  0, the default, never cuts.
+what was computed and joins the queue anew.
 
 What differs from the engine: prompts run in the same round as decoding, which takes nothing of
 ``chunk``, so every round in which a request runs on without retraction is a decode round; there are
@@ -56,6 +58,9 @@ LAST_SHARE = Fraction(14, 100)
 DECAY_ROUNDS = 600
 LARGEST_RESERVATION = 4096
 ROUNDS_AHEAD = 20
+#: Prompt tokens of a round on a GPU of 80 GB.
+ENGINE_CHUNK = 8192
+_CHUNK = f"most prompt tokens a round, 0: all (-1: in seconds the engine's {ENGINE_CHUNK}, else 0)"
 #: More than any prompt.
 _NO_LIMIT = 1 << 60
 
@@ -239,8 +244,12 @@ class _CuttingRules(_ReservingRules):
 
 def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    kind = _CuttingRules if known.values["chunk"] else _ReservingRules
-    return kind(known, **known.values, draw=known.rng.random)
+    values = dict(known.values)
+    if values["chunk"] < 0:
+        # In rounds a tick is a round.
+        values["chunk"] = ENGINE_CHUNK if known.ticks > 1 else 0
+    kind = _CuttingRules if values["chunk"] else _ReservingRules
+    return kind(known, **values, draw=known.rng.random)
 
 
 POLICY = RoundPolicy(
@@ -251,7 +260,7 @@ POLICY = RoundPolicy(
     parameters=(
         Choice("order", ("fcfs", "lof", "spf", "random"), "order of the waiting queue"),
         Parameter("conservativeness", 1.0, 0.0, 10.0, "factor on the first ratio"),
-        Parameter("chunk", 0, 0, 1e9, "most prompt tokens a round, 0: all (real time only)", True),
+        Parameter("chunk", -1, -1, 1e9, _CHUNK, True),
     ),
     rules=rules,
 )

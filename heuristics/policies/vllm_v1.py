@@ -17,22 +17,28 @@ It is not clairvoyant and uses no prediction.
 Parameters.  ``block`` counts memory in blocks of that many tokens: a request holds
 ⌈tokens / block⌉ of ⌊M / block⌋ blocks.  The engine's block is 16; the default here is 1, because
 this suite counts M in tokens and every other policy may use each of them; ``vllm-v1(block=16)``
-is the engine's own accounting.  ``budget`` 8192 and ``running`` 256 are the engine's defaults for
-offline use on an A100.  ``watermark`` is the share of the blocks that admission leaves free, 0 as
-in the engine; it does not apply when nothing runs.
+is the engine's own accounting.  ``running`` 256 is the engine's default on an A100.  ``watermark``
+is the share of the blocks that admission leaves free, 0 as in the engine; it does not apply when
+nothing runs.
 
-``chunk=yes`` is the engine's chunked prefill, for instances in seconds: a prompt (with what was
-kept) that exceeds what is left of the budget is cut there, and goes on in the next round before
-anything is admitted, with what the decoding requests leave of the budget.  At most one prompt is
-on its way, that of the last admitted request; it makes its first token in the round of its last
-chunk.  A request is admitted only if its whole prompt and first token find free blocks, as the
-engine's default has it, but takes those of its chunks only; if a later chunk does not fit, the
-request is preempted like any last one and loses what was computed.
+``chunk`` says whether the engine's chunked prefill is on.  ``auto``, the default, is the engine's
+own default where there is one: yes for instances in seconds, no for instances in rounds, since unit
+rounds know no chunks (``yes`` refuses them).  With it a prompt (with what was kept) that exceeds
+what is left of the budget is cut there, and goes on in the next round before anything is admitted,
+with what the decoding requests leave of the budget.  At most one prompt is on its way, that of the
+last admitted request; it makes its first token in the round of its last chunk.  A request is
+admitted only if its whole prompt and first token find free blocks, as the engine's default has it,
+but takes those of its chunks only; if a later chunk does not fit, the request is preempted like any
+last one and loses what was computed.
 
-What differs from the engine: no prefix caching; and with ``chunk=no``, the default, a prompt that
-exceeds what is left of the budget is not cut but waits for the next round, where, being the first,
-it is admitted whole as long as one token of the budget is left, and nothing after it in that round.
-Unit rounds know no chunks, so ``chunk=yes`` refuses instances in rounds.
+``budget`` is the engine's ``max_num_batched_tokens``.  0, the default, is what the engine takes on
+an A100, the GPU of the default batch time (``vllm/engine/arg_utils.py``): 2048 with chunks, as its
+server has it, and 8192 without, as offline use has it.  On GPUs with 70 GiB or more other than the
+A100, an H100 say, the server takes ``budget=8192`` and ``running=1024``.
+
+What differs from the engine: no prefix caching; and without chunks a prompt that exceeds what is
+left of the budget is not cut but waits for the next round, where, being the first, it is admitted
+whole as long as one token of the budget is left, and nothing after it in that round.
 
 Guarantee: none is claimed.  It always ends: the first running request is never preempted and no
 token is made twice.  With ``block`` > 1 a request may fit into M tokens and not into the blocks;
@@ -55,6 +61,13 @@ from heuristics.policy import (
     State,
 )
 from heuristics.queues import exact
+
+#: Tokens of a round that the engine takes on an A100, as a server and for offline use.
+SERVER_BUDGET, OFFLINE_BUDGET = 2048, 8192
+_BUDGET = (
+    f"tokens that one round may process (0: the engine's on an A100, {SERVER_BUDGET} with chunks, "
+    f"{OFFLINE_BUDGET} without)"
+)
 
 
 class _BlockRules:
@@ -234,8 +247,11 @@ class _ChunkRules(_BlockRules):
 def rules(known: Known) -> Rules:
     """Return the rules of one run."""
     values = dict(known.values)
-    kind = _ChunkRules if values.pop("chunk") == "yes" else _BlockRules
-    return kind(known, **values)
+    chunk = values.pop("chunk")
+    # In rounds a tick is a round.
+    cut = known.ticks > 1 if chunk == "auto" else chunk == "yes"
+    values["budget"] = values["budget"] or (SERVER_BUDGET if cut else OFFLINE_BUDGET)
+    return (_ChunkRules if cut else _BlockRules)(known, **values)
 
 
 POLICY = RoundPolicy(
@@ -245,10 +261,10 @@ POLICY = RoundPolicy(
     keeps_tokens=True,
     parameters=(
         Parameter("block", 1, 1, 4096, "tokens of a block of memory (the engine: 16)", True),
-        Parameter("budget", 8192, 1, 1e9, "tokens that one round may process", True),
+        Parameter("budget", 0, 0, 1e9, _BUDGET, True),
         Parameter("running", 256, 1, 1e9, "most requests that run at a time", True),
         Parameter("watermark", 0.0, 0.0, 0.9, "share of blocks kept free at admission"),
-        Choice("chunk", ("no", "yes"), "whether prompts are cut at the budget (real time only)"),
+        Choice("chunk", ("auto", "yes", "no"), "prompts are cut at the budget (auto: in seconds)"),
     ),
     rules=rules,
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from instances.kv_memory import Served
+
 #: Nanoseconds of a second: arrivals, begins and total latency in real time are integers of these.
 NANOSECONDS = 10**9
 #: Picoseconds of a millisecond, the unit in which coefficients are written.
@@ -80,6 +82,8 @@ class BatchTime:
         Where the model was measured; None where it states no range.
     origin
         One line on where the numbers come from, with their error where it is known.
+    served
+        The model and GPUs that the numbers are of, with their memory; None where it is not stated.
 
     Raises
     ------
@@ -95,6 +99,7 @@ class BatchTime:
     per_read: int = 0
     range: Range | None = None
     origin: str = field(default="", compare=False)
+    served: Served | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for value in self.coefficients:

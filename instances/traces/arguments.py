@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import fields
 
 from instances.model import MAX_SECONDS, MAX_TOKENS
@@ -23,6 +24,13 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
         dest = _PREFIX + option.removeprefix("--").replace("-", "_")
         group.add_argument(option, dest=dest, **settings)  # type: ignore[arg-type]
 
+    _add_rows(add)
+    _add_arrivals(add)
+    _add_file(add)
+
+
+def _add_rows(add: Callable[..., None]) -> None:
+    """Add what of the rows is kept."""
     add(
         "--memory",
         type=lambda text: read_integer(text, 1, MAX_TOKENS),
@@ -43,6 +51,10 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
         help="keep what arrives from A to before B, seconds since the first row; times count from "
         "A (else from the first request that is kept)",
     )
+
+
+def _add_arrivals(add: Callable[..., None]) -> None:
+    """Add what becomes of the arrivals."""
     add(
         "--rate",
         type=lambda text: read_positive(text, 10**9),
@@ -62,10 +74,20 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
         help="turn seconds into rounds of S seconds: a request is visible to the first that begins "
         "at or after its arrival",
     )
+
+
+def _add_file(add: Callable[..., None]) -> None:
+    """Add how the file is read."""
     add(
         "--format",
         metavar="NAME",
         help=f"one of {', '.join(formats())} (default: told by the file's beginning)",
+    )
+    add(
+        "--run",
+        type=lambda text: read_integer(text, 1, 10**9),
+        metavar="K",
+        help="of a file with several runs, as vllm bench --append-result writes: the K-th",
     )
     add(
         "--tokenizer",

@@ -32,6 +32,7 @@ class TraceKeywords(TypedDict, total=False):
     tokenizer: str | None
     round_seconds: float | None
     arrival_seed: int
+    run: int | None
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class TraceOptions:
         arrival.  By default arrivals stay in seconds.
     arrival_seed
         Seed of the Poisson arrivals, 0 or more.
+    run
+        Which recording of a file that holds several, from 1.
 
     Raises
     ------
@@ -74,10 +77,12 @@ class TraceOptions:
     tokenizer: str | None = None
     round_seconds: float | None = None
     arrival_seed: int = 0
+    run: int | None = None
 
     def __post_init__(self) -> None:
         _integer("memory", self.memory, 1, MAX_TOKENS)
         _integer("limit", self.limit, 1, 10**9)
+        _integer("run", self.run, 1, 10**9)
         _integer("arrival_seed", self.arrival_seed, 0, LAST_SEED)
         _number("rate", self.rate, 1e-9, 1e9)
         _number("round_seconds", self.round_seconds, 1e-9, MAX_SECONDS)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from instances.traces.measured import Measured
 from instances.traces.numbers import whole
 from instances.traces.report import Reason
 from instances.traces.stream import TraceStream
@@ -31,6 +32,14 @@ class Rows:
         Tokens; of no meaning where there is a reason.
     reasons
         Why a row is no request (:class:`Reason`), as far as the format alone tells.
+    prefixes, block
+        The ids of each prompt's blocks, and the tokens of a block; None where the file states none.
+    measured
+        When each request had its tokens where the file was recorded; None where it does not say.
+    model
+        What the file says that it was recorded with; empty where it does not say.
+    notes
+        What was done to the rows, for the report; one line each.
     """
 
     numbers: NDArray[np.int64]
@@ -38,6 +47,11 @@ class Rows:
     prompts: NDArray[np.int64]
     outputs: NDArray[np.int64]
     reasons: NDArray[np.int8]
+    prefixes: Sequence[Any] | None = None
+    block: int = 0
+    measured: Measured | None = None
+    model: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Reader(Protocol):
@@ -78,6 +92,15 @@ class Reader(Protocol):
         TraceError
             If the file is not of the format; a length that is no number is no such fault.
         """
+        ...
+
+
+@runtime_checkable
+class RunReader(Reader, Protocol):
+    """Reads a format whose files may hold several recordings, one after the other."""
+
+    def of_run(self, run: int) -> Reader:
+        """Return the reader of one of them, counted from 1."""
         ...
 
 

@@ -10,14 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.arrivals import as_rounds, as_seconds, drawn_times
+from instances.batch_time import DEFAULT, read_batch_time
 from instances.bulk import built_requests
 from instances.families.draws import Draws
 from instances.files import read_instance
 from instances.model import MAX_ARRIVAL, Instance
 from instances.telling import printable, unknown_name
 from instances.traces.formats import Format, formats
+from instances.traces.measured import Measured
 from instances.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
-from instances.traces.reader import Rows
+from instances.traces.prefixes import SharedPrefixes
+from instances.traces.reader import Reader, Rows, RunReader
 from instances.traces.report import Reason, Skipped, TraceError, TraceReport
 from instances.traces.stream import TraceStream
 from instances.traces.table import header_of
@@ -125,14 +128,14 @@ def read_trace(
     if options.memory is None:
         raise TraceOptionError(
             f"{printable(str(path) if name is None else name)}: a trace states no memory, "
-            "expected one in tokens (--memory M)"
+            f"expected one in tokens (--memory M){_memory_of_the_default()}"
         )
     stream = TraceStream(path, name)
     try:
         form = _format(stream, options)
         count = token_count(options.tokenizer)
         selection = _Selection(options, stream)
-        for rows in form.reader.rows(stream, count):
+        for rows in _reader(form, options).rows(stream, count):
             if not selection.take(rows):
                 break
     finally:
@@ -148,8 +151,18 @@ def read_trace(
         kept=selection.kept,
         skipped=skipped,
         notes=tuple(notes),
+        model=selection.model,
+        measured=selection.measured,
     )
     return instance, report
+
+
+def _memory_of_the_default() -> str:
+    served = read_batch_time(DEFAULT).served
+    if served is None:
+        return ""
+    held = f"{served}, whose batch time is the default, holds {served.memory.tokens:,}"
+    return f"; {held}, kvopt memory computes others"
 
 
 def _nothing_left(selection: _Selection, skipped: tuple[Skipped, ...]) -> str:
@@ -179,6 +192,14 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
     return form
 
 
+def _reader(form: Format, options: TraceOptions) -> Reader:
+    if options.run is None:
+        return form.reader
+    if not isinstance(form.reader, RunReader):
+        raise TraceOptionError(f"run: goes with files of several runs, {form.name} has none")
+    return form.reader.of_run(options.run)
+
+
 def _unknown(head: str) -> str:
     """Return the complaint on a beginning that no reader knows, with the nearest format."""
     start = ", ".join(header_of(head)) or head.partition("\n")[0]
@@ -201,8 +222,13 @@ class _Selection:
     kept: int = 0
     seen: bool = False
     timed: bool = False
+    model: str = ""
+    notes: dict[str, None] = field(default_factory=dict)
     _first: int = 0
     _last: int = 0
+    _block: int = 0
+    _prefixes: SharedPrefixes = field(default_factory=SharedPrefixes)
+    _measured: list[Measured] = field(default_factory=list)
     _kept: list[tuple[NDArray[np.int64], ...]] = field(default_factory=list)
     _skipped: dict[Reason, Skipped] = field(default_factory=dict)
 
@@ -265,16 +291,43 @@ class _Selection:
         if rows.times is not None:
             columns.append(rows.times[start:end][kept])
         self._kept.append(tuple(columns))
+        self._note(rows, start + kept)
         self._count(rows.numbers[start:end], reasons)
         return limit is None or self.kept < limit
+
+    def _note(self, rows: Rows, kept: NDArray[np.int64]) -> None:
+        """Take what the file tells of the requests besides, by their places in the rows."""
+        self.model = self.model or rows.model
+        self.notes |= dict.fromkeys(rows.notes)
+        if rows.measured is not None:
+            self._measured.append(rows.measured.take(kept))
+        if rows.prefixes is not None:
+            self._block = rows.block
+            for place in kept.tolist():
+                self._prefixes.add(rows.prefixes[place], rows.block, int(rows.prompts[place]))
 
     def _count(self, numbers: NDArray[np.int64], reasons: NDArray[np.int8]) -> None:
         for value in np.unique(reasons[reasons != Reason.NONE]).tolist():
             reason, places = Reason(value), np.flatnonzero(reasons == value)
             before = self._skipped.get(reason)
-            first = before.first_row if before else int(numbers[places[0]])
+            first = before.first_row if before else int(numbers[places].min())
             count = len(places) + (before.rows if before else 0)
             self._skipped[reason] = Skipped(reason, count, first)
+
+    @property
+    def measured(self) -> Measured | None:
+        """Latencies of the requests that are kept; None where the file has none.
+
+        None, too, where their arrivals are drawn anew: what was measured was another load.
+        """
+        if not self._measured or self.options.rate is not None:
+            return None
+        return Measured.joined(self._measured)
+
+    @property
+    def told(self) -> list[str]:
+        """What the report says of the rows, one line each."""
+        return [*self.notes, *([self._prefixes.note(self._block)] if self._block else [])]
 
     def columns(self) -> tuple[list[int], list[int], list[int] | None]:
         """Return prompts, outputs and, where there are any, times in nanoseconds from 0."""
@@ -304,8 +357,10 @@ def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance
         notes.append(f"{form.reader.units}, rounded to nanoseconds, counted from {start}")
     if options.round_seconds is not None:
         notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
+    notes += selection.told
     arrivals, time_unit = _arrivals(options, times, len(prompts))
-    told = f"{path.name}, {form.name}" + (f", {options}" if str(options) else "")
+    parts = [path.name, form.name, selection.model and f"of {selection.model}", str(options)]
+    told = ", ".join(part for part in parts if part)
     instance = Instance(
         name=printable(_name(path, options), 200),
         source=printable(told, 300),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -23,6 +23,7 @@ _STRETCH = 5_000
 _NEAR = 16
 #: A key, whose quotation marks no backslash is before.
 _KEY = re.compile(r'"(\w+)"\s*:')
+_BLANKS = re.compile(r"[ \t\r\n]*")
 
 #: A prompt and its answer: texts to be counted, or numbers of tokens.
 Exchange = tuple[Any, Any]
@@ -36,7 +37,9 @@ def keys_of(head: str) -> set[str]:
     start = head.lstrip()
     if start[:1] not in ("{", "["):
         return set()
-    found = set(_KEY.findall(start.partition("\n")[0] if start[0] == "{" else start))
+    line = start.partition("\n")[0]
+    # An object a line, unless the first is spread over several.
+    found = set(_KEY.findall(line if start[0] == "{" and line.strip() != "{" else start))
     return set() if "schema" in found else found
 
 
@@ -50,17 +53,31 @@ class RecordReader:
         Keys of lengths (tokens) and arrivals.
     unit
         Of the arrivals.
+    also
+        Further keys by which the format is told from others.
+    without
+        Keys that no object of the format has.
+    prefix, block
+        Key of the ids of a prompt's blocks, and the tokens of a block; an object may lack it.
     """
 
     prompt: str
     output: str
     time: str
     unit: Unit
+    also: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    prefix: str = ""
+    block: int = 0
     counts_text: bool = False
 
     @property
     def expects(self) -> tuple[str, ...]:
         """The keys by which the format is known."""
+        return *self.also, *self._needed
+
+    @property
+    def _needed(self) -> tuple[str, str, str]:
         return self.time, self.prompt, self.output
 
     @property
@@ -73,21 +90,28 @@ class RecordReader:
         return keys_of(head) & set(self.expects)
 
     def claims(self, head: str) -> bool:
-        """Tell whether the first object has all keys."""
-        return keys_of(head) >= set(self.expects)
+        """Tell whether the first object has all keys and none of another format."""
+        found = keys_of(head)
+        return found >= set(self.expects) and not found & set(self.without)
 
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
         """Yield the rows; see :class:`instances.traces.reader.Reader`."""
         del count
-        for numbers, objects in stretches(stream, LONGEST_ROW):
+        # The ids of a long prompt's blocks are a long text.
+        longest = LONGEST_TEXT if self.prefix else LONGEST_ROW
+        for numbers, objects in stretches(stream, longest):
             columns = {}
-            for key in self.expects:
+            for key in self._needed:
                 columns[key] = [each.get(key) for each in objects]
                 if None in columns[key]:
                     stream.row = numbers[columns[key].index(None)]
                     stream.refuse(f"expected a key {key}, found none")
             times = read_times(stream, numbers, self.time, self.unit, columns[self.time])
-            yield make_rows(numbers, times, columns[self.prompt], columns[self.output])
+            rows = make_rows(numbers, times, columns[self.prompt], columns[self.output])
+            if any(self.prefix in each for each in objects):
+                ids = [each.get(self.prefix) for each in objects]
+                rows = replace(rows, prefixes=ids, block=self.block)
+            yield rows
 
 
 @dataclass(frozen=True)
@@ -177,15 +201,32 @@ def stretches(
         yield [row for row, _ in stretch], [each for _, each in stretch]
 
 
-def single_object(stream: TraceStream) -> dict[str, Any]:
-    """Return the one JSON object that a file holds.
+def objects_of(stream: TraceStream) -> list[dict[str, Any]]:
+    """Return the JSON objects that a file holds, one after the other; there is one at least.
 
     Raises
     ------
     TraceError
-        If it holds none.
+        If it holds anything else.
     """
-    return _object(stream, _parsed(stream, "".join(stream.pieces())))
+    text = "".join(stream.pieces())
+    decoder = json.JSONDecoder(object_pairs_hook=without_duplicates)
+    found: list[dict[str, Any]] = []
+    place = 0
+    while not found or place < len(text):
+        try:
+            value, end = decoder.raw_decode(text, _after_blanks(text, place))
+        except (ValueError, RecursionError) as error:
+            stream.refuse(_told(error))
+        found.append(_object(stream, value))
+        place = _after_blanks(text, end)
+    return found
+
+
+def _after_blanks(text: str, place: int) -> int:
+    match = _BLANKS.match(text, place)
+    assert match is not None
+    return match.end()
 
 
 def _lines(stream: TraceStream, longest: int) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from instances.files import InstanceFileError
+from instances.traces.measured import Measured
 
 
 class TraceError(InstanceFileError):
@@ -72,6 +73,10 @@ class TraceReport:
         Rows that are no requests, by reason.
     notes
         How units were converted and what was left out, one line each.
+    model
+        What the file says that it was recorded with; empty where it does not say.
+    measured
+        Latencies of the requests as they were measured there; None where the file has none.
     """
 
     file: str
@@ -80,6 +85,8 @@ class TraceReport:
     kept: int
     skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]
+    model: str = ""
+    measured: Measured | None = None
 
     @property
     def lines(self) -> list[str]:

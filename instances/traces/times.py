@@ -45,10 +45,19 @@ class Unit(Protocol):
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of some unit, 0 or more, rounded to whole nanoseconds."""
+    """Numbers of some unit, 0 or more, rounded to whole nanoseconds.
+
+    Attributes
+    ----------
+    name, nanoseconds
+        Of the unit.
+    fractions
+        What a fraction of the unit says of the file, where the format has none.
+    """
 
     name: str
     nanoseconds: int
+    fractions: str = ""
 
     def read(self, values: Sequence[Any]) -> Sequence[int]:
         """Return nanoseconds."""
@@ -61,6 +70,8 @@ class Numbers:
                 raise TimeError(len(found), f"{self.name} from 0 to {largest:,}") from None
             if time is None:
                 raise TimeError(len(found), f"a number of {self.name}")
+            if self.fractions and time % self.nanoseconds:
+                raise TimeError(len(found), f"whole {self.name} ({self.fractions})")
             found.append(time)
         return found
 

@@ -7,10 +7,13 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from instances import Instance
+from instances.batch_time import DEFAULT, parse_batch_time
+from instances.named import hides
 from instances.outputs import OutputError, check_apart, check_outputs
 from instances.streams import steadily
 from instances.traces import TraceReport
@@ -27,7 +30,7 @@ from kvopt.masking import mask_text, own_command
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import read_count, read_gigabytes, read_seconds
-from kvopt.running.batch_time import read_wish
+from kvopt.running.batch_time import read_wish, refuse_silent_default, whose
 from kvopt.running.record import FAILED
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
@@ -128,9 +131,20 @@ def _run(arguments: Sequence[str], program: str) -> int:
         raise InputError("expected a SUITE or an INSTANCE, found none (see --help)")
     if options.export:
         check_export(options.export)
-    listen = None if options.quiet else _tell_report
-    sections = read_inputs(options.inputs, _wishes(options), trace_options(options), listen)
+    for hidden in filter(None, map(hides, options.inputs)):
+        complain(program, mask_text(hidden))
+    wishes = _wishes(options)
+
+    def listen(instance: Instance, report: TraceReport) -> None:
+        if not options.quiet:
+            _tell(report.lines)
+        if foreign := refuse_silent_default(instance, report, wishes.batch_time):
+            _tell([foreign])
+
+    sections = read_inputs(options.inputs, wishes, trace_options(options), listen)
     tasks = plan(sections)
+    if not options.quiet:
+        _tell(_whose(tasks, default=any(each.batch_time is None for each in sections)))
     if options.inputs and not tasks:
         raise InputError("expected a method (see --list), found none")
     _check_places(options, sections)
@@ -284,8 +298,23 @@ def _is_protected(file: Path) -> bool:
     return file.is_file() and not all(os.access(each, os.W_OK) for each in (file, file.parent))
 
 
-def _tell_report(report: TraceReport) -> None:
-    print("\n".join(map(mask_text, report.lines)), file=sys.stderr)
+def _tell(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(mask_text(line), file=sys.stderr)
+
+
+def _whose(tasks: Iterable[Task], default: bool) -> list[str]:
+    """Return what the batch times of runs are of, and which memories do not go with them."""
+    timed = {
+        (task.batch_time, task.instance.memory): parse_batch_time(task.batch_time)
+        for task in tasks
+        if task.batch_time and task.instance is not None
+    }
+    told: dict[str, None] = {}
+    for (text, memory), model in timed.items():
+        told[whose(model, default=default and text == DEFAULT)] = None
+        told[model.served.mismatch(memory) if model.served else ""] = None
+    return [line for line in told if line]
 
 
 def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sweep:

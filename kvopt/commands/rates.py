@@ -6,17 +6,19 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
+from instances.batch_time import DEFAULT, BatchTime, read_batch_time
 from instances.batch_time.registry import file_of
 from instances.families import families
 from instances.families.build import LAST_SEED
 from instances.generate import drawn_family
 from instances.jsonfile import write_text
-from instances.named import find_instance
+from instances.named import find_instance, hides
 from instances.outputs import OutputError, check_apart, check_outputs
 from instances.streams import steadily
 from instances.telling import find_name
@@ -29,7 +31,7 @@ from kvopt.masking import mask_text
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import read_count, read_gigabytes, read_seconds
-from kvopt.running.batch_time import read_wish
+from kvopt.running.batch_time import read_wish, refuse_silent_default, whose
 from kvopt.store import StoreError
 from kvopt.store.files import store_files
 from kvopt.sweeps.inputs import Wishes
@@ -89,6 +91,8 @@ def _run(arguments: Sequence[str] | None, program: str) -> int:
     )
     _check_outputs(options)
     instance = _instance(options)
+    if not options.quiet:
+        _tell_whose(instance, wishes.batch_time)
     try:
         table, wrong = rate_sweep(
             instance,
@@ -115,6 +119,15 @@ def _run(arguments: Sequence[str] | None, program: str) -> int:
     if wrong:
         return EXIT_REFUSED
     return EXIT_FAILED if len(failed) else EXIT_OK
+
+
+def _tell_whose(instance: Instance, wished: BatchTime | None) -> None:
+    """Say on standard error what the batch time is of, and whether the memory goes with it."""
+    model = read_batch_time(DEFAULT) if wished is None else wished
+    if model.served is not None:
+        mismatch = model.served.mismatch(instance.memory)
+        lines = [whose(model, default=wished is None), *([mismatch] if mismatch else [])]
+        print("\n".join(lines), file=sys.stderr)
 
 
 def table_text(table: pd.DataFrame) -> str:
@@ -206,9 +219,15 @@ def _instance(options: argparse.Namespace) -> Instance:
         return drawn_family(family, options.seed, options.set)
     if options.set:
         raise UsageError(f"--set goes with a family, {options.input} is none")
+    if hidden := hides(options.input):
+        complain(options.program, hidden)
     instance, report = read_input(find_instance(options.input), trace)
     if report is not None and not options.quiet:
         print("\n".join(map(mask_text, report.lines)), file=sys.stderr)
+    # At these rates it will be in seconds, whatever it is now.
+    timed = replace(instance, time_unit="second")
+    if foreign := refuse_silent_default(timed, report, read_wish(options.batch_time)):
+        complain(options.program, mask_text(foreign))
     return instance
 
 
@@ -240,6 +259,7 @@ def _parse(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
     parser.add_argument("--plot", metavar="FILE", help="draw latency and goodput (.svg)")
     parser.add_argument("--quiet", action="store_true", help="print the table only")
     add_trace_options(parser)
+    parser.set_defaults(program=program)
     return parser.parse_args(arguments)
 
 

@@ -10,12 +10,14 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
 from instances.outputs import OutputError
 from instances.streams import steadily
 from instances.traces.arguments import trace_options
+from instances.traces.measured import Measured
 from instances.traces.reading import read_input
 from instances.usage import UsageError, complain
 from kvopt.commands.in_seconds import chosen_batch_time
@@ -26,13 +28,19 @@ from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.method import Method
 from kvopt.result import Result
-from kvopt.running.batch_time import refuse_rounds_only
+from kvopt.running.batch_time import (
+    read_wish,
+    refuse_rounds_only,
+    refuse_silent_default,
+    whose,
+)
 from kvopt.running.execute import execute
 from kvopt.running.limits import RESERVE_SECONDS
 from kvopt.running.provenance import usable_cores
 from kvopt.running.task import Task
-from kvopt.terminal import ProgressLines
+from kvopt.terminal import ProgressLines, summary
 from schedules.real_time.requests import write_requests
+from schedules.real_time.serving import measured_lines
 
 EXIT_OK = 0
 EXIT_BAD_INPUT = 2
@@ -100,20 +108,33 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
     if report is not None and not options.quiet:
         print("\n".join(report.lines), file=sys.stderr)
     batch_time = chosen_batch_time(instance, options)
+    if foreign := refuse_silent_default(instance, report, read_wish(options.batch_time)):
+        complain(program, foreign)
     if method is not None:
         refuse_rounds_only(instance, method)
     if not options.quiet:
-        print(f"{instance.name}: {len(instance)} requests, {instance.memory} tokens", flush=True)
-        if batch_time is not None:
-            print(f"batch time {batch_time.name}: {batch_time.origin or 'as stated'}", flush=True)
+        print("\n".join(_first_lines(instance, batch_time, options)), flush=True)
+    measured = None if report is None or batch_time is None else report.measured
     if method is None:
-        return _print_table(instance, batch_time, options, started, watchdog)
+        return _print_table(instance, batch_time, measured, options, started, watchdog)
     if options.write_model is not None:
         deadline = started + options.time_limit - RESERVE_SECONDS
         print(write_model(instance, method, deadline, options))
         return EXIT_OK
     name = "" if batch_time is None else batch_time.name
-    return _finish(_solve(instance, method, name, options, started, watchdog), options)
+    result = _solve(instance, method, name, options, started, watchdog)
+    return _finish(replace(result, measured=measured), options)
+
+
+def _first_lines(
+    instance: Instance, batch_time: BatchTime | None, options: argparse.Namespace
+) -> list[str]:
+    told = f"{instance.name}: {len(instance)} requests, {instance.memory} tokens"
+    if batch_time is None:
+        return [told]
+    of = whose(batch_time, default=options.batch_time is None)
+    origin = f"batch time {batch_time.name}: {batch_time.origin or 'as stated'}"
+    return [*([of] if of else []), told, origin]
 
 
 def _solve(
@@ -144,6 +165,7 @@ def _solve(
 def _print_table(
     instance: Instance,
     batch_time: BatchTime | None,
+    measured: Measured | None,
     options: argparse.Namespace,
     started: float,
     watchdog: Watchdog,
@@ -166,6 +188,8 @@ def _print_table(
     else:
         table = policies_in_seconds(instance, batch_time.name, slo=options.slo, **limits)
     print(table.text)
+    if measured is not None:
+        print(summary(measured_lines(measured)))
     if table.misstated:
         complain(options.program, f"{instance.name}: {table.misstated}")
     if not table.accepted:

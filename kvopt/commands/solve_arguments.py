@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from instances.batch_time.registry import file_of
-from instances.named import INSTANCE_HELP, find_instance
+from instances.named import INSTANCE_HELP, find_instance, hides
 from instances.outputs import check_apart, check_outputs
 from instances.traces.arguments import add_trace_options
-from instances.usage import Parser, UsageError
+from instances.usage import Parser, UsageError, complain
 from kvopt.commands.in_seconds import add_serving
 from kvopt.methods.engines import default_engine, named_engines
 from kvopt.methods.grammar import (
@@ -57,6 +57,8 @@ def read_arguments(arguments: Sequence[str], program: str) -> argparse.Namespace
         return options
     if options.instance is None:
         raise UsageError("expected INSTANCE, found none (see --help)")
+    if hidden := hides(options.instance):
+        complain(program, hidden)
     options.instance = find_instance(options.instance)
     measured = file_of(options.batch_time or "")
     check_outputs(_outputs(options), [options.instance, *([measured] if measured else [])])

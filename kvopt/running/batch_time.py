@@ -13,6 +13,7 @@ from instances.batch_time import (
     read_batch_time,
 )
 from instances.telling import one_line
+from instances.traces import TraceReport
 from instances.usage import UsageError
 from kvopt.methods.method import Method
 
@@ -67,6 +68,53 @@ def bounds_kept_tokens(instance: Instance, batch_time: str) -> bool:
     gain is told of such a schedule, too.
     """
     return not not_covered(instance, parse_batch_time(batch_time))
+
+
+def whose(model: BatchTime, default: bool) -> str:
+    """Return one line on what a batch time is of, and its memory; empty where it does not say."""
+    if model.served is None:
+        return ""
+    how = "the default, --batch-time names another" if default else model.name
+    held = f"{model.served.memory.tokens:,} tokens of memory"
+    return f"batch time of {model.served} ({how}), which has {held} (--memory)"
+
+
+def refuse_silent_default(
+    instance: Instance, report: TraceReport | None, wished: BatchTime | None
+) -> str:
+    """Refuse to run what was measured with one model on the default batch time of another.
+
+    Parameters
+    ----------
+    report
+        Of the trace that the instance is, None if it is none.
+    wished
+        The batch time that the user names; None for the default.
+
+    Returns
+    -------
+    str
+        One line where the batch time was named and is that of another model; else empty.
+
+    Raises
+    ------
+    InSecondsError
+        With one line that says what to do.
+    """
+    served = (read_batch_time(DEFAULT) if wished is None else wished).served
+    in_seconds = instance.time_unit == "second"
+    if report is None or not in_seconds or served is None or not report.model:
+        return ""
+    if served.is_of(report.model):
+        return ""
+    told = f"{report.file}: measured with {report.model}"
+    if wished is None:
+        raise InSecondsError(
+            f"{told}, and the default batch time is that of {served}: name one (--batch-time, "
+            f'"fitted(FILE.csv)" of measured rounds or "linear(...)", docs/real_time.md), or '
+            f"{DEFAULT} to have that of {served} all the same"
+        )
+    return f"{told}, the batch time is that of {served}"
 
 
 def refuse_rounds_only(instance: Instance, method: Method) -> None:

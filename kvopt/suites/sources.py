@@ -17,8 +17,9 @@ from instances.traces import TraceOptions, TraceReport
 from instances.traces.reading import is_instance_file, read_input
 
 Value = bool | int | float | str
-#: Hears what was skipped of a trace.
-Listener = Callable[[TraceReport], object]
+#: Hears what was read of a trace, and what was skipped; may refuse it by an error that
+#: :func:`load` knows.
+Listener = Callable[[Instance, TraceReport], object]
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def file_source(
     trace
         How a trace is read; what says that it is an instance is read as one.
     listen
-        Called with the report of a trace.
+        Called with a trace and its report.
     """
     told = str(path) if name is None else name
 
@@ -92,7 +93,7 @@ def file_source(
         try:
             instance, report = read_input(path, options, told)
             if report is not None and listen is not None:
-                listen(report)
+                listen(instance, report)
             return instance
         except (FileError, InfeasibleInstanceError) as error:
             error.args = (str(error).replace(str(path), told, 1),)

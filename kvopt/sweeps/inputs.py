@@ -57,7 +57,7 @@ def read_inputs(
     trace
         How traces are read that are named by themselves.
     listen
-        Called with the report of each such trace, once it is read.
+        Called with each such trace and its report, once it is read.
 
     Raises
     ------

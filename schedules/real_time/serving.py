@@ -19,12 +19,14 @@ Percentiles interpolate between order statistics: that of p % of m values is at 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from instances.batch_time import NANOSECONDS, BatchTime
+from instances.traces.measured import Measured
 from schedules.real_time.slo import Slo
 from schedules.real_time.timeline import Ints, Timeline
 
@@ -33,6 +35,8 @@ MILLISECOND = NANOSECONDS // 1000
 PERCENTILES = (50, 90, 99)
 #: What has a mean and percentiles, as in ``mean_ttft_ms`` and ``p99_ttft_ms``.
 SPREADS = ("ttft", "tpot", "itl", "e2el")
+#: Follows the name of what was measured, where a summary has what is simulated, too.
+_MEASURED = "measured"
 
 
 @dataclass(frozen=True)
@@ -119,16 +123,20 @@ def serving(timeline: Timeline) -> Serving:
     )
 
 
-def serving_lines(timeline: Timeline, slo: Slo | None = None) -> list[tuple[str, str]]:
-    """Return labels and values of what a summary tells of the metrics, times in seconds."""
+def serving_lines(
+    timeline: Timeline, slo: Slo | None = None, measured: Measured | None = None
+) -> list[tuple[str, str]]:
+    """Return labels and values of what a summary tells of the metrics, times in seconds.
+
+    Under each that was measured, too, stands what was measured.
+    """
     found = serving(timeline)
+    beside = {} if measured is None else dict(measured_lines(measured))
     lines = []
     for name in SPREADS:
-        told = [getattr(found, f"{each}_{name}_ms") for each in ("mean", "p50", "p90", "p99")]
-        if None not in told:
-            mean, *rest = (each / 1000 for each in told)
-            shares = ", ".join(f"p{p} {v:.3f}" for p, v in zip(PERCENTILES, rest, strict=True))
-            lines.append((name.upper(), f"mean {mean:.3f} s, {shares}"))
+        lines += _told(name.upper(), name, vars(found))
+        label = f"{name.upper()} {_MEASURED}"
+        lines += [(label, beside[label])] if label in beside else []
     lines.append(
         (
             "throughput",
@@ -147,11 +155,40 @@ def serving_lines(timeline: Timeline, slo: Slo | None = None) -> list[tuple[str,
     return lines
 
 
+def measured_lines(measured: Measured) -> list[tuple[str, str]]:
+    """Return labels and values of what was measured, TTFT, TPOT and E2EL, times in seconds."""
+    per_token = _per_token(measured.first_tokens, measured.latencies, measured.outputs)
+    samples: dict[str, NDArray[np.float64] | Ints] = {
+        "ttft": measured.first_tokens,
+        "tpot": per_token[~np.isnan(per_token)],
+        "e2el": measured.latencies,
+    }
+    lines = []
+    for name, values in samples.items():
+        spread = _spread(name, values, np.ones(len(values), dtype=np.int64))
+        lines += _told(f"{name.upper()} {_MEASURED}", name, spread)
+    return lines
+
+
+def _told(label: str, name: str, spread: Mapping[str, float | None]) -> list[tuple[str, str]]:
+    """Return the line of a mean and its percentiles; none where there is nothing to be averaged."""
+    told = [spread[f"{each}_{name}_ms"] for each in ("mean", "p50", "p90", "p99")]
+    seconds = [each / 1000 for each in told if each is not None]
+    if len(seconds) < len(told):
+        return []
+    mean, *rest = seconds
+    shares = ", ".join(f"p{p} {v:.3f}" for p, v in zip(PERCENTILES, rest, strict=True))
+    return [(label, f"mean {mean:.3f} s, {shares}")]
+
+
 def tpots(timeline: Timeline) -> NDArray[np.float64]:
     """Return the time per output token after the first (ns), shape (n,); NaN for one token."""
-    more = timeline.outputs - 1
-    after = timeline.completions - timeline.first_tokens
-    return np.where(more > 0, after / np.maximum(more, 1), np.nan)
+    return _per_token(timeline.first_tokens, timeline.completions, timeline.outputs)
+
+
+def _per_token(first: Ints, last: Ints, outputs: Ints) -> NDArray[np.float64]:
+    more = outputs - 1
+    return np.where(more > 0, (last - first) / np.maximum(more, 1), np.nan)
 
 
 def good(timeline: Timeline, slo: Slo) -> NDArray[np.bool_]:

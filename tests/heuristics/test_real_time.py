@@ -306,6 +306,32 @@ def test_the_ratio_of_sglang_falls_after_a_prompt_in_chunks() -> None:
         assert run_policy(policy, instance, setting).starts[1] == 500 + rounds - 1
 
 
+@pytest.mark.parametrize(
+    ("name", "in_seconds", "in_rounds"),
+    [
+        ("vllm-v1", {"chunk": "yes", "budget": 2048}, {"chunk": "no", "budget": 8192}),
+        ("sglang-ratio", {"chunk": 8192}, {"chunk": 0}),
+    ],
+)
+def test_engines_cut_prompts_in_seconds_unless_told_otherwise(
+    name: str, in_seconds: dict[str, Any], in_rounds: dict[str, Any]
+) -> None:
+    """The engine's own default in seconds, which is not what it is in rounds; both can be asked."""
+    policy, batch_time = policies()[name], parse_batch_time("affine(base=50,token=0.5)")
+    # Prompts beyond each limit: whole they begin alone, cut they take several rounds.
+    requests = tuple(Request(k, 0, 5000 + 4000 * (k % 2), 20) for k in range(6))
+    timed = Instance("long", 60_000, requests, time_unit="second")
+    plain = replace(timed, time_unit="round")
+    default = run_policy(policy, timed, Setting(batch_time=batch_time))
+    asked, whole = (
+        run_policy(policy, timed, Setting(values, batch_time=batch_time))
+        for values in (in_seconds, in_rounds)
+    )
+    assert (default.starts, default.clock) == (asked.starts, asked.clock)
+    assert default.clock != whole.clock
+    assert run_policy(policy, plain).starts == run_policy(policy, plain, Setting(in_rounds)).starts
+
+
 def test_stalling_equals_its_transcription() -> None:
     """One pass of draws, and time passes while the rest does not fit."""
     stalled = 0

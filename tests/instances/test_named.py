@@ -9,7 +9,7 @@ import pytest
 
 from instances import InstanceFileError, read_instance
 from instances.library import library
-from instances.named import FOLDER, find_instance, find_instances, library_files
+from instances.named import FOLDER, find_instance, find_instances, hides, library_files
 
 
 def test_every_instance_of_the_library_has_its_name() -> None:
@@ -37,9 +37,11 @@ def test_an_instance_is_found_from_any_folder(
     assert find_instance(name) == FOLDER / "am1" / "am1_00.json"
 
 
-def test_a_file_that_leaves_out_its_folder_in_its_name_has_two() -> None:
-    """tiny/handover.json holds tiny_handover."""
-    assert find_instance("tiny/handover") == find_instance("tiny_handover")
+@pytest.mark.parametrize("name", ["tiny/two_bursts", "two_bursts", "two_bursts.json"])
+def test_a_file_that_leaves_out_its_folder_in_its_name_has_three(name: str) -> None:
+    """tiny/two_bursts.json holds tiny_two_bursts, and no other file is called two_bursts."""
+    assert find_instance(name) == find_instance("tiny_two_bursts")
+    assert find_instances(name) == [find_instance("tiny_two_bursts")]
 
 
 def test_a_path_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,12 +51,37 @@ def test_a_path_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert find_instance("uniform_100") == Path("uniform_100")
 
 
+def test_what_a_file_of_ones_own_hides_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line where a name is both; nothing of other files, of paths, or of the library itself."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("uniform_100", "two_bursts.json", "mine.json", "one/uniform_100"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("{}")
+    assert hides("uniform_100") == (
+        "uniform_100: the file here, not uniform_100 of the library "
+        "(instances/uniform_100.json names that)"
+    )
+    assert "not tiny_two_bursts of the library (instances/tiny/two_b" in hides("two_bursts.json")
+    for name in ("mine.json", "one/uniform_100", "./one/uniform_100", "am1_00", "nothing"):
+        assert hides(name) == ""
+    monkeypatch.chdir(FOLDER)
+    assert hides("uniform_100.json") == ""
+
+
 @pytest.mark.parametrize(
     ("typo", "expected"),
     [
         ("unifrom_100", "did you mean uniform_100, "),
         ("Uniform-100", "did you mean uniform_100, "),
         ("instances/am1/am1_000.json", "did you mean am1_00, "),
+        # Names that begin with what was typed come first, all of them.
+        ("am1_0", "did you mean " + ", ".join(f"am1_0{k}" for k in range(10)) + "?"),
+        ("AM1-0.json", "did you mean " + ", ".join(f"am1_0{k}" for k in range(10)) + "?"),
+        ("tiny", "did you mean tiny_all_fit_at_once, "),
+        ("tiny", f", {len(list((FOLDER / 'tiny').glob('*.json'))) - 10} more?"),
+        ("planted_1", "did you mean planted_100, planted_1000, planted_12?"),
         ("no/such/file.json", "found neither"),
         ("a\nb", "a\\x0ab: expected"),
         ("\0", "\\x00: expected"),

@@ -25,7 +25,7 @@ from tests.kvopt.sweep_tools import write_small
 Main = Callable[[list[str]], int]
 
 
-TRACE = ["arrival-seed", "limit", "round-seconds"]
+TRACE = ["arrival-seed", "limit", "round-seconds", "run"]
 #: Every command that takes numbers, with those that its help names.
 NUMBERS = {
     kvopt.commands.solve.main: sorted(["memory-limit", "seed", "threads", "time-limit", *TRACE]),

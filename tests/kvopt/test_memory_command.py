@@ -6,7 +6,16 @@ from fractions import Fraction
 
 import pytest
 
-from instances.kv_memory import GB, GIB, KvMemory, llama2_70b, on_the_published
+from instances.batch_time import DEFAULT, read_batch_time
+from instances.kv_memory import (
+    GB,
+    GIB,
+    LLAMA2_70B_2XA100,
+    PUBLISHED,
+    KvMemory,
+    llama2_70b,
+    on_the_published,
+)
 from kvopt.commands.memory import main
 
 LLAMA = ["--layers", "80", "--kv-heads", "64", "--head-size", "128", "--gpus", "2"]
@@ -28,6 +37,45 @@ def test_16492_is_explained() -> None:
     told = "\n".join(on_the_published())
     assert "16,492 such tokens take 43.2 GB" in told
     assert "observed" in told
+
+
+def test_the_default_batch_time_has_its_own_memory() -> None:
+    """One name for both: rounds and memory of Llama-2-70B with its 8 KV heads.
+
+    A token read takes 144 ns in the fit.  Two A100 read 2 · 2,039 GB/s, so 587 kB in it: more than
+    a token's 328 kB with 8 KV heads, less than its 2,621 kB with 64.
+    """
+    model = read_batch_time(DEFAULT)
+    assert model.served is not None
+    assert str(model.served) == "Llama-2-70B on 2 A100"
+    assert (model.served.memory.kv_heads, model.served.memory.tokens) == (8, 61_035)
+    read_bytes = model.per_read * 2 * 2_039 / 1000
+    assert llama2_70b(8, GB).token_bytes < read_bytes < llama2_70b(64, GB).token_bytes
+    assert read_batch_time(f"{DEFAULT}(scale=1.6)").served == model.served
+    assert read_batch_time("affine(base=50,token=0.3)").served is None
+    assert any("61,035 belongs" in line for line in on_the_published())
+
+
+@pytest.mark.parametrize(
+    ("memory", "expected"),
+    [(61_035, ""), (1_000, ""), (61_036, "61,036 tokens, Llama-2-70B on 2 A100, whose"),
+     (PUBLISHED, "16,492 tokens is the papers' number, where J1 counts 64 KV heads")],
+)  # fmt: skip
+def test_a_memory_that_does_not_go_with_the_batch_time(memory: int, expected: str) -> None:
+    """More than there is, and the papers' number; less may be what somebody wants to know."""
+    told = LLAMA2_70B_2XA100.mismatch(memory)
+    assert expected in told
+    assert bool(told) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [("meta-llama/Llama-2-70b-hf", True), ("meta-llama/Llama-2-70b-chat-hf", True),
+     ("llama2_70B", True), ("meta-llama/Llama-2-7b-hf", False), ("Qwen/Qwen3-8B", False)],
+)  # fmt: skip
+def test_a_models_name(name: str, same: bool) -> None:
+    """As vllm bench writes it, whatever signs stand between."""
+    assert LLAMA2_70B_2XA100.is_of(name) == same
 
 
 def test_every_step_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import kvopt
 from instances import Instance, Request, write_instance
 from instances.batch_time import DEFAULT
 from kvopt.commands.evaluate import main as evaluate
+from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
 from kvopt.methods.grammar import read_method
 from kvopt.running.state import RunState
@@ -182,8 +184,99 @@ def test_the_default_batch_time_is_told(capsys: pytest.CaptureFixture[str], four
     """With where its numbers come from."""
     assert solve([str(four), "--policy", "svf"]) == 0
     out = capsys.readouterr().out
+    assert out.splitlines()[0] == (
+        "batch time of Llama-2-70B on 2 A100 (the default, --batch-time names another), which has "
+        "61,035 tokens of memory (--memory)"
+    )
     assert f"batch time {DEFAULT}: Vidur's profiles" in out
+    assert "(Llama-2-70B on 2 A100)" in str(kvopt.run(FOUR, "svf"))
     assert kvopt.run(FOUR, "svf").batch_time == DEFAULT
+    assert solve([str(four), "--policy", "svf", "--batch-time", f"{DEFAULT}(scale=2)"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("batch time of Llama-2-70B on 2 A100 (llama2-70b-2xa100(scale=2)), ")
+    assert solve([str(four), "--policy", "svf", "--batch-time", BATCH]) == 0
+    assert "Llama" not in capsys.readouterr().out
+
+
+def test_a_memory_of_another_model_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The papers' 16,492 beside a batch time of 8 KV heads, by every command and the API."""
+    path, papers = tmp_path / "papers.json", replace(FOUR, memory=16_492)
+    write_instance(papers, path)
+    told = "16,492 tokens is the papers' number"
+    assert told in str(kvopt.run(papers, "svf"))
+    assert told not in str(kvopt.run(papers, "svf", batch_time=BATCH))
+    assert told not in str(kvopt.run(FOUR, "svf"))
+    assert solve([str(path), "--policy", "svf", "--quiet"]) == 0
+    assert capsys.readouterr().out.count(told) == 1
+    store = ["--store", str(tmp_path / "runs.sqlite")]
+    assert evaluate([str(path), "--methods", "svf", *store]) == 0
+    err = capsys.readouterr().err
+    assert err.count(told) == 1
+    assert "batch time of Llama-2-70B on 2 A100 (the default" in err
+    assert rates([str(path), "--rates", "2", "--methods", "svf", "--time-limit", "2", *store]) == 0
+    err = capsys.readouterr().err
+    assert err.count(told) == 1
+    assert "batch time of Llama-2-70B on 2 A100 (the default" in err
+
+
+def _measured(path: Path, model: str) -> None:
+    """Write a result of vllm bench: two requests of four tokens, 0.1 s to the first."""
+    result = {
+        "model_id": model, "input_lens": [5, 6], "output_lens": [4, 4], "start_times": [0.0, 1.0],
+        "ttfts": [0.1, 0.2], "itls": [[0.01, 0.02, 0.03]] * 2, "errors": ["", ""],
+    }  # fmt: skip
+    path.write_text(json.dumps(result))
+
+
+def test_what_was_measured_stands_beside_what_is_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """TTFT 0.1 and 0.2; TPOT 0.06 / 3; E2EL 0.16 and 0.26: mean and p50 are the same of two."""
+    path = tmp_path / "bench.json"
+    _measured(path, "meta-llama/Llama-2-70b-hf")
+    named = [str(path), "--memory", "50", "--quiet"]
+    assert solve([*named, "--policy", "svf"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    expected = {
+        "TTFT": "mean 0.150 s, p50 0.150, p90 0.190, p99 0.199",
+        "TPOT": "mean 0.020 s, p50 0.020, p90 0.020, p99 0.020",
+        "E2EL": "mean 0.210 s, p50 0.210, p90 0.250, p99 0.259",
+    }
+    for name, told in expected.items():
+        (place,) = (k for k, line in enumerate(lines) if line.startswith(f"{name} measured"))
+        assert lines[place].split(maxsplit=2)[2] == told
+        assert lines[place - 1].startswith(f"{name}  ")
+    assert solve([*named, "--policy", "svf", "--rate", "2"]) == 0
+    assert "measured " not in capsys.readouterr().out
+    assert solve([*named, "--policy", "svf", "--round-seconds", "1"]) == 0
+    assert "measured " not in capsys.readouterr().out
+
+
+def test_another_models_measurements_get_no_silent_default(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Refused by every command unless a batch time is named; named, the difference is told."""
+    path = tmp_path / "bench.json"
+    _measured(path, "Qwen/Qwen3-8B")
+    store = ["--store", str(tmp_path / "runs.sqlite")]
+    named = [str(path), "--memory", "50", "--quiet"]
+    refused = "measured with Qwen/Qwen3-8B, and the default batch time is that of Llama-2-70B"
+    for command in (
+        lambda more: solve([*named, "--policy", "svf", *more]),
+        lambda more: evaluate([*named, "--methods", "svf", *store, *more]),
+        lambda more: rates([*named, "--rates", "2", "--methods", "svf", *store, *more]),
+    ):
+        assert command([]) == 2
+        _one_line(capsys, refused)
+        assert command(["--batch-time", DEFAULT]) == 0
+        told = capsys.readouterr().err
+        assert "measured with Qwen/Qwen3-8B, the batch time is that of Llama-2-70B" in told
+        assert command(["--batch-time", BATCH]) == 0
+        assert "Qwen" not in capsys.readouterr().err
+    # In rounds there is no batch time.
+    assert solve([*named, "--policy", "svf", "--round-seconds", "1"]) == 0
 
 
 def test_a_batch_time_fitted_to_a_file(tmp_path: Path, four: Path) -> None:

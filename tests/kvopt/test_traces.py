@@ -13,9 +13,11 @@ from instances.traces import TraceOptions
 from instances.traces.options import TraceOptionError
 from instances.traces.reading import read_trace
 from kvopt.commands.evaluate import main as evaluate
+from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
 from kvopt.store import Store
 from kvopt.suites import SuiteError, load, read_suite
+from schedules.check import main as check
 from tests.instances.traces.cases import BY_NAME
 
 VIDUR, BURST = BY_NAME["vidur.csv"].path, BY_NAME["burstgpt.csv"].path
@@ -50,6 +52,24 @@ def test_solve_refuses_in_one_line(
     told = capsys.readouterr().err
     assert expected in told
     assert told.count("\n") == 1
+
+
+def test_a_file_that_hides_an_instance_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By every command that takes a name: the file of one's own is run, and one line says so."""
+    monkeypatch.chdir(tmp_path)
+    write_instance(kvopt.read("tiny_handover"), "uniform_100")
+    told = "uniform_100: the file here, not uniform_100 of the library"
+    store = ["--store", "runs.sqlite", "--quiet"]
+    for run in (
+        lambda: solve(["uniform_100", "--policy", "svf", "--quiet", "--out", "schedule.json"]),
+        lambda: evaluate(["uniform_100", "--methods", "svf", *store]),
+        lambda: rates(["uniform_100", "--rates", "1", "--methods", "svf", *store]),
+        lambda: check(["uniform_100", "schedule.json"]),
+    ):
+        assert run() == 0
+        assert capsys.readouterr().err.count(told) == 1
 
 
 def test_an_unknown_table_is_told_as_a_trace(

@@ -4,6 +4,12 @@ Least squares on 12,000 batches that were composed of the profiled operators.  T
 to batches of 4,096 prompt tokens, 128 decoding requests and contexts of 4,096 tokens; beyond
 these the numbers are an extrapolation.  ``scale`` multiplies all of them: a calibration against
 measured latencies, not a measurement.
+
+The model groups its queries on 8 KV heads, and so do the profiles: a token read takes 144 ns in the
+fit, in which two A100 (2.039 TB/s each) read 587 kB.  With 8 KV heads a token has 328 kB, with 64,
+as jaillet2025_v1 counts, 2,621 kB.  The memory that belongs to these rounds is therefore that of 8
+KV heads, 61,035 tokens by that paper's own formula, and not its 16,492
+(``instances.kv_memory``, docs/errata.md E14).
 """
 
 from __future__ import annotations
@@ -12,6 +18,7 @@ from fractions import Fraction
 
 from instances.batch_time.kind import Kind, Option, exact
 from instances.batch_time.model import BatchTime, BatchTimeError, Range, decimal
+from instances.kv_memory import LLAMA2_70B_2XA100
 
 _NAME = "llama2-70b-2xa100"
 #: Picoseconds: 54.26 ms a round, 0.3119 ms a prompt token, 1.63e-5 ms a prompt token squared,
@@ -37,7 +44,8 @@ def _build(options: dict[str, str]) -> BatchTime:
     name = _NAME if scale == 1 else f"{_NAME}(scale={written})"
     measured = "Vidur's profiles of Llama-2-70B on two A100, held-out error 2.8 %"
     origin = measured if scale == 1 else f"{measured}, times {written}"
-    return BatchTime(name, base, prefill, square, decode, read, range=_RANGE, origin=origin)
+    numbers = (base, prefill, square, decode, read)
+    return BatchTime(name, *numbers, range=_RANGE, origin=origin, served=LLAMA2_70B_2XA100)
 
 
 KIND = Kind(_NAME, _build, options=(Option("scale", "1", "multiplies every coefficient"),))

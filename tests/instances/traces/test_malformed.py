@@ -89,7 +89,7 @@ def test_a_time_out_of_range(value: str, expected: str, tmp_path: Path) -> None:
     assert f"row 2: arrived_at: {expected}" in told
 
 
-@pytest.mark.parametrize("case", TIMED, ids=lambda case: case.file)
+@pytest.mark.parametrize("case", [c for c in TIMED if c.order[0]], ids=lambda case: case.file)
 def test_rows_out_of_order(case: Case, tmp_path: Path) -> None:
     """The row that arrives before the one above it."""
     good, bad = case.order
@@ -166,7 +166,7 @@ def test_a_line_of_a_million_characters(case: Case, tmp_path: Path) -> None:
     """Of a table the row is refused; of text it is a prompt that no memory holds."""
     if case.file.endswith(".csv"):
         content = case.text.partition("\n")[0] + "\n" + "9" * 10**6 + "\n"
-    elif case.format == "mooncake":
+    elif case.format in ("mooncake", "bailian"):
         content = '{"timestamp": 0, "input_length": ' + "9" * 10**6 + "}\n"
     elif case.format == "vllm-bench":
         content = '{"input_lens": [' + "9" * 10**6 + '], "output_lens": [1]}'

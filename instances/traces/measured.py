@@ -1,0 +1,47 @@
+"""What a trace says of its own requests' latencies, as they were measured where it was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Latencies as they were measured, in arrays of one entry a request.
+
+    Attributes
+    ----------
+    first_tokens
+        From the arrival to the first token (TTFT), nanoseconds.
+    latencies
+        From the arrival to the last token (E2EL), nanoseconds.
+    outputs
+        Tokens that were made.
+    """
+
+    first_tokens: Ints
+    latencies: Ints
+    outputs: Ints
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    def take(self, positions: Sequence[int] | Ints | slice) -> Measured:
+        """Return the latencies of some of the requests."""
+        columns = (self.first_tokens, self.latencies, self.outputs)
+        return Measured(*(column[positions] for column in columns))
+
+    @staticmethod
+    def joined(parts: Sequence[Measured]) -> Measured:
+        """Return the latencies of several stretches of requests."""
+        return Measured(
+            np.concatenate([part.first_tokens for part in parts]),
+            np.concatenate([part.latencies for part in parts]),
+            np.concatenate([part.outputs for part in parts]),
+        )
