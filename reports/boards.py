@@ -7,7 +7,6 @@ board with ranks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pandas as pd
@@ -51,9 +50,9 @@ def boards(averaged: pd.DataFrame) -> list[Board]:
     Parameters
     ----------
     averaged
-        From :func:`reports.per_instance.per_instance`, of rounds only or of seconds only.
+        That of a :class:`reports.units.Unit`: from :func:`reports.per_instance.per_instance`.
     """
-    frame = averaged[~averaged["engine"] & ~averaged["marked"]]
+    frame = inside(averaged)
     ran = pd.crosstab(frame["id"], frame["label"]).astype(bool)
     left = ran
     found: list[Board] = []
@@ -66,6 +65,11 @@ def boards(averaged: pd.DataFrame) -> list[Board]:
         found.append(Board(_ranked(standings(on_it)), frozenset(shared)))
         left = left.drop(columns=members, errors="ignore")
     return found
+
+
+def inside(averaged: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of the policies within the problem."""
+    return averaged[~averaged["engine"] & ~averaged["marked"]]
 
 
 def outside(averaged: pd.DataFrame) -> pd.DataFrame:
@@ -100,13 +104,6 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
         offline=[each.offline for each in found],
         knows=[str(each) for each in found],
     )
-
-
-def all_boards(averaged: pd.DataFrame) -> Iterator[tuple[bool, Board]]:
-    """Yield the boards of the instances in rounds, then in seconds, with whether in seconds."""
-    for in_seconds in (False, True):
-        for board in boards(averaged[averaged["in_seconds"].eq(in_seconds)]):
-            yield in_seconds, board
 
 
 def _ranked(lines: pd.DataFrame) -> pd.DataFrame:

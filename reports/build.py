@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,9 +34,8 @@ from reports.first import boards_of
 from reports.folder import check_place, report_files, write_files
 from reports.measured import measured
 from reports.pages.picture import Documents
-from reports.pages.report_pages import page_names, report_pages
+from reports.pages.report_pages import named_instances, page_names, report_pages
 from reports.parts import Figure, Report
-from reports.per_instance import per_instance
 from reports.references import Contradiction, contradictions, references
 from reports.rows import prepare
 from reports.table import Table
@@ -53,7 +52,7 @@ from reports.tables import (
     statuses,
 )
 from reports.tables import runs as run_tables
-from reports.timed import timed
+from reports.units import Unit, units
 from reports.verdict import verdict
 
 TITLE = "kvopt: results"
@@ -120,21 +119,23 @@ def make_report(
     rows = prepare(frame)
     reference = references(rows, best_known)
     runs = measured(rows, reference)
-    # A bound's run has the schedule of the policy that it began with.
-    scheduled = runs[~runs["bound_only"]]
-    averaged = per_instance(scheduled)
+    found = units(rows, runs)
     wrong = tuple(contradictions(rows, best_known))
-    names = page_names(reference, pages)
-    constructed = frozenset(rows.loc[rows["known_optimum"].notna(), "id"])
+    sentences = verdict(found)
+    parts = _parts(found, rows, runs, reference)
+    named = named_instances(sentences, parts)
+    names = page_names(reference, pages, named)
     return Report(
         title=title,
         summary=_summary(rows, runs, reference),
         contradictions=wrong,
-        verdict=verdict(averaged),
-        parts=tuple(
-            _linked(part, names) for part in _parts(rows, runs, averaged, reference, constructed)
+        verdict=sentences,
+        parts=tuple(_linked(part, names) for part in parts),
+        pages=tuple(
+            report_pages(
+                names, reference, rows, wrong, best_known or {}, store, pictures, named=set(named)
+            )
         ),
-        pages=tuple(report_pages(names, reference, rows, wrong, best_known or {}, store, pictures)),
     )
 
 
@@ -154,24 +155,35 @@ def texts(report: Report) -> dict[str, str]:
 
 
 def _parts(
-    rows: pd.DataFrame,
-    runs: pd.DataFrame,
-    averaged: pd.DataFrame,
-    reference: pd.DataFrame,
-    constructed: frozenset[str],
+    found: Sequence[Unit], rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame
 ) -> list[Table | Figure]:
-    scheduled = runs[~runs["bound_only"]]
+    """Return what takes means, a unit of time each, and then what has a line a run or instance."""
     names = dict(reference["instance"])
+    current = rows[~rows["superseded"]]
+    parts: list[Table | Figure | None] = [
+        *(part for unit in found for part in _parts_of(unit, names)),
+        instances.instance_table(reference, runs),
+        run_tables.run_table(runs),
+        instances.instance_table_in_seconds(reference, runs),
+        serving.serving_table(runs),
+        run_tables.run_table_in_seconds(runs),
+        statuses.status_counts(current),
+        machines.machines(current),
+    ]
+    return [part for part in parts if part is not None and not _is_empty(part)]
+
+
+def _parts_of(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure]:
+    scheduled, averaged, given = unit.scheduled, unit.averaged, unit.given
+    constructed = frozenset(unit.rows.loc[unit.rows["known_optimum"].notna(), "id"])
     series = growth.series_of(averaged)
     tel, seconds = profiles.tel_costs(averaged), profiles.time_costs(scheduled)
-    given = timed(scheduled)
-    boards = boards_of(runs, averaged, given)
-    current = rows[~rows["superseded"]]
+    boards = boards_of(unit)
     found: list[Table | Figure | None] = [
         *boards[:1],
         _figure("gap-map", "Mean gap at a glance", HEAT_NOTE, lambda: heat_figure(averaged)),
         *boards[1:],
-        statuses.failures(current),
+        statuses.failures(unit.rows[~unit.rows["superseded"]]),
         gaps.gaps_to_optimum(scheduled),
         gaps.gaps_to_bounds(scheduled),
         _figure("gap-ecdf", "Distribution of the gaps", _ECDF, lambda: ecdf_figure(scheduled)),
@@ -201,15 +213,10 @@ def _parts(
             lambda: profile_figure(seconds, names, "seconds to a proof", least_range=10),
         ),
         profiles.time_profile(seconds),
-        instances.instance_table(reference, runs),
-        run_tables.run_table(runs),
-        instances.instance_table_in_seconds(reference, runs),
-        serving.serving_table(runs),
-        run_tables.run_table_in_seconds(runs),
-        statuses.status_counts(current),
-        machines.machines(current),
     ]
-    return [part for part in found if part is not None and not _is_empty(part)]
+    for part in found:
+        if part is not None:
+            yield replace(part, slug=part.slug + unit.mark, title=part.title + unit.words)
 
 
 def _is_empty(part: Table | Figure) -> bool:
@@ -342,7 +349,8 @@ def _parser() -> Parser:
         type=_count,
         default=MOST_PICTURES,
         metavar="N",
-        help="pictures of schedules after which no page gets any more (default: %(default)s)",
+        help="pictures of schedules after which no page gets any more, but for those of instances "
+        "that are named as the worst (default: %(default)s)",
     )
     parser.add_argument(
         "--best-known",

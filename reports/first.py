@@ -11,31 +11,26 @@ from tabulate import tabulate
 
 from instances.telling import printable
 from reports.measured import measured
-from reports.per_instance import per_instance
 from reports.references import contradictions, references
 from reports.rows import prepare
 from reports.table import Table
 from reports.tables.leaderboard import bounds_board, leaderboards, outside_board
 from reports.tables.solvers import solver_table
-from reports.timed import Timed, timed
+from reports.units import Unit, units
 from reports.verdict import WORDS, verdict
 
 #: Columns of text around the tables.
 _WIDTH = 100
 
 
-def boards_of(runs: pd.DataFrame, averaged: pd.DataFrame, given: Timed) -> list[Table]:
-    """Return the leaderboard, further ones, and those of other kinds of methods; none is empty.
-
-    Parameters
-    ----------
-    runs
-        From :func:`reports.measured.measured`.
-    averaged, given
-        The same by instance and by time, without methods that make bounds only.
-    """
-    ranked = leaderboards(averaged)
-    others = [outside_board(averaged), solver_table(given.runs), bounds_board(runs)]
+def boards_of(unit: Unit) -> list[Table]:
+    """Return the leaderboard, further ones, and those of other kinds of methods; none is empty."""
+    ranked = leaderboards(unit.averaged)
+    others = [
+        outside_board(unit.averaged),
+        solver_table(unit.given.runs),
+        bounds_board(unit.runs),
+    ]
     return [*ranked[:1], *(each for each in others if not each.frame.empty), *ranked[1:]]
 
 
@@ -45,14 +40,14 @@ def terminal_text(frame: pd.DataFrame, best_known: Mapping[str, Any] | None = No
     The parameters are those of :func:`reports.build.build_report`.
     """
     rows = prepare(frame)
-    runs = measured(rows, references(rows, best_known))
-    scheduled = runs[~runs["bound_only"]]
-    averaged = per_instance(scheduled)
+    found = units(rows, measured(rows, references(rows, best_known)))
     wrong = [f"CONTRADICTION {each}" for each in contradictions(rows, best_known)]
-    told = [printable(each, len(each)) for each in [*wrong, *map(str, verdict(averaged))]]
+    told = [printable(each, len(each)) for each in [*wrong, *map(str, verdict(found))]]
     paragraphs = [textwrap.fill(each, _WIDTH) for each in [*told, WORDS]]
-    for table in boards_of(runs, averaged, timed(scheduled)):
-        paragraphs.append(f"{table.title}\n{_aligned(table)}\n{textwrap.fill(table.note, _WIDTH)}")
+    for unit in found:
+        for table in boards_of(unit):
+            title = f"{table.title}{unit.words}"
+            paragraphs.append(f"{title}\n{_aligned(table)}\n{textwrap.fill(table.note, _WIDTH)}")
     return "\n\n".join(paragraphs)
 
 

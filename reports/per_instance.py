@@ -16,7 +16,7 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns id, label, method, family, instance, n, memory, known, standing, engine, marked,
-        bound_only, in_seconds, preempts, seeds, tel, ratio_low, ratio_high, worst_low (the worst
+        bound_only, preempts, seeds, tel, ratio_low, ratio_high, worst_low (the worst
         seed's lower end), failed, kept (bool: in one seed at least, tokens were kept over an
         eviction), seconds, optimal (share of the seeds), and gap_low and gap_high, in which a seed
         without a schedule counts as 1.
@@ -43,15 +43,5 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(failed=frame["tel"].isna()).reset_index()
 
 
-_OF_THE_PAIR = [
-    "method",
-    "told",
-    "family",
-    "instance",
-    "n",
-    "memory",
-    "known",
-    "standing",
-    "engine",
-]
-_OF_THE_PAIR += ["marked", "bound_only", "in_seconds", "preempts", "opt"]
+_OF_THE_PAIR = ["method", "told", "family", "instance", "n", "memory", "known", "standing"]
+_OF_THE_PAIR += ["engine", "marked", "bound_only", "preempts", "opt"]

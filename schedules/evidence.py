@@ -45,6 +45,8 @@ STANDINGS: dict[Standing, str] = {
 CONSTRUCTION = "construction"
 #: The source of a bound that is evaluated anew wherever it is taken as a proof.
 VOLUMES = "volumes"
+#: What stands before the kind of a certificate that was evaluated, where it is a source or a name.
+CERTIFICATE = "certificate: "
 #: How the detail of a run begins whose bound cannot be true, after ``KEEPS_TOKENS_NOTE``.
 CONTRADICTED = "contradicted: "
 #: How the line on a stated optimum that is wrong begins.
@@ -163,11 +165,17 @@ def believed(status: str, detail: str, source: str, *, own: bool) -> bool:
     """Tell whether the bound of a run counts without a certificate.
 
     That of a run that was caught at something wrong does not, unless the instance's file was to
-    blame; nor does that of a method of one's own, but for the bound from volumes, which is ours.
+    blame; of a method of one's own, and of another program, that from volumes does, and what a
+    certificate was evaluated to: ``kvopt.running.state`` writes down no other bound of them.
     """
-    if status == "refused" or (own and source != VOLUMES):
+    if status == "refused" or (own and not proved_here(source)):
         return False
     return status != "error" or _of_the_run(detail).startswith(MISSTATED)
+
+
+def proved_here(source: str) -> bool:
+    """Tell whether a source is that of a bound that no method's word is needed for."""
+    return source == VOLUMES or source.startswith(CERTIFICATE)
 
 
 def alarming(status: str, detail: str) -> bool:

@@ -124,9 +124,11 @@ def collect(
             continue
         certified += _certified(instance, run, store, upper and upper[0].value, proved, notes)
         proved = max([proved, *(value.value for value, _ in certified)])
-        source, own = run.bound_source, is_own(run.method)
-        # The bound from volumes needs no run.
-        if source == VOLUMES or not believed(run.status, run.detail, source, own=own):
+        source = run.bound_source
+        # The bound from volumes needs no run, one of a method of one's own has its certificate.
+        if source == VOLUMES or is_own(run.method):
+            continue
+        if not believed(run.status, run.detail, source, own=False):
             continue
         told = store.schedule(run.key)
         reported.append(_value(Reported, run, run.lower_bound, told, source=source))

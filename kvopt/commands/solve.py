@@ -27,6 +27,7 @@ from kvopt.commands.watchdog import Watchdog
 from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.method import Method
+from kvopt.methods.witness import is_own
 from kvopt.result import Result
 from kvopt.running.batch_time import (
     read_wish,
@@ -208,10 +209,11 @@ def _finish(result: Result, options: argparse.Namespace) -> int:
     if finished.refused or finished.contradictions:
         code = EXIT_REFUSED
     print(result)
+    bug = "a bug of the method's" if is_own(result.method) else "a bug"
     for line in finished.refused:
-        complain(options.program, f"THE CHECKER REFUSED A SCHEDULE, this is a bug: {line}")
+        complain(options.program, f"THE CHECKER REFUSED A SCHEDULE, this is {bug}: {line}")
     for line in finished.contradictions:
-        complain(options.program, f"A BOUND IS WRONG, this is a bug: {line}")
+        complain(options.program, f"A BOUND IS WRONG, this is {bug}: {line}")
     if finished.failure and result.schedule is not None:
         complain(options.program, f"the method failed: {finished.failure}")
     if finished.about_the_file:

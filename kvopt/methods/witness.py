@@ -11,12 +11,10 @@ from kvopt.methods.engines import proofs
 from kvopt.methods.fingerprint import proof_fingerprint
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.sources import import_closure, module_file, read_source
-from schedules.evidence import Argument, Witness
+from schedules.evidence import CERTIFICATE, Argument, Witness
 
 #: What every model is told and judged by: the instance, and the checker of schedules.
 TRUSTED = ("instances", "schedules")
-#: What stands before the kind of a certificate where it is named among the engines.
-CERTIFICATE = "certificate: "
 #: What evaluates each kind, and its argument.
 _CERTIFIERS = {
     "volumes": ("formulations.valid.volumes", Argument.AREA),

@@ -96,8 +96,10 @@ class Record:
         TEL of the best schedule that the parent has checked itself: rounds, or nanoseconds where
         there is a batch time.
     lower_bound
-        The integer (of that unit) below which no TEL is, as the method claims; ``bound_source``
-        says from what.
+        The integer (of that unit) below which no TEL is; ``bound_source`` says from what.  Of an
+        engine it may be its word; of a method of one's own it is what integers prove.
+    claimed_bound
+        What a method of one's own claims beyond that; it is held against schedules and is no bound.
     detail
         One line on what went wrong or should be known.
     seconds
@@ -176,6 +178,7 @@ class Record:
     ram_gb: Origin[float] = 0.0
     command: Annotated[Origin[list[str]], APART] = field(default_factory=list)
     batch_time: Annotated[Asked[str], APART, Since(3)] = ""
+    claimed_bound: Annotated[Found[int | None], APART, Since(4)] = None
     mean_ttft_ms: Metric[float | None] = None
     p50_ttft_ms: Metric[float | None] = None
     p90_ttft_ms: Metric[float | None] = None

@@ -52,6 +52,7 @@ def finished(task: Task, run: Supervised, started: float) -> Finished:
         detail=one_line("; ".join(state.detail())),
         tel=None if state.schedule is None else state.schedule.tel,
         lower_bound=state.lower_bound,
+        claimed_bound=state.claimed_bound,
         found_by=state.found_by,
         bound_source=state.bound_source,
         relaxation=state.relaxation,

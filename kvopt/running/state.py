@@ -7,6 +7,7 @@ The process that watches a run has one of these, and so has an engine that sets 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from formulations.valid.volumes import volume_bound
 from instances import Instance
+from instances.batch_time import NANOSECONDS
 from instances.telling import one_line
 from kvopt.methods.engines import proofs
 from kvopt.running.events import (
@@ -34,7 +36,7 @@ from kvopt.running.events import (
 from kvopt.running.process import Outcome
 from kvopt.running.stated_optimum import dispute, evaluated, evaluated_in_seconds
 from schedules import Schedule, Status, check_schedule, make_schedule
-from schedules.evidence import CONTRADICTED, VOLUMES, own_contradiction
+from schedules.evidence import CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
 from schedules.model import KEEPS_TOKENS_NOTE, better
 
 #: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
@@ -44,6 +46,10 @@ _LARGEST = 2**63 - 1
 _IN_NANOSECONDS = "292 years in nanoseconds"
 #: Characters of the name of what found a schedule or proved a bound: the registry holds no more.
 _LONGEST_NAME = 400
+#: Kinds of certificates in seconds that hold no numbers, so that evaluating them costs nothing.
+_AT_ONCE = ("alone", "work")
+#: What the bound of a method of one's own rests on without a certificate, whatever it says itself.
+_CLAIMED = "the method's word"
 #: The status of a run without a schedule whose process ended so.
 _STATUS_OF_ENDING: dict[str, Status] = {
     "time_limit": "time_limit",
@@ -68,11 +74,14 @@ class RunState:
     batch_time
         The batch time that its schedules must have; empty for an instance in rounds.
     own
-        Whether the method is one of one's own, whose bound counts as far as integers prove it.
+        Whether the method is one of one's own, whose bound counts as far as integers prove it here.
     schedule
         The best schedule that the checker let pass (``schedules.model.better``).
     lower_bound
-        The integer that no TEL is below, as the method claims (rounds), with its source.
+        The integer that no TEL is below (rounds), with its source: an engine's word, or a proof.
+    claimed_bound
+        What a method of one's own claims beyond that (of the TEL's unit); held against schedules,
+        and nothing else.
     refused
         One line for every schedule that the checker did not let pass.
     contradictions
@@ -97,7 +106,10 @@ class RunState:
         Objective (rounds) of the LP relaxation, and Σ t·x of each request, shape (n,).
     certificate
         The strongest bound that comes with its proof (``formulations.lagrangian.certificate``), as
-        JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it.
+        JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it; of a
+        method of one's own here, at the end, since it may take a while.
+    certified_after
+        Seconds after which it came.
     root_bound
         The first bound that came from prices (rounds).
     incumbents, bounds
@@ -105,8 +117,6 @@ class RunState:
         is no incumbent.
     done
         Whether the process has said its last word.
-    on_its_word
-        Whether nothing but the word of a method of one's own says that the schedule is optimal.
     """
 
     instance: Instance
@@ -117,6 +127,7 @@ class RunState:
     found_by: str = ""
     lower_bound: int | None = None
     bound_source: str = ""
+    claimed_bound: int | None = None
     relaxation: float | None = None
     expected_starts: NDArray[np.float64] | None = None
     root_bound: int | None = None
@@ -129,6 +140,7 @@ class RunState:
     itself: Itself | None = None
     model: dict[str, Any] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
+    certified_after: float = 0.0
     peak_memory: int = 0
     refused: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
@@ -141,7 +153,6 @@ class RunState:
     incumbents: list[tuple[float, int]] = field(default_factory=list)
     bounds: list[tuple[float, int]] = field(default_factory=list)
     done: bool = False
-    on_its_word: bool = False
 
     def take(self, event: Event) -> bool:
         """Take one event of the run; tell whether schedule or bound improved."""
@@ -151,7 +162,8 @@ class RunState:
             case BoundProved():
                 return self._take_bound(event)
             case Relaxation():
-                self.relaxation = self.relaxation if event.value is None else event.value
+                if event.value is not None and not self.own:
+                    self.relaxation = event.value
                 if len(event.expected_starts) == len(self.instance):
                     self.expected_starts = np.array(event.expected_starts)
             case Chosen():
@@ -197,17 +209,21 @@ class RunState:
 
     def close(self) -> None:
         """Hold the bound against what is known; a bound that cannot be true is withdrawn."""
-        upper, bound = self.upper_bound, self.lower_bound
+        if self.own:
+            self._take_proof()
+        upper, bound, source = self.upper_bound, self.lower_bound, self.bound_source
+        if self.claimed_bound is not None:
+            bound, source = self.claimed_bound, _CLAIMED
         if self.beyond and upper is None:
             self._fail_beyond(self.beyond[0])
         elif self.beyond:
             self.contradictions += self.beyond
             self.beyond = []
-        if line := own_contradiction(upper, bound, self.bound_source):
+        if line := own_contradiction(upper, bound, source):
             self.contradictions.append(line)
         found = None
         if not self.in_seconds:
-            found = dispute(self.instance, upper, bound, self.bound_source, self.certificate)
+            found = dispute(self.instance, upper, bound, source, self.certificate)
         if found is not None and found.settled:
             self.misstated = found.text
         elif found is not None:
@@ -215,20 +231,34 @@ class RunState:
         if self.contradictions or self.disputed:
             # Nor is any of the weaker ones before it to be trusted.
             self.lower_bound, self.bound_source, self.bounds = None, "", []
-            self.root_bound = None
+            self.root_bound = self.claimed_bound = None
         if self.disputed and not self.contradictions:
             # Integers prove this one, whoever is right.
-            self.lower_bound, self.bound_source = volume_bound(self.instance), VOLUMES
-        if self.own and self.closed and self.bound_source != VOLUMES:
-            proved = self._certified()
-            self.on_its_word = proved < (self.lower_bound or 0)
-        if self.on_its_word:
-            self.tell(f"its bound of {self.lower_bound} is its own word, which proves no optimum")
+            self.lower_bound, self.bound_source = self._volumes, VOLUMES
+        if self.claimed_bound is not None:
+            self.tell(self._of_its_claim(self.claimed_bound))
 
     def _fail_beyond(self, text: str) -> None:
         """Say that a true number of nanoseconds is too large to be kept, which is no bug."""
         self.failure = self.failure or f"{text} ({_IN_NANOSECONDS}): nothing can be kept of it"
         self.failure_status = "error"
+
+    def _take_proof(self) -> None:
+        """Take what integers prove of a claim, and drop the claim where that is all of it."""
+        proved = self._certified()
+        if self.certificate is not None and proved > (self.lower_bound or 0):
+            self.bounds = [each for each in self.bounds if each[0] < self.certified_after]
+            source = f"{CERTIFICATE}{self.certificate.get('kind')}"
+            self.raise_bound(proved, source, self.certified_after)
+        if (self.claimed_bound or 0) <= (self.lower_bound or 0):
+            self.claimed_bound = None
+
+    def _of_its_claim(self, claimed: int) -> str:
+        value = f"{claimed / NANOSECONDS:.3f} s" if self.in_seconds else str(claimed)
+        told = f"the method claims that no TEL is below {value}"
+        if self.certificate is None or self.certificate.get("kind") in _AT_ONCE:
+            return f"{told}; without a certificate it is not used"
+        return f"{told}; its certificate proves less, and only that is used"
 
     def _certified(self) -> int:
         """Return what integers prove of the bound by its certificate (of the TEL's unit)."""
@@ -282,7 +312,7 @@ class RunState:
             return "error"
         if self.schedule is not None:
             closed = self.upper_bound is not None and self.lower_bound == self.upper_bound
-            return "optimal" if closed and not self.on_its_word else "feasible"
+            return "optimal" if closed else "feasible"
         return _STATUS_OF_ENDING.get(self.ending, self.failure_status)
 
     def detail(self) -> list[str]:
@@ -337,7 +367,7 @@ class RunState:
             beyond = not self.own and self.in_seconds
             _tell(self.beyond if beyond else self.contradictions, text)
             return False
-        if source == VOLUMES and (self.in_seconds or value > volume_bound(self.instance)):
+        if source == VOLUMES and (self.in_seconds or value > self._volumes):
             # What volumes prove is believed of any method, so none may lend their name.
             _tell(self.contradictions, f"a lower bound of {value} that volumes do not prove")
             return False
@@ -375,8 +405,31 @@ class RunState:
         known = self.certificate
         valued = offered is not None and isinstance(offered.get("value"), int)
         if offered and valued and (known is None or offered["value"] > known["value"]):
-            self.certificate = offered
+            self.certificate, self.certified_after = offered, event.seconds
+        if self.own:
+            return self._take_claim(event)
         return self.raise_bound(event.value, event.source, event.seconds)
+
+    def _take_claim(self, event: BoundProved) -> bool:
+        """Take of a bound of a method of one's own what needs no certificate, and note the rest.
+
+        Whatever source it names: what follows from the sizes alone is computed here.
+        """
+        if event.value > _LARGEST:
+            return self.raise_bound(event.value, event.source)
+        raised = False
+        if not self.in_seconds:
+            raised = self.raise_bound(min(event.value, self._volumes), VOLUMES, event.seconds)
+        elif event.certificate and (kind := event.certificate.get("kind")) in _AT_ONCE:
+            proved = evaluated_in_seconds(self.instance, self.batch_time, event.certificate)
+            raised = self.raise_bound(proved, f"{CERTIFICATE}{kind}", event.seconds)
+        if event.value > max(self.lower_bound or 0, self.claimed_bound or 0):
+            self.claimed_bound = event.value
+        return raised
+
+    @cached_property
+    def _volumes(self) -> int:
+        return volume_bound(self.instance)
 
 
 def _name(text: str) -> str:

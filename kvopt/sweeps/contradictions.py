@@ -15,7 +15,7 @@ from schedules.model import any_kept
 
 _COLUMNS = (
     *("key", "instance", "instance_sha256", "method", "seed", "status", "detail", "tel"),
-    *("lower_bound", "batch_time"),
+    *("lower_bound", "batch_time", "claimed_bound"),
 )
 
 
@@ -33,6 +33,7 @@ class Showing:
     tel: int | None
     lower_bound: int | None
     batch_time: str = ""
+    claimed_bound: int | None = None
     keeps_tokens: bool = False
 
     @property
@@ -102,9 +103,10 @@ def alarms(runs: Sequence[Showing]) -> list[str]:
                 if run.tel is not None and not run.keeps_tokens
             ],
             [
-                Statement(run.lower_bound, run.run)
+                Statement(bound, run.run)
                 for run in together
-                if run.lower_bound is not None
+                for bound in (run.lower_bound, run.claimed_bound)
+                if bound is not None
             ],
         )
         lines += [

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from instances import Instance
@@ -83,53 +84,67 @@ def no_picture(reason: str) -> Picture:
 
 
 def draw_pictures(
-    store: Documents, sha: str, key: str, policies: Sequence[Losing], known: str | Path | None
+    store: Documents,
+    line: Mapping[str, Any],
+    policies: Sequence[Losing],
+    known: str | Path | None,
 ) -> list[Picture]:
     """Return the best stored schedule, the best known one, and the best above each policy's.
 
     Parameters
     ----------
-    sha
-        Of the instance.
-    key
-        Of the run with the best stored schedule; empty without one.
+    line
+        That of the instance of :func:`reports.references.references`; its bound is that of all
+        titles, whatever the runs had.
     policies
         Policies that are not as good, in the order of their pictures.
     known
         File of a better schedule, of the registry; None without one.
     """
-    described = store.instance(sha)
+    described = store.instance(str(line["instance_sha256"]))
     if described is None:
         return [no_picture("The instance is not in the store.")]
     made: list[Picture] = []
     try:
         instance = parse_instance(described)
-        best, reason = _stored(store, key, instance)
+        best, reason = _stored(store, str(line["found_key"]), instance)
         if best is not None:
+            best = bounded(best, line)
             made.append(Picture(_STORED, _told(best), svg_of(drawn(instance, best))))
         elif known is None:
             made.append(no_picture(reason))
         if known is not None:
-            best = read_schedule(known)
+            best = bounded(read_schedule(known), line)
             if not (verdict := check_schedule(instance, best)).valid:
                 return [*made, no_picture(f"Not drawn: {verdict}")]
             made.append(Picture(_KNOWN, _told(best), svg_of(drawn(instance, best)), ".best-known"))
         if best is not None and best.clock is None:
-            made += _pairs(store, instance, best, policies)
+            made += _pairs(store, instance, best, policies, line)
     except (ValueError, InfeasibleInstanceError) as error:
         made.append(no_picture(f"Not drawn: {one_line(error, 200)}"))
     return made
 
 
+def bounded(schedule: Schedule, line: Mapping[str, Any]) -> Schedule:
+    """Return a schedule with the bound of its instance's page, and what that says of it."""
+    lower = None if pd.isna(line["lower"]) else int(line["lower"])
+    met = schedule.tel == lower and not schedule.keeps_tokens
+    return replace(schedule, lower_bound=lower, status="optimal" if met else "feasible")
+
+
 def _pairs(
-    store: Documents, instance: Instance, best: Schedule, policies: Sequence[Losing]
+    store: Documents,
+    instance: Instance,
+    best: Schedule,
+    policies: Sequence[Losing],
+    line: Mapping[str, Any],
 ) -> Iterator[Picture]:
     """Yield the best schedule above each policy's, over the same axes."""
     for place, policy in enumerate(policies):
         other, _ = _stored(store, policy.key, instance)
         if other is None or other.clock is not None:
             continue
-        svg = svg_of(pair_picture(instance, best, other))
+        svg = svg_of(pair_picture(instance, best, bounded(other, line)))
         loss = f"loses {written(policy.gap, 'share')}"
         mark = f".beside-{place + 1}" if place else ".beside"
         yield Picture(_BESIDE, _BESIDE_NOTE, svg, mark, policy.name, loss)

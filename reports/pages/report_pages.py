@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -12,20 +12,42 @@ from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
 from reports.metrics.gap import gap
 from reports.pages.instance import InstancePage, make_page
 from reports.pages.picture import Documents, Losing, Picture, draw_pictures, no_picture
+from reports.parts import Figure
 from reports.references import Contradiction
 from reports.slugs import slugs
+from reports.table import WORST_ON, Table
+from reports.verdict import Sentence
 
 #: Policies of one page whose schedules are drawn below the best one.
 MOST_LOSING = 6
 
 
-def page_names(reference: pd.DataFrame, most: int) -> dict[str, str]:
-    """Return the file name of each instance that gets a page: the first by family, size, name."""
+def named_instances(
+    sentences: Iterable[Sentence], parts: Iterable[Table | Figure]
+) -> tuple[str, ...]:
+    """Return the ``id`` of the instances that a reader is pointed to, in the order of the page.
+
+    Those that a sentence of the verdict names, and those of the columns ``WORST_ON``.
+    """
+    named = [each for sentence in sentences for each in sentence.ids]
+    for part in parts:
+        if isinstance(part, Table) and any(each.title == WORST_ON for each in part.columns):
+            named += part.frame.loc[part.frame["instance"].ne(""), "id"].tolist()
+    return tuple(dict.fromkeys(named))
+
+
+def page_names(reference: pd.DataFrame, most: int, named: Sequence[str] = ()) -> dict[str, str]:
+    """Return the file name of each instance that gets a page, in the order of their pictures.
+
+    First come those that are ``named``, then the others by family, size and name.
+    """
     read = reference[reference["sha"].str.startswith("unread ").eq(False)]
     ordered = read.sort_values(["family", "n", "instance", "sha"])
     pairs = list(zip(ordered["instance"], ordered["sha"], strict=True))
     # Names are given before the cut, so that they do not depend on it.
-    return dict(zip(list(ordered.index)[:most], slugs(pairs)[:most], strict=True))
+    names = dict(zip(ordered.index, slugs(pairs), strict=True))
+    first = {identity: names[identity] for identity in named if identity in names}
+    return dict(list((first | names).items())[:most])
 
 
 def report_pages(
@@ -37,6 +59,7 @@ def report_pages(
     store: Documents | None,
     pictures: int,
     command: str = "reports.build",
+    named: Set[str] = frozenset(),
 ) -> list[InstancePage]:
     """Return the pages of some instances.
 
@@ -51,6 +74,8 @@ def report_pages(
         the widest gap first, get one of their bounds over time.
     command
         What draws more of them.
+    named
+        From :func:`named_instances`: each gets its best schedule, if pictures are wanted at all.
     """
     shown = rows[rows["id"].isin(list(names))].join(reference[["opt"]], on="id")
     shown["gap_opt"] = gap(shown["tel"], shown["opt"])
@@ -63,9 +88,9 @@ def report_pages(
         runs = groups.get(identity, shown.iloc[:0])
         key, told = str(line["found_key"]), best_known.get(str(line["sha"]), {})
         better = None if line["upper_key"] else told.get("schedule")
-        if store is not None and left > 0:
-            policies = losing(runs, line["upper"])
-            drawn = draw_pictures(store, str(line["instance_sha256"]), key, policies, better)
+        if store is not None and (left > 0 or (pictures and identity in named)):
+            policies = losing(runs, line["upper"]) if left > 0 else []
+            drawn = draw_pictures(store, line, policies, better)
             left -= sum(bool(each.svg) for each in drawn)
         elif key or better:
             drawn = [no_picture(f"Not drawn here; {command} --pictures N draws more.")]

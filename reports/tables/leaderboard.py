@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reports.boards import Board, all_boards, outside
+from reports.boards import Board, boards, outside
 from reports.interval import interval_text, share_text
 from reports.metrics.gap import gap
 from reports.metrics.shifted_mean import SHIFT_SECONDS, shifted_geometric_mean
-from reports.table import Column, Table
+from reports.table import WORST_ON, Column, Table
 
 _RULE = (
     "Rule: ranked by the mean gap to the best known schedule, (TEL − UB) / TEL, over the "
@@ -32,11 +32,8 @@ _BOUNDS = (
 
 
 def leaderboards(averaged: pd.DataFrame) -> list[Table]:
-    """Return the boards with ranks; ``averaged`` is from ``reports.per_instance``."""
-    return [
-        _board(position, in_seconds, board)
-        for position, (in_seconds, board) in enumerate(all_boards(averaged))
-    ]
+    """Return the boards with ranks; ``averaged`` is that of a :class:`reports.units.Unit`."""
+    return [_board(position, board) for position, board in enumerate(boards(averaged))]
 
 
 def outside_board(averaged: pd.DataFrame) -> Table:
@@ -48,7 +45,7 @@ def outside_board(averaged: pd.DataFrame) -> Table:
 
 
 def bounds_board(runs: pd.DataFrame) -> Table:
-    """Return one line a method that makes bounds only; ``runs`` is from ``reports.measured``."""
+    """Return one line a method that makes bounds only; ``runs`` is that of a unit of time."""
     own = runs[runs["bound_only"]]
     bound = own["lower_bound"].where(own["believed"])
     left = gap(own["upper"], bound).where(bound.notna(), 1.0)
@@ -79,12 +76,11 @@ def bounds_board(runs: pd.DataFrame) -> Table:
     return Table("bounds-board", "Bounds", _BOUNDS, columns, frame)
 
 
-def _board(position: int, in_seconds: bool, board: Board) -> Table:
-    unit = " in seconds" if in_seconds else ""
+def _board(position: int, board: Board) -> Table:
     where = "" if position == 0 else f" on {board.instances:,} instances"
     return Table(
         "leaderboard" if position == 0 else f"leaderboard-{position + 1}",
-        f"Leaderboard{unit}{where}",
+        f"Leaderboard{where}",
         _RULE.format(instances=board.instances),
         (Column("rank", "rank", "count"), Column("label", "policy", "name"), *_COLUMNS),
         _written(board.lines),
@@ -102,7 +98,7 @@ def _written(lines: pd.DataFrame) -> pd.DataFrame:
 _COLUMNS = (
     Column("gap", "mean gap", "share", sort="gap_low"),
     Column("worst", "worst ratio", "ratio", sort="ratio_low"),
-    Column("instance", "worst on", "name"),
+    Column("instance", WORST_ON, "name"),
     Column("optimal", "optimal", "share"),
     Column("knows", "is told"),
     Column("unsolved", "no schedule", "count"),

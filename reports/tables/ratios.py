@@ -6,7 +6,7 @@ import pandas as pd
 
 from reports.interval import interval_text
 from reports.rows import MARK_NOTE
-from reports.table import Column, Table
+from reports.table import WORST_ON, Column, Table
 from schedules.evidence import STANDINGS
 
 _NOTE = (
@@ -63,7 +63,7 @@ def competitive_ratios(averaged: pd.DataFrame) -> Table:
         Column("instances", "instances", "count"),
         Column("unsolved", "no schedule", "count"),
         Column("worst", "worst ratio", "ratio", sort="ratio_low"),
-        Column("instance", "worst on", "name"),
+        Column("instance", WORST_ON, "name"),
         Column("n", "n", "count"),
         Column("memory", "M", "count"),
         Column("standing", "OPT there", "text"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import io
+import json
 import os
 import re
 import subprocess
@@ -26,6 +27,7 @@ import kvopt
 import kvopt.api
 import kvopt.result
 import kvopt.sweeps.comparison
+from formulations.valid.volumes import volume_bound
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, Request, write_instance
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import MethodError
@@ -33,6 +35,7 @@ from kvopt.registered import Registered
 from kvopt.running.task import Finished, Task
 from kvopt.sweeps.inputs import InputError
 from schedules import read_schedule
+from schedules.evidence import believed
 from tests.kvopt.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
@@ -424,12 +427,42 @@ def test_an_interrupted_comparison_returns_what_had_finished(
     assert list(table["method"]) == ["svf"]
 
 
+def test_a_claim_of_a_bound_is_told_and_enters_nothing(tmp_path: Path) -> None:
+    """The volumes say 10: so do bound, gap, trace, calls and file, whatever a method calls its 12.
+
+    Starts 0, 2, 2, 5 have TEL 17.
+    """
+    body = "report('bound', value=12, source='prices'); return [0, 2, 2, 5]"
+    told: list[int | None] = []
+    result = kvopt.solve(FOUR, own(tmp_path, body), progress=lambda now: told.append(now.bound))
+    assert (result.tel, result.bound, result.gap) == (17, volume_bound(FOUR), 7 / 17)
+    assert {*told, *result.trace["bound"].dropna()} - {None} == {10}
+    assert "lower bound  10  (from volumes)" in str(result)
+    assert result.notes == (
+        "the method claims that no TEL is below 12; without a certificate it is not used",
+    )
+    result.save(tmp_path / "schedule.json")
+    assert json.loads((tmp_path / "schedule.json").read_text())["lower_bound"] == 10
+
+
+def test_a_claim_in_seconds_is_told_in_seconds(tmp_path: Path) -> None:
+    """What each request takes alone is proved here, and counts in tables; an hour not."""
+    body = "report('bound', value=3600 * 10**9, source='volumes')"
+    seconds = replace(FOUR, time_unit="second")
+    result = kvopt.solve(seconds, own(tmp_path, body), batch_time="affine(base=1,token=0)")
+    record = result.record
+    assert record.bound_source in ("certificate: alone", "certificate: work")
+    assert believed(record.status, record.detail, record.bound_source, own=True)
+    assert 0 < (result.bound or 0) < 3600 * 10**9 == record.claimed_bound
+    assert "no TEL is below 3600.000 s; without a certificate" in str(result)
+
+
 def test_a_comparison_warns_of_a_method_that_is_wrong(tmp_path: Path) -> None:
     """A bound of 13 exceeds the TEL that another run has shown; it is not believed besides."""
     method = own(tmp_path, "report('bound', value=13)")
     with pytest.warns(UserWarning, match="A METHOD IS WRONG.*lower bound 13 exceeds the TEL 12"):
         table = kvopt.compare([FOUR], [method, "cpsat"], time_limit=20)
-    assert list(table["bound"]) == [13, 12]
+    assert list(table["bound"]) == [volume_bound(FOUR), 12]
     assert list(table["best_bound"]) == [12, 12]
 
 

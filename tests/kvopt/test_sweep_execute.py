@@ -20,6 +20,7 @@ from kvopt.running.process import Outcome
 from kvopt.running.state import RunState
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store
+from schedules.evidence import alarming, believed
 from tests.kvopt.sweep_tools import Evaluate
 from tests.oracles.brute_force import brute_force_optimum
 
@@ -128,6 +129,7 @@ def test_an_exception_names_its_line(tmp_path: Path) -> None:
         ("return [0, 10**30]", "refused", "64 bits"),
         ("report('bound', value=10**30)", "error", "64 bits"),
         ("report('bound', value=1, source='a\\0b\\nc')\nreturn [0, 3]", "optimal", ""),
+        ("report('bound', value=7, source='volumes')\nreturn [0, 3]", "error", "contradicted: "),
         ("report('dance')", "error", "takes schedule, bound and note"),
         ("return None", "no_solution", ""),
         ("import sys; sys.exit(3)", "error", "SystemExit"),
@@ -142,29 +144,55 @@ def test_what_a_method_may_send(tmp_path: Path, body: str, status: str, detail: 
     assert detail in record.detail
 
 
+#: Price 1/3 a token at times 1 and 2: 1 2/3 + 3 2/3 twice, less 8 tokens' price, is 6 1/3.
+PROOF = {"kind": "prices", "value": 7, "denominator": 3, "memory": [0, 1, 1]}
+WITHOUT = "the method claims that no TEL is below 7; without a certificate it is not used"
+LESS = "the method claims that no TEL is below 7; its certificate proves less"
+
+
+@pytest.mark.parametrize("source", ["mine", "volumes", "prices", "HiGHS", "certificate: prices"])
 @pytest.mark.parametrize(
-    ("certificate", "status"),
+    ("certificate", "proved", "told"),
     [
-        (None, "feasible"),
-        # Price 1/3 a token at times 1 and 2: 1 2/3 + 3 2/3 twice, less 8 tokens' price, is 6 1/3.
-        ({"kind": "prices", "value": 7, "denominator": 3, "memory": [0, 1, 1]}, "optimal"),
-        ({"kind": "prices", "value": 7, "denominator": 3, "memory": [0, 0, 0]}, "feasible"),
-        ({"kind": "nonsense", "value": 7}, "feasible"),
+        (None, False, WITHOUT),
+        (PROOF, True, ""),
+        (PROOF | {"memory": [0, 0, 0]}, False, LESS),
+        (PROOF | {"kind": "nonsense"}, False, LESS),
     ],
 )
-def test_the_word_of_a_method_of_one_s_own_proves_no_optimum(
-    tmp_path: Path, certificate: object, status: str
+def test_the_word_of_a_method_of_one_s_own_is_no_bound(
+    tmp_path: Path, source: str, certificate: object, proved: bool, told: str
 ) -> None:
-    """Here OPT is 7 and the volumes say 6: a bound of 7 needs its proof, as it does in tables."""
+    """Here OPT is 7 and the volumes say 6: a bound of 7 needs its proof, whatever it is called."""
     instance = Instance("word", 4, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 2, 2))))
     assert (brute_force_optimum(instance), volume_bound(instance)) == (7, 6)
-    body = f"report('bound', value=7, source='mine', certificate={certificate})\nreturn [0, 0, 2]"
-    finished = execute(_task(_own(tmp_path, body), instance))
-    record = finished.record
-    assert (record.status, record.tel, record.lower_bound) == (status, 7, 7)
-    assert ("7 is its own word" in record.detail) == (status == "feasible")
-    assert finished.schedule is not None
-    assert finished.schedule["status"] == status
+    body = f"report('bound', value=7, source={source!r}, certificate={certificate})"
+    seen = []
+    task = _task(_own(tmp_path, f"{body}\nreturn [0, 0, 2]"), instance)
+    finished = execute(task, listen=lambda look: seen.append(look.state.lower_bound))
+    record, document = finished.record, finished.schedule
+    bound = (7, "certificate: prices") if proved else (6, "volumes")
+    status = "optimal" if proved else "feasible"
+    assert (record.status, record.tel, record.lower_bound, record.bound_source) == (
+        *(status, 7),
+        *bound,
+    )
+    assert record.claimed_bound == (None if proved else 7)
+    assert record.detail.startswith(told)
+    assert bool(record.detail) == bool(told)
+    assert [value for _, value in record.bounds] == ([6, 7] if proved else [6])
+    assert {each for each in seen if each is not None} <= {6, bound[0]}
+    assert document is not None
+    assert (document["status"], document["lower_bound"]) == (status, bound[0])
+    assert believed(record.status, record.detail, record.bound_source, own=True)
+
+
+def test_a_word_above_its_own_schedule_proves_the_method_wrong(tmp_path: Path) -> None:
+    """OPT is 6 and the schedule has it: a claim of 7 is an alarm, and stands in no column."""
+    record = execute(_task(_own(tmp_path, "report('bound', value=7)\nreturn [0, 3]"))).record
+    assert (record.status, record.lower_bound, record.claimed_bound) == ("error", None, None)
+    assert alarming(record.status, record.detail)
+    assert "lower bound 7 (the method's word) exceeds" in record.detail
 
 
 def test_integers_of_numpy_are_integers(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -56,12 +57,17 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with three small runs and one of 2,000 requests, with their schedules."""
+    """A store with some small runs and one of 2,000 requests, with their schedules."""
     path = tmp_path_factory.mktemp("store") / "runs.sqlite"
     small = Instance(name="small", memory=10, requests=tuple(_requests(3)), family="tiny")
     large = Instance(name="large", memory=60, requests=tuple(_requests(2000)), family="big")
+    # As bad as ``small`` and larger, so that no table names it.
+    other = Instance(name="other", memory=10, requests=tuple(_requests(4)), family="tiny")
     opened = Store(path)
-    for instance, method in ((small, "svf"), (small, "fcfs"), (small, "mc-sf"), (large, "svf")):
+    for instance, method in (
+        *((small, "svf"), (small, "fcfs"), (small, "mc-sf")),
+        *((large, "svf"), (other, "svf")),
+    ):
         opened.put(_run(instance, method))
     opened.close()
     return path
@@ -208,14 +214,45 @@ def _holds(folder: Path) -> dict[str, str]:
 
 @pytest.mark.usefixtures("no_figures")
 def test_pages_picture_the_best_schedule(store: Path, tmp_path: Path) -> None:
-    """Also of 2,000 requests; beyond the cap the page says how to get one."""
+    """Also of 2,000 requests; beyond the cap the page says how to get one.
+
+    But what a sentence or a column "worst on" names is always drawn, and first.
+    """
     out = tmp_path / "out"
     assert main(["--store", str(store), "--out", str(out), "--pictures", "1"]) == 0
     large = (out / "instances" / "large.html").read_text(encoding="utf-8")
     assert 'src="large.svg"' in large
     assert (out / "instances" / "large.svg").stat().st_size > 10_000
-    small = (out / "instances" / "small.md").read_text(encoding="utf-8")
-    assert "reports.build --pictures N" in small
+    pages = _holds(out / "instances")
+    assert "](small.svg)" in pages["small.md"]
+    assert "reports.build --pictures N" in pages["other.md"]
+    assert main(["--store", str(store), "--out", str(out), "--pictures", "0"]) == 0
+    assert not list((out / "instances").glob("*.svg"))
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_a_page_has_one_bound(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the registry knows of an instance stands on its page and above its picture."""
+    titles: list[str] = []
+
+    def written(figure: Any) -> str:
+        titles.extend(axes.get_title(loc="left") for axes in figure.axes)
+        return "<svg width='1pt' height='1pt'/>"
+
+    monkeypatch.setattr("reports.pages.picture.svg_of", written)
+    opened = Store(store)
+    rows = opened.rows()
+    (sha,) = rows.loc[rows["instance"].eq("small"), "instance_sha256"].unique()
+    tel = int(rows.loc[rows["instance"].eq("small"), "tel"].min())
+    for lower, told in ((tel - 1, f"lower bound {tel - 1:,}"), (tel, "optimal")):
+        report = make_report(rows, store=opened, best_known={sha: {"lower_bound": lower}})
+        (page,) = [each for each in report.pages if each.name == "small"]
+        assert {label: cell.text for label, cell in page.facts}["best bound LB, rounds"] == str(
+            lower
+        )
+        assert told in " ".join(titles)
+        titles.clear()
+    opened.close()
 
 
 @pytest.mark.usefixtures("no_figures")

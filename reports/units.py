@@ -1,0 +1,78 @@
+"""The door between rounds and seconds: runs come to tables and figures by their unit of time.
+
+A mean over rounds and nanoseconds, or over two batch times, is a mean of nothing.  Whatever takes
+means, counts or curves over instances is handed the frames of one :class:`Unit`; what lists runs or
+instances line by line may show several, each line with its batch time.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from reports.per_instance import per_instance
+from reports.timed import Timed, timed
+
+#: What may stand in a title as it is; a batch time of rows may be any text.
+_PLAIN = re.compile(r"[A-Za-z0-9 .,=()+-]{1,80}")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What was run in rounds, or in seconds under one batch time.
+
+    Attributes
+    ----------
+    batch_time
+        Text of the batch time; empty for rounds.
+    mark, words
+        What slugs and titles of its tables end in.
+    rows, runs
+        Of :func:`reports.rows.prepare` and :func:`reports.measured.measured`, those of the unit.
+    """
+
+    batch_time: str
+    mark: str
+    words: str
+    rows: pd.DataFrame
+    runs: pd.DataFrame
+
+    @cached_property
+    def scheduled(self) -> pd.DataFrame:
+        """The runs of methods with schedules of their own: a bound's is the policy's it has."""
+        return self.runs[~self.runs["bound_only"]]
+
+    @cached_property
+    def averaged(self) -> pd.DataFrame:
+        """The same by instance, seeds averaged."""
+        return per_instance(self.scheduled)
+
+    @cached_property
+    def given(self) -> Timed:
+        """The engines' runs among them, with their gaps over time."""
+        return timed(self.scheduled)
+
+
+def units(rows: pd.DataFrame, runs: pd.DataFrame) -> list[Unit]:
+    """Return the units of time of some rows, rounds first; one at least.
+
+    Parameters
+    ----------
+    rows, runs
+        From :func:`reports.rows.prepare` and :func:`reports.measured.measured`.
+    """
+    batch_times = sorted(rows["batch_time"].unique()) or [""]
+    timed_ones = [each for each in batch_times if each]
+    found = []
+    for text in batch_times:
+        place = timed_ones.index(text) + 1 if text else 0
+        mark = ("", "-seconds")[place > 0] + (f"-{place}" if place > 1 else "")
+        words = ("", " in seconds")[place > 0]
+        if len(timed_ones) > 1 and place:
+            words += f", {text if _PLAIN.fullmatch(text) else f'batch time {place}'}"
+        own = (frame[frame["batch_time"].eq(text)] for frame in (rows, runs))
+        found.append(Unit(text, mark, words, *own))
+    return found
