@@ -27,7 +27,7 @@ from kvopt.methods.grammar import Method, MethodError
 from kvopt.result import Result
 from kvopt.running.batch_time import refuse_rounds_only
 from kvopt.running.execute import execute
-from kvopt.running.limits import RESERVE_SECONDS
+from kvopt.running.limits import deadline_of
 from kvopt.running.provenance import usable_cores
 from kvopt.running.task import Task
 from kvopt.terminal import ProgressLines
@@ -108,7 +108,7 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
     if method is None:
         return _print_table(instance, batch_time, options, started, watchdog)
     if options.write_model is not None:
-        deadline = started + options.time_limit - RESERVE_SECONDS
+        deadline = deadline_of(started, options.time_limit, len(instance))
         print(write_model(instance, method, deadline, options))
         return EXIT_OK
     name = "" if batch_time is None else batch_time.name
@@ -132,7 +132,7 @@ def _solve(
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
         threads=options.threads or usable_cores(),
-        deadline=started + options.time_limit - RESERVE_SECONDS,
+        deadline=deadline_of(started, options.time_limit, len(instance)),
         prove_anyway=False,
         batch_time=batch_time,
     )
@@ -158,7 +158,7 @@ def _print_table(
     limits = {
         "prediction": options.predict,
         "seed": options.seed,
-        "deadline": started + options.time_limit - RESERVE_SECONDS,
+        "deadline": deadline_of(started, options.time_limit, len(instance)),
         "memory_limit": options.memory_limit,
         "jobs": options.threads or usable_cores(),
     }

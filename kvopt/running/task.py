@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from instances import Instance
-from instances.files import instance_document, parse_instance
+from instances.bulk import instance_columns, instance_of
 from kvopt.running.record import Record
 
 
@@ -115,15 +115,15 @@ class Task:
     def to_line(self) -> str:
         """Return the task as one line of JSON."""
         record = {each.name: getattr(self, each.name) for each in fields(self)}
-        document = None if self.instance is None else instance_document(self.instance)
-        return json.dumps(record | {"instance": document}) + "\n"
+        columns = None if self.instance is None else instance_columns(self.instance)
+        return json.dumps(record | {"instance": columns}) + "\n"
 
     @staticmethod
     def from_line(line: str) -> Task:
         """Return the task that :meth:`to_line` wrote."""
         record = json.loads(line)
-        document = record["instance"]
-        return Task(**(record | {"instance": document and parse_instance(document)}))
+        columns = record["instance"]
+        return Task(**(record | {"instance": columns and instance_of(columns)}))
 
 
 @dataclass(frozen=True)
