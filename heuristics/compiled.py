@@ -44,8 +44,9 @@ def filling_kernel(function: _Function) -> _Function:
 @cache
 def compiled(function: _Function) -> _Function:
     """Return a kernel as numba compiles it, or finds it compiled; the compiler is imported here."""
-    from numba import njit
     from numba.extending import register_jitable
+
+    from instances.compiling import njit
 
     while _plain:
         other = _plain.pop()

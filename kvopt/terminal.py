@@ -10,8 +10,7 @@ from instances.batch_time import NANOSECONDS
 from kvopt.running.supervise import Look
 
 _COMPILING = (
-    "starting takes longer than usual, as the first time on a machine, which compiles; that is not "
-    "counted against the limit"
+    "kernels are compiled, as the first time on a machine; that is not counted against the limit"
 )
 #: Seconds of it from which that is told.
 TOLD_FROM_SECONDS = 1.0
@@ -35,7 +34,7 @@ class ProgressLines:
         """Print a line if schedule or bound have improved or the last line is old."""
         now = time.monotonic()
         state = look.state
-        if not self._quiet and not self._told and look.uncounted > TOLD_FROM_SECONDS:
+        if not self._quiet and not self._told and look.compiling > TOLD_FROM_SECONDS:
             self._told = True
             print(_COMPILING, file=self._stream, flush=True)
         tel = None if state.schedule is None else state.schedule.tel

@@ -6,7 +6,8 @@ Imported only where the compiler is needed.  All of it is floating point: any pr
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from instances.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,8 @@ only after ``formulations.lagrangian.rates`` has evaluated it in integers.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from instances.compiling import njit
 
 #: Newton steps for one machine price, and the relative error at which they end.
 _STEPS, _ERROR = 60, 1e-10

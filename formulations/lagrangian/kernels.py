@@ -7,7 +7,8 @@ cached on disk, so that a second process only loads it.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from instances.compiling import njit
 
 
 @njit(inline="always")

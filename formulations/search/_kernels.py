@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from formulations.lagrangian.kernels import start_cost
+from instances.compiling import njit
 
 _ONE = np.uint64(1)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from instances.compiling import njit
 
 _NONE = np.int64(1) << np.int64(61)
 

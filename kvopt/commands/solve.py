@@ -36,7 +36,7 @@ from kvopt.running.batch_time import (
     whose,
 )
 from kvopt.running.execute import execute
-from kvopt.running.limits import RESERVE_SECONDS
+from kvopt.running.limits import deadline_of
 from kvopt.running.provenance import usable_cores
 from kvopt.running.task import Task
 from kvopt.terminal import ProgressLines, summary
@@ -119,7 +119,7 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
     if method is None:
         return _print_table(instance, batch_time, measured, options, started, watchdog)
     if options.write_model is not None:
-        deadline = started + options.time_limit - RESERVE_SECONDS
+        deadline = deadline_of(started, options.time_limit, len(instance))
         print(write_model(instance, method, deadline, options))
         return EXIT_OK
     name = "" if batch_time is None else batch_time.name
@@ -154,7 +154,7 @@ def _solve(
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
         threads=options.threads or usable_cores(),
-        deadline=started + options.time_limit - RESERVE_SECONDS,
+        deadline=deadline_of(started, options.time_limit, len(instance)),
         batch_time=batch_time,
     )
     # The run has limits of its own, and what it has found is told, however long that takes.
@@ -180,7 +180,7 @@ def _print_table(
     limits = {
         "prediction": options.predict,
         "seed": options.seed,
-        "deadline": started + options.time_limit - RESERVE_SECONDS,
+        "deadline": deadline_of(started, options.time_limit, len(instance)),
         "memory_limit": options.memory_limit,
         "jobs": options.threads or usable_cores(),
     }

@@ -31,6 +31,19 @@ class _Event(BaseModel):
     seconds: Real = 0.0
 
 
+class Compiling(_Event):
+    """Kernels are being compiled from here on, or no longer; no deadline counts it before Ready."""
+
+    kind: Literal["compiling"] = "compiling"
+    goes_on: Annotated[bool, Field(strict=True)]
+
+
+class OwnFile(_Event):
+    """All of the project's is loaded; what follows until Ready is the import of one's own file."""
+
+    kind: Literal["own_file"] = "own_file"
+
+
 class Ready(_Event):
     """Imports and compiling are done: the clock of the run starts."""
 
@@ -146,7 +159,9 @@ class Peak(_Event):
 
 
 Event = (
-    Ready
+    Compiling
+    | OwnFile
+    | Ready
     | Chosen
     | ModelBuilt
     | ScheduleFound
@@ -212,6 +227,14 @@ class Report:
     def elapsed(self) -> float:
         """Return the seconds since the end of the imports, before that since the start."""
         return time.monotonic() - self._started
+
+    def compiling(self, goes_on: bool) -> None:
+        """Tell that compiling begins or ends."""
+        self.sink(Compiling(seconds=self.elapsed(), goes_on=goes_on))
+
+    def own_file(self) -> None:
+        """Tell that a file of one's own is imported next."""
+        self.sink(OwnFile(seconds=self.elapsed()))
 
     def ready(self) -> None:
         """Tell that imports and compiling are done, and count from here."""

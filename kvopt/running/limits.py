@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from kvopt.running.task import Task
 
-#: Seconds that the start of a process may take before a deadline; what it takes more, the first
-#: time on a machine that has compiled nothing yet, is added to the deadline.
-START_COUNTS = 2.0
-#: Seconds that a command with a deadline keeps back for its last checks.
-RESERVE_SECONDS = 0.3
+#: Seconds that a command with a deadline keeps back for its last checks, and what each request
+#: adds: a schedule of a million is read, checked and made a row in two to three seconds.
+RESERVE_SECONDS, RESERVE_A_REQUEST = 0.3, 2e-6
 #: Seconds after which an engine that has not stopped by itself is killed.
 ENGINE_SECONDS = 1.0
 #: Share and seconds more for a method that others work for, or one's own, to tell what it has
@@ -18,6 +16,8 @@ GRACE_SHARE, GRACE_SECONDS, DEADLINE_GRACE_SECONDS = 0.1, 2.0, 0.9
 
 def limit_of(task: Task) -> float:
     """Return the seconds from the end of the imports after which a run is killed.
+
+    The import of a file of one's own is killed as long after it has begun.
 
     A policy, which has nothing to tell before its end, is killed at the limit.
     """
@@ -31,12 +31,15 @@ def kill_at(task: Task) -> float | None:
     return task.deadline + RESERVE_SECONDS + _grace(task, DEADLINE_GRACE_SECONDS)
 
 
-def late_start(task: Task, seconds: float) -> float:
-    """Return what is added to a deadline for a start that took so many seconds.
+def deadline_of(started: float, seconds: float, requests: int) -> float:
+    """Return when the run of a command must have ended that began at a moment and may take so long.
 
-    Nothing for a method of one's own: what its file does when it is imported is its own time.
+    Parameters
+    ----------
+    requests
+        Of the instance: what comes after the run takes longer where there are more.
     """
-    return 0.0 if task.method.kind == "file" else max(0.0, seconds - START_COUNTS)
+    return started + seconds - RESERVE_SECONDS - RESERVE_A_REQUEST * requests
 
 
 def _grace(task: Task, seconds: float) -> float:

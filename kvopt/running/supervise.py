@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kvopt.running.events import Event, Ready
-from kvopt.running.limits import late_start
+from kvopt.running.events import Compiling, Event, OwnFile, Ready
 from kvopt.running.process import Ending, Outcome, Process
 from kvopt.running.state import RunState
 from kvopt.running.task import Task
@@ -22,11 +21,12 @@ _POLL_SECONDS = 0.1
 class Look:
     """What a listener is shown ten times a second and whenever an event has come.
 
-    ``uncounted`` is what a start that goes on has taken so far that no deadline counts (seconds).
+    ``compiling`` is what compiling has taken so far of a start that goes on, which no deadline
+    counts (seconds).
     """
 
     state: RunState
-    uncounted: float
+    compiling: float
 
 
 Listener = Callable[[Look], None]
@@ -65,10 +65,11 @@ def supervise(
     Parameters
     ----------
     limit
-        Seconds that it may take from the end of its imports.
+        Seconds that it may take from the end of its imports, and before that the import of a file
+        of one's own.
     kill_at
-        When it is killed in any case, on the clock of ``time.monotonic``; what
-        ``limits.late_start`` says of its start is added.
+        When it is killed in any case, on the clock of ``time.monotonic``; what compiling kernels
+        has taken of its start is added.
     stop
         When it is set, the run is killed and counts as interrupted.
 
@@ -84,7 +85,7 @@ def supervise(
 
 
 class _Watch:
-    """Watches one process; ``ready`` and ``end`` are ages of it in seconds."""
+    """Watches one process; ``ready`` and ``end`` are ages of it in seconds, and so is the like."""
 
     def __init__(
         self,
@@ -101,8 +102,11 @@ class _Watch:
         self.state = RunState(task.instance, method.text, own=own, batch_time=task.batch_time)
         self.ready: float | None = None
         self.end = 0.0
+        #: When its own file was to be imported, and since when kernels are being compiled.
+        self._own_file: float | None = None
+        self._compiling: float | None = None
+        self._compiled = 0.0
         self._process, self._limit, self._kill_at = process, limit, kill_at
-        self._task = task
         self._stop, self._listen = stop, listen
 
     def run(self) -> Outcome:
@@ -133,23 +137,50 @@ class _Watch:
 
     def _is_late(self) -> bool:
         age = self._process.age()
-        start = age if self.ready is None else self.ready
-        if self.ready is None and age > START_SECONDS:
-            self.state.tell(f"the imports took more than {START_SECONDS:g} s")
-            return True
-        if self.ready is not None and age - self.ready > self._limit:
-            return True
-        if self._kill_at is None:
-            return False
-        return time.monotonic() > self._kill_at + late_start(self._task, start)
+        if self.ready is not None:
+            late = age - self.ready > self._limit
+        else:
+            began, limit = 0.0, START_SECONDS
+            if self._own_file is not None:
+                began, limit = self._own_file, self._limit
+            late = age - began > limit
+            if late:
+                self.state.tell(f"the imports took more than {limit:g} s")
+        if late or self._kill_at is None:
+            return late
+        return time.monotonic() > self._kill_at + self._spent_compiling()
+
+    def _spent_compiling(self) -> float:
+        """Return the seconds that compiling has taken before the clock of the run started."""
+        goes_on = 0.0 if self._compiling is None else self._process.age() - self._compiling
+        return self._compiled + goes_on
 
     def _look(self) -> None:
-        goes_on = self.ready is None
-        uncounted = late_start(self._task, self._process.age()) if goes_on else 0.0
-        self._listen(Look(self.state, uncounted))
+        compiling = self._spent_compiling() if self.ready is None else 0.0
+        self._listen(Look(self.state, compiling))
 
     def _take(self, event: Event) -> None:
-        # Once: a method may send it too, and must not set its own clock.
-        if isinstance(event, Ready) and self.ready is None:
-            self.ready = self._process.age()
+        # Until the file of one's own is imported: a method may send these, too, and must not set
+        # its own clock.
+        if self.ready is None:
+            self._start(event)
         self.state.take(event)
+
+    def _start(self, event: Event) -> None:
+        """Take note of how the start gets on."""
+        now = self._process.age()
+        if isinstance(event, Ready):
+            self.ready = now
+        elif self._own_file is not None:
+            return
+        elif isinstance(event, OwnFile):
+            self._own_file = now
+        elif isinstance(event, Compiling) and event.goes_on != (self._compiling is not None):
+            self._compiled, self._compiling = (
+                self._spent_compiling(),
+                now if event.goes_on else None,
+            )
+            return
+        else:
+            return
+        self._compiled, self._compiling = self._spent_compiling(), None

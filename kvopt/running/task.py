@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from instances import Instance
-from instances.files import instance_document, parse_instance
+from instances.bulk import instance_columns, instance_of
 from kvopt.methods.grammar import method_of_document
 from kvopt.methods.method import Method
 from kvopt.running.record import Record
@@ -110,8 +110,8 @@ class Task:
     def to_line(self) -> str:
         """Return the task as one line of JSON."""
         record = {each.name: getattr(self, each.name) for each in fields(self)}
-        document = None if self.instance is None else instance_document(self.instance)
-        own = {"instance": document, "method": self.method.document()}
+        columns = None if self.instance is None else instance_columns(self.instance)
+        own = {"instance": columns, "method": self.method.document()}
         return json.dumps(record | own) + "\n"
 
     @staticmethod
@@ -124,8 +124,8 @@ class Task:
             If its method is none here, as with other sources on another machine.
         """
         record = json.loads(line)
-        document = record["instance"]
-        instance = None if document is None else parse_instance(document)
+        columns = record["instance"]
+        instance = None if columns is None else instance_of(columns)
         method = method_of_document(record["method"])
         return Task(**(record | {"instance": instance, "method": method}))
 

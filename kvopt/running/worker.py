@@ -24,6 +24,7 @@ from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
 from instances.batch_time import parse_batch_time
+from instances.compiling import CLOCK
 from kvopt.engines.start import run_engine
 from kvopt.methods.engines import engine_of
 from kvopt.methods.method import Method
@@ -31,8 +32,6 @@ from kvopt.methods.own import OwnMethodError, as_policy_call, load_own
 from kvopt.running.advice import expected_starts, run_policy_call
 from kvopt.running.compiled import compile_first
 from kvopt.running.events import Event, Report, event_line
-from kvopt.running.kernel import process_age
-from kvopt.running.limits import late_start
 from kvopt.running.task import Task
 from kvopt.running.telling import where_and_what
 
@@ -54,11 +53,12 @@ def main() -> None:
 
     report = Report(send)
     try:
+        CLOCK.listen = report.compiling
         task = Task.from_line(sys.stdin.readline())
-        run = _prepare(task)
-        late = late_start(task, process_age())
+        run = _prepare(task, report)
+        CLOCK.stop()
         if task.deadline is not None:
-            task = replace(task, deadline=task.deadline + late)
+            task = replace(task, deadline=task.deadline + CLOCK.total)
         report.ready()
         run(task, report)
     except MemoryError:
@@ -78,18 +78,21 @@ def main() -> None:
     os._exit(0)
 
 
-def _prepare(task: Task) -> Run:
+def _prepare(task: Task, report: Report) -> Run:
     """Import and compile all that the method needs; return what runs it."""
     method = task.method
     if task.model_file:
         return partial(run_engine, importlib.import_module("kvopt.engines.export"), method)
+    assert task.instance is not None
+    (real_time if task.batch_time else admission).warm_up(len(task.instance))
     if method.path is not None:
+        # What the file compiles, or waits for, is its own time.
+        CLOCK.stop()
+        report.own_file()
         own = load_own(method.path)
         if not isinstance(own, Policy):
             return partial(_run_own, own)
         method = replace(method, call=as_policy_call(own, method))
-    assert task.instance is not None
-    (real_time if task.batch_time else admission).warm_up(len(task.instance))
     if method.call is not None:
         if method.call.policy.warm_up is not None:
             method.call.policy.warm_up()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -46,7 +47,7 @@ def test_of_two_that_start_at_once_one_compiles(
     def compile_slowly(_: str, mark: Path) -> None:
         compiling.append(mark)
         time.sleep(0.3)
-        mark.touch()
+        mark.write_text("{}")
 
     monkeypatch.setattr(compiled, "_compile", compile_slowly)
     with ThreadPoolExecutor(2) as pool:
@@ -76,3 +77,54 @@ def test_kernels_that_cannot_be_compiled_stop_nobody(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     compiled.compile_first(["repair"])  # which has none
     assert list(tmp_path.glob("*.compiled")) == []
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine on which kernels can be kept in no place that numba knows; its temporary folder."""
+    blocked = tmp_path / "file"
+    blocked.touch()
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(blocked / "numba"))
+    monkeypatch.setenv("HOME", str(blocked / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked / "cache"))
+    monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "UserProvidedCacheLocator")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    return tmp_path / "tmp"
+
+
+@pytest.mark.parametrize("place", ["private", "of another"])
+def test_without_a_place_for_kernels_an_engine_runs(nowhere: Path, place: str) -> None:
+    """They are kept in a folder of the user's own below the temporary one, or compiled each time.
+
+    What somebody else has put there under that name is not run.
+    """
+    mine = nowhere / f"kvopt-{os.getuid()}"
+    if place == "of another":
+        mine.mkdir()
+        mine.chmod(0o777)
+    found = execute(Task(INSTANCE, "pair", "improve", time_limit=1.0)).record
+    # Not what the policies have found before it.
+    assert (found.ending, found.detail, found.tel) == ("finished", "", 6)
+    assert found.seconds > 0.5  # to the end of its time
+    assert bool(list(mine.rglob("*.nbc"))) == (place == "private")
+
+
+@pytest.mark.parametrize("torn", ["*.nbi", "*.nbc"])
+def test_a_torn_file_is_dropped_before_the_clock(
+    torn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever comes next compiles what is missing, and the one after finds it."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    compiled.compile_first(["improve"])
+    files = sorted(tmp_path.rglob(torn))
+    sizes = [file.stat().st_size for file in files]
+    for file in files:
+        os.truncate(file, file.stat().st_size // 2)
+    mark = compiled._mark("improve")
+    assert mark is not None
+    assert not compiled._holds(mark)
+    found = execute(Task(INSTANCE, "pair", "improve", time_limit=1.0)).record
+    assert (found.ending, found.detail, found.tel) == ("finished", "", 6)
+    assert [file.stat().st_size for file in files] == sizes
+    assert compiled._holds(mark)

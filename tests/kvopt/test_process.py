@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -188,3 +190,25 @@ def test_names_are_as_short_as_the_registry_wants_them() -> None:
         state.take(event)
     for name in (state.found_by, state.bound_source, state.solver):
         Value(1, "file:own.py", name, "2026-11-01", 0.0, solver=name)
+
+
+@pytest.mark.parametrize(("compiles", "ending"), [(True, "finished"), (False, "time_limit")])
+def test_only_compiling_is_free(worker: Path, compiles: bool, ending: str) -> None:
+    """A start of 3 s is killed after 2.5 s; if it compiles, it has 2.5 + 3 s, and that is told.
+
+    So Python itself may take 2.5 s to start.
+    """
+    events = [json.dumps({"kind": "compiling", "goes_on": goes_on}) for goes_on in (True, False)]
+    first, then = events if compiles else ["not an event"] * 2
+    last = '{"kind": "ready"}\n{"kind": "peak", "bytes": 1}'
+    start = f"print({first!r}, flush=True)\ntime.sleep(3)\nprint({then!r})\n"
+    worker.write_text(f"import time\n{start}print({last!r})\n")
+    looks: list[float] = []
+    run = supervise(
+        Task(INSTANCE, "pair", "highs:ilp", time_limit=20.0),
+        30.0,
+        kill_at=time.monotonic() + 2.5,
+        listen=lambda look: looks.append(look.compiling),
+    )
+    assert run.outcome.ending == ending
+    assert (max(looks) > 1) == compiles
