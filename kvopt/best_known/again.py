@@ -16,6 +16,7 @@ from kvopt.best_known.files import REGISTRY_FILE, RegistryError, format_registry
 from kvopt.best_known.merge import is_stale
 from kvopt.best_known.rule import decide
 from kvopt.best_known.verify import library_by_hash
+from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness
 from kvopt.running.execute import execute
 from kvopt.running.task import Task
@@ -95,7 +96,8 @@ def _quickest(
 def _run(instance: Instance, entry: Entry, method: str, limit: float) -> tuple[Proof | None, str]:
     """Return a proof by a method, or None and why there is none."""
     witness = engine_witness(method, entry.upper.value)
-    task = Task(instance, instance.name, witness.name, time_limit=limit, threads=1)
+    alone = read_method(witness.name, planned=True)
+    task = Task(instance, instance.name, alone, time_limit=limit, threads=1)
     finished = execute(task)
     record, value = finished.record, entry.upper.value
     if record.tel is not None and record.tel < value:

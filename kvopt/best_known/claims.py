@@ -155,7 +155,7 @@ def _is_of_today(instance: Instance, run: StoredRun) -> bool:
     task = Task(
         instance=instance,
         name=instance.name,
-        method=run.method,
+        method=method,
         seed=run.seed,
         time_limit=run.time_limit,
         memory_limit=run.memory_limit,

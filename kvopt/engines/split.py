@@ -186,8 +186,8 @@ class _Merged:
         """Report what the engine has found by itself: of the whole, if it has of every part."""
         found = [state.itself for state in self.states]
         names = dict.fromkeys(each.formulation for each in found if each)
-        tels = [each and each.tel for each in found]
-        bounds = [each and each.bound for each in found]
+        tels = [each.tel if each else None for each in found]
+        bounds = [each.bound if each else None for each in found]
         self._report.itself(" and ".join(names), _total(tels), _total(bounds))
 
     def _take_schedule(self, state: _State, event: ScheduleFound) -> None:

@@ -116,7 +116,8 @@ def _run_parts(
     def run(part: Task, told: Report) -> None:
         _run_whole(engine, method, part, told)
 
-    prove = method.model is not None and task.warm_start is None and bool(engine.ENGINE.get("proof"))
+    alone = method.model is not None and task.warm_start is None
+    prove = alone and bool(engine.ENGINE.get("proof"))
     run_parts(parts, task, report, begin, run, prove=prove)
 
 

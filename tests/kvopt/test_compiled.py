@@ -103,7 +103,7 @@ def test_without_a_place_for_kernels_an_engine_runs(nowhere: Path, place: str) -
     if place == "of another":
         mine.mkdir()
         mine.chmod(0o777)
-    found = execute(Task(INSTANCE, "pair", "improve", time_limit=1.0)).record
+    found = execute(Task(INSTANCE, "pair", read_method("improve"), time_limit=1.0)).record
     # Not what the policies have found before it.
     assert (found.ending, found.detail, found.tel) == ("finished", "", 6)
     assert found.seconds > 0.5  # to the end of its time
@@ -124,7 +124,7 @@ def test_a_torn_file_is_dropped_before_the_clock(
     mark = compiled._mark("improve")
     assert mark is not None
     assert not compiled._holds(mark)
-    found = execute(Task(INSTANCE, "pair", "improve", time_limit=1.0)).record
+    found = execute(Task(INSTANCE, "pair", read_method("improve"), time_limit=1.0)).record
     assert (found.ending, found.detail, found.tel) == ("finished", "", 6)
     assert [file.stat().st_size for file in files] == sizes
     assert compiled._holds(mark)

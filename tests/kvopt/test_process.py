@@ -205,7 +205,7 @@ def test_only_compiling_is_free(worker: Path, compiles: bool, ending: str) -> No
     worker.write_text(f"import time\n{start}print({last!r})\n")
     looks: list[float] = []
     run = supervise(
-        Task(INSTANCE, "pair", "highs:ilp", time_limit=20.0),
+        Task(INSTANCE, "pair", read_method("highs:ilp"), time_limit=20.0),
         30.0,
         kill_at=time.monotonic() + 2.5,
         listen=lambda look: looks.append(look.compiling),

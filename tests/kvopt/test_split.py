@@ -9,6 +9,7 @@ from formulations.lagrangian.certificate_file import read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from kvopt.engines.split import VOLUMES_OF_PARTS
+from kvopt.methods.grammar import read_method
 from kvopt.running.execute import execute
 from kvopt.running.task import Finished, Task
 from tests.engine_batch import solve_batch
@@ -25,7 +26,8 @@ def _rows(memory: int, *rows: tuple[int, int, int]) -> Instance:
 
 
 def _solved(instance: Instance, method: str, seconds: float = 20.0) -> Finished:
-    return execute(Task(instance, instance.name, method, time_limit=seconds, memory_limit=4.0))
+    read = read_method(method)
+    return execute(Task(instance, instance.name, read, time_limit=seconds, memory_limit=4.0))
 
 
 @pytest.mark.parametrize("method", ENGINES)
