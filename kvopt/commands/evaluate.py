@@ -138,7 +138,8 @@ def _run(arguments: Sequence[str], program: str) -> int:
     def listen(instance: Instance, report: TraceReport) -> None:
         if not options.quiet:
             _tell(report.lines)
-        if foreign := refuse_silent_default(instance, report, wishes.batch_time):
+        timed = report if instance.time_unit == "second" else None
+        if foreign := refuse_silent_default(timed, wishes.batch_time):
             _tell([foreign])
 
     sections = read_inputs(options.inputs, wishes, trace_options(options), listen)

@@ -6,7 +6,6 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -90,7 +89,7 @@ def _run(arguments: Sequence[str] | None, program: str) -> int:
         batch_time=read_wish(options.batch_time),
     )
     _check_outputs(options)
-    instance = _instance(options)
+    instance = _instance(options, wishes.batch_time)
     if not options.quiet:
         _tell_whose(instance, wishes.batch_time)
     try:
@@ -205,7 +204,7 @@ def _store(options: argparse.Namespace) -> str:
     return str(DEFAULT_STORE)
 
 
-def _instance(options: argparse.Namespace) -> Instance:
+def _instance(options: argparse.Namespace, wished: BatchTime | None) -> Instance:
     """Return the requests: of a family, a trace, or an instance."""
     if options.trace_arrival_seed is not None:
         raise UsageError("--arrivals is the seed of the arrivals here: leave out --arrival-seed")
@@ -224,9 +223,7 @@ def _instance(options: argparse.Namespace) -> Instance:
     instance, report = read_input(find_instance(options.input), trace)
     if report is not None and not options.quiet:
         print("\n".join(map(mask_text, report.lines)), file=sys.stderr)
-    # At these rates it will be in seconds, whatever it is now.
-    timed = replace(instance, time_unit="second")
-    if foreign := refuse_silent_default(timed, report, read_wish(options.batch_time)):
+    if foreign := refuse_silent_default(report, wished):
         complain(options.program, mask_text(foreign))
     return instance
 

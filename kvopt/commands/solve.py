@@ -30,7 +30,6 @@ from kvopt.methods.method import Method
 from kvopt.methods.witness import is_own
 from kvopt.result import Result
 from kvopt.running.batch_time import (
-    read_wish,
     refuse_rounds_only,
     refuse_silent_default,
     whose,
@@ -109,13 +108,15 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
     if report is not None and not options.quiet:
         print("\n".join(report.lines), file=sys.stderr)
     batch_time = chosen_batch_time(instance, options)
-    if foreign := refuse_silent_default(instance, report, read_wish(options.batch_time)):
+    timed = None if batch_time is None else report
+    wished = None if options.batch_time is None else batch_time
+    if foreign := refuse_silent_default(timed, wished):
         complain(program, foreign)
     if method is not None:
         refuse_rounds_only(instance, method)
     if not options.quiet:
         print("\n".join(_first_lines(instance, batch_time, options)), flush=True)
-    measured = None if report is None or batch_time is None else report.measured
+    measured = None if timed is None else timed.measured
     if method is None:
         return _print_table(instance, batch_time, measured, options, started, watchdog)
     if options.write_model is not None:

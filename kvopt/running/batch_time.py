@@ -79,15 +79,13 @@ def whose(model: BatchTime, default: bool) -> str:
     return f"batch time of {model.served} ({how}), which has {held} (--memory)"
 
 
-def refuse_silent_default(
-    instance: Instance, report: TraceReport | None, wished: BatchTime | None
-) -> str:
+def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) -> str:
     """Refuse to run what was measured with one model on the default batch time of another.
 
     Parameters
     ----------
     report
-        Of the trace that the instance is, None if it is none.
+        Of a trace that is to run in seconds; None for an instance that is no trace.
     wished
         The batch time that the user names; None for the default.
 
@@ -102,10 +100,7 @@ def refuse_silent_default(
         With one line that says what to do.
     """
     served = (read_batch_time(DEFAULT) if wished is None else wished).served
-    in_seconds = instance.time_unit == "second"
-    if report is None or not in_seconds or served is None or not report.model:
-        return ""
-    if served.is_of(report.model):
+    if report is None or not report.model or served is None or served.is_of(report.model):
         return ""
     told = f"{report.file}: measured with {report.model}"
     if wished is None:
