@@ -130,8 +130,9 @@ def solve(
     instance
         An instance, or what :func:`read` takes.
     method
-        ``NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]`` or ``file:PATH``;
-        ``python solve.py --list`` has the names.
+        ``NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]``, where NAME may be
+        ``file:PATH``; ``python solve.py --list`` has the names.  The text alone decides what runs:
+        ``highs`` has what ``auto`` runs beside it, ``highs:ilp`` is HiGHS alone on that model.
     time_limit
         Seconds of wall clock of the method, from the end of its imports; it holds within a tenth
         and two seconds.
@@ -308,7 +309,8 @@ def compare(
     Parameters
     ----------
     instances, methods
-        As ``evaluate.py`` takes them, of suites their instances; several methods may be one text.
+        As ``evaluate.py`` takes them, of suites their instances; several methods may be one text,
+        and ``policies`` and ``solvers`` stand for all of them.
     time_limit, memory_limit, threads, batch_time
         Of each run, as in :func:`solve`.
     seeds
