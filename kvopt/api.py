@@ -130,8 +130,9 @@ def solve(
     instance
         An instance, or what :func:`read` takes.
     method
-        ``NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]`` or ``file:PATH``;
-        ``python solve.py --list`` has the names.
+        ``NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]``, where NAME may be
+        ``file:PATH``; ``python solve.py --list`` has the names.  The text alone decides what runs:
+        ``highs`` has what ``auto`` runs beside it, ``highs:ilp`` is HiGHS alone on that model.
     time_limit
         Seconds of wall clock of the method, from the end of its imports; it holds within a tenth
         and two seconds.
@@ -168,16 +169,9 @@ def solve(
     >>> result.status, result.tel
     ('optimal', 9)
     """
-    return _solve(
-        instance,
-        read_method(method),
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        threads=threads,
-        seed=seed,
-        batch_time=batch_time,
-        progress=progress,
-    )
+    wanted = read_method(method)
+    limits = (seed, time_limit, memory_limit, threads, batch_time)
+    return _solve(instance, wanted, *limits, progress=progress)
 
 
 def run(
@@ -211,14 +205,8 @@ def run(
     >>> kvopt.run("uniform_100", "mc-sf").tel
     60695
     """
-    return _solve(
-        instance,
-        _of_kind(policy, "policy", "file"),
-        seed=seed,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        batch_time=batch_time,
-    )
+    wanted = _of_kind(policy, "policy", "file")
+    return _solve(instance, wanted, seed, time_limit, memory_limit, None, batch_time)
 
 
 def bound(
@@ -253,15 +241,8 @@ def bound(
     >>> kvopt.bound("tiny_handover", time_limit=10).bound
     9
     """
-    return _solve(
-        instance,
-        _of_kind(method, "engine"),
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        threads=threads,
-        seed=seed,
-        batch_time=batch_time,
-    )
+    wanted = _of_kind(method, "engine")
+    return _solve(instance, wanted, seed, time_limit, memory_limit, threads, batch_time)
 
 
 def check(
@@ -328,7 +309,8 @@ def compare(
     Parameters
     ----------
     instances, methods
-        As ``evaluate.py`` takes them, of suites their instances; several methods may be one text.
+        As ``evaluate.py`` takes them, of suites their instances; several methods may be one text,
+        and ``policies`` and ``solvers`` stand for all of them.
     time_limit, memory_limit, threads, batch_time
         Of each run, as in :func:`solve`.
     seeds
@@ -375,12 +357,12 @@ def compare(
 def _solve(
     instance: AnyInstance,
     method: Method,
-    *,
     seed: int,
     time_limit: float,
     memory_limit: float | None,
-    threads: int | None = None,
+    threads: int | None,
     batch_time: str | None,
+    *,
     progress: ProgressWish = False,
 ) -> Result:
     """Carry out the run that :func:`solve` describes, or raise its complaints."""

@@ -195,7 +195,8 @@ def _add_runs(parser: argparse.ArgumentParser) -> None:
         "--methods",
         action="append",
         metavar="A,B,...",
-        help="methods of --list, in place of the suite's; may stand several times (default: "
+        help="methods of --list, or policies or solvers for all of them, in place of the suite's; "
+        "may stand several times (default: "
         f"{DEFAULT_METHOD})",
     )
     parser.add_argument(

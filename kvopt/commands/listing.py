@@ -14,6 +14,13 @@ from kvopt.methods.options import Declared, describe
 from kvopt.methods.told import knowledge
 from kvopt.suites import read_suite, suites
 
+#: What the form of a method leaves open.
+_MEANING = (
+    "  a solver of [mip] or [cp] without FORMULATION has what auto runs beside it, with it it is "
+    "alone;\n  a file takes the parameters that it declares; among several methods policies and "
+    "solvers stand for all"
+)
+
 
 def listing() -> str:
     """Return one line for everything that can be named, and one for each of its parameters.
@@ -26,7 +33,7 @@ def listing() -> str:
     named = [*named_engines(), *formulations(), *policies(), *PREDICTIONS, *batch_times()]
     named += suites()
     width = max(map(len, named))
-    lines = [f"methods: {FORM}", "", "solvers (NAME)"]
+    lines = [f"methods: {FORM}", _MEANING, "", "solvers (NAME)"]
     for engine in named_engines().values():
         lines.append(f"  {engine.name:<{width}}  {_solves(engine.solves):<8} {engine.summary}")
     lines.append(

@@ -246,7 +246,8 @@ def _parse(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
         "--methods",
         default=_DEFAULT_METHODS,
         metavar="A,B,...",
-        help=f"policies of --list of solve.py (default: %(default)s); {BOUND} always runs beside",
+        help=f"methods of --list of solve.py, or policies for all policies (default: %(default)s); "
+        f"{BOUND} always runs beside",
     )
     add_slo(parser)
     add_batch_time(parser)

@@ -166,7 +166,8 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
         "--solver",
         metavar="NAME",
         help=f"{', '.join(named_engines())}, or any solver that Pyomo lists and finds on this "
-        "machine; with --formulation F the same as --method NAME:F",
+        "machine; with --formulation F, which is the same as --method NAME:F, the solver alone, "
+        "without it a solver of models has what auto runs beside it",
     )
     method.add_argument(
         "--policy",

@@ -198,7 +198,8 @@ def test_words_do_not_pass_as_proved(proved: Sweep, capsys: pytest.CaptureFixtur
     assert "2 optimal (1 proved by their files, 1 by words only)" in out
     assert "1 by words only" in out.rpartition("best bounds:")[2]
     assert err == (
-        "python -m kvopt.best_known: four: NOT PROVED: two engines' words: cpsat:cpsat and highs:ilp\n"
+        "python -m kvopt.best_known: four: NOT PROVED: two engines' words: cpsat:cpsat and "
+        "highs:ilp\n"
     )
 
 

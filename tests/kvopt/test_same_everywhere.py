@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import kvopt
 from instances import Instance, Request, write_instance
+from kvopt.methods.told import shown_method
 from kvopt.store import Store
 from schedules import Schedule, read_schedule
 from schedules.files import parse_schedule
@@ -18,12 +20,28 @@ from tests.kvopt.sweep_tools import Evaluate
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
 
-#: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12, which no policy finds (docs/errata.md, E1).
-FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
+#: M = 6, (a, s, o) = (2, 1, 3), (0, 3, 2), (1, 2, 1), (1, 3, 1): the starts 2, 0, 3, 2 alone have
+#: the TEL 3 + 2 + 3 + 2, and no policy finds them; so whoever of several finds OPT finds the same.
+LENGTHS = ((2, 1, 3), (0, 3, 2), (1, 2, 1), (1, 3, 1))
+FOUR = Instance("four", 6, tuple(Request(i, *each) for i, each in enumerate(LENGTHS)))
+#: One after the other in some order, by a number and a word that it takes.
 OWN = """\
-def solve(instance, report):
-    report("bound", value=11)
-    return [0, 1, 0, 3]
+def solve(instance, report, weight=1, order="up"):
+    report("bound", value=9)
+    requests = instance.requests
+    ranked = sorted(range(4), key=lambda i: requests[i].output + weight * requests[i].prompt)
+    starts, free = [0] * 4, 0
+    for i in ranked if order == "up" else reversed(ranked):
+        starts[i] = max(free, requests[i].arrival)
+        free = starts[i] + requests[i].output
+    return starts
+"""
+POLICY = """\
+from heuristics.policy import ListPolicy, Parameter
+POLICY = ListPolicy(
+    "weighted", rank=lambda known: (known.values["weight"] * known.prompts + known.upper,),
+    clairvoyant=False, parameters=(Parameter("weight", 1, -9, 9, "of the prompt"),),
+)
 """
 #: Written as a user may, who need not write them as rows do.  That a method in parts (``--policy``
 #: and ``--predict``, say) is the same method, the tests of ``kvopt.methods`` show.
@@ -33,8 +51,25 @@ METHODS = (
     "highs:ilp-strong(fixing=yes)",
     "CPSAT:cpsat-strong(equal=no,groups=no)",
     "cpsat",
+    "highs",
     "file:own.py",
+    "file:own.py( order = down, weight=2.0 )",
+    "file:policy.py",
+    "file:policy.py(weight=-2) with Interval(1, 50)",
 )
+#: Of a row what is the same wherever it is run: no times, and nothing of the machine.
+SAME: tuple[str, ...] = (
+    "seed",
+    "section",
+    "n",
+    "memory",
+    "status",
+    "ending",
+    "tel",
+    "lower_bound",
+    "known_optimum",
+)
+SAME += ("own_name", "told", "batch_time")
 Told = dict[str, Any]
 
 
@@ -44,6 +79,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("same")
     write_instance(FOUR, folder / "four.json")
     (folder / "own.py").write_text(OWN, encoding="utf-8")
+    (folder / "policy.py").write_text(POLICY, encoding="utf-8")
     (folder / "mine.toml").write_text(
         'summary = "one of each kind"\n[[section]]\nname = "only"\nrole = "policies"\n'
         f"methods = {json.dumps([_placed(text, folder) for text in METHODS])}\n"
@@ -74,12 +110,15 @@ def _evaluated(arguments: list[object], store: Path) -> list[Told]:
     runs = Store(store, readonly=True)
     try:
         found = {}
+        rows = runs.rows().set_index("key")
         for key, method, status, tel in runs.select("key", "method", "status", "tel"):
             document = runs.schedule(key)
             assert document is not None
             schedule = parse_schedule(document)
             assert (schedule.method, schedule.status, schedule.tel) == (method, status, tel)
-            found[method] = _told(schedule)
+            row = rows.loc[key]
+            columns = {name: None if pd.isna(row[name]) else row[name] for name in SAME}
+            found[method] = _told(schedule) | {"row": columns | {"section": ""}}
     finally:
         runs.close()
     return sorted(found.values(), key=lambda told: str(told["method"]))
@@ -107,13 +146,18 @@ def test_the_script_and_the_library(
     printed = dict(line.split("  ", 1) for line in run.stdout.splitlines() if "  " in line)
     assert printed["status"].strip() == result.status
     # After it, where the size decides, the formulation that it has chosen.
-    assert printed["method"].strip().startswith(result.method)
+    shown = shown_method(result.method, result.record.own_name)
+    assert printed["method"].strip().startswith(shown)
 
 
 def test_the_library_and_sweeps(folder: Path, stored: list[list[Told]]) -> None:
     """The rows and schedules of evaluate.py and of a suite, and the table of kvopt.compare."""
     results = [kvopt.solve(FOUR, _placed(text, folder), threads=1) for text in METHODS]
-    expected = [_told(result.schedule) for result in results if result.schedule is not None]
+    expected = [
+        _told(result.schedule) | {"row": {name: getattr(result.record, name) for name in SAME}}
+        for result in results
+        if result.schedule is not None
+    ]
     assert len({told["method"] for told in expected}) == len(METHODS)
     assert stored == [sorted(expected, key=lambda told: str(told["method"]))] * 2
     table = kvopt.compare(FOUR, [_placed(text, folder) for text in METHODS], time_limit=30, jobs=2)

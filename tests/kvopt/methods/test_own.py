@@ -148,7 +148,7 @@ def test_solve_runs_them_too(small: Path, tmp_path: Path, solve: Command) -> Non
     path.write_text(POLICY)
     result = solve(small, "--method", f"file:{path}")
     assert result.returncode == 0, result.stderr
-    assert re.search(r"\nmethod +file:mine\.py\n", result.stdout)
+    assert re.search(r"\nmethod +longest \[mine\.py\]\n", result.stdout)
     assert re.search(r"\nlower bound +10 +\(from volumes\)", result.stdout)
     path.write_text("def solve(instance):\n    return 'abc'\n")
     result = solve(small, "--method", f"file:{path}")

@@ -1,0 +1,284 @@
+"""A file of one's own takes parameters and predictions, is shown by its name and told of."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import kvopt
+from heuristics.registry import policies
+from instances import Instance, Request, write_instance
+from kvopt.commands.evaluate import main as evaluate
+from kvopt.commands.solve import main as solve
+from kvopt.methods import described
+from kvopt.methods.engines import named_engines
+from kvopt.methods.grammar import (
+    MethodError,
+    method_of_document,
+    read_method,
+    read_methods,
+    split_methods,
+)
+from kvopt.methods.told import Told, shown_method, told, told_of
+from kvopt.running.execute import execute
+from kvopt.running.task import Task
+from kvopt.store.export import read_rows
+from kvopt.suites import Section, read_suite
+from kvopt.suites.sources import Source
+from kvopt.sweeps.plan import plan
+from reports.build import make_report
+from tests.reports.synthetic import frame, record
+
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
+#: M = 4, s = 1, o = 2 and 3: they do not fit together.  The shorter first 2 + 5, else 3 + 5.
+TWO = Instance("two", 4, (Request(0, 0, 1, 2), Request(1, 0, 1, 3)))
+POLICY = """\
+import sys
+from heuristics.policy import Choice, ListPolicy, Parameter
+
+print("this is no answer")
+
+def rank(known):
+    assert "{name}" == "blind" or known.upper.max() >= 3
+    return (known.values["sign"] * (known.upper if {known} else known.prompts + known.arrivals),)
+
+POLICY = ListPolicy(
+    "{name}",
+    rank=rank,
+    clairvoyant={clairvoyant},
+    blind={blind},
+    parameters=(
+        Parameter("sign", 1, -1, 1, "which first", integer=True),
+        Choice("mood", ("good", "bad"), "nothing"),
+    ),
+)
+"""
+SOLVE = """\
+def solve(instance, report, *, first=0, how="plain", loud=False, seed=3, nothing=None):
+    report("note", text=f"{first!r} {how!r} {loud!r} {nothing!r}")
+    return [0, 2] if first == 0 else [3, 0]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Files of one's own in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    for name, clairvoyant, blind in (
+        ("knows", True, False),
+        ("guesses", False, False),
+        ("blind", False, True),
+    ):
+        text = POLICY.format(name=name, clairvoyant=clairvoyant, blind=blind, known=not blind)
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    (tmp_path / "mine.py").write_text(SOLVE, encoding="utf-8")
+    (tmp_path / "plain.py").write_text("def solve(instance):\n    return [0, 2]\n")
+    (tmp_path / "broken.py").write_text("x = 1 / 0\n")
+    write_instance(TWO, tmp_path / "two.json")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("text", "canonical", "declared"),
+    [
+        ("file:knows.py", "file:knows.py", Told("outputs")),
+        ("file:knows.py( SIGN = -1 )", "file:knows.py(sign=-1)", Told("outputs")),
+        ("file:knows.py(sign=1,mood=good)", "file:knows.py", Told("outputs")),
+        ("file:guesses.py", "file:guesses.py", Told("file")),
+        ("file:guesses.py with exact", "file:guesses.py with exact", Told("outputs")),
+        (
+            "file:guesses.py(-1,bad)with Interval( 1, 40 )",
+            "file:guesses.py(sign=-1,mood=bad) with interval(high=40)",
+            Told("intervals"),
+        ),
+        ("file:blind.py", "file:blind.py", Told("nothing")),
+        ("file:mine.py(first=1.0)", "file:mine.py(first=1)", Told("unknown")),
+        ("file:mine.py(first=0.5,how=a b)", "file:mine.py(first=0.5,how=a b)", Told("unknown")),
+        ("file:mine.py(loud=YES)", "file:mine.py(loud=yes)", Told("unknown")),
+    ],
+)
+def test_one_text(text: str, canonical: str, declared: Told) -> None:
+    """A fixed point, split at no comma of its own; what it declares is known before it is run."""
+    (method,) = read_methods([text])
+    assert method.text == canonical
+    assert read_method(canonical) == method
+    assert method_of_document(method.document()) == method
+    assert split_methods(f"svf,{canonical},a-min") == ["svf", canonical, "a-min"]
+    assert told_of(method) == declared
+    # A row's text is read where the file may not be.
+    assert read_method(canonical, planned=True).kind == "file"
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("file:knows.py(sgn=1)", "takes sign, mood, found 'sgn'; did you mean sign?"),
+        ("file:knows.py(sign=2)", "expected sign as an integer from -1 to 1, found '2'"),
+        ("file:knows.py with interval", "knows the outputs: it takes no prediction"),
+        ("file:guesses.py with magic", "unknown prediction 'magic'"),
+        ("file:guesses.py with interval(9,1)", "expected low <= high"),
+        ("file:mine.py with interval", "solve is given the outputs: it takes no prediction"),
+        ("file:mine.py(seed=1)", "takes first, how, loud, found 'seed'"),
+        ("file:mine.py(nothing=1)", "takes first, how, loud, found 'nothing'"),
+        ("file:mine.py(first=1e99)", "expected first as a number"),
+        ("file:mine.py(how=)", "expected how as a text"),
+        ("file:plain.py(beta=1)", "takes no options, found 'beta'"),
+        ("file:broken.py(beta=1)", "its parameters are not known: broken.py:1: ZeroDivisionError"),
+    ],
+)
+def test_what_is_refused_before_anything_runs(
+    text: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line, exit code 2, in a command as in the library."""
+    with pytest.raises(MethodError) as error:
+        read_method(text)
+    assert reason in str(error.value)
+    assert solve(["two.json", "--method", text]) == 2
+    assert evaluate(["two.json", "--methods", text]) == 2
+    told_lines = capsys.readouterr()
+    assert told_lines.out == ""
+    assert [reason in line for line in told_lines.err.splitlines()] == [True, True]
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_given_arrives() -> None:
+    """A policy's parameters and prediction, and a function's: as numbers, texts, truth values."""
+    texts = ["file:knows.py", "file:knows.py(sign=-1)", "file:guesses.py with interval(1,9)"]
+    assert [kvopt.solve(TWO, text).tel for text in texts] == [7, 8, 7]
+    result = kvopt.solve(TWO, "file:mine.py(first=1,how=so so,loud=yes)")
+    assert (result.tel, result.notes[-1]) == (8, "1 'so so' True None")
+
+
+@pytest.mark.usefixtures("folder")
+def test_seeds_are_for_what_draws() -> None:
+    """``solve`` draws if it asks for a seed, a policy if it says so or its prediction does."""
+    drawn = {
+        text: read_method(text).seeded
+        for text in ("file:mine.py", "file:plain.py", "file:guesses.py", "file:broken.py")
+    }
+    assert list(drawn.values()) == [True, False, False, True]
+    assert read_method("file:guesses.py with noise").seeded
+
+
+def test_a_file_that_cannot_be_asked_is_a_row(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no end of a sweep: one that fails when imported, and one that takes too long."""
+    monkeypatch.setattr(described, "ASK_SECONDS", 1.0)
+    slow = folder / "slow.py"
+    slow.write_text("import time\ntime.sleep(3)\ndef solve(instance, first=0): return [0, 2]\n")
+    broken, late = read_methods(["file:broken.py", "file:slow.py"])
+    assert (broken.own, late.own) == (None, None)
+    row = execute(Task(TWO, "two", broken, time_limit=20)).record
+    assert (row.status, row.told) == ("error", "")
+    assert "ZeroDivisionError" in row.detail
+    assert execute(Task(TWO, "two", late, time_limit=20)).record.tel == 7
+    with pytest.raises(MethodError, match="importing it takes more than 1 s"):
+        read_method("file:slow.py(first=1)")
+
+
+def test_asking_leaves_nothing_behind(folder: Path) -> None:
+    """What the file starts when it is imported ends with the answer; nothing is imported here."""
+    mark = folder / "mark"
+    code = f"import time; time.sleep(3); open({str(mark)!r}, 'w')"
+    (folder / "forks.py").write_text(
+        "import subprocess, sys\n"
+        f"subprocess.Popen([sys.executable, '-c', {code!r}], start_new_session=True)\n"
+        "def solve(instance, beta=1): return [0, 2]\n"
+    )
+    assert read_method("file:forks.py(beta=2)").text == "file:forks.py(beta=2)"
+    assert "_own_method" not in sys.modules
+    time.sleep(4)
+    assert not mark.exists()
+
+
+def test_two_calls_of_one_file_side_by_side(folder: Path) -> None:
+    """By --methods and in a suite; rows say who it is and what it was told, and so do labels.
+
+    Told 1 to 9 of both, the policy takes the first; told the outputs, with the other sign, 3 first.
+    """
+    texts = ["file:guesses.py(sign=-1)", "file:guesses.py(sign=-1) with interval(1,9)"]
+    texts.append("file:mine.py")
+    assert evaluate(["two.json", "--methods", ",".join(texts), "--store", "a.sqlite"]) == 0
+    (folder / "one.toml").write_text(
+        'summary = "one"\n[[section]]\nname = "one"\ninstances = ["./two.json"]\n'
+        f"methods = {texts}\n"
+    )
+    assert evaluate(["one.toml", "--store", "b.sqlite"]) == 0
+    for name in ("a.sqlite", "b.sqlite"):
+        rows = read_rows(folder / name).set_index("method").sort_index()
+        assert rows["own_name"].tolist() == ["guesses", "guesses", "mine"]
+        assert rows["told"].tolist() == ["the file's intervals, else the outputs", "intervals", ""]
+        assert rows["tel"].tolist() == [8, 7, 7]
+        shown = [shown_method(each, rows.loc[each, "own_name"]) for each in rows.index]
+        assert shown == [
+            "guesses(sign=-1) [guesses.py]",
+            "guesses(sign=-1) with interval(1,9) [guesses.py]",
+            "mine [mine.py]",
+        ]
+
+
+def test_words_and_what_they_mean() -> None:
+    """What a row says is read as it was written; a file whose row says nothing is not declared."""
+    for lengths in ("outputs", "file", "intervals", "nothing"):
+        for offline in (False, True):
+            each = Told(lengths, offline)
+            assert told("file:x.py(beta=2)", str(each)) == each
+            # Of what the project has, the text itself says it.
+            assert told("svf", str(each)) == Told("outputs")
+    assert told("file:x.py", "") == told("file:x.py", "<b>") == Told("unknown")
+
+
+@pytest.mark.parametrize(
+    ("words", "place"), [("the outputs", 0), ("no lengths", 1), ("intervals", 1)]
+)
+def test_it_is_ranked_by_what_it_declares(words: str, place: int) -> None:
+    """Among those that know the lengths, or in the sentence on those that do not."""
+    own = record(method="file:x.py(beta=2)", own_name="mine", tel=90, known_optimum=50)
+    other = record(tel=100, known_optimum=50)
+    said = make_report(frame(replace(own, told=words), other)).verdict
+    assert "mine(beta=2) [x.py]" in str(said[place])
+    undeclared = make_report(frame(own, other)).verdict
+    assert "mine(beta=2) [x.py]" not in "".join(map(str, undeclared[:2]))
+
+
+def test_groups() -> None:
+    """``policies`` and ``solvers`` are all of them, beside others, each once."""
+    assert [each.text for each in read_methods(["solvers"])] == list(named_engines())
+    found = [each.text for each in read_methods(["svf,Policies with interval(1,50),auto"])]
+    assert found[0] == "svf"
+    assert found[-1] == "auto"
+    assert "a-min with interval(high=50)" in found
+    assert len(found) == len(policies()) + 1
+    with pytest.raises(MethodError):
+        read_methods(["solvers with interval"])
+
+
+def test_a_group_leaves_out_what_does_not_apply() -> None:
+    """In seconds: solvers of models in rounds, and policies advised by a relaxation in rounds."""
+    late = Instance("late", 9, (Request(0, 0.0, 1, 2), Request(1, 0.5, 1, 3)), time_unit="second")
+    sources = (Source("late", lambda: late),)
+    tasks = plan([Section("", sources, read_methods(["policies,solvers"]))])
+    texts = {task.method.text for task in tasks}
+    assert {"svf", "auto", "bound"} <= texts
+    assert not {"highs", "cpsat", "search", "sorted-lp"} & texts
+    assert not [task.fault for task in tasks if task.fault]
+    named = plan([Section("", sources, read_methods(["highs"]))])
+    assert "solves models in rounds" in named[0].fault
+
+
+def test_a_group_in_a_suite(tmp_path: Path) -> None:
+    """It stands there for the same methods."""
+    (tmp_path / "one.toml").write_text(
+        'summary = "one"\n[[section]]\nname = "one"\ninstances = ["tiny/handover.json"]\n'
+        'methods = ["policies", "highs:ilp"]\n'
+    )
+    (section,) = read_suite(tmp_path / "one.toml").sections
+    assert [each.text for each in section.methods] == [*policies(), "highs:ilp"]
