@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from formulations.lagrangian.certificate_file import parts_certificate
-from formulations.valid.parts import Part, parts_of, settled
+from formulations.valid.parts import Part, closed_up, parts_of
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.methods.engines import proofs
@@ -32,6 +32,8 @@ Run = Callable[[Task, Report], None]
 VOLUMES_OF_PARTS = "volumes of parts"
 #: Seconds between two reports of the whole, which grow with all of its requests.
 SECONDS_BETWEEN = 0.3
+#: Share of its time from which on a part counts as one that it was too little for.
+CUT_SHARE = 0.9
 #: How a run has ended, the gravest last.
 _GRAVITY: tuple[Ending, ...] = ("finished", "time_limit", "memory_limit", "crashed")
 
@@ -62,8 +64,23 @@ def run_parts(
         begin(task, report.through(merged.of_whole))
     end = task.end_from(time.monotonic())
     left = [state for state in merged.states if prove or not state.closed]
-    still = sum(state.size for state in left)
-    for state in sorted(left, key=lambda each: each.size):
+    while left and time.monotonic() < end:
+        # What one pass leaves of the time is for those that had too little of it.
+        left = _one_pass(left, task, end, lambda told, of: run(told, report.through(of)), merged)
+    merged.end()
+
+
+def _one_pass(
+    states: list[_State],
+    task: Task,
+    end: float,
+    run: Callable[[Task, Callable[[Event], None]], None],
+    merged: _Merged,
+) -> list[_State]:
+    """Solve each part for its share of the time; return those that it was too little for."""
+    still = sum(state.size for state in states)
+    open_ = []
+    for state in sorted(states, key=lambda each: each.size):
         now = time.monotonic()
         if now >= end:
             break
@@ -76,8 +93,28 @@ def run_parts(
             time_limit=share - now,
             deadline=share,
         )
-        run(told, report.through(merged.sink_of(state)))
-    merged.end()
+        run(told, merged.sink_of(state))
+        spent = (time.monotonic() - now) / (share - now)
+        if not state.closed and spent > CUT_SHARE:
+            open_.append(state)
+    return open_
+
+
+def report_volumes(instance: Instance, report: Report) -> int:
+    """Report what volumes prove of an instance, or of its parts together; return the better."""
+    bound = volume_bound(instance)
+    report.bound(bound, VOLUMES)
+    states = [_State(part) for part in parts_of(instance)]
+    if (total := sum(state.bound for state in states)) <= bound:
+        return bound
+    report.bound(total, VOLUMES_OF_PARTS, _certificate(states))
+    return total
+
+
+def _certificate(states: list[_State]) -> dict[str, Any]:
+    return parts_certificate(
+        (state.part.positions, state.certificate, state.certified_starts) for state in states
+    )
 
 
 class _State:
@@ -86,7 +123,6 @@ class _State:
     def __init__(self, part: Part) -> None:
         self.part = part
         self.size = len(part.positions)
-        self._within = parts_of(part.instance)
         self.starts: list[int] | None = None
         self.tel = -1
         self.found_by = ""
@@ -103,7 +139,7 @@ class _State:
 
     def offer(self, starts: list[int], found_by: str) -> bool:
         """Take a schedule if it is better and feasible; tell whether it was."""
-        moved = settled(self._within, starts)
+        moved = closed_up(self.part.instance, starts)
         schedule = make_schedule(self.part.instance, moved, found_by)
         better = self.starts is None or schedule.tel < self.tel
         if not better or not check_schedule(self.part.instance, schedule).valid:
@@ -216,11 +252,7 @@ class _Merged:
             found_by = {state.found_by: None for state in self.states}
             self._report.schedule(self._whole({}), " and ".join(filter(None, found_by)))
         if (bound, source, certified) != self._told[1:]:
-            proof = parts_certificate(
-                (state.part.positions, state.certificate, state.certified_starts)
-                for state in self.states
-            )
-            self._report.bound(bound, source, proof)
+            self._report.bound(bound, source, _certificate(self.states))
         self._told = (tel if complete else -1, bound, source, certified)
         self._next = time.monotonic() + SECONDS_BETWEEN
 
