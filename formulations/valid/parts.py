@@ -89,30 +89,6 @@ def chosen_of(instance: Instance, positions: Iterable[int]) -> Instance:
     return Instance(instance.name, instance.memory, requests, time_unit=instance.time_unit)
 
 
-def bundled(instance: Instance, parts: Sequence[Part], most: int) -> list[Part]:
-    """Return parts that follow each other as one, so that there are at most ``most`` in all."""
-    bundles: list[list[int]] = [[] for _ in range(min(len(parts), max(most, 1)))]
-    seen = 0
-    for part in parts:
-        bundles[seen * len(bundles) // len(instance)] += part.positions
-        seen += len(part.positions)
-    return [part_of(instance, positions) for positions in bundles if positions]
-
-
-def settled(parts: Sequence[Part], starts: Sequence[int]) -> list[int]:
-    """Return a schedule that is no later, each part of which is complete when the next one begins.
-
-    Parts that are scheduled so fit together whatever the others do; a feasible schedule stays
-    feasible.
-    """
-    moved = list(starts)
-    for part in parts:
-        own = closed_up(part.instance, [starts[i] - part.offset for i in part.positions])
-        for i, start in zip(part.positions, own, strict=True):
-            moved[i] = start + part.offset
-    return moved
-
-
 def closed_up(instance: Instance, starts: Sequence[int]) -> list[int]:
     """Return a schedule that is no later, complete by the last arrival plus all outputs.
 

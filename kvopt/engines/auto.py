@@ -53,8 +53,9 @@ BEHIND_AFTER = 0.2
 #: local search.
 RESTART_UNTIL = 0.6
 
-#: Seconds that its processes need for a part of an instance, to be started and to find something.
-SECONDS_A_PART = 5.0
+#: Whether ``kvopt.engines.start`` splits what it gets at idle gaps.  The methods set to work here
+#: do that themselves, each in one process; a team for every part would take seconds to start.
+SPLIT = False
 #: The engines whose schedules are better than those that they began with, and no bound.
 _SCHEDULES = ("improve", "repair")
 

@@ -10,6 +10,8 @@ from kvopt.running.events import Report
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "mip", "named": False}
+#: A file holds one model, of the whole.
+SPLIT = False
 
 
 def solve(job: Job, report: Report) -> None:

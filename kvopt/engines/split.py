@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from formulations.lagrangian.certificate_file import parts_certificate
-from formulations.valid.parts import Part, parts_of, settled
+from formulations.valid.parts import Part, closed_up, parts_of
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.methods.engines import proofs
@@ -17,7 +17,6 @@ from kvopt.running.events import (
     Done,
     Ending,
     Event,
-    Itself,
     ModelBuilt,
     Relaxation,
     Report,
@@ -33,6 +32,8 @@ Run = Callable[[Task, Report], None]
 VOLUMES_OF_PARTS = "volumes of parts"
 #: Seconds between two reports of the whole, which grow with all of its requests.
 SECONDS_BETWEEN = 0.3
+#: Share of its time from which on a part counts as one that it was too little for.
+CUT_SHARE = 0.9
 #: How a run has ended, the gravest last.
 _GRAVITY: tuple[Ending, ...] = ("finished", "time_limit", "memory_limit", "crashed")
 
@@ -63,8 +64,23 @@ def run_parts(
         begin(task, report.through(merged.of_whole))
     end = task.end_from(time.monotonic())
     left = [state for state in merged.states if prove or not state.closed]
-    still = sum(state.size for state in left)
-    for state in sorted(left, key=lambda each: each.size):
+    while left and time.monotonic() < end:
+        # What one pass leaves of the time is for those that had too little of it.
+        left = _one_pass(left, task, end, lambda told, of: run(told, report.through(of)), merged)
+    merged.end()
+
+
+def _one_pass(
+    states: list[_State],
+    task: Task,
+    end: float,
+    run: Callable[[Task, Callable[[Event], None]], None],
+    merged: _Merged,
+) -> list[_State]:
+    """Solve each part for its share of the time; return those that it was too little for."""
+    still = sum(state.size for state in states)
+    open_ = []
+    for state in sorted(states, key=lambda each: each.size):
         now = time.monotonic()
         if now >= end:
             break
@@ -77,8 +93,28 @@ def run_parts(
             time_limit=share - now,
             deadline=share,
         )
-        run(told, report.through(merged.sink_of(state)))
-    merged.end()
+        run(told, merged.sink_of(state))
+        spent = (time.monotonic() - now) / (share - now)
+        if not state.closed and spent > CUT_SHARE:
+            open_.append(state)
+    return open_
+
+
+def report_volumes(instance: Instance, report: Report) -> int:
+    """Report what volumes prove of an instance, or of its parts together; return the better."""
+    bound = volume_bound(instance)
+    report.bound(bound, VOLUMES)
+    states = [_State(part) for part in parts_of(instance)]
+    if (total := sum(state.bound for state in states)) <= bound:
+        return bound
+    report.bound(total, VOLUMES_OF_PARTS, _certificate(states))
+    return total
+
+
+def _certificate(states: list[_State]) -> dict[str, Any]:
+    return parts_certificate(
+        (state.part.positions, state.certificate, state.certified_starts) for state in states
+    )
 
 
 class _State:
@@ -87,7 +123,6 @@ class _State:
     def __init__(self, part: Part) -> None:
         self.part = part
         self.size = len(part.positions)
-        self._within = parts_of(part.instance)
         self.starts: list[int] | None = None
         self.tel = -1
         self.found_by = ""
@@ -96,7 +131,6 @@ class _State:
         self.certificate: dict[str, Any] = {"kind": VOLUMES, "value": self.bound}
         self.certified_starts: list[int] = []
         self.relaxation: float | None = None
-        self.itself: Itself | None = None
 
     @property
     def closed(self) -> bool:
@@ -105,7 +139,7 @@ class _State:
 
     def offer(self, starts: list[int], found_by: str) -> bool:
         """Take a schedule if it is better and feasible; tell whether it was."""
-        moved = settled(self._within, starts)
+        moved = closed_up(self.part.instance, starts)
         schedule = make_schedule(self.part.instance, moved, found_by)
         better = self.starts is None or schedule.tel < self.tel
         if not better or not check_schedule(self.part.instance, schedule).valid:
@@ -172,23 +206,12 @@ class _Merged:
                     new = (event.columns, event.rows, event.entries)
                     self._built = tuple(map(sum, zip(built, new, strict=True)))  # type: ignore[assignment]
                     self._report.built(*self._built)
-                case Itself():
-                    state.itself = event
-                    self._tell_itself()
                 case Done():
                     self._take_end(event)
                 case _:
                     self._report.sink(event)
 
         return sink
-
-    def _tell_itself(self) -> None:
-        """Report what the engine has found by itself: of the whole, if it has of every part."""
-        found = [state.itself for state in self.states]
-        names = dict.fromkeys(each.formulation for each in found if each)
-        tels = [each.tel if each else None for each in found]
-        bounds = [each.bound if each else None for each in found]
-        self._report.itself(" and ".join(names), _total(tels), _total(bounds))
 
     def _take_schedule(self, state: _State, event: ScheduleFound) -> None:
         if event.kept:
@@ -229,11 +252,7 @@ class _Merged:
             found_by = {state.found_by: None for state in self.states}
             self._report.schedule(self._whole({}), " and ".join(filter(None, found_by)))
         if (bound, source, certified) != self._told[1:]:
-            proof = parts_certificate(
-                (state.part.positions, state.certificate, state.certified_starts)
-                for state in self.states
-            )
-            self._report.bound(bound, source, proof)
+            self._report.bound(bound, source, _certificate(self.states))
         self._told = (tel if complete else -1, bound, source, certified)
         self._next = time.monotonic() + SECONDS_BETWEEN
 
@@ -261,11 +280,6 @@ class _Merged:
         self._report.done(
             told.solver, told.nodes, told.outcome, told.solver_seconds, ending=told.ending
         )
-
-
-def _total(values: list[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
 
 
 def _sum(one: Any, other: Any) -> Any:

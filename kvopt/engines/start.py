@@ -10,15 +10,14 @@ import numpy as np
 
 from formulations.choice import default_formulation
 from formulations.registry import Formulation, formulations
-from formulations.valid.parts import Part, bundled, parts_of
-from formulations.valid.volumes import volume_bound
+from formulations.valid.parts import Part, parts_of
 from formulations.valid.windows import start_windows
 from heuristics.policy import ListPolicy
 from heuristics.registry import policies
 from heuristics.simulator import run_in_order, run_policy
 from instances import Instance
 from kvopt.engines.job import Job
-from kvopt.engines.split import run_parts
+from kvopt.engines.split import report_volumes, run_parts
 from kvopt.methods.options import OptionValues, bound_only, format_formulation
 from kvopt.running.events import Event, Relaxation, Report, ScheduleFound
 from schedules import Schedule
@@ -50,7 +49,7 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
     if hasattr(engine, "unavailable") and (reason := engine.unavailable(method.solver)):
         report.failure(reason)
         return
-    if not task.model_file and len(parts := parts_of(instance)) > 1:
+    if getattr(engine, "SPLIT", True) and len(parts := parts_of(instance)) > 1:
         _run_parts(parts, engine, method, task, report)
     else:
         _run_whole(engine, method, task, report)
@@ -62,8 +61,7 @@ def _run_whole(engine: ModuleType, method: Method, task: Task, report: Report) -
     assert instance is not None
     starts = task.warm_start
     if starts is None:
-        bound = volume_bound(instance)
-        report.bound(bound, "volumes")
+        bound = report_volumes(instance, report)
         schedule = quick_schedule(instance, deadline, report)
         if schedule.tel == bound and method.model is None:
             report.done(method.solver if method.joined else "")
@@ -96,18 +94,7 @@ def _run_whole(engine: ModuleType, method: Method, task: Task, report: Report) -
 def _run_parts(
     parts: list[Part], engine: ModuleType, method: Method, task: Task, report: Report
 ) -> None:
-    """Solve the parts between idle gaps for themselves, each by the same engine.
-
-    Several together where the time would not do for an engine that starts processes for each; these
-    split what they get.
-    """
-    if least := getattr(engine, "SECONDS_A_PART", 0.0):
-        assert task.instance is not None
-        left = task.end_from(now := time.monotonic()) - now
-        parts = bundled(task.instance, parts, int(left / least))
-    if len(parts) == 1:
-        _run_whole(engine, method, task, report)
-        return
+    """Solve the parts between idle gaps for themselves, each by the same engine."""
 
     def begin(whole: Task, told: Report) -> None:
         assert whole.instance is not None

@@ -20,7 +20,7 @@ from formulations.lagrangian.rates import (
     evaluate_rates,
     read_rate_certificate,
 )
-from formulations.valid.parts import bundled, closed_up, part_of, parts_of, settled
+from formulations.valid.parts import closed_up, part_of, parts_of
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.batch_time import parse_batch_time
@@ -75,20 +75,8 @@ def test_settled_schedules_fit_together() -> None:
             assert all(new <= old for new, old in zip(moved, own, strict=True))
             for i, start in zip(part.positions, moved, strict=True):
                 starts[i] = start + part.offset
-        assert settled(found, starts) == starts
         schedule = make_schedule(instance, starts, "settled")
         assert check_schedule(instance, schedule).valid, (instance, starts)
-
-
-def test_bundles_hold_what_follows_each_other() -> None:
-    """Ten parts of one request in at most three bundles: none is lost, the order stays."""
-    instance = _rows(9, *((10 * i, 1, 2) for i in range(10)))
-    found = parts_of(instance)
-    assert len(found) == 10
-    for most in (1, 2, 3, 10, 99):
-        bundles = bundled(instance, found, most)
-        assert len(bundles) == min(most, 10)
-        assert [i for each in bundles for i in each.positions] == list(range(10))
 
 
 def _proved(instance: Instance) -> dict[str, Any]:

@@ -49,6 +49,7 @@ from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.starts import certified_costs
 from formulations.valid.groups import window_groups
 from formulations.valid.windows import Windows
+from heuristics.simulator import run_in_order
 from kvopt.engines.job import Job
 from kvopt.running.events import Report
 from schedules import check_schedule, make_schedule
@@ -194,9 +195,18 @@ class Words:
             self._last_fits = check_schedule(self._job.instance, schedule).valid
             if not self._last_fits:
                 self._left_out[tuple(starts)] = None
+                self._send_in_order(starts)
                 return
             self._upper = min(self._upper, schedule.tel)
         self._report.schedule(starts)
+
+    def _send_in_order(self, starts: list[int]) -> None:
+        """Send what becomes of a schedule that overflows if each waits until it fits."""
+        order = np.argsort(np.array(starts), kind="stable")
+        schedule = run_in_order(self._job.instance, order, self._source)
+        if schedule.tel < self._upper:
+            self._upper = schedule.tel
+            self._report.schedule(schedule.starts)
 
     @property
     def settled(self) -> bool:
