@@ -177,8 +177,11 @@ def test_an_own_method_of_the_wheel_runs_beside_files_that_bear_the_projects_nam
 
 def test_the_checks_of_the_committed_files_pass_in_the_wheel(run: Run) -> None:
     """Library, best-known values and nightly tables are complete there, every value proved anew."""
+    known = run("kvopt", "best-known", "--check")
+    # 3: no fault, and of what is open a bound may be solver-reported, which is named.
+    assert known.returncode in (0, 3), (known.stdout, known.stderr)
+    assert all(": NOT CERTIFIED: " in line for line in known.stderr.splitlines()), known.stderr
     for command in (
-        ["kvopt", "best-known", "--check"],
         ["python", "-m", "instances.library", "--check"],
         ["python", "-m", "schedules.schema", "--check"],
         ["python", "-m", "reports.nightly", "--check"],

@@ -225,7 +225,8 @@ def _verify(known: dict[str, LibraryInstance], folder: Path, *, strict: bool) ->
     print(_summary(registry, len(known)))
     told = [
         *(
-            f"{each.instance}: NOT CERTIFIED: {each.reason}, {_shown_bound(each)}"
+            f"{each.instance}: NOT CERTIFIED: bound {each.lower.value} is {_told(each)}; "
+            f"{each.certified.value} is certified; {each.reason}"
             for each in registry.instances
             if each.reported_only
         ),
@@ -236,6 +237,11 @@ def _verify(known: dict[str, LibraryInstance], folder: Path, *, strict: bool) ->
         ),
     ]
     return told, EXIT_REPORTED if told and strict else EXIT_OK
+
+
+def _told(entry: Entry) -> str:
+    solver = isinstance(entry.lower, SolverReported)
+    return f"solver-reported by {entry.lower.method}" if solver else "by construction"
 
 
 def _summary(registry: Registry, library: int) -> str:

@@ -11,7 +11,7 @@ _NOTE_KNOWN = (
     "Gap = (TEL − OPT) / TEL over the runs whose instance has an optimum to compare with: by "
     "construction, as its file states, or LB = UB. Mean, median and worst are over the runs with a "
     "schedule; in the penalised mean a run without one counts with a gap of 100 %. Share optimal "
-    "is of all runs. “One witness” counts instances whose optimum rests on one witness only."
+    "is of all runs. “One proof” counts instances whose optimum rests on one proof or one argument."
 )
 _NOTE_OPEN = (
     "Instances whose optimum is open. The gap to the best bound, (TEL − LB) / TEL, is at least the "
@@ -40,7 +40,7 @@ def gaps_to_optimum(runs: pd.DataFrame, *, engines: bool = False) -> Table:
     frame["penalised"] = known["gap_opt"].fillna(1.0).groupby(_keys(known)).mean()
     optimal = known["gap_opt"].eq(0).fillna(False) & ~known["kept"]
     frame["optimal"] = optimal.astype(float).groupby(_keys(known)).mean()
-    alone = known[known["standing"].eq("one witness")]
+    alone = known[known["standing"].isin(["one witness", "one argument"])]
     frame["alone"] = alone.groupby(["family", "label"])["id"].nunique()
     frame["alone"] = frame["alone"].fillna(0).astype(int)
     columns = (
@@ -50,7 +50,7 @@ def gaps_to_optimum(runs: pd.DataFrame, *, engines: bool = False) -> Table:
         Column("median", "median gap", "share"),
         Column("worst", "worst gap", "share"),
         Column("optimal", "optimal", "share"),
-        Column("alone", "one witness", "count"),
+        Column("alone", "one proof", "count"),
     )
     frame = _ordered(frame, known)
     if engines:

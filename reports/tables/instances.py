@@ -10,8 +10,8 @@ from schedules.evidence import STANDINGS
 
 _NOTE = (
     "UB: the best checked schedule (TEL, rounds). LB: the best bound that is believed. OPT is "
-    "known where two witnesses prove it that share no model code (solvers, or a certificate), or "
-    "one and the construction; “one witness only” means that LB = UB rests on less. “By "
+    "known where two proofs show it that share neither model code nor argument; “one argument "
+    "only” means that two share the argument, “one proof only” that LB = UB rests on less. “By "
     "construction”: the value of OPT follows from the instance's construction, and nothing shows "
     "that UB is optimal. Gap = (UB − LB) / UB."
 )

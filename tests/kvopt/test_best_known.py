@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from pydantic import TypeAdapter
 
 from formulations.bounds import tree_search
 from formulations.lagrangian import swept
@@ -22,15 +25,19 @@ from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.files import instance_document
 from kvopt.best_known import __main__ as command
-from kvopt.best_known import claims, known_values, prove, read_registry
+from kvopt.best_known import again, claims, known_values, prove, read_registry
 from kvopt.best_known.claims import Claims
-from kvopt.best_known.entry import ENTRIES, Value
-from kvopt.best_known.files import digest
+from kvopt.best_known.entry import ENTRIES, Certified, Proof
+from kvopt.best_known.files import format_registry
 from kvopt.best_known.rule import decide
-from kvopt.best_known.verify import LibraryInstance
-from kvopt.methods.witness import engine_witness
+from kvopt.best_known.verify import LibraryInstance, stale_proofs
+from kvopt.methods import fingerprint as module
+from kvopt.methods import sources
+from kvopt.methods.fingerprint import fingerprint, proof_fingerprint, versions
+from kvopt.methods.grammar import MethodError, read_method
+from kvopt.methods.witness import engine_witness, made_by
 from kvopt.running.record import Record
-from kvopt.running.task import Finished
+from kvopt.running.task import Finished, Task
 from kvopt.store import Store
 from schedules import make_schedule
 from schedules.evidence import independent_pair
@@ -64,6 +71,15 @@ def _small_library(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(each, "library_by_hash", lambda: dict(LIBRARY))
 
 
+def _key(instance: Instance, method: str, seed: int) -> str:
+    """Return the key of a run by the sources that are here."""
+    with suppress(MethodError):
+        read = read_method(method, planned=True)
+        told: dict[str, Any] = {"code": fingerprint(read), "versions": versions(read)}
+        return Task(instance, instance.name, method, seed=seed, **told).key
+    return f"{seed:064}"
+
+
 class Sweep:
     """A store that is filled by hand, and the registry that is made of it."""
 
@@ -82,14 +98,16 @@ class Sweep:
         day: int = 1,
         certificate: dict[str, Any] | None = None,
         status: str | None = None,
+        today: bool = True,
         **parts: Any,
     ) -> None:
-        """Store a run; its status is what starts and bound show unless it is given."""
+        """Store a run of today's sources; its status is what it shows unless it is given."""
         schedule = None if starts is None else make_schedule(instance, starts, method, **parts)
         tel = None if schedule is None else schedule.tel
         told = "optimal" if tel is not None and tel == bound else "feasible"
+        seed = next(COUNTER)
         record = Record(
-            key=f"{next(COUNTER):064}",
+            key=_key(instance, method, seed) if today else f"{seed:064}",
             instance=instance.name,
             instance_sha256=instance.sha256,
             family="",
@@ -98,7 +116,7 @@ class Sweep:
             known_optimum=instance.known_optimum,
             section="",
             method=method,
-            seed=0,
+            seed=seed,
             time_limit=60.0,
             memory_limit=None,
             threads=1,
@@ -144,8 +162,9 @@ class Sweep:
         edit(next(entry for entry in document["instances"] if entry["instance"] == "four"))
         if sign:
             entries = ENTRIES.validate_python(document["instances"])
-            document["digest"] = digest(entries)
-        self.path.write_text(json.dumps(document))
+            self.path.write_text(format_registry(entries))
+        else:
+            self.path.write_text(json.dumps(document))
 
     def proof(self, kind: str) -> Path:
         """The schedule (``schedules``) or the certificate (``bounds``) of ``four``."""
@@ -154,16 +173,17 @@ class Sweep:
 
 @pytest.fixture
 def sweep(tmp_path: Path) -> Sweep:
-    """An empty store and no registry."""
-    return Sweep(tmp_path)
+    """A store in which ``pair`` is proved by its volumes, and no registry."""
+    found = Sweep(tmp_path)
+    found.run(PAIR, "svf", [0, 1], 3, "volumes")
+    return found
 
 
 @pytest.fixture
 def proved(sweep: Sweep) -> Sweep:
-    """``four`` proved by two engines, ``pair`` by its volumes."""
+    """``four`` is reported by two solvers as proved."""
     sweep.run(FOUR, "cpsat:cpsat", OPTIMAL, 12, "CP-SAT")
     sweep.run(FOUR, "highs:ilp", OPTIMAL, 12, "HiGHS", day=2)
-    sweep.run(PAIR, "svf", [0, 1], 3, "volumes")
     assert sweep.merge() == 0
     return sweep
 
@@ -175,35 +195,67 @@ PRICES = {"kind": "prices", "value": 11, "denominator": 20, "memory": [0, 6, 0, 
 def test_an_optimum_by_two_engines(proved: Sweep) -> None:
     """The entry names schedule, bound, both proofs, the best certified bound and the history."""
     entry = proved.entry()
-    assert entry["opt"] is True
-    assert entry["reason"] == "two engines' words: cpsat:cpsat and highs:ilp"
+    assert entry["standing"] == "opt"
+    assert entry["reason"] == "solver-reported by cpsat:cpsat and highs:ilp"
     assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 12)
     assert [proof["method"] for proof in entry["proofs"]] == ["cpsat:cpsat", "highs:ilp"]
-    assert entry["lower"].get("certificate") is None
-    assert entry["certified"]["value"] == volume_bound(FOUR)
+    assert entry["lower"]["kind"] == "solver-reported"
+    assert entry["lower"]["certified"]["value"] == volume_bound(FOUR)
     assert entry["history"]["upper"] == [
         {"value": 12, "method": "cpsat:cpsat", "date": "2026-11-01"}
     ]
     # Each of pair holds 3 token-rounds of 3: completions at 1 and 2 at the earliest.
-    pair = "proved by its files (volumes), as by construction"
-    assert proved.entry("pair")["reason"] == pair
-
-
-def test_words_do_not_pass_as_proved(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two proofs that anyone could have typed in: counted apart, named, and an exit code apart."""
-    for proof in proved.entry()["proofs"]:
-        assert set(proof) <= {"value", "method", "source", "date", "seconds", "seed", "solver"}
-    assert proved.check() == 3
-    out, err = capsys.readouterr()
-    assert "2 optimal (1 proved by their files, 1 by words only)" in out
-    assert "1 by words only" in out.rpartition("best bounds:")[2]
-    assert err == (
-        "python -m kvopt.best_known: four: NOT PROVED: two engines' words: cpsat:cpsat and "
-        "highs:ilp\n"
+    pair = "one argument only: area and parallel-machine bound (certificate: volumes, construction)"
+    assert (proved.entry("pair")["standing"], proved.entry("pair")["reason"]) == (
+        "one argument",
+        pair,
     )
 
 
-def test_a_forged_optimum_does_not_pass_as_proved(sweep: Sweep) -> None:
+def test_reports_do_not_pass_as_certified(
+    proved: Sweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two proofs that anyone could have typed in: counted apart, named, and an exit code apart."""
+    assert proved.check() == 3
+    out, err = capsys.readouterr()
+    assert "1 optimal by two independent proofs (0 certified, 1 solver-reported only)" in out
+    assert "1 closed by one argument only" in out
+    assert "best bounds: 1 certified, 0 by construction, 1 solver-reported" in out
+    assert err == (
+        "python -m kvopt.best_known: four: NOT CERTIFIED: bound 12 is solver-reported by "
+        "cpsat:cpsat; 10 is certified; solver-reported by cpsat:cpsat and highs:ilp\n"
+    )
+
+
+def test_a_reported_bound_of_an_open_instance_is_named(
+    sweep: Sweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Merging says what is certified beside it, and the check ends with 3 and the name."""
+    sweep.run(FOUR, "cpsat:cpsat", WORSE, 11, "CP-SAT")
+    assert sweep.merge() == 0
+    told = capsys.readouterr().out
+    assert "four: lower new -> 11 (cpsat:cpsat, solver-reported; certified 10)" in told
+    assert sweep.check() == 3
+    told = "four: NOT CERTIFIED: bound 11 is solver-reported by cpsat:cpsat; 10 is certified; open"
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("today", "code"), [(False, 3), (True, 3)])
+def test_a_forged_row_is_named(
+    sweep: Sweep, today: bool, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row rewritten as a proof of TEL 13 (the optimum is 12) is a solver's report, no more."""
+    sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT", today=today)
+    assert sweep.merge() == 0
+    assert sweep.entry()["standing"] == "one witness"
+    assert sweep.check() == code
+    told = capsys.readouterr().err
+    assert "four: NOT CERTIFIED: bound 13 is solver-reported by cpsat:cpsat; 10 is" in told
+    # Whoever forges the row can make its key, too, so nothing rests on that.
+    assert ("STALE" in told) == (not today)
+
+
+def test_a_forged_optimum_does_not_pass_as_certified(sweep: Sweep) -> None:
     """An open entry that is given an optimum, two proofs and a new digest is not called proved."""
     sweep.run(FOUR, "svf", WORSE, None)
     assert sweep.merge() == 0
@@ -211,20 +263,27 @@ def test_a_forged_optimum_does_not_pass_as_proved(sweep: Sweep) -> None:
 
     def forge(entry: dict[str, Any]) -> None:
         # TEL 13; the optimum is 12.
-        proof: dict[str, Any] = {"value": 13, "date": "2026-11-01", "seconds": 1.0, "seed": 0}
-        proofs = [
-            proof | {"method": "cpsat:cpsat", "source": "CP-SAT"},
-            proof | {"method": "highs:ilp", "source": "HiGHS"},
-        ]
-        reason = decide(FOUR, 13, 13, [Value(**each) for each in proofs], ("volumes", 10)).reason
-        step = {"value": 13, "method": "cpsat:cpsat", "date": "2026-11-01"}
-        entry["history"]["lower"].append(step)
-        entry.update(
-            opt=True, reason=reason, certified=entry["lower"], lower=proofs[0], proofs=proofs
+        proofs = [_document(_proof(method, 13)) for method in ("cpsat:cpsat", "highs:ilp")]
+        told = {key: value for key, value in proofs[0].items() if key != "made_by"}
+        lower = told | {
+            "kind": "solver-reported",
+            "source": "CP-SAT",
+            "certified": entry["lower"],
+        }
+        found = [_proof("cpsat:cpsat", 13), _proof("highs:ilp", 13)]
+        reason = decide(FOUR, 13, 13, found, ("volumes", 10)).reason
+        entry["history"]["lower"].append(
+            {"value": 13, "method": "cpsat:cpsat", "date": "2026-11-01"}
         )
+        entry.update(standing="opt", reason=reason, lower=lower, proofs=proofs)
 
     sweep.edit(forge)
     assert sweep.check() == 3
+
+
+def _document(value: Any) -> dict[str, Any]:
+    found: dict[str, Any] = TypeAdapter(type(value)).dump_python(value, exclude_none=True)
+    return found
 
 
 def _prove(sweep: Sweep, *more: str) -> int:
@@ -237,11 +296,14 @@ def test_words_become_a_certificate(proved: Sweep, capsys: pytest.CaptureFixture
     before = proved.entry()
     assert _prove(proved) == 0
     entry = proved.entry()
-    assert entry["reason"] == "proved by its files (tree), as by cpsat:cpsat and highs:ilp"
+    assert entry["reason"] == "certified (tree), solver-reported by cpsat:cpsat and highs:ilp"
     assert (entry["lower"]["value"], entry["lower"]["method"]) == (12, "tree")
-    assert all(entry[key] == before[key] for key in ("opt", "upper", "history", "proofs"))
+    assert all(entry[key] == before[key] for key in ("standing", "upper", "history", "proofs"))
     assert proved.check() == 0
-    assert "2 optimal (2 proved by their files, 0 by words only)" in capsys.readouterr().out
+    assert (
+        "1 optimal by two independent proofs (1 certified, 0 solver-reported only)"
+        in capsys.readouterr().out
+    )
     proved.run(FOUR, "search", OPTIMAL, 12, "search", day=9)
     proved.run(FOUR, "bound:bound-lp", WORSE, 11, "prices", certificate=PRICES, day=9)
     assert proved.merge() == 0
@@ -288,7 +350,7 @@ def test_no_tree_for_what_is_not_the_optimum(
 ) -> None:
     """Two engines' words for 13, where 12 is possible: the tree comes down to that schedule."""
     sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT")
-    sweep.run(FOUR, "highs:ilp", WORSE, 13, "HiGHS")
+    sweep.run(FOUR, "highs:ilp", WORSE, 13, "HiGHS", day=2)
     assert sweep.merge() == 0
     assert _prove(sweep) == 1
     assert "may have a lower TEL" in capsys.readouterr().err
@@ -325,7 +387,8 @@ def test_better_replaces_worse_and_never_the_reverse(sweep: Sweep) -> None:
     sweep._path.unlink()
     sweep.run(FOUR, "mc-sf", WORSE, 10, "CP-SAT", day=4)
     sweep.run(FOUR, "cpsat:cpsat-time", WORSE, 10, "CP-SAT", day=4)
-    assert sweep.merge("--check") == 0
+    # 3: nothing better in the store, and a bound that is solver-reported.
+    assert sweep.merge("--check") == 3
     assert sweep.merge() == 0
     entry = sweep.entry()
     assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 11)
@@ -335,7 +398,7 @@ def test_better_replaces_worse_and_never_the_reverse(sweep: Sweep) -> None:
         "method": "cpsat:cpsat",
         "date": "2026-11-03",
     }
-    assert (entry["opt"], entry["reason"]) == (False, "open")
+    assert (entry["standing"], entry["reason"]) == ("open", "open")
 
 
 def test_an_equal_value_does_not_replace_an_older_one(proved: Sweep) -> None:
@@ -353,7 +416,7 @@ def test_a_lying_bound_aborts_loudly(proved: Sweep, capsys: pytest.CaptureFixtur
     before = proved.path.read_bytes()
     assert proved.merge() == 5
     told = capsys.readouterr().err
-    assert "four: lower bound 13 (highs:ilp-strong, HiGHS, 2026-11-05) exceeds" in told
+    assert "four: lower bound 13 (highs:ilp-strong, 2026-11-05) exceeds" in told
     assert "the checked TEL 12 (cpsat:cpsat, 2026-11-01)" in told
     assert proved.path.read_bytes() == before
 
@@ -363,9 +426,9 @@ def test_a_better_schedule_exposes_an_old_lie(
 ) -> None:
     """13 was "proved" by two engines; the schedule of 12 shows that both are wrong."""
     sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT")
-    sweep.run(FOUR, "highs:ilp", WORSE, 13, "HiGHS")
+    sweep.run(FOUR, "highs:ilp", WORSE, 13, "HiGHS", day=2)
     assert sweep.merge() == 0
-    assert sweep.entry()["opt"] is True
+    assert sweep.entry()["standing"] == "opt"
     sweep._path.unlink()
     sweep.run(FOUR, "search", OPTIMAL, 9, "search", day=2)
     assert sweep.merge() == 5
@@ -382,7 +445,7 @@ def test_a_schedule_below_a_known_optimum_aborts(
     )
     sweep.run(wrong, "cpsat:cpsat", OPTIMAL, 12, "CP-SAT")
     assert sweep.merge() == 5
-    assert "wrong: lower bound 13 (construction" in capsys.readouterr().err
+    assert "wrong: the optimum by construction, 13 exceeds" in capsys.readouterr().err
     assert not sweep.path.exists()
 
 
@@ -404,7 +467,7 @@ def test_a_certificate_is_taken_from_anyone(sweep: Sweep) -> None:
     assert sweep.merge() == 0
     lower = sweep.entry()["lower"]
     assert (lower["value"], lower["method"]) == (11, "file:mine.py")
-    assert lower["certificate"] == "bounds/four.json"
+    assert (lower["kind"], lower["certificate"]) == ("certified", "prices")
     assert sweep.check() == 0
 
 
@@ -459,7 +522,7 @@ def test_a_sweep_is_evaluated_only_where_it_is_better(
     sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=best, day=3)
     assert sweep.merge() == 0
     assert values == [11, 12]
-    assert sweep.entry()["lower"]["certificate"] == "bounds/four.json"
+    assert sweep.entry()["lower"]["certificate"] == "sweep"
     assert sweep.check() == 0
 
 
@@ -475,7 +538,7 @@ def test_a_sweep_that_takes_too_long_is_one_note(
     assert [line for line in told if "takes more than 10 rows" in line] == told[:1]
     entry = sweep.entry()
     assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 12)
-    assert entry["certified"]["method"] == "volumes"
+    assert entry["lower"]["certified"]["method"] == "volumes"
 
 
 def test_ctrl_c_keeps_what_is_merged(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
@@ -506,7 +569,7 @@ def test_a_certified_bound_replaces_an_equal_claim(sweep: Sweep) -> None:
     assert sweep.merge() == 0
     entry = sweep.entry()
     assert entry["lower"]["method"] == "bound:bound-lp"
-    assert "certified" not in entry
+    assert entry["lower"]["kind"] == "certified"
     # The value itself did not change.
     assert len(entry["history"]["lower"]) == 1
 
@@ -549,7 +612,7 @@ def test_what_a_policy_kept_contradicts_no_optimum(
     ("stated", "told"),
     [
         (4, "the optimum by construction, 4 exceeds the checked TEL 3"),
-        (2, "lower bound 3 (volumes, volumes, 2026-11-01) exceeds the optimum by construction, 2"),
+        (2, "lower bound 3 (volumes, 2026-11-01) exceeds the optimum by construction, 2"),
     ],
 )
 def test_an_optimum_by_construction_is_a_witness(
@@ -611,18 +674,24 @@ def test_cancelled_attempts_are_dropped(sweep: Sweep) -> None:
         (lambda e: e["upper"].update(value=11), "TEL 12, the entry says 11"),
         (
             lambda e: e["lower"].update(value=13),
-            "lower bound 13 (cpsat:cpsat, CP-SAT, 2026-11-01) exceeds the checked TEL 12",
+            "lower bound 13 (cpsat:cpsat, 2026-11-01) exceeds the checked TEL 12",
         ),
-        (lambda e: e["lower"].update(value=11), "opt True (two engines' words"),
-        (lambda e: e["certified"].update(value=12), "the entry says 12"),
-        (lambda e: e.update(opt=False), "opt False"),
-        (lambda e: e.update(proofs=e["proofs"][:1]), "one witness only: cpsat:cpsat"),
+        (lambda e: e["lower"].update(value=11), "opt (solver-reported by cpsat:cpsat"),
+        (lambda e: e["lower"]["certified"].update(value=11), "the entry says 11"),
+        (lambda e: e["lower"]["certified"].update(certificate="tree"), "of the kind volumes"),
+        (lambda e: e["lower"].update(method="file:mine.py"), "it reports no bound"),
+        (lambda e: e["lower"].update(method="svf"), "it reports no bound"),
+        (lambda e: e.update(standing="open"), "four: open ("),
+        (lambda e: e.update(proofs=e["proofs"][:1]), "one proof only: cpsat:cpsat"),
         (
-            lambda e: e["proofs"][1].update(method="cpsat:cpsat-time", source="CP-SAT"),
-            "one witness only: cpsat:cpsat, cpsat:cpsat-time",
+            lambda e: e["proofs"][1].update(method="cpsat:cpsat-time"),
+            "one proof only: cpsat:cpsat, cpsat:cpsat-time",
         ),
+        (lambda e: e["proofs"][1].update(method="cpsat:cpsat"), "expected one proof a method"),
         (lambda e: e["proofs"][1].update(method="svf"), "expected a method of an engine"),
-        (lambda e: e["proofs"][0].update(source="prices"), "by the engine's own search"),
+        (lambda e: e["proofs"][1].update(method="highs"), "expected SOLVER:FORMULATION"),
+        (lambda e: e["proofs"][1].update(method="gurobi:ilp"), "gurobi proves no bound"),
+        (lambda e: e["proofs"][1].update(value=11), "11, expected 12"),
         (lambda e: e["history"]["upper"].clear(), "history does not end with 12"),
         (
             lambda e: e["history"]["upper"].insert(0, e["history"]["upper"][0]),
@@ -630,8 +699,8 @@ def test_cancelled_attempts_are_dropped(sweep: Sweep) -> None:
         ),
         (lambda e: e.update(n=5), "the library ('four'"),
         (lambda e: e.update(sha256="0" * 64), "the library has no instance of this hash"),
-        (lambda e: e["upper"].update(certificate="schedules/pair.json"), "another instance"),
-        (lambda e: e["upper"].update(certificate="schedules/x.json"), "cannot be read"),
+        (lambda e: e["upper"].update(method="svf"), "not what is written of its entry"),
+        (lambda e: e["upper"].update(method="construction"), "is not that of the construction"),
     ],
 )
 def test_a_careful_lie_is_found(
@@ -643,19 +712,16 @@ def test_a_careful_lie_is_found(
     assert told in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["../../x.json", "/etc/x.json", "schedules/../../x.json", "schedules/x\n.json", "x.json"],
-)
-def test_a_proof_outside_the_folder_is_not_opened(
-    proved: Sweep, path: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", ["../../x", "/etc/x", "x\n", "a/b", ""])
+def test_an_entry_leads_to_no_other_folder(
+    proved: Sweep, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An entry names files of its own folder only; whoever reads the registry refuses others."""
-    text = proved.path.read_text().replace('"schedules/four.json"', json.dumps(path))
+    """Its files bear the instance's name, which names no folder; who reads it refuses others."""
+    text = proved.path.read_text().replace('"instance": "four"', f'"instance": {json.dumps(name)}')
     proved.path.write_text(text)
     assert proved.check() == 1
-    assert "certificate" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="certificate"):
+    assert "field instances.0.instance" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="instance"):
         known_values(proved.folder)
 
 
@@ -743,16 +809,17 @@ def test_a_stale_schema_is_named(proved: Sweep, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("methods", "pair"),
     [
-        (["cpsat", "highs:ilp"], ("cpsat", "highs:ilp")),
+        (["cpsat:cpsat", "highs:ilp"], ("cpsat:cpsat", "highs:ilp")),
         (["highs:ilp", "cpsat:cpsat-time"], ("highs:ilp", "cpsat:cpsat-time")),
         # The search has its windows and groups from where the integer programs have theirs.
         (["search", "highs:ilp"], None),
         (["search", "cpsat:cpsat-time"], ("search", "cpsat:cpsat-time")),
         (["cpsat:cpsat-strong", "highs:ilp"], None),
         # One solver is one witness, whatever the models.
-        (["cpsat", "cpsat:cpsat-time"], None),
+        (["cpsat:cpsat", "cpsat:cpsat-time"], None),
         (["highs:ilp", "highs:ilp-sparse"], None),
-        (["cpsat"], None),
+        (["search:counts", "highs:ilp"], ("search:counts", "highs:ilp")),
+        (["cpsat:cpsat"], None),
         ([], None),
     ],
 )
@@ -762,8 +829,10 @@ def test_independent_pairs(methods: list[str], pair: tuple[str, str] | None) -> 
     assert (found and tuple(each.name for each in found)) == pair
 
 
-def _proof(method: str) -> Value:
-    return Value(12, method, "search", "2026-11-01", 1.0)
+def _proof(method: str, value: int = 12) -> Proof:
+    return Proof(
+        value=value, method=method, date="2026-11-01", seconds=1.0, made_by=made_by(method)
+    )
 
 
 def test_the_rule() -> None:
@@ -775,22 +844,52 @@ def test_the_rule() -> None:
     weak = read_certificate({"kind": "volumes", "value": 11})
     known = Instance("known", 5, FOUR.requests, known_optimum=12, known_optimum_reason="r")
     cases = [
-        (FOUR, 11, ["cpsat", "highs:ilp"], bare, (False, "open")),
-        (FOUR, 12, [], bare, (False, "one witness only: certificate: volumes")),
-        (FOUR, 12, ["cpsat"], bare, (True, "proved by its files (volumes), as by cpsat")),
+        (FOUR, 11, ["cpsat:cpsat", "highs:ilp"], bare, (False, "open")),
+        (FOUR, 12, [], bare, (False, "one proof only: certificate: volumes")),
+        (
+            FOUR,
+            12,
+            ["cpsat:cpsat"],
+            bare,
+            (True, "certified (volumes), solver-reported by cpsat:cpsat"),
+        ),
         # Certificate and integer program take their windows from one file.
-        (FOUR, 12, ["highs:ilp"], bare, (False, "one witness only: highs:ilp, certificate")),
-        (FOUR, 12, ["cpsat", "highs:ilp"], weak, (True, "two engines' words: cpsat and highs:ilp")),
-        (FOUR, 12, ["cpsat", "highs:ilp"], tree, (True, "proved by its files (tree), as by cpsat")),
+        (FOUR, 12, ["highs:ilp"], bare, (False, "one proof only: highs:ilp, certificate")),
+        (
+            FOUR,
+            12,
+            ["cpsat:cpsat", "highs:ilp"],
+            weak,
+            (True, "solver-reported by cpsat:cpsat and highs:ilp"),
+        ),
+        (
+            FOUR,
+            12,
+            ["cpsat:cpsat", "highs:ilp"],
+            tree,
+            (True, "certified (tree), solver-reported by cpsat:cpsat"),
+        ),
         # A tree shares no code with any model.
-        (FOUR, 12, ["search"], tree, (True, "proved by its files (tree), as by search")),
-        (FOUR, 12, ["cpsat"], weak, (False, "one witness only: cpsat")),
-        (FOUR, 12, [], grouped, (False, "one witness only: certificate: prices")),
-        (FOUR, 12, [], patterns, (False, "one witness only: certificate: patterns")),
+        (FOUR, 12, ["search"], tree, (True, "certified (tree), solver-reported by search")),
+        (FOUR, 12, ["cpsat:cpsat"], weak, (False, "one proof only: cpsat:cpsat")),
+        (FOUR, 12, [], grouped, (False, "one proof only: certificate: prices")),
+        (FOUR, 12, [], patterns, (False, "one proof only: certificate: patterns")),
         # The evaluation of prices and cpsat have the separation of pairs in common.
-        (FOUR, 12, ["cpsat"], patterns, (False, "one witness only: cpsat, certificate: patterns")),
-        (known, 12, ["cpsat"], weak, (True, "construction and the word of cpsat")),
-        (known, 12, [], grouped, (True, "proved by its files (prices), as by construction")),
+        (
+            FOUR,
+            12,
+            ["cpsat:cpsat"],
+            patterns,
+            (False, "one proof only: cpsat:cpsat, certificate: patterns"),
+        ),
+        (
+            known,
+            12,
+            ["cpsat:cpsat"],
+            weak,
+            (True, "by construction, solver-reported by cpsat:cpsat"),
+        ),
+        (known, 12, [], grouped, (True, "certified (prices), by construction")),
         (known, 12, [], weak, (False, "by construction alone")),
     ]
     for instance, lower, methods, certificate, (opt, reason) in cases:
@@ -825,14 +924,111 @@ def test_bad_usage_is_one_line(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_no_committed_value_rests_on_words() -> None:
-    """They are proved anew in the wheel: tests/test_wheel.py, best-known --check."""
+def test_every_committed_optimum_is_certified() -> None:
+    """They are evaluated in the wheel: tests/test_wheel.py, best-known --check."""
     registry = read_registry()
     assert registry is not None
-    assert [entry.instance for entry in registry.instances if entry.on_words] == []
+    assert not [
+        entry.instance
+        for entry in registry.instances
+        if entry.opt and not isinstance(entry.lower, Certified)
+    ]
 
 
 def test_certificates_survive_a_round_trip() -> None:
     """What is written is what is read."""
     certificate = read_certificate(PRICES)
     assert read_certificate(certificate_document(certificate)) == certificate
+
+
+def test_no_committed_proof_is_stale() -> None:
+    """``python -m kvopt.best_known.prove --stale`` runs again what an edit has made stale."""
+    registry = read_registry()
+    assert registry is not None
+    assert [(entry.instance, proof.method) for entry, proof in stale_proofs(registry)] == []
+
+
+def test_a_stale_proof_is_named_and_run_again(
+    proved: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It stays until a run of today proves the same; one that does not hold stays stale."""
+    _sweep_certificate(proved)
+    assert proved.check() == 0
+    proved.edit(lambda entry: [each.update(made_by="0" * 16) for each in entry["proofs"]])
+    assert proved.check() == 3
+    stale = "four: STALE: the proof of {} was made by other sources"
+    told = capsys.readouterr().err
+    assert all(stale.format(method) in told for method in ("cpsat:cpsat", "highs:ilp"))
+    arguments = ["--folder", str(proved.folder), "--stale"]
+    monkeypatch.setattr(again, "library_by_hash", lambda: dict(LIBRARY))
+    with monkeypatch.context() as patch:
+        patch.setattr(again, "proof_of", lambda _: None)
+        assert prove.main(arguments) == 1
+    assert "NOT PROVED: optimal, TEL 12, bound 12" in capsys.readouterr().out
+    assert proved.check() == 3
+    # The time of all is up before the first one.
+    assert prove.main([*arguments, "--time-limit", "1e-9"]) == 1
+    assert "the same command goes on" in capsys.readouterr().out
+    assert prove.main(arguments) == 0
+    assert [each["made_by"] for each in proved.entry()["proofs"]] == [
+        made_by("cpsat:cpsat"),
+        made_by("highs:ilp"),
+    ]
+    assert proved.check() == 0
+    assert prove.main(arguments) == 0
+
+
+def _sweep_certificate(sweep: Sweep) -> None:
+    """Certify 12 of ``four``."""
+    certificate = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
+    sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=certificate, day=3)
+    assert sweep.merge() == 0
+
+
+def test_one_more_proof_by_name(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A method is run on an instance and entered; a team, or no instance, is bad usage."""
+    monkeypatch.setattr(again, "library_by_hash", lambda: dict(LIBRARY))
+    sweep.run(FOUR, "svf", OPTIMAL)
+    assert sweep.merge() == 0
+    arguments = ["--folder", str(sweep.folder), "--by"]
+    assert prove.main([*arguments, "search:counts", "four"]) == 0
+    assert [each["method"] for each in sweep.entry()["proofs"]] == ["search:counts"]
+    assert prove.main([*arguments, "highs", "four"]) == 2
+    assert "expected SOLVER:FORMULATION" in capsys.readouterr().err
+    assert prove.main([*arguments, "search:counts"]) == 2
+    assert prove.main([*arguments, "search:counts", "five"]) == 2
+
+
+def test_a_registry_that_lacks_an_instance_fails(
+    proved: Sweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An empty registry proves nothing of the library, however sound what it holds."""
+    proved.path.write_text(format_registry([]))
+    for file in (proved.folder / "best_known").rglob("*.json"):
+        file.unlink()
+    assert proved.check() == 1
+    told = capsys.readouterr().err
+    assert all(f"{name}: the registry lacks this instance" in told for name in ("four", "pair"))
+
+
+def test_a_digest_changes_with_what_a_proof_rests_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit of engine, model, tolerances or solver makes a proof stale, one of a policy not."""
+    method = read_method("highs:ilp")
+    before = proof_fingerprint(method)
+
+    def edited(name: str) -> str:
+        def read(path: Path) -> sources.Source:
+            found = sources.read_source(path)
+            return replace(found, digest="edited") if path.name == name else found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "read_source", read)
+            return proof_fingerprint(method)
+
+    assert edited("svf.py") == edited("worker.py") == edited("cpsat.py") == before
+    changed = [edited(name) for name in ("highs.py", "ilp.py", "tolerances.py", "start.py")]
+    monkeypatch.setattr(module, "_version", lambda name: "0.0.1" if name == "highspy" else None)
+    changed.append(proof_fingerprint(method))
+    assert len({before, *changed}) == 6

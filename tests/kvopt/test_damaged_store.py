@@ -121,7 +121,7 @@ def test_a_damaged_column_is_named(
         ("seconds", -1.0, "seconds: "),
         ("tel", -5, "value: "),
         ("lower_bound", -5, "value: "),
-        ("found_by", "two\nlines", "source: "),
+        ("found_by", "two\nlines", "found_by: "),
         ("solver", "x" * 500, "solver: "),
     ],
 )

@@ -174,11 +174,14 @@ def test_windows_of_many_requests_are_closed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_its_certificate_is_a_second_witness() -> None:
-    """What evaluates it shares no code with any engine's model, nor with the search itself."""
+    """What evaluates it shares no code with any model; with the search itself it shares more."""
     certificate = certificate_witness("sweep", 12)
-    for method in ("search", "search:sweep", "cpsat", "highs:ilp"):
+    for method in ("search", "search:counts", "cpsat:cpsat", "highs:ilp"):
         word = engine_witness(method, 12)
         assert independent_pair([word, certificate]) == (word, certificate), method
+    own = engine_witness("search:sweep", 12)
+    assert own.shares_no_code(certificate)
+    assert independent_pair([own, certificate]) is None
     # Two searches of one solver are one witness.
     words = [engine_witness("search", 12), engine_witness("search:sweep", 12)]
     assert independent_pair(words) is None

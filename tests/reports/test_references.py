@@ -45,7 +45,7 @@ def test_one_engine_closes_two_make_it_certain() -> None:
     other = _proof("highs:ilp-xy", "HiGHS")
     second = _proof("cpsat:cpsat", "CP-SAT")
     assert _line(first)["standing"] == "one witness"
-    assert _line(first, other)["reason"].startswith("one witness only: ")
+    assert _line(first, other)["reason"].startswith("one proof only: ")
     assert _line(first, second)["reason"].startswith("two engines' words: ")
     assert _line(first, second)["standing"] == "opt"
     assert _line(first)["opt"] == _line(first, second)["opt"] == 100
@@ -85,7 +85,10 @@ def test_an_optimum_by_construction_needs_no_run() -> None:
     line = _line(record(tel=120, known_optimum=100), best_known=told)
     assert (line["opt"], line["lower"], line["standing"]) == (100, 100, "construction")
     line = _line(_proof("search", "search"), best_known=told)
-    assert (line["standing"], line["reason"]) == ("opt", "construction and the word of search")
+    assert (line["standing"], line["reason"]) == (
+        "opt",
+        "by construction, solver-reported by search",
+    )
 
 
 def test_no_schedule_at_all() -> None:
@@ -97,7 +100,7 @@ def test_no_schedule_at_all() -> None:
 
 def test_registry_raises_what_rows_know() -> None:
     """Better values of the registry count, worse ones do not, and so do its witnesses."""
-    witnesses = [engine_witness("cpsat", 110), engine_witness("highs:ilp", 110)]
+    witnesses = [engine_witness("cpsat:cpsat", 110), engine_witness("highs:ilp", 110)]
     told: dict[str, Any] = {
         digest("a"): {"upper_bound": 110, "upper_by": "highs", "lower_bound": 110}
     }

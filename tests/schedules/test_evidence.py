@@ -13,6 +13,7 @@ from schedules.evidence import (
     CONTRADICTED,
     MISSTATED,
     STANDINGS,
+    Argument,
     Standing,
     Statement,
     Witness,
@@ -27,11 +28,30 @@ from schedules.evidence import (
 )
 from schedules.model import KEEPS_TOKENS_NOTE
 
-ILP = Witness("highs:ilp", 12, "highs", frozenset({"ilp", "windows"}))
-CP = Witness("cpsat", 12, "cpsat", frozenset({"cp"}))
-SEARCH = Witness("search", 12, "search", frozenset({"layers", "windows"}))
-VOLUMES = Witness("certificate: volumes", 12, "certificate: ", frozenset({"volume"}), "volumes")
-PRICES = Witness("certificate: prices", 12, "certificate: ", frozenset({"windows"}), "prices")
+
+def _certificate(kind: str, code: str, argument: Argument) -> Witness:
+    name = f"certificate: {kind}"
+    return Witness(name, 12, "certificate: ", frozenset({code}), argument, kind)
+
+
+ILP = Witness("highs:ilp", 12, "highs", frozenset({"ilp", "windows"}), Argument.BRANCH_AND_BOUND)
+CP = Witness("cpsat:cpsat", 12, "cpsat", frozenset({"cp"}), Argument.CONSTRAINTS)
+SEARCH = Witness("search", 12, "search", frozenset({"layers", "windows"}), Argument.FORWARD_SETS)
+BACKWARD = Witness("search:sweep", 12, "search", frozenset({"sweep"}), Argument.BACKWARD)
+SWEEP = Witness(
+    "certificate: sweep", 12, "certificate: ", frozenset({"swept"}), Argument.BACKWARD, "sweep"
+)
+VOLUMES = Witness(
+    "certificate: volumes", 12, "certificate: ", frozenset({"volume"}), Argument.AREA, "volumes"
+)
+PRICES = Witness(
+    "certificate: prices",
+    12,
+    "certificate: ",
+    frozenset({"windows"}),
+    Argument.MEMORY_PRICES,
+    "prices",
+)
 
 
 @pytest.mark.parametrize(
@@ -41,23 +61,35 @@ PRICES = Witness("certificate: prices", 12, "certificate: ", frozenset({"windows
         (None, 10, [], None, None, "none", "open"),
         (12, None, [], None, None, "open", "open"),
         (12, 11, [ILP, CP], None, None, "open", "open"),
-        (12, 12, [ILP, CP], None, None, "opt", "two engines' words: highs:ilp and cpsat"),
+        (12, 12, [ILP, CP], None, None, "opt", "solver-reported by highs:ilp and cpsat:cpsat"),
         # Windows are common to both models.
-        (12, 12, [ILP, SEARCH], None, None, "one witness", "one witness only: highs:ilp, search"),
-        (12, 12, [CP], None, None, "one witness", "one witness only: cpsat"),
-        (12, 12, [], None, None, "one witness", "one bound's word only"),
-        (12, 12, [VOLUMES, CP], None, None, "opt", "proved by its files (volumes), as by cpsat"),
-        (12, 12, [ILP, PRICES], None, None, "one witness", "one witness only: highs:ilp, "),
-        (12, 12, [PRICES], 12, None, "opt", "proved by its files (prices), as by construction"),
-        (12, 12, [CP], 12, 12, "opt", "construction and the word of cpsat"),
+        (12, 12, [ILP, SEARCH], None, None, "one witness", "one proof only: highs:ilp, search"),
+        (12, 12, [CP], None, None, "one witness", "one proof only: cpsat:cpsat"),
+        (12, 12, [], None, None, "one witness", "one solver-reported bound only"),
+        (
+            12,
+            12,
+            [VOLUMES, CP],
+            None,
+            None,
+            "opt",
+            "certified (volumes), solver-reported by",
+        ),
+        (12, 12, [ILP, PRICES], None, None, "one witness", "one proof only: highs:ilp, "),
+        (12, 12, [PRICES], 12, None, "opt", "certified (prices), by construction"),
+        (12, 12, [CP], 12, 12, "opt", "by construction, solver-reported by cpsat:cpsat"),
         (12, 12, [], 12, 12, "construction", "by construction alone"),
+        # Without common code, but by one argument.
+        (12, 12, [BACKWARD, SWEEP], None, None, "one argument", "one argument only: backward"),
+        (12, 12, [VOLUMES], 12, None, "one argument", "one argument only: area"),
+        (12, 12, [SEARCH, SWEEP], None, None, "opt", "certified (sweep), solver-reported by sea"),
         (13, 12, [CP], 12, 12, "construction", "open"),
         (None, 12, [], 12, 12, "construction", "open"),
         # What a file states is no half of a proof, and takes nothing from what was shown.
         (13, 11, [], None, 12, "stated", "open"),
         (None, None, [], None, 12, "stated", "open"),
-        (12, 12, [CP], None, 12, "one witness", "one witness only: cpsat"),
-        (12, 12, [ILP, CP], None, 12, "opt", "two engines' words"),
+        (12, 12, [CP], None, 12, "one witness", "one proof only: cpsat:cpsat"),
+        (12, 12, [ILP, CP], None, 12, "opt", "solver-reported by"),
         (12, 13, [ILP, CP], None, None, "contradiction", "lower bound 13 exceeds 12"),
         (14, 13, [], 12, None, "contradiction", "lower bound 13 exceeds 12"),
         (11, 10, [], 12, None, "contradiction", "lower bound 12 exceeds 11"),
@@ -89,15 +121,18 @@ def test_witnesses_of_another_value_do_not_count() -> None:
 def test_one_solver_is_one_witness() -> None:
     """Whatever its models are, and however often it is named."""
     assert (
-        independent_pair([CP, Witness("cpsat:cpsat-time", 12, "cpsat", frozenset({"t"}))]) is None
+        independent_pair(
+            [CP, Witness("cpsat:cpsat-time", 12, "cpsat", frozenset({"t"}), Argument.CONSTRAINTS)]
+        )
+        is None
     )
-    assert judge(12, 12, [CP, CP]).reason == "one witness only: cpsat"
+    assert judge(12, 12, [CP, CP]).reason == "one proof only: cpsat:cpsat"
     assert independent_pair([ILP, SEARCH, CP]) == (ILP, CP)
 
 
 @given(
-    st.sets(st.sampled_from([ILP, CP, SEARCH, VOLUMES, PRICES])),
-    st.sampled_from([ILP, CP, SEARCH, VOLUMES, PRICES]),
+    st.sets(st.sampled_from([ILP, CP, SEARCH, BACKWARD, SWEEP, VOLUMES, PRICES])),
+    st.sampled_from([ILP, CP, SEARCH, BACKWARD, SWEEP, VOLUMES, PRICES]),
     st.sampled_from([None, 12]),
 )
 def test_more_evidence_never_shows_less(
