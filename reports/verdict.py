@@ -236,13 +236,17 @@ def _names(lines: pd.DataFrame) -> list[str]:
 
 
 def _left(line: pd.Series) -> list[str]:
-    low, high = float(line["gap_low"]), line["gap_high"]
-    interval = shares(low, high)
+    low, high = line["gap_low"], line["gap_high"]
+    if pd.isna(low):  # there is no schedule to compare with
+        return [_most(high), " to OPT"]
+    interval = shares(float(low), high)
     if interval.startswith("["):
-        least = f"{100 * low:.1f} %"
-        most = "an unknown share" if pd.isna(high) else f"at most {100 * float(high):.1f} %"
-        return [f"{least} to the best known schedules, {most} to OPT"]
+        return [f"{100 * float(low):.1f} % to the best known schedules, {_most(high)} to OPT"]
     return [f"{interval} to OPT"]
+
+
+def _most(high: Any) -> str:
+    return "an unknown share" if pd.isna(high) else f"at most {100 * float(high):.1f} %"
 
 
 def _mean_over(board: Board) -> str:

@@ -502,8 +502,13 @@ def test_the_snippet_of_the_readme(tmp_path: Path) -> None:
 
 
 def test_the_notebook(tmp_path: Path) -> None:
-    """It runs as it stands there, but for its time limits, and shows one picture."""
+    """It runs as it stands there, but for its time limits, and shows one picture.
+
+    What no time limit decides comes out as it is printed there.
+    """
     notebook = nbformat.read(ROOT / "docs" / "quickstart.ipynb", as_version=4)
+    printed = _lasting(notebook)
+    assert len(printed) >= 3
     for cell in notebook.cells:
         cell.source = _LIMIT.sub("time_limit=2", cell.source)
     assert _pictures(notebook) == 1
@@ -511,7 +516,20 @@ def test_the_notebook(tmp_path: Path) -> None:
         notebook, timeout=180, startup_timeout=180, resources={"metadata": {"path": tmp_path}}
     ).execute()
     assert _pictures(notebook) == 1
+    assert _lasting(notebook) == printed
     assert (ROOT / "docs" / "quickstart.ipynb").stat().st_size < 200_000
+
+
+def _lasting(notebook: Any) -> dict[int, list[str]]:
+    """Return what the cells show that neither set a limit nor go on from one, without seconds."""
+    return {
+        number: [
+            re.sub(r"[\d.]+ s>", "s>", output.get("data", {}).get("text/plain", ""))
+            for output in cell.outputs
+        ]
+        for number, cell in enumerate(notebook.cells)
+        if cell.cell_type == "code" and not re.search(r"time_limit|\bresult\b", cell.source)
+    }
 
 
 def _pictures(notebook: Any) -> int:

@@ -1,0 +1,132 @@
+"""Rounds and seconds, and two batch times, are in no mean together: of no table, of no figure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from instances.batch_time import NANOSECONDS
+from kvopt.running.record import Record
+from reports.build import make_report
+from reports.first import terminal_text
+from reports.measured import measured
+from reports.parts import Figure
+from reports.references import references
+from reports.rows import prepare
+from reports.table import Table
+from reports.units import units
+from tests.reports.synthetic import frame, record
+
+FAST, SLOW = "affine(base=0.01,token=0)", "affine(base=2,token=0)"
+#: What has a line a run or instance, or counts runs: no line of it is about two units.
+LISTED = ("instances", "runs", "instances-seconds", "runs-seconds", "serving")
+COUNTED = ("statuses", "machines")
+
+
+def _store(batch_time: str, worse: int) -> list[Record]:
+    """Return runs of policies, solvers and a bound on traps, planted ones and others of one unit.
+
+    ``worse`` makes the policies' order another one in each unit, so that a mean over two shows.
+    """
+    made = []
+    for k, name in enumerate(("trap_16", "trap_32", "trap_64", "b_1", "b_2", "planted_1")):
+        family = {"t": "mcsf-trap", "b": "uniform", "p": "planted"}[name[0]]
+        about: dict[str, Any] = {"instance": name, "family": family, "n": 4 + k}
+        about |= {"memory": 16 << (k % 3), "batch_time": batch_time}
+        if name[0] == "p" and not batch_time:
+            about["known_optimum"] = 100
+        unit = NANOSECONDS if batch_time else 1
+        for method, tel in (
+            *(("svf", 110 + worse * k), ("mc-sf", 130), ("fcfs", 150 - 3 * k)),
+            ("vllm-v1", 120 + worse),
+        ):
+            made.append(record(**about, method=method, tel=tel * unit, seconds=0.1 + worse))
+        engine = {"tel": 105 * unit, "lower_bound": 100 * unit, "seconds": 2.0 + worse}
+        trace = {"incumbents": [(0.5, 140 * unit), (1.0 + worse, 105 * unit)]}
+        trace["bounds"] = [(0.5, 80 * unit), (1.5, 100 * unit)]
+        made.append(record(**about, **engine, **trace, method="cpsat", solver="x"))
+        made.append(
+            record(**about, method="bound", lower_bound=(90 + worse) * unit, bound_source="prices")
+        )
+    crashed = {"method": "a-min with exact", "status": "crashed", "batch_time": batch_time}
+    made.append(record(instance="b_1", family="uniform", **crashed))
+    keyed = [f"{batch_time}{place}" for place in range(len(made))]
+    return [replace(each, key=key) for each, key in zip(made, keyed, strict=True)]
+
+
+ROUNDS, FASTER, SLOWER = _store("", 5), _store(FAST, 20), _store(SLOW, 45)
+
+
+#: Each with what its slugs end in, where all are in one store.
+UNITS = [(ROUNDS, ""), (FASTER, "-seconds"), (SLOWER, "-seconds-2")]
+
+
+def _parts(*records: Record) -> dict[str, Table | Figure]:
+    """Return the parts by slug."""
+    return {part.slug: part for part in make_report(frame(*records)).parts}
+
+
+def _renamed(alone: list[Record], mark: str) -> dict[str, Table | Figure]:
+    """Return what a unit gives alone, by the slug that it has beside others."""
+    single = "-seconds" if mark else ""
+    return {
+        slug.removesuffix(single) + mark: part
+        for slug, part in _parts(*alone).items()
+        if slug not in (*LISTED, *COUNTED)
+    }
+
+
+def _holds(part: Table | Figure) -> Any:
+    if isinstance(part, Figure):
+        return part.svg, part.note, part.spots
+    return part.note, [[cell.text for cell in row] for row in part.rows(10**6)]
+
+
+@pytest.fixture(scope="module")
+def together() -> dict[str, Table | Figure]:
+    """Everything that a store with all three units gives."""
+    return _parts(*FASTER, *ROUNDS, *SLOWER)
+
+
+@pytest.mark.parametrize(("alone", "mark"), UNITS)
+def test_a_unit_s_tables_are_what_they_are_without_the_others(
+    together: dict[str, Table | Figure], alone: list[Record], mark: str
+) -> None:
+    """Walks over all tables and figures: each is that of a store with its unit alone."""
+    renamed = _renamed(alone, mark)
+    assert len(renamed) >= 15
+    assert {"leaderboard", "outside", "solvers", "bounds-board", "gap-map", "gap-ecdf"} <= {
+        slug.removesuffix(mark) for slug in renamed
+    }
+    for slug, part in renamed.items():
+        assert _holds(together[slug]) == _holds(part), slug
+
+
+def test_no_part_is_about_more_than_its_unit(together: dict[str, Table | Figure]) -> None:
+    """Beside those of the units there is only what lists or counts, and titles tell them apart."""
+    expected = [slug for alone, mark in UNITS for slug in _renamed(alone, mark)]
+    assert sorted(together) == sorted([*expected, *LISTED, *COUNTED])
+    titles = [part.title for part in together.values()]
+    assert len(set(titles)) == len(titles)
+    assert together["leaderboard-seconds-2"].title == f"Leaderboard in seconds, {SLOW}"
+
+
+def test_the_leaderboard_command_keeps_them_apart() -> None:
+    """The same boards as text, and a sentence for each unit."""
+    told = " ".join(terminal_text(frame(*ROUNDS, *FASTER)).split())
+    assert "Outside the problem (marked *) in seconds" in told
+    assert "Bounds in seconds" in told
+    assert f"In seconds under {FAST}, mc-sf is best of 3 policies" in told
+    assert "Where output lengths are known, svf is best" in told
+
+
+def test_any_text_may_be_a_batch_time() -> None:
+    """Rows may hold anything; a title holds what is plain only."""
+    bad = [replace(each, batch_time="[x](y) <b>", key=f"b{each.key}") for each in FASTER]
+    rows = prepare(frame(*bad, *SLOWER))
+    found = units(rows, measured(rows, references(rows)))
+    assert [each.words for each in found] == [" in seconds, batch time 1", f" in seconds, {SLOW}"]
+    assert isinstance(found[0].rows, pd.DataFrame)
