@@ -13,14 +13,14 @@ from collections.abc import Sequence
 
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
-from instances.outputs import OutputError
+from instances.outputs import OutputError, check_apart
 from instances.streams import steadily
 from instances.traces.arguments import trace_options
 from instances.traces.reading import read_input
 from instances.usage import UsageError, complain
 from kvopt.commands.in_seconds import chosen_batch_time
 from kvopt.commands.interrupts import interrupt_once
-from kvopt.commands.solve_arguments import named_method, read_arguments
+from kvopt.commands.solve_arguments import named_method, outputs_of, read_arguments
 from kvopt.commands.watchdog import Watchdog
 from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import Method, MethodError
@@ -99,6 +99,7 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
     if report is not None and not options.quiet:
         print("\n".join(report.lines), file=sys.stderr)
     batch_time = chosen_batch_time(instance, options)
+    check_apart(outputs_of(options))
     if method is not None:
         refuse_rounds_only(instance, method)
     if not options.quiet:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from instances.inputs import read_whole
 from instances.jsonfile import write_bytes
 from instances.telling import one_line
 from kvopt.masking import mask_command
@@ -86,10 +87,11 @@ def read_rows(location: str | Path) -> pd.DataFrame:
         return _of_store(location)
     try:
         if suffix == ".parquet":
-            frame = pd.read_parquet(location)
+            frame = pd.read_parquet(io.BytesIO(read_whole(location)))
         else:
             # As text: a method called NA is not a missing value, a name 007 not a number.
-            frame = pd.read_csv(location, dtype=str, keep_default_na=False)
+            text = io.BytesIO(read_whole(location))
+            frame = pd.read_csv(text, dtype=str, keep_default_na=False)
     except Exception as error:
         # Of a damaged file the libraries raise whatever they stumble over, KeyError among it.
         raise ExportError(f"{location}: {one_line(error, 300)}") from None
