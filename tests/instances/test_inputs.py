@@ -56,7 +56,7 @@ def test_a_huge_file_is_refused_by_its_size(
     """20 GB are not read to find out."""
     path = huge.rename(huge.with_name(name))
     assert callable(read)
-    with pytest.raises(error, match="at most [0-9,]+ bytes, found 20,000,000,000"):
+    with pytest.raises(error, match=r"at most [0-9,]+ bytes, found 20,000,000,000"):
         read(path)
 
 
