@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
+from instances.inputs import read_whole
 from instances.telling import printable
 
 #: How the names of files begin that are still being written.
@@ -48,7 +49,7 @@ def read_bytes(path: str | Path) -> bytes:
         If it cannot be read.
     """
     try:
-        return Path(path).read_bytes()
+        return read_whole(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(f"cannot be read: {_short(reason)}") from None

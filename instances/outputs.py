@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from instances.inputs import files_read
 from instances.jsonfile import TEMPORARY
 
 _URL = re.compile(r"\s*[A-Za-z][\w+.-]+:/")
@@ -28,7 +29,7 @@ def check_outputs(
     outputs
         File by option, as in ``--out``; None where the option was not given.
     inputs
-        Files that the command reads.
+        Files that the command reads, besides those that it has read so far.
 
     Raises
     ------
@@ -47,6 +48,9 @@ def check_apart(
 ) -> None:
     """Refuse an output that is an input or another output, by whatever name or link.
 
+    Inputs are those given and all that the command has read so far (``instances.inputs``), so this
+    is asked again when everything has been read and nothing has been written.
+
     Raises
     ------
     OutputError
@@ -57,7 +61,7 @@ def check_apart(
     given = [(option, path) for option, path in given if not _is_special(path)]
     if not given:
         return
-    for source in map(Path, inputs):
+    for source in (*map(Path, inputs), *files_read()):
         for option, path in given:
             if same_file(path, source):
                 raise OutputError(f"{option} {path}: is the input {source}, which it would replace")
@@ -78,7 +82,7 @@ def check_folder(
         What the command writes or removes below the folder: files, as in ``README.md``, and whole
         folders, as in ``tables/``.
     inputs
-        Files that the command reads.
+        Files that the command reads, besides those that it has read so far.
 
     Raises
     ------
@@ -103,7 +107,7 @@ def check_folder(
         raise
     except (OSError, ValueError) as error:
         raise OutputError(f"{option} {root}: {_reason(error)}") from None
-    for source in map(Path, inputs):
+    for source in (*map(Path, inputs), *files_read()):
         for place, whole in places.items():
             if _within(source, place) if whole else same_file(source, place):
                 raise OutputError(

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from instances.inputs import taking_note
+
 
 class SteadyStream(io.TextIOBase):
     """A text stream that is given up, and not raised about, once it cannot be written.
@@ -80,11 +82,17 @@ def steady_streams() -> None:
 def steadily(program: str, run: Callable[[], int], failed: int = 2) -> int:
     """Run a command with steady streams; return its exit code.
 
-    Where standard output could not be written to its end, which a reader that has merely gone is no
-    case of, one line says why, and a code of 0 becomes ``failed``.
+    Files that it reads are taken note of (``instances.inputs``).  Where memory does not suffice, or
+    standard output could not be written to its end, which a reader that has merely gone is no case
+    of, one line says why, and the code is ``failed`` in place of 0.
     """
     steady_streams()
-    code = run()
+    try:
+        with taking_note():
+            code = run()
+    except MemoryError:
+        print(f"{program}: out of memory", file=sys.stderr)
+        return failed
     # What was printed is handed on only now.
     sys.stdout.flush()
     failure = sys.stdout.failure if isinstance(sys.stdout, SteadyStream) else None

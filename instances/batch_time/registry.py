@@ -68,15 +68,6 @@ def parse_batch_time(text: str) -> BatchTime:
     return kind.build(_options(kind, inside))
 
 
-def file_of(text: str) -> str | None:
-    """Return the file that a text says a model is fitted to, None where it names none."""
-    try:
-        kind, inside = _kind_of(text)
-    except BatchTimeError:
-        return None
-    return inside if kind.takes_file else None
-
-
 def _kind_of(text: str) -> tuple[Kind, str]:
     """Return the kind that a text names, and what stands in its parentheses."""
     name, opened, rest = text[:_LONGEST].strip().partition("(")

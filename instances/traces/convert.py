@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from instances.files import InstanceFileError, format_instance
 from instances.generate import write_out
-from instances.outputs import OutputError, check_outputs
+from instances.outputs import OutputError, check_apart, check_outputs
 from instances.streams import steadily
 from instances.traces.arguments import add_trace_options, trace_options
 from instances.traces.formats import formats
@@ -48,6 +48,7 @@ def _main(arguments: Sequence[str] | None, program: str) -> int:
         instance, report = read_trace(options.trace, trace_options(options))
         if not options.quiet:
             print("\n".join(report.lines), file=sys.stderr)
+        check_apart({"--out": options.out})
         write_out(options.out, format_instance(instance))
     except (UsageError, OutputError, InstanceFileError) as error:
         complain(parser.prog, error)

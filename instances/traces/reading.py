@@ -26,6 +26,8 @@ from instances.traces.stream import TraceStream
 from instances.traces.table import header_of
 from instances.traces.tokens import WORDS_NOTE, token_count
 
+#: Most requests of an instance that is made of a trace; they take some gigabytes.
+MOST_REQUESTS = 10**7
 #: Ends of names that no instance file has.
 _SUFFIXES = (".csv", ".jsonl", ".gz")
 
@@ -287,6 +289,11 @@ class _Selection:
             reasons = reasons[: kept[-1] + 1]
         self.rows += len(reasons)
         self.kept += len(kept)
+        if self.kept > MOST_REQUESTS:
+            raise TraceError(
+                f"{printable(self.stream.name)}: expected at most {MOST_REQUESTS:,} requests, "
+                "found more (--limit takes the first)"
+            )
         columns = [prompts[kept], outputs[kept]]
         if rows.times is not None:
             columns.append(rows.times[start:end][kept])

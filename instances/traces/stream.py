@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
+from instances.inputs import open_input
 from instances.telling import printable
 from instances.traces.report import TraceError
 
@@ -20,6 +21,8 @@ from instances.traces.report import TraceError
 HEAD = 1 << 16
 #: Most characters of a row of numbers, and of a row of text, a conversation say.
 LONGEST_ROW, LONGEST_TEXT = 10**5, 1 << 24
+#: Most bytes of a trace, and most characters of its text, which may come without an end.
+LARGEST_TRACE = 10**11
 _GZIP = b"\x1f\x8b"
 _MARK = b"\xef\xbb\xbf"
 _TORN = (EOFError, gzip.BadGzipFile, zlib.error)
@@ -68,11 +71,11 @@ class TraceStream:
         if os.path.isdir(path):
             raise TraceError(f"{printable(self.name)}: expected a trace, found a folder")
         try:
-            file: Any = open(path, "rb", buffering=HEAD)  # noqa: SIM115
+            file: Any = open_input(path, LARGEST_TRACE, buffering=HEAD)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise TraceError(f"{printable(self.name)}: cannot be read: {reason}") from None
-        self._file = file
+        self._file, self._left = file, LARGEST_TRACE
         try:
             # Whoever fills a pipe may do so in pieces: each read waits for all that it asks for.
             file = _Again(file.read(len(_GZIP)), file)
@@ -134,9 +137,13 @@ class TraceStream:
 
     def _read(self, read: Any) -> str:
         try:
-            return str(read())
+            text = str(read())
         except (OSError, *_TORN) as error:
             self._unreadable(error)
+        self._left -= len(text)
+        if self._left < 0:
+            self.refuse(f"expected a trace of at most {LARGEST_TRACE:,} characters, found more")
+        return text
 
     def _unreadable(self, error: Exception) -> NoReturn:
         if isinstance(error, _TORN):

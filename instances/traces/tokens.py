@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from instances.inputs import read_whole
 from instances.telling import one_line
 from instances.traces.options import TraceOptionError
 from instances.traces.reader import TokenCount
@@ -41,8 +42,10 @@ def token_count(name: str | None) -> TokenCount:
             "found none"
         ) from None
     try:
-        read = Tokenizer.from_file if os.path.exists(name) else Tokenizer.from_pretrained
-        tokenizer = read(name)
+        there = os.path.exists(name)
+        tokenizer = (
+            Tokenizer.from_buffer(read_whole(name)) if there else Tokenizer.from_pretrained(name)
+        )
     except Exception as error:  # the package raises Exception itself
         raise TraceOptionError(f"tokenizer {name}: cannot be read: {one_line(error)}") from None
 

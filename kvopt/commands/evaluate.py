@@ -36,10 +36,10 @@ from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.store.files import store_files
-from kvopt.suites import Section, SuiteError, suites
+from kvopt.suites import SuiteError, suites
 from kvopt.sweeps.contradictions import Showing, alarms, showings
 from kvopt.sweeps.failures import all_unread, failures, outputs, unread
-from kvopt.sweeps.inputs import DEFAULT_METHOD, InputError, Wishes, input_files, read_inputs
+from kvopt.sweeps.inputs import DEFAULT_METHOD, InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import counts, display
 from kvopt.terminal import summary
@@ -148,7 +148,7 @@ def _run(arguments: Sequence[str], program: str) -> int:
         _tell(_whose(tasks, default=any(each.batch_time is None for each in sections)))
     if options.inputs and not tasks:
         raise InputError("expected a method (see --list), found none")
-    _check_places(options, sections)
+    _check_places(options)
     store = _open(options.store, readonly=not options.inputs)
     try:
         sweep = _choose(tasks, store, options)
@@ -273,15 +273,17 @@ def _wishes(options: argparse.Namespace) -> Wishes:
     )
 
 
-def _check_places(options: argparse.Namespace, sections: Sequence[Section]) -> None:
-    """Find out before the runs, not after them, what cannot be written or must not be."""
-    read = input_files(options.inputs, sections)
+def _check_places(options: argparse.Namespace) -> None:
+    """Find out before the runs, not after them, what cannot be written or must not be.
+
+    All that is read has been read.
+    """
     kept = store_files(options.store or DEFAULT_STORE)
-    check_apart({"--store": kept[0] if kept else None}, read)
-    check_outputs({"--export": options.export}, [*read, *kept])
+    check_apart({"--store": kept[0] if kept else None})
+    check_outputs({"--export": options.export}, kept)
     if options.report:
         rows = [Path(options.export)] if options.export else []
-        check_place("--report", options.report, inputs=[*read, *kept, *rows])
+        check_place("--report", options.report, inputs=[*kept, *rows])
         known_values()
 
 

@@ -12,7 +12,6 @@ import pandas as pd
 
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import DEFAULT, BatchTime, read_batch_time
-from instances.batch_time.registry import file_of
 from instances.families import families
 from instances.families.build import LAST_SEED
 from instances.generate import drawn_family
@@ -88,8 +87,9 @@ def _run(arguments: Sequence[str] | None, program: str) -> int:
         memory_limit=options.memory_limit,
         batch_time=read_wish(options.batch_time),
     )
-    _check_outputs(options)
+    _refuse_suffixes(options)
     instance = _instance(options, wishes.batch_time)
+    _check_outputs(options)
     if not options.quiet:
         _tell_whose(instance, wishes.batch_time)
     try:
@@ -181,17 +181,18 @@ def _write(table: pd.DataFrame, options: argparse.Namespace) -> None:
         raise OutputError(f"a result could not be written: {error.strerror}") from None
 
 
-def _check_outputs(options: argparse.Namespace) -> None:
+def _refuse_suffixes(options: argparse.Namespace) -> None:
     for option, suffix in (("export", ".csv"), ("plot", ".svg")):
         path = getattr(options, option)
         if path is not None and Path(path).suffix.lower() != suffix:
             raise UsageError(f"--{option}: expected a name with {suffix}, found {path}")
-    read = [options.input] if Path(options.input).is_file() else []
-    measured = file_of(options.batch_time or "")
-    read += [measured] if measured else []
+
+
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse what cannot be written or must not be; all that is read has been read."""
     kept = store_files(options.store or DEFAULT_STORE)
-    check_apart({"--store": kept[0] if kept else None}, read)
-    check_outputs({"--export": options.export, "--plot": options.plot}, [*read, *kept])
+    check_apart({"--store": kept[0] if kept else None})
+    check_outputs({"--export": options.export, "--plot": options.plot}, kept)
 
 
 def _store(options: argparse.Namespace) -> str:

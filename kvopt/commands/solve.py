@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
-from instances.outputs import OutputError
+from instances.outputs import OutputError, check_apart
 from instances.streams import steadily
 from instances.traces.arguments import trace_options
 from instances.traces.measured import Measured
@@ -22,7 +22,7 @@ from instances.traces.reading import read_input
 from instances.usage import UsageError, complain
 from kvopt.commands.in_seconds import chosen_batch_time
 from kvopt.commands.interrupts import interrupt_once
-from kvopt.commands.solve_arguments import named_method, read_arguments
+from kvopt.commands.solve_arguments import named_method, outputs_of, read_arguments
 from kvopt.commands.watchdog import Watchdog
 from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import MethodError
@@ -110,6 +110,7 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
     batch_time = chosen_batch_time(instance, options)
     timed = None if batch_time is None else report
     wished = None if options.batch_time is None else batch_time
+    check_apart(outputs_of(options))
     if foreign := refuse_silent_default(timed, wished):
         complain(program, foreign)
     if method is not None:

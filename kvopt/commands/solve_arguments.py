@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from instances.batch_time.registry import file_of
 from instances.named import INSTANCE_HELP, find_instance, hides
 from instances.outputs import check_apart, check_outputs
 from instances.traces.arguments import add_trace_options
@@ -60,8 +59,7 @@ def read_arguments(arguments: Sequence[str], program: str) -> argparse.Namespace
     if hidden := hides(options.instance):
         complain(program, hidden)
     options.instance = find_instance(options.instance)
-    measured = file_of(options.batch_time or "")
-    check_outputs(_outputs(options), [options.instance, *([measured] if measured else [])])
+    check_outputs(outputs_of(options), [options.instance])
     _refuse_unknown_suffix(options.plot, "--plot", (".png", ".svg"))
     _refuse_unknown_suffix(options.write_model, "--write-model", (".mps", ".lp"))
     _refuse_unknown_suffix(options.requests, "--requests", (".csv", ".parquet"))
@@ -86,11 +84,11 @@ def named_method(options: argparse.Namespace) -> Method:
     """
     method = _read_named(options)
     if method.path is not None:
-        check_apart(_outputs(options), [method.path])
+        check_apart(outputs_of(options), [method.path])
     return method
 
 
-def _outputs(options: argparse.Namespace) -> dict[str, str | None]:
+def outputs_of(options: argparse.Namespace) -> dict[str, str | None]:
     """Return the files that are to be written, by the options that name them."""
     return {
         "--out": options.out,

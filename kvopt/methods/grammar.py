@@ -28,6 +28,7 @@ from heuristics.policy import NotApplicableError, Policy
 from heuristics.predictions import PREDICTIONS, Prediction
 from heuristics.registry import policies
 from instances.checkout import ROOT
+from instances.inputs import note
 from instances.telling import did_you_mean, find_name, unknown_name
 from kvopt.methods.described import Described, OwnCall, described, described_of
 from kvopt.methods.engines import default_engine, engine_of, named_engines
@@ -305,6 +306,8 @@ def _read_file(text: str) -> Method:
         raise MethodError(f"file:{name}: expected a Python file, found none there")
     if not found.as_posix().isprintable():
         raise MethodError(f"file:{name!r}: expected a path without control characters")
+    # Also what is not read again here; a process of the command runs it.
+    note(found)
     try:
         digest = read_source(found).digest
     except (OSError, SyntaxError) as error:

@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Lock
 
 from instances.checkout import ROOT
+from instances.inputs import read_whole
 from instances.jsonfile import write_bytes
 from kvopt.places import is_own
 
@@ -115,6 +116,8 @@ def read_source(path: Path) -> Source:
     return _read(path, state.st_mtime_ns, state.st_size)
 
 
+#: Bytes of a file of Python.
+_LARGEST = 10**8
 #: CPython 3.11 counts the depth of all threads that parse as one (its issue 106905).
 _PARSING = Lock()
 
@@ -129,11 +132,11 @@ def parse_file(path: Path) -> ast.Module:
     SyntaxError
         If it is not Python.
     """
-    source = path.read_bytes()
     try:
+        source = read_whole(path, _LARGEST)
         with _PARSING:
             return ast.parse(source, filename=path.name)
-    except ValueError as error:  # a NUL byte
+    except ValueError as error:  # a NUL byte, or too large
         raise SyntaxError(str(error)) from None
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from instances.inputs import read_whole
 from instances.jsonfile import write_bytes
 from instances.telling import one_line
 from kvopt.masking import mask_command
 from kvopt.running.record import Column, columns
-from kvopt.store.store import LARGEST, Store
+from kvopt.store.store import LARGEST, Store, checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,10 +86,11 @@ def read_rows(location: str | Path) -> pd.DataFrame:
         return _of_store(location)
     try:
         if suffix == ".parquet":
-            frame = pd.read_parquet(location)
+            frame = pd.read_parquet(io.BytesIO(read_whole(location)))
         else:
             # As text: a method called NA is not a missing value, a name 007 not a number.
-            frame = pd.read_csv(location, dtype=str, keep_default_na=False)
+            text = io.BytesIO(read_whole(location))
+            frame = pd.read_csv(text, dtype=str, keep_default_na=False)
     except Exception as error:
         # Of a damaged file the libraries raise whatever they stumble over, KeyError among it.
         raise ExportError(f"{location}: {one_line(error, 300)}") from None
@@ -115,33 +116,6 @@ def _whole(value: Any) -> int:
     return number
 
 
-def _pairs(trace: object) -> list[tuple[float, float]]:
-    """Return a trace as pairs; it comes from a file that may hold anything.
-
-    Raises
-    ------
-    ValueError
-        If it is no list of pairs of numbers.
-    """
-    if isinstance(trace, list) and all(_is_pair(each) for each in trace):
-        return [(seconds, value) for seconds, value in trace]
-    raise ValueError(f"expected a trace of pairs (seconds, value), found {one_line(trace, 60)}")
-
-
-def _is_pair(point: object) -> bool:
-    numbers = (int, float)
-    return isinstance(point, list) and len(point) == 2 and all(type(x) in numbers for x in point)
-
-
-def _check_kind(values: Iterable[object], column: Column) -> None:
-    for value in values:
-        if not isinstance(value, column.kind):
-            found = one_line(value, 60)
-            raise ValueError(
-                f"{column.name}: expected a JSON {column.kind.__name__}, found {found}"
-            )
-
-
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of a row with their types; those that came later with their defaults."""
     import pandas as pd
@@ -154,7 +128,7 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
             else:
                 values = [column.default] * len(frame)
             typed[column.name] = pd.Series(values, index=frame.index, dtype=column.dtype)
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+    except Exception as error:  # as above
         raise ExportError(f"rows cannot be read: {one_line(error, 300)}") from None
     return pd.DataFrame(typed)
 
@@ -169,9 +143,5 @@ def _read(column: Column, cells: pd.Series) -> Any:
     if column.kind is float:
         return pd.to_numeric(cells.replace("", None))
     if column.kind is str:
-        return cells
-    values = [json.loads(text) for text in cells]
-    if column.trace:
-        return [_pairs(value) for value in values]
-    _check_kind(values, column)
-    return values
+        return checked(column, list(cells))
+    return checked(column, [json.loads(text) for text in cells])

@@ -139,7 +139,7 @@ class Store:
             cells = list(zip(*read, strict=True)) or [()] * len(columns())
             frame = pd.DataFrame(
                 {
-                    column.name: pd.Series(list(values), dtype=column.dtype)
+                    column.name: pd.Series(checked(column, list(values)), dtype=column.dtype)
                     for column, values in zip(columns(), cells, strict=True)
                 }
             )
@@ -285,7 +285,42 @@ def _storable(value: Any) -> Any:
     return value
 
 
-def _loads(text: str | bytes) -> Any:
+def checked(column: Column, values: list[Any]) -> list[Any]:
+    """Return texts, lists and objects of a column, which come from a file that may hold anything.
+
+    Raises
+    ------
+    ValueError
+        If one is of another kind, or a trace is no list of pairs of numbers; numbers are left to
+        the type of the column.
+    """
+    if column.kind not in (str, list, dict):
+        return values
+    if column.trace:
+        return [_pairs(column, value) for value in values]
+    for value in values:
+        if not isinstance(value, column.kind):
+            kind = "text" if column.kind is str else f"a JSON {column.kind.__name__}"
+            raise ValueError(f"{column.name}: expected {kind}, found {one_line(value, 60)}")
+    return values
+
+
+def _pairs(column: Column, trace: Any) -> list[tuple[float, float]]:
+    numbers = (int, float)
+    if not isinstance(trace, list) or not all(
+        isinstance(point, list) and len(point) == 2 and all(type(each) in numbers for each in point)
+        for point in trace
+    ):
+        raise ValueError(
+            f"{column.name}: expected a trace of pairs (seconds, value), found "
+            f"{one_line(trace, 60)}"
+        )
+    return [(seconds, value) for seconds, value in trace]
+
+
+def _loads(text: Any) -> Any:
+    if not isinstance(text, str | bytes):  # SQLite lets a number stand there
+        raise ValueError(f"expected JSON, found {one_line(text, 60)}")
     text = text if isinstance(text, str) else text.decode()  # SQLite's driver, PostgreSQL's
     # Versions and commands are the same in thousands of rows; traces, lists of lists, are not.
     return json.loads(text) if text.startswith(("[[", "[]")) else _loads_often(text)

@@ -27,6 +27,7 @@ from instances import Instance
 from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 from instances.families import families
 from instances.families.build import check_ranges
+from instances.inputs import read_whole
 from instances.named import FOLDER as LIBRARY
 from instances.named import may_be_instance
 from instances.telling import did_you_mean, one_line, unknown_name
@@ -234,11 +235,7 @@ def _parse(path: Path) -> dict[str, Any]:
 
     ``tomllib`` takes time that grows squared with the parts of a key, so these are counted first.
     """
-    with path.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"expected at most {MAX_BYTES} bytes, found more")
-    text = data.decode("utf-8-sig")
+    text = read_whole(path, MAX_BYTES).decode("utf-8-sig")
     bare = _STRING_OR_COMMENT.sub("s", text)
     parts = max(stretch.count(".") for stretch in _NO_KEY.split(bare)) + 1
     if parts > MAX_KEY_PARTS:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from instances.batch_time import BatchTime
 from instances.named import find_instances, library_files
@@ -89,15 +88,6 @@ def _refuse_loose_options(trace: TraceOptions | None, sources: Iterable[Source])
     files = [source.file for source in sources if source.file is not None]
     if trace is not None and trace.given and all(map(is_instance_file, files)):
         raise InputError(f"{', '.join(trace.given)}: goes with a trace, found none")
-
-
-def input_files(names: Sequence[str], sections: Sequence[Section]) -> list[Path]:
-    """Return the files that sections read: suites, instances, and methods of one's own."""
-    found = [suites().get(name, Path(name)) for name in names]
-    for section in sections:
-        found += [source.file for source in section.sources if source.file is not None]
-        found += [method.path for method in section.methods if method.path is not None]
-    return found
 
 
 def as_wished(section: Section, wishes: Wishes) -> Section:

@@ -76,7 +76,7 @@ def _key(instance: Instance, method: str, seed: int) -> str:
     with suppress(MethodError):
         read = read_method(method, planned=True)
         told: dict[str, Any] = {"code": fingerprint(read), "versions": versions(read)}
-        return Task(instance, instance.name, method, seed=seed, **told).key
+        return Task(instance, instance.name, read, seed=seed, **told).key
     return f"{seed:064}"
 
 

@@ -54,6 +54,7 @@ def test_of_two_that_start_at_once_one_compiles(
         both = [pool.submit(compiled.compile_first, ["bound"]) for _ in range(2)]
     assert all(each.exception() is None for each in both)
     assert compiling == [mark]
+    assert mark is not None
     # Who died while it compiled holds nobody up: the system has taken its lock.
     mark.unlink()
     compiled.compile_first(["bound"])

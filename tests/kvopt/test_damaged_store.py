@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import random
 import sqlite3
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from instances import Instance, Request
 from instances.files import instance_document
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.verify import LibraryInstance
+from kvopt.commands.evaluate import main as evaluate
 from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
@@ -191,3 +193,45 @@ def test_a_store_that_cannot_be_opened_is_let_go(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be opened"):
         Store(path)
     assert str(path) not in [file.path for file in psutil.Process().open_files()]
+
+
+@pytest.mark.parametrize("value", [5, 5.5, "5", "[5]", "[[1]]", "{", b"\xff", '["a", "b"]'])
+@pytest.mark.parametrize("column", ["versions", "incumbents", "command", "method"])
+def test_a_cell_that_holds_something_else_is_a_line(
+    column: str, value: object, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A board says what cannot be read, of JSON and of text, or shows what is of the right kind."""
+    _set(store, "runs", column, value)
+    code = evaluate(["leaderboard", "--store", str(store)])
+    shown = capsys.readouterr()
+    fine = str(value)[:1] == "[" if column == "command" else column == "method"
+    if fine and not isinstance(value, bytes):
+        assert code == 0  # SQLite makes a text of a number in a column of texts
+    else:
+        assert code == 6
+        _one_line(shown.err, "runs.sqlite: cannot be read: ")
+
+
+def test_damaged_parquet_is_a_line(store: Path, tmp_path: Path) -> None:
+    """Whatever the libraries stumble over; 300 files with some bytes changed, and some cut off."""
+    path, draws = tmp_path / "rows.parquet", random.Random(8)
+    export_rows(read_rows(store), path)
+    whole = path.read_bytes()
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for _ in range(draws.randint(1, 4)):
+            damaged[draws.randrange(len(damaged))] = draws.randrange(256)
+        path.write_bytes(damaged[: draws.choice([len(damaged), draws.randrange(len(damaged))])])
+        with contextlib.suppress(ExportError):
+            rows = read_rows(path)
+            assert all(type(each) is str for each in rows["method"])
+
+
+def test_a_parquet_of_other_types_is_a_line(store: Path, tmp_path: Path) -> None:
+    """A file that pandas reads may hold numbers where texts and JSON belong."""
+    path = tmp_path / "rows.parquet"
+    export_rows(read_rows(store), path)
+    for column in ("versions", "incumbents", "method"):
+        pd.read_parquet(path).assign(**{column: 5}).to_parquet(tmp_path / "other.parquet")
+        with pytest.raises(ExportError, match="rows cannot be read"):
+            read_rows(tmp_path / "other.parquet")

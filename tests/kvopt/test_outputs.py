@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+import instances.traces.convert
 import kvopt.best_known.__main__
 import kvopt.commands.evaluate
+import kvopt.commands.rates
 import kvopt.commands.solve
 import reports.build
 from instances.outputs import OutputError
 from kvopt.commands.solve_arguments import named_method, read_arguments
 from kvopt.store import Store
 from kvopt.store.files import store_files
+from tests.instances.traces.cases import BY_NAME
 from tests.kvopt.sweep_tools import write_small
 
 Refused = Callable[..., str]
@@ -184,3 +189,84 @@ def test_solve_does_not_replace_the_file_of_its_method(tmp_path: Path, link: str
     with pytest.raises(OutputError, match="is the input"):
         named_method(options)
     assert mine.read_text() == text
+
+
+#: What each command may be given to read and to write, by option; "" is its first argument.
+_COMMANDS: dict[str, tuple[list[str], dict[str, str], list[str]]] = {
+    "solve": (
+        ["--policy", "svf", "--memory", "3000", "--rate", "2"],
+        {"": "talk.json", "--tokenizer": "tok.json", "--batch-time": "fitted({})"},
+        ["--out", "--plot", "--requests"],
+    ),
+    "solve file:": (
+        ["--memory", "3000"],
+        {"": "talk.json", "--method": "file:{}", "--tokenizer": "tok.json"},
+        ["--out", "--plot"],
+    ),
+    "evaluate": (
+        ["--memory", "3000", "--rate", "2", "--store", "runs.sqlite"],
+        {"": "talk.json", "--tokenizer": "tok.json", "--batch-time": "fitted({})",
+         "--methods": "file:{}"},
+        ["--export", "--store", "--report"],
+    ),
+    "rates": (
+        ["--memory", "3000", "--rates", "1", "--methods", "svf", "--store", "runs.sqlite"],
+        {"": "talk.json", "--tokenizer": "tok.json", "--batch-time": "fitted({})"},
+        ["--export", "--plot", "--store"],
+    ),
+    "convert": (["--memory", "3000"], {"": "talk.json", "--tokenizer": "tok.json"}, ["--out"]),
+}  # fmt: skip
+_MAINS = {
+    "solve": kvopt.commands.solve.main,
+    "evaluate": kvopt.commands.evaluate.main,
+    "rates": kvopt.commands.rates.main,
+    "convert": instances.traces.convert.main,
+}
+_ENDS = {"--plot": ".svg", "--export": ".csv", "--requests": ".csv"}
+_PAIRS = [
+    (command, read, written)
+    for command, (_, inputs, outputs) in _COMMANDS.items()
+    for read in inputs
+    for written in outputs
+]
+
+
+@pytest.mark.parametrize(("command", "read", "written"), _PAIRS)
+def test_no_output_replaces_any_input(
+    command: str,
+    read: str,
+    written: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    refused: Refused,
+) -> None:
+    """Every file that a command reads against every one that it writes, by a link of its name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "tokenizers", _tokenizers())
+    talk = Path("talk.json")
+    talk.write_bytes(BY_NAME["sharegpt.json"].path.read_bytes())
+    Path("tok.json").write_text("{}")
+    Path("own.py").write_text("def solve(instance):\n    return []\n")
+    rows = [f"{k},{k % 3},{100 + k},0.0{k + 10}" for k in range(20)]
+    Path("m.csv").write_text("\n".join(["prefill,decode,kv,seconds", *rows]))
+    fixed, inputs, _ = _COMMANDS[command]
+    files = {"": talk, "--tokenizer": Path("tok.json"), "--batch-time": Path("m.csv")}
+    target = files.get(read, Path("own.py"))
+    link = Path(f"link{_ENDS.get(written, '')}")
+    link.symlink_to(target)
+    given = [*fixed, "--quiet", written, str(link)]
+    for option, text in inputs.items():
+        given += [option] * bool(option) + [text.format(files.get(option, Path("own.py")))]
+    before = target.read_bytes()
+    told = refused(_MAINS[command.split()[0]], *given)
+    assert "is the input" in told
+    assert target.read_bytes() == before
+    assert not Path("runs.sqlite").exists()
+
+
+def _tokenizers() -> ModuleType:
+    """Return what stands in for the package, an extra."""
+    count = SimpleNamespace(encode=lambda text, **_: SimpleNamespace(ids=text.split()))
+    module = ModuleType("tokenizers")
+    module.Tokenizer = SimpleNamespace(from_buffer=lambda _: count)  # type: ignore[attr-defined]
+    return module

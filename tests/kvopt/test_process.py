@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ import kvopt.running.keeper
 import kvopt.running.kernel
 import kvopt.running.process
 from instances import Instance, Request
-from kvopt.best_known.entry import Value
+from kvopt.best_known.entry import Upper
 from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved, Done, Event, ScheduleFound
 from kvopt.running.state import RunState
@@ -189,7 +190,8 @@ def test_names_are_as_short_as_the_registry_wants_them() -> None:
     for event in events:
         state.take(event)
     for name in (state.found_by, state.bound_source, state.solver):
-        Value(1, "file:own.py", name, "2026-11-01", 0.0, solver=name)
+        told: dict[str, Any] = {"value": 1, "method": "file:own.py", "date": "2026-11-01"}
+        Upper(**told, found_by=name, seconds=0.0, solver=name)
 
 
 @pytest.mark.parametrize(("compiles", "ending"), [(True, "finished"), (False, "time_limit")])

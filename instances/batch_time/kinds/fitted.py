@@ -9,8 +9,8 @@ them: ``linear(...)``, so that a schedule does not depend on the file.
 from __future__ import annotations
 
 import csv
+import io
 import math
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from instances.batch_time.kind import Kind
 from instances.batch_time.kinds.linear import linear
 from instances.batch_time.model import MOST_PICOSECONDS, BatchTime, BatchTimeError, Range
+from instances.inputs import read_whole
 from instances.telling import printable
 
 _NAME = "fitted"
@@ -27,6 +28,8 @@ _SQUARE = "square"
 _FOLD = 5
 _FEWEST = 10
 _LARGEST = 1e15
+#: Bytes of a file; a million rows have half as many.
+_LARGEST_FILE = 10**8
 _PICOSECONDS = 10**12
 
 Rows = NDArray[np.float64]
@@ -71,7 +74,8 @@ def _solve(rows: Rows) -> list[int]:
 def _read(where: str, path: str) -> Rows:
     """Return prefill, decode, kv, seconds and square of each row, shape (rows, 5)."""
     try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
+        text = read_whole(path, _LARGEST_FILE).decode("utf-8-sig")
+        with io.StringIO(text, newline="") as file:
             reader = csv.reader(file, strict=True)
             header = [name.strip().casefold() for name in next(reader, [])]
             missing = [name for name in _NEEDED if name not in header]

@@ -1,0 +1,117 @@
+"""What is read has a bound, wherever it is read, and ends in one line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+import instances.inputs
+import instances.traces.reading
+import instances.traces.stream
+import schedules.check
+from instances.batch_time import BatchTimeError, read_batch_time
+from instances.files import read_instance
+from instances.inputs import TooLargeError, files_read, read_whole, taking_note
+from instances.streams import steadily
+from instances.traces import TraceOptions
+from instances.traces.reading import read_trace
+from instances.traces.report import TraceError
+from kvopt.methods.grammar import MethodError, read_method
+from kvopt.store.export import ExportError, read_rows
+from kvopt.suites import SuiteError, read_suite
+from schedules.files import ScheduleFileError, read_schedule
+from tests.instances.traces.cases import BY_NAME
+
+#: More than any file that is read as a whole, and next to nothing on the disk.
+HUGE = 2 * 10**10
+
+
+@pytest.fixture
+def huge(tmp_path: Path) -> Path:
+    """A sparse file of 20 GB."""
+    path = tmp_path / "huge"
+    path.touch()
+    os.truncate(path, HUGE)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "error"),
+    [
+        ("i.json", read_instance, ValueError),
+        ("s.json", read_schedule, ScheduleFileError),
+        ("m.csv", lambda path: read_batch_time(f"fitted({path})"), BatchTimeError),
+        ("own.py", lambda path: read_method(f"file:{path}"), MethodError),
+        ("rows.csv", read_rows, ExportError),
+        ("rows.parquet", read_rows, ExportError),
+        ("suite.toml", read_suite, SuiteError),
+    ],
+)
+def test_a_huge_file_is_refused_by_its_size(
+    name: str, read: object, error: type[Exception], huge: Path
+) -> None:
+    """20 GB are not read to find out."""
+    path = huge.rename(huge.with_name(name))
+    assert callable(read)
+    with pytest.raises(error, match=r"at most [0-9,]+ bytes, found 20,000,000,000"):
+        read(path)
+
+
+def test_a_device_without_an_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """One line, as for any file that is no instance."""
+    assert schedules.check.main(["/dev/zero", str(tmp_path / "x")]) == 10
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "/dev/zero: cannot be read: expected at most 1,000,000,000 bytes, found more" in told
+
+
+def test_what_comes_out_of_a_pipe_is_counted(tmp_path: Path) -> None:
+    """A pipe is read as before, up to the bound; 1,000 bytes and no more."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for size in (1000, 1001):
+        writer = Thread(target=pipe.write_bytes, args=(b"x" * size,))
+        writer.start()
+        if size == 1000:
+            assert read_whole(pipe, 1000) == b"x" * 1000
+        else:
+            with pytest.raises(TooLargeError, match="at most 1,000 bytes, found more"):
+                read_whole(pipe, 1000)
+        writer.join()
+
+
+def test_a_trace_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither its requests nor its text go on for ever."""
+    path, options = BY_NAME["vidur.csv"].path, TraceOptions(memory=3000)
+    monkeypatch.setattr(instances.traces.reading, "MOST_REQUESTS", 1)
+    with pytest.raises(TraceError, match=r"at most 1 requests, found more \(--limit"):
+        read_trace(path, options)
+    monkeypatch.setattr(instances.traces.stream, "LARGEST_TRACE", 30)
+    with pytest.raises(TraceError, match="at most 30 "):
+        read_trace(path, options)
+
+
+def test_a_command_knows_what_it_has_read(tmp_path: Path) -> None:
+    """Within the command, once a file; nothing outside of one, nor of the one before."""
+    path = tmp_path / "a"
+    path.write_text("x")
+    read_whole(path)
+    assert files_read() == []
+    with taking_note():
+        read_whole(path)
+        read_whole(path)
+        assert files_read() == [path]
+    assert files_read() == []
+
+
+def test_running_out_of_memory_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of whatever the command has read, or computes."""
+
+    def run() -> int:
+        raise MemoryError
+
+    assert steadily("kvopt", run) == 2
+    assert capsys.readouterr().err == "kvopt: out of memory\n"
