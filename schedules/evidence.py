@@ -64,9 +64,24 @@ class Argument(StrEnum):
     MEMORY_PRICES = "Lagrangian memory prices"
     STATE_PRICES = "Lagrangian prices on states"
     TREE = "tree of prices"
+    PARTS = "sum over parts between idle gaps"
     #: Of the area bound, of that by lanes (parallel machines), and of the library's constructions:
     #: they count which requests fit together.
     AREA = "area and parallel-machine bound"
+
+
+#: By what else a bound may be proved: that of parts rests on one of a certificate for each.
+_RESTS_ON: dict[Argument, frozenset[Argument]] = {
+    Argument.PARTS: frozenset(
+        {
+            Argument.AREA,
+            Argument.MEMORY_PRICES,
+            Argument.STATE_PRICES,
+            Argument.TREE,
+            Argument.BACKWARD,
+        }
+    )
+}
 
 
 class Statement(NamedTuple):
@@ -113,7 +128,12 @@ class Witness:
 
     def independent(self, other: Witness) -> bool:
         """Whether neither code nor argument is shared."""
-        return self.shares_no_code(other) and self.argument != other.argument
+        return self.shares_no_code(other) and not self.arguments & other.arguments
+
+    @property
+    def arguments(self) -> frozenset[Argument]:
+        """All arguments that it may rest on."""
+        return _RESTS_ON.get(self.argument, frozenset()) | {self.argument}
 
 
 def construction_witness(value: int) -> Witness:

@@ -35,7 +35,7 @@ def _is_day(text: str) -> str:
 
 
 Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_is_day)]
-CertificateKind = Literal["volumes", "prices", "patterns", "tree", "sweep"]
+CertificateKind = Literal["volumes", "prices", "patterns", "tree", "sweep", "parts"]
 
 
 @dataclass(frozen=True, config=_CONFIG, kw_only=True)

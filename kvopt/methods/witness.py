@@ -22,6 +22,7 @@ _CERTIFIERS = {
     "patterns": ("formulations.lagrangian.certificate", Argument.STATE_PRICES),
     "tree": ("formulations.lagrangian.tree", Argument.TREE),
     "sweep": ("formulations.lagrangian.swept", Argument.BACKWARD),
+    "parts": ("formulations.lagrangian.certificate", Argument.PARTS),
 }
 
 

@@ -44,6 +44,7 @@ SWEEP = Witness(
 VOLUMES = Witness(
     "certificate: volumes", 12, "certificate: ", frozenset({"volume"}), Argument.AREA, "volumes"
 )
+PARTS = _certificate("parts", "parts", Argument.PARTS)
 PRICES = Witness(
     "certificate: prices",
     12,
@@ -82,6 +83,10 @@ PRICES = Witness(
         # Without common code, but by one argument.
         (12, 12, [BACKWARD, SWEEP], None, None, "one argument", "one argument only: backward"),
         (12, 12, [VOLUMES], 12, None, "one argument", "one argument only: area"),
+        # A sum over parts may rest on any certificate's argument for each of them.
+        (12, 12, [BACKWARD, PARTS], None, None, "one argument", "one argument only: backward"),
+        (12, 12, [PARTS], 12, None, "one argument", "one argument only: sum over parts"),
+        (12, 12, [CP, PARTS], None, None, "opt", "certified (parts), solver-reported by cpsat"),
         (12, 12, [SEARCH, SWEEP], None, None, "opt", "certified (sweep), solver-reported by sea"),
         (13, 12, [CP], 12, 12, "construction", "open"),
         (None, 12, [], 12, 12, "construction", "open"),
