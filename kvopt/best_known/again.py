@@ -28,6 +28,7 @@ def prove_again(
     limit: float,
     deadline: float = math.inf,
     method: str = "",
+    drop: bool = False,
 ) -> Iterator[tuple[str, bool]]:
     """Run stale proofs again, those that took least first; yield a line on each, and if it held.
 
@@ -44,6 +45,8 @@ def prove_again(
         When no further run begins, by ``time.monotonic``.
     method
         Run this one, as one more proof of each instance, instead of what is stale.
+    drop
+        Whether a stale proof that does not hold leaves the registry.
 
     Raises
     ------
@@ -74,11 +77,13 @@ def prove_again(
             return
         again, reason = _run(instance, entry, each, limit)
         if again is None:
-            yield f"{told}: NOT PROVED: {reason}", False
-            continue
-        entries[sha] = _with(instance, entry, again)
-        write_text(folder / REGISTRY_FILE, format_registry(entries.values()))
-        yield f"{told}: proved in {again.seconds:.1f} s; {entries[sha].reason}", True
+            told, held = f"{told}: NOT PROVED: {reason}", False
+        else:
+            told, held = f"{told}: proved in {again.seconds:.1f} s", True
+        if again is not None or drop:
+            entries[sha] = _with(instance, entry, each, again)
+            write_text(folder / REGISTRY_FILE, format_registry(entries.values()))
+        yield f"{told}; {entries[sha].reason}", held
 
 
 def _stale(entry: Entry) -> list[str]:
@@ -110,10 +115,10 @@ def _run(instance: Instance, entry: Entry, method: str, limit: float) -> tuple[P
     return again, ""
 
 
-def _with(instance: Instance, entry: Entry, again: Proof) -> Entry:
-    """Return an entry with one more proof, or with it in the place of that of the same method."""
-    kept = {proof.method: proof for proof in entry.proofs} | {again.method: again}
+def _with(instance: Instance, entry: Entry, method: str, again: Proof | None) -> Entry:
+    """Return an entry with a proof in the place of that of the same method, None for none."""
+    kept = {proof.method: proof for proof in entry.proofs} | {method: again}
     proved = entry.certified.certificate, entry.certified.value
-    proofs = tuple(kept.values())
+    proofs = tuple(proof for proof in kept.values() if proof is not None)
     verdict = decide(instance, entry.upper.value, entry.lower.value, proofs, proved)
     return replace(entry, proofs=proofs, standing=verdict.standing, reason=verdict.reason)

@@ -74,6 +74,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "the other and each with one thread, and enter those that hold",
     )
     parser.add_argument(
+        "--drop",
+        action="store_true",
+        help="with --stale: what does not hold any more leaves the registry",
+    )
+    parser.add_argument(
         "--by",
         metavar="METHOD",
         default="",
@@ -125,7 +130,9 @@ def _again(options: argparse.Namespace) -> int:
     code = EXIT_OK
     deadline = time.monotonic() + options.time_limit
     method = read_method(options.by).text if options.by else ""
-    for line, held in prove_again(options.folder, options.names, options.each, deadline, method):
+    for line, held in prove_again(
+        options.folder, options.names, options.each, deadline, method, options.drop
+    ):
         print(line, flush=True)
         code = code if held else EXIT_OPEN
     return code

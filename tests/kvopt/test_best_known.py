@@ -964,6 +964,11 @@ def test_a_stale_proof_is_named_and_run_again(
     with monkeypatch.context() as patch:
         patch.setattr(again, "proof_of", lambda _: None)
         assert prove.main(arguments) == 1
+        before = proved.path.read_text()
+        assert prove.main([*arguments, "--drop"]) == 1
+        assert "proofs" not in proved.entry() or proved.entry()["proofs"] == []
+        assert proved.entry()["reason"] == "one proof only: certificate: sweep"
+    proved.path.write_text(before)
     assert "NOT PROVED: optimal, TEL 12, bound 12" in capsys.readouterr().out
     assert proved.check() == 3
     # The time of all is up before the first one.
