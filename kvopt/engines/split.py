@@ -59,7 +59,7 @@ def run_parts(
     assert task.instance is not None
     merged = _Merged(task.instance, parts, report)
     if task.warm_start is not None:
-        merged.take_whole(task.warm_start, "warm start")
+        merged.take_whole(task.warm_start, "")
     else:
         begin(task, report.through(merged.of_whole))
     end = task.end_from(time.monotonic())
@@ -250,7 +250,8 @@ class _Merged:
         source = self._source()
         if complete and tel != self._told[0]:
             found_by = {state.found_by: None for state in self.states}
-            self._report.schedule(self._whole({}), " and ".join(filter(None, found_by)))
+            named = " and ".join(filter(None, found_by)) or "warm start"
+            self._report.schedule(self._whole({}), named)
         if (bound, source, certified) != self._told[1:]:
             self._report.bound(bound, source, _certificate(self.states))
         self._told = (tel if complete else -1, bound, source, certified)

@@ -37,6 +37,8 @@ from kvopt.running.events import (
     Report,
     ScheduleFound,
 )
+from kvopt.running.execute import execute
+from kvopt.running.task import Task
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
@@ -96,6 +98,19 @@ def test_no_bound_above_the_optimum_with_many_tokens() -> None:
     for (instance, name), answer in zip(pairs, solve_batch(pairs), strict=True):
         optimum = brute_force_optimum(instance)
         assert answer.bound <= optimum <= answer.tel, (name, instance)
+
+
+@pytest.mark.usefixtures("runs_are_copies")
+def test_pyomo_s_solvers_prove_optima_of_many_tokens() -> None:
+    """Through Pyomo, too: rows in coarser units, and the schedule is checked in tokens."""
+    for name, instance in LARGE.items():
+        method = f"appsi_highs:{name}"
+        record = execute(Task(instance, name, method, time_limit=30, memory_limit=4.0)).record
+        optimum = brute_force_optimum(instance)
+        assert (record.status, record.tel, record.lower_bound) == (
+            *("optimal", optimum, optimum),
+        ), (method, record.detail)
+        assert record.bound_source == "appsi_highs"
 
 
 def test_prices_that_prove_nothing_do_no_harm() -> None:

@@ -235,7 +235,7 @@ class Words:
         """Where the solver's bound is no proof: say so, and send what prices prove in integers."""
         if self._unit > 1:
             self._report.note(
-                f"{self._source} counts memory in units of {self._unit:,} tokens, rounded down: a "
+                f"{self._source} counts memory in coarser units of tokens, rounded down: a "
                 "relaxation; what it finds is checked in tokens"
             )
         if self.believed:
