@@ -137,8 +137,8 @@ def is_writable(folder: Path) -> bool:
 
 
 @cache
-def _keeper() -> Callable[[Any], Any]:
-    """Return the class of what keeps a kernel; numba is imported here."""
+def _last_resort() -> Callable[[Any], Any]:
+    """Return the class of numba's cache in the private folder; numba is imported here."""
     from numba.core import caching, config
 
     class Temporary(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):  # type: ignore[misc]
@@ -166,12 +166,20 @@ def _keeper() -> Callable[[Any], Any]:
     class LastResort(caching.FunctionCache):  # type: ignore[misc]
         _impl_class = Impl
 
+    return LastResort
+
+
+@cache
+def _keeper() -> Callable[[Any], Any]:
+    """Return the class of what keeps a kernel; numba is imported here."""
+    from numba.core import caching
+
     class Keeper(caching.NullCache):  # type: ignore[misc]
         """Keeps one kernel in the first place that takes it."""
 
         def __init__(self, function: Any) -> None:
             self._places: list[Any] = []
-            for place in (caching.FunctionCache, LastResort):
+            for place in (caching.FunctionCache, _last_resort()):
                 # No such place, or one that vanishes.
                 with contextlib.suppress(RuntimeError, OSError):
                     self._places.append(place(function))

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
 from instances.telling import one_line
+
+#: Signs of a URL or of a connection string among the arguments.
+_LIKE_SECRET = re.compile(r"://|@|passw", re.IGNORECASE)
 
 
 class UsageError(Exception):
@@ -16,6 +21,19 @@ class UsageError(Exception):
 
 class Parser(argparse.ArgumentParser):
     """A parser that raises instead of printing its usage and ending the process."""
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """Return the options, and quote of what is left over nothing that may be a password."""
+        given = list(sys.argv[1:] if args is None else args)
+        found, left = self.parse_known_args(given, namespace)
+        if left:
+            # A password may have been cut at a blank, and stand in any word.
+            secret = any(_LIKE_SECRET.search(each) for each in given)
+            words = (_option(each) if secret else each for each in left)
+            self.error(f"unrecognized arguments: {' '.join(words)}")
+        return found
 
     def error(self, message: str) -> NoReturn:
         """Raise the complaint.
@@ -26,6 +44,11 @@ class Parser(argparse.ArgumentParser):
             Always.
         """
         raise UsageError(message)
+
+
+def _option(argument: str) -> str:
+    """Return the option that an argument names, without its value; nothing of any other."""
+    return argument.partition("=")[0] if re.match(r"--?[A-Za-z-]+(=|$)", argument) else "***"
 
 
 def complain(program: str, reason: object) -> None:

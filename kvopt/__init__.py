@@ -11,7 +11,14 @@ process that runs a method imports this package, and needs none of them.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
+
+if sys.platform == "win32":
+    raise ImportError(
+        "kvopt runs on Linux and macOS, not on Windows, which lacks what limits a run's process: "
+        "use the Windows Subsystem for Linux"
+    )
 
 if TYPE_CHECKING:
     from instances import Instance

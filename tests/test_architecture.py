@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,12 @@ def test_no_function_is_longer_than_a_page() -> None:
 def test_a_longer_function_is_found(lines: int, long: list[str]) -> None:
     """The test above can fail: its first line counts, and so does the last."""
     assert long_functions("def f():\n" + "    pass\n" * (lines - 1)) == long
+
+
+def test_windows_is_refused_in_a_line() -> None:
+    """Whoever imports kvopt there is told at once, and by nothing that is missing."""
+    code = "import sys; sys.platform = 'win32'; import kvopt"
+    told = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stderr.splitlines()[-1]
+    assert told.startswith("ImportError: kvopt runs on Linux and macOS, not on Windows")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import signal
 from typing import NoReturn
 
-_SIGNALS = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def interrupt_once() -> None:

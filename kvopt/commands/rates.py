@@ -171,14 +171,19 @@ def _cell(value: float, name: str) -> str:
 
 
 def _write(table: pd.DataFrame, options: argparse.Namespace) -> None:
-    try:
-        if options.export is not None:
-            write_text(options.export, table.to_csv(index=False, lineterminator="\n"))
-        if options.plot is not None:
-            svg = rates_figure(of_methods(table), options.slo)
-            write_text(options.plot, svg)
-    except OSError as error:
-        raise OutputError(f"a result could not be written: {error.strerror}") from None
+    texts = {}
+    if options.export is not None:
+        texts["export"] = table.to_csv(index=False, lineterminator="\n")
+    if options.plot is not None:
+        texts["plot"] = rates_figure(of_methods(table), options.slo)
+    for option, text in texts.items():
+        path = getattr(options, option)
+        try:
+            write_text(path, text)
+        except OSError as error:
+            raise OutputError(
+                f"--{option} {path}: could not be written: {error.strerror}"
+            ) from None
 
 
 def _refuse_suffixes(options: argparse.Namespace) -> None:

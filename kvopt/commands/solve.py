@@ -226,15 +226,18 @@ def _finish(result: Result, options: argparse.Namespace) -> int:
 
 
 def _write_results(result: Result, options: argparse.Namespace) -> int:
-    try:
-        if options.out is not None:
-            result.save(options.out)
-        if options.plot is not None:
-            result.plot(options.plot)
-        if options.requests is not None:
-            write_requests(result.requests, options.requests)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        print(f"{options.program}: a result could not be written: {reason}", file=sys.stderr)
-        return EXIT_BAD_INPUT
+    writers = {
+        "out": result.save,
+        "plot": result.plot,
+        "requests": lambda path: write_requests(result.requests, path),
+    }
+    for option, write in writers.items():
+        if (path := getattr(options, option)) is None:
+            continue
+        try:
+            write(path)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            complain(options.program, f"--{option} {path}: could not be written: {reason}")
+            return EXIT_BAD_INPUT
     return EXIT_OK

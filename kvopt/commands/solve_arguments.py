@@ -29,6 +29,8 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 DEFAULT_METHOD, DEFAULT_WRITER = "auto", "highs"
 
 _EPILOG = """\
+A method file:PATH.py is a program with the rights of whoever runs it: read it first.
+
 exit codes:
   0  a checked schedule was produced, optimal or not (or the listing, or the model file)
   2  bad usage or bad input: one line on standard error; also where a checked schedule or a
@@ -201,8 +203,9 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--memory-limit",
         type=read_gigabytes,
         metavar="GB",
-        help="resident memory of the method's processes, gigabytes, up to 1e6 (default: what the "
-        "machine has)",
+        help="resident memory of the method's processes, gigabytes, up to 1e6, what they share "
+        "counted once, shared memory that none of them maps not at all (default: what the machine "
+        "has)",
     )
     parser.add_argument(
         "--threads", type=read_count, metavar="N", help="threads of the method (default: all cores)"

@@ -58,7 +58,7 @@ def under_watch(run: Callable[[Watchdog], int]) -> int:
 
     The copy gets no signal before it calls :meth:`Watchdog.let_signals_in`.
     Signals that are sent to this process alone are passed on; what a terminal sends reaches both.
-    Where the system cannot wait for signals, the command runs here, unwatched.
+    Where the system cannot wait for signals, as macOS, the command runs here, unwatched.
     """
     if not hasattr(signal, "sigtimedwait"):
         return run(Watchdog())

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Literal
 
 import psutil
@@ -27,8 +28,8 @@ from kvopt.running.task import Task
 Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupted", "stopped"]
 
 _POLL_SECONDS = 0.1
-#: Priority of a process that goes behind others: a class on Windows, a niceness elsewhere.
-_BEHIND: int = getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", 10)
+#: Niceness of a process that goes behind others.
+_BEHIND = 10
 #: How long a process that has said its last word may take to exit, and one that has closed its pipe
 #: without it, or is being killed.
 _EXIT_SECONDS, _GONE_SECONDS = 10, 1.5
@@ -45,7 +46,8 @@ _BYTES_A_REQUEST = 1_000
 class Outcome:
     """How an engine's process ended, and what it cost.
 
-    ``peak_memory`` is the largest resident memory of the process tree that was seen, in bytes;
+    ``peak_memory`` is the largest resident memory of the process tree that was seen, in bytes, a
+    page that processes share counted once where the system tells;
     ``output`` the last lines that it has printed, on either stream.
     """
 
@@ -132,7 +134,7 @@ class Process:
             root = psutil.Process(self._process.pid)
             for process in (root, *root.children(recursive=True)):
                 with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                    process.nice(_BEHIND if psutil.WINDOWS else max(_BEHIND, process.nice()))
+                    process.nice(max(_BEHIND, process.nice()))
 
     def take(self, on_event: Callable[[Event], None], wait: float = _POLL_SECONDS) -> bool:
         """Hand over the next event if one comes within ``wait`` seconds; False at the end."""
@@ -190,7 +192,11 @@ def kill_tree(pid: int) -> None:
 
 
 class _Watch:
-    """Resident memory of a process tree; virtual memory would count stacks and libraries."""
+    """Resident memory of a process tree; virtual memory would count stacks and libraries.
+
+    A page that processes share counts once, in equal shares (proportional set size), where the
+    system tells.  What no process maps any more, as a segment of shared memory, is not seen.
+    """
 
     def __init__(self, pid: int) -> None:
         self.peak = 0
@@ -205,11 +211,31 @@ class _Watch:
         now = 0
         with contextlib.suppress(psutil.NoSuchProcess):
             root = psutil.Process(self._pid)
-            for process in [root, *root.children(recursive=True)]:
-                with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                    now += process.memory_info().rss
+            processes = [root, *root.children(recursive=True)]
+            resident = {each.pid: _resident(each) for each in processes}
+            now = sum(resident.values())
+            if now > self.peak:
+                # Shares take a look at every page, and are less: only where they decide something.
+                now = sum(min(rss, _share(pid, rss)) for pid, rss in resident.items())
         self.peak = max(self.peak, now)
         return gigabytes is not None and now > gigabytes * 1e9
+
+
+def _resident(process: psutil.Process) -> int:
+    with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+        return int(process.memory_info().rss)
+    return 0
+
+
+def _share(pid: int, otherwise: int) -> int:
+    """Return the proportional set size of a process in bytes, where Linux tells."""
+    try:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    return otherwise
 
 
 def _file_holding(line: str) -> IO[bytes]:

@@ -18,6 +18,7 @@ import kvopt.commands.memory
 import kvopt.commands.rates
 import kvopt.commands.solve
 import reports.build
+import schedules.check
 from instances.usage import read_integer
 from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
 from tests.kvopt.sweep_tools import write_small
@@ -119,3 +120,31 @@ def test_integers_within_their_range() -> None:
     assert read_integer("0" * 500 + "7", 0, 9) == 7
     with pytest.raises(argparse.ArgumentTypeError):
         read_seed(str(2**31))
+
+
+@pytest.mark.parametrize("command", ["solve", "check", "convert", "rates", "evaluate"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--stoer", "postgresql://me:hun", "ter2@host/db"],
+        ["--stoer=postgresql://me:hun", "ter2@host/db"],
+        ["--stoer", "host=h password=hun", "ter2", "more"],
+    ],
+)
+def test_what_is_left_over_tells_no_password(
+    command: str, given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mistyped option is named; what may be the end of a password is not."""
+    mains = {
+        "solve": kvopt.commands.solve.main,
+        "check": schedules.check.main,
+        "convert": instances.traces.convert.main,
+        "rates": kvopt.commands.rates.main,
+        "evaluate": kvopt.commands.evaluate.main,
+    }
+    more = {"rates": ["--rates", "1"]}.get(command, [])
+    assert mains[command](["x", "y", *more, *given]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "hun" not in told
+    assert "ter2" not in told

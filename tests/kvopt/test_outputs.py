@@ -270,3 +270,28 @@ def _tokenizers() -> ModuleType:
     module = ModuleType("tokenizers")
     module.Tokenizer = SimpleNamespace(from_buffer=lambda _: count)  # type: ignore[attr-defined]
     return module
+
+
+@pytest.mark.parametrize(
+    ("main", "options", "told"),
+    [
+        (kvopt.commands.solve.main, ["--policy", "svf", "--out", "/dev/full"], "--out /dev/full"),
+        (
+            kvopt.commands.rates.main,
+            ["--rates", "1", "--methods", "svf", "--export", "full.csv", "--store", "r.sqlite"],
+            "--export full.csv",
+        ),
+    ],
+)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a full device")
+def test_a_full_disk_is_told_with_the_file(
+    main: Callable[[list[str]], int],
+    options: list[str],
+    told: str,
+    small: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Which of several outputs could not be written, and by which option it was asked for."""
+    Path("full.csv").symlink_to("/dev/full")
+    assert main([str(small), *options]) == 2
+    assert f"{told}: could not be written: No space left on device" in capfd.readouterr().err

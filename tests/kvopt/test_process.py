@@ -214,3 +214,20 @@ def test_only_compiling_is_free(worker: Path, compiles: bool, ending: str) -> No
     )
     assert run.outcome.ending == ending
     assert (max(looks) > 1) == compiles
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="Linux tells shares")
+def test_shared_pages_count_once(worker: Path) -> None:
+    """300 MB and five copies of the process, which hold no page of their own: not 1.8 GB."""
+    worker.write_text(
+        "import os, time\n"
+        "block = bytearray(b'x' * 300_000_000)\n"
+        "for _ in range(5):\n"
+        "    if os.fork() == 0:\n"
+        "        time.sleep(100)\n"
+        "time.sleep(1.5)\n"
+        'print(\'{"kind": "peak", "bytes": 1}\', flush=True)\n'
+    )
+    outcome = _run(memory_limit=0.6).outcome
+    assert outcome.ending == "finished"
+    assert 300_000_000 < outcome.peak_memory < 600_000_000
