@@ -12,6 +12,8 @@ START_COUNTS = 2.0
 RESERVE_SECONDS = 0.3
 #: Seconds after which an engine that has not stopped by itself is killed.
 ENGINE_SECONDS = 1.0
+#: Seconds that a method of a series gets at least, as long as so many are left.
+LEAST_SHARE = 1.0
 #: Share and seconds more for a method that others work for, or one's own, to tell what it has
 #: found; less where a deadline covers more than the run.
 GRACE_SHARE, GRACE_SECONDS, DEADLINE_GRACE_SECONDS = 0.1, 2.0, 0.9
@@ -39,6 +41,22 @@ def late_start(task: Task, seconds: float) -> float:
     """
     own = read_method(task.method, planned=True, path=task.method_path).kind == "file"
     return 0.0 if own else max(0.0, seconds - START_COUNTS)
+
+
+def share(task: Task, left: float, waiting: int) -> float:
+    """Return the seconds that a method of a series may take, itself and those after it ``waiting``.
+
+    So a slow one costs no other its turn.  An advised policy may take all that is left: it solves
+    the relaxation that those after it wait for, too.
+    """
+    method = read_method(task.method, planned=True, path=task.method_path)
+    whole = method.looks_at_the_clock
+    return max(0.1, left if whole else min(left, max(left / waiting, LEAST_SHARE)))
+
+
+def share_ends(task: Task, left: float, waiting: int) -> float:
+    """Return the seconds after which a method of a series is killed."""
+    return share(task, left, waiting) + min(_grace(task, DEADLINE_GRACE_SECONDS), ENGINE_SECONDS)
 
 
 def _grace(task: Task, seconds: float) -> float:
