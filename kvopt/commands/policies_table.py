@@ -282,7 +282,7 @@ def _compared(
         line = f"the bound {told_bound(bound, batch_time)} exceeds the TEL of a checked schedule"
         return line, Against(slo=slo), line, misstated
     value = 0 if bound is None else bound.value
-    optimum = _optimum(instance, bool(misstated or batch_time))
+    optimum = None if batch_time else _optimum(instance, believed=not misstated)
     if optimum is not None and value <= optimum[1]:
         return optimum[0], Against(optimum[1], True, covers, slo), "", misstated
     told = f"lower bound {told_bound(bound, batch_time)}"
@@ -294,14 +294,18 @@ def _compared(
     return told, Against(value, False, covers, slo), "", misstated
 
 
-def _optimum(instance: Instance, doubtful: bool) -> tuple[str, int] | None:
-    """Return what is said of the optimum (rounds) and the optimum, None where it is not known."""
-    if doubtful:
-        return None
+def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
+    """Return what is said of the optimum (rounds) and the optimum, None where it is not known.
+
+    Parameters
+    ----------
+    believed
+        Whether what the instance's file states counts.
+    """
     known = registered(instance)
     if known is not None and known.upper == known.lower:
         return f"best known {known}", known.upper
-    if instance.known_optimum is not None:
+    if believed and instance.known_optimum is not None:
         told = "" if known is None else f"best known {known}\n"
         return f"{told}known optimum {instance.known_optimum}", instance.known_optimum
     return None

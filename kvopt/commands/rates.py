@@ -108,7 +108,8 @@ def _run(arguments: Sequence[str] | None, program: str) -> int:
         raise UsageError(str(error)) from None
     _write(table, options)
     print(table_text(table))
-    print("\n".join(bound_lines(instance, table)))
+    if not options.quiet:
+        print("\n".join(bound_lines(instance, table)))
     for line in wrong:
         print(f"{program}: A METHOD IS WRONG: {line}", file=sys.stderr)
     failed = of_methods(table)[of_methods(table)["tel_s"].isna()]

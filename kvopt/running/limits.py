@@ -50,7 +50,7 @@ def share(task: Task, left: float, waiting: int) -> float:
     the relaxation that those after it wait for, too.
     """
     method = read_method(task.method, planned=True, path=task.method_path)
-    whole = method.looks_at_the_clock
+    whole = method.call is not None and method.looks_at_the_clock
     return max(0.1, left if whole else min(left, max(left / waiting, LEAST_SHARE)))
 
 

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from kvopt.methods.witness import is_own
 from kvopt.running.events import Begun, Event, Ready
 from kvopt.running.limits import LEAST_SHARE, late_start, share_ends
 from kvopt.running.process import Ending, Outcome, Process
@@ -27,7 +28,7 @@ _MAYBE_OF_OTHERS: tuple[Ending, ...] = ("memory_limit", "crashed")
 
 
 class Series:
-    """Methods of ours on one instance, one after the other.
+    """Methods on one instance, one after the other.
 
     Parameters
     ----------
@@ -97,10 +98,10 @@ class _Worker:
 
     def __init__(self, first: Task, tasks: Sequence[Task], deadline: float) -> None:
         assert first.instance is not None
-        methods = json.dumps([task.method for task in tasks])
+        each = json.dumps([(task.method, task.method_path) for task in tasks])
         self._process = Process(
             "kvopt.running.series_worker",
-            f"{first.to_line()}{methods}\n",
+            f"{first.to_line()}{each}\n",
             first.memory_limit,
             len(first.instance),
         )
@@ -110,7 +111,6 @@ class _Worker:
         self._tasks, self._position = tasks, 0
         self._events: deque[Event] = deque()
         self._current = _Current(tasks[0])
-        self._begun = False
 
     def results(self) -> Iterator[Finished]:
         """Yield what becomes of every method that the process outlives."""
@@ -137,15 +137,20 @@ class _Worker:
         while self._events:
             event = self._events.popleft()
             if isinstance(event, Begun):
-                if self._begun:
+                # Of the first it is known that it begins.
+                if self._follows(event):
                     yield self._current.finished(Outcome("finished", "", 0.0, 0))
                     self._position += 1
                     self._current = _Current(self._tasks[self._position])
-                self._begun = True
             elif isinstance(event, Ready) and self._current.ready is None:
                 self._make_ready()
             else:
                 self._current.state.take(event)
+
+    def _follows(self, event: Begun) -> bool:
+        """Tell whether the next method begins; methods of one's own may send anything."""
+        rest = self._tasks[self._position + 1 :]
+        return bool(rest) and rest[0].method == event.method
 
     def _make_ready(self) -> None:
         task = self._current.task
@@ -181,7 +186,8 @@ class _Current:
         self.started = time.monotonic()
         self.ready: float | None = None
         self.limit = task.time_limit
-        self.state = RunState(task.instance, task.method, batch_time=task.batch_time)
+        own = is_own(task.method)
+        self.state = RunState(task.instance, task.method, own=own, batch_time=task.batch_time)
 
     @property
     def ended(self) -> bool:

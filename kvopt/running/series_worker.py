@@ -1,9 +1,9 @@
 """The process of a series: many policies on one instance, one after the other.
 
-It reads two lines from standard input: the task of the first method, and the texts of all methods
-as JSON.  Imports and kernels are paid for once, and so is the relaxation that several are advised
-by.  Before each method it sends ``Begun``, and ``Ready`` when that is prepared and its clock
-starts; what a method raises ends that method only.
+It reads two lines from standard input: the task of the first method, and the text and the path of
+each (``Task.method``, ``Task.method_path``) as JSON.  Imports and kernels are paid for once, and so
+is the relaxation that several are advised by.  Before each method it sends ``Begun``, and ``Ready``
+when that is prepared and its clock starts; what a method raises ends that method only.
 """
 
 from __future__ import annotations
@@ -26,12 +26,11 @@ def main() -> None:
     report = open_report()
     with telling_failures(report):
         task = Task.from_line(sys.stdin.readline())
-        methods = json.loads(sys.stdin.readline())
-        _run_all(task, methods, report)
+        _run_all(task, json.loads(sys.stdin.readline()), report)
     leave(report)
 
 
-def _run_all(task: Task, methods: Sequence[str], report: Report) -> None:
+def _run_all(task: Task, each: Sequence[tuple[str, str]], report: Report) -> None:
     advice = task.expected_starts
 
     def send(event: Event) -> None:
@@ -41,12 +40,12 @@ def _run_all(task: Task, methods: Sequence[str], report: Report) -> None:
         report.sink(event)
 
     told = report.through(send)
-    for position, method in enumerate(methods):
+    for position, (method, path) in enumerate(each):
         if position and _is_over(task):
             return
         told.begun(method)
         with telling_failures(told):
-            one = replace(task, method=method, expected_starts=advice)
+            one = replace(task, method=method, method_path=path, expected_starts=advice)
             run = prepare(one)
             if position == 0 and task.deadline is not None:
                 # What the first start takes too long is nobody's fault: it compiles.
@@ -55,7 +54,7 @@ def _run_all(task: Task, methods: Sequence[str], report: Report) -> None:
             if task.deadline is not None:
                 left = task.deadline - time.monotonic()
                 one = replace(one, deadline=task.deadline)
-                one = replace(one, time_limit=share(one, left, len(methods) - position))
+                one = replace(one, time_limit=share(one, left, len(each) - position))
             told.ready()
             run(one, told)
 
