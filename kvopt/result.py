@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -262,7 +262,11 @@ class Result:
         from schedules.picture import save_picture, show_picture  # half a second
         from schedules.real_time.picture import drawn
 
-        figure = drawn(self.instance, self._some_schedule("to draw"))
+        schedule = self._some_schedule("to draw")
+        if self.batch_time and self.left is not None and self.best_bound is not None:
+            # The title says how much is left, as the summary does.
+            schedule = replace(schedule, lower_bound=self.best_bound.value)
+        figure = drawn(self.instance, schedule)
         if path is not None:
             save_picture(figure, path)
         show_picture(figure)

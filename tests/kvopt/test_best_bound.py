@@ -122,6 +122,25 @@ def test_a_store_that_cannot_be_read_is_left_out(content: bytes) -> None:
     assert DEFAULT_STORE.read_bytes() == content
 
 
+def test_the_picture_says_the_same(bounded: Finished) -> None:
+    """Its title has the stored bound, and as much left as the summary."""
+    result = kvopt.run(TIGHT, "svf")
+    assert bounded.record.lower_bound is not None
+    assert result.bound is not None
+    assert result.bound < bounded.record.lower_bound
+    left_at_most = re.search(r"at most ([\d.]+ %)", str(result))
+    assert left_at_most is not None
+    titles = " ".join(_texts(result))
+    assert f"({left_at_most[1]} left at most)" in titles
+
+
+def _texts(result: kvopt.Result) -> list[str]:
+    """Return all that is written in the picture of a result."""
+    from matplotlib.text import Text
+
+    return [each.get_text() for each in result.plot().figure.findobj(Text)]
+
+
 def test_nothing_is_written(bounded: Finished) -> None:
     """The summary reads the store, and keeps nothing there."""
     before = DEFAULT_STORE.read_bytes()
