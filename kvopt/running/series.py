@@ -35,8 +35,8 @@ class Series:
     tasks
         Of one instance, seed and deadline, one a method.
     deadline
-        When the last must have ended, on the clock of ``time.monotonic``; what the first start
-        takes too long is added.
+        When the last must have ended, on the clock of ``time.monotonic``; what starts take too
+        long, the first time on a machine, is added.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Series:
     def __init__(self, tasks: Sequence[Task], deadline: float) -> None:
         self.waiting = deque(tasks)
         self.interrupted = False
-        self._deadline = deadline
+        self._deadline, self._is_first = deadline, True
         self._advice: list[float] | None = None
 
     def run(self) -> Iterator[Finished]:
@@ -57,12 +57,13 @@ class Series:
         while self.waiting and not self.interrupted and self._left() > LEAST_SHARE:
             first = replace(self.waiting[0], deadline=self._deadline, expected_starts=self._advice)
             try:
-                worker = _Worker(first, list(self.waiting), self._deadline)
+                worker = _Worker(first, list(self.waiting), self._deadline, self._is_first)
             except OSError as error:
                 task = self.waiting.popleft()
                 reason = f"no process could be started: {error.strerror}"
                 yield faulty(task, reason, "error", time.monotonic())
                 continue
+            self._is_first = False
             yield from self._results_of(worker)
 
     def _results_of(self, worker: _Worker) -> Iterator[Finished]:
@@ -87,7 +88,7 @@ class _Worker:
     Attributes
     ----------
     deadline
-        Put off by what the start took too long.
+        Put off by what starts took too long.
     lost
         What became of the method that ended the process, or was interrupted; None without one.
     again
@@ -96,16 +97,16 @@ class _Worker:
         Whether it was Ctrl-C.
     """
 
-    def __init__(self, first: Task, tasks: Sequence[Task], deadline: float) -> None:
+    def __init__(self, first: Task, tasks: Sequence[Task], deadline: float, is_first: bool) -> None:
         assert first.instance is not None
-        each = json.dumps([(task.method, task.method_path) for task in tasks])
+        each = [(task.method, task.method_path) for task in tasks]
         self._process = Process(
             "kvopt.running.series_worker",
-            f"{first.to_line()}{each}\n",
+            f"{first.to_line()}{json.dumps((each, is_first))}\n",
             first.memory_limit,
             len(first.instance),
         )
-        self.deadline = deadline
+        self.deadline, self._is_first = deadline, is_first
         self.lost: Finished | None = None
         self.again = self.interrupted = False
         self._tasks, self._position = tasks, 0
@@ -137,11 +138,13 @@ class _Worker:
         while self._events:
             event = self._events.popleft()
             if isinstance(event, Begun):
-                # Of the first it is known that it begins.
                 if self._follows(event):
                     yield self._current.finished(Outcome("finished", "", 0.0, 0))
                     self._position += 1
                     self._current = _Current(self._tasks[self._position])
+                elif self._current.ready is None:
+                    # That the first of the process begins was known; now its imports are done.
+                    self._current.started = time.monotonic()
             elif isinstance(event, Ready) and self._current.ready is None:
                 self._make_ready()
             else:
@@ -154,9 +157,11 @@ class _Worker:
 
     def _make_ready(self) -> None:
         task = self._current.task
-        if self._position == 0:
-            self.deadline += late_start(task, self._process.age())
         self._current.ready = now = time.monotonic()
+        # As the process itself counts it: what takes too long there compiles.
+        whole = self._is_first and self._position == 0
+        took = self._process.age() if whole else now - self._current.started
+        self.deadline += late_start(task, took)
         waiting = len(self._tasks) - self._position
         self._current.limit = share_ends(task, self.deadline - now, waiting)
 

@@ -1,7 +1,8 @@
 """The process of a series: many policies on one instance, one after the other.
 
-It reads two lines from standard input: the task of the first method, and the text and the path of
-each (``Task.method``, ``Task.method_path``) as JSON.  Imports and kernels are paid for once, and so
+It reads two lines from standard input: the task of the first method, and as JSON the text and the
+path of each (``Task.method``, ``Task.method_path``), and whether its own start, the first of the
+series, may put off the deadline.  Imports and kernels are paid for once, and so
 is the relaxation that several are advised by.  Before each method it sends ``Begun``, and ``Ready``
 when that is prepared and its clock starts; what a method raises ends that method only.
 """
@@ -26,11 +27,12 @@ def main() -> None:
     report = open_report()
     with telling_failures(report):
         task = Task.from_line(sys.stdin.readline())
-        _run_all(task, json.loads(sys.stdin.readline()), report)
+        each, is_first = json.loads(sys.stdin.readline())
+        _run_all(task, each, is_first, report)
     leave(report)
 
 
-def _run_all(task: Task, each: Sequence[tuple[str, str]], report: Report) -> None:
+def _run_all(task: Task, each: Sequence[tuple[str, str]], is_first: bool, report: Report) -> None:
     advice = task.expected_starts
 
     def send(event: Event) -> None:
@@ -46,15 +48,16 @@ def _run_all(task: Task, each: Sequence[tuple[str, str]], report: Report) -> Non
         told.begun(method)
         with telling_failures(told):
             one = replace(task, method=method, method_path=path, expected_starts=advice)
+            begun = time.monotonic()
             run = prepare(one)
-            if position == 0 and task.deadline is not None:
-                # What the first start takes too long is nobody's fault: it compiles.
-                late = late_start(one, process_age())
-                task = replace(task, deadline=task.deadline + late)
             if task.deadline is not None:
-                left = task.deadline - time.monotonic()
-                one = replace(one, deadline=task.deadline)
-                one = replace(one, time_limit=share(one, left, len(each) - position))
+                # What takes too long here compiles, which is nobody's fault.
+                whole = is_first and position == 0
+                took = process_age() if whole else time.monotonic() - begun
+                deadline = task.deadline + late_start(one, took)
+                task = replace(task, deadline=deadline)
+                limit = share(one, deadline - time.monotonic(), len(each) - position)
+                one = replace(one, deadline=deadline, time_limit=limit)
             told.ready()
             run(one, told)
 
