@@ -19,7 +19,15 @@ FOUR = Instance("four", 6, tuple(Request(i, i % 2, 1 + i % 3, 1 + (2 * i) % 4) f
 
 _LOOPS = "def solve(instance):\n    while True:\n        pass\n"
 _DIES = "import os, signal\ndef solve(instance):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
-_EATS = "def solve(_):\n    kept = []\n    while True:\n        kept += [bytes([1]) * 9**7]\n"
+#: Slowly, so that the limit is what stops it, however late its parent looks.
+_EATS = """\
+import time
+def solve(instance):
+    kept = []
+    while True:
+        kept.append(bytes([1]) * 30_000_000)
+        time.sleep(0.03)
+"""
 _RAISES = "def solve(instance):\n    raise ValueError('no')\n"
 _LIES = "def solve(instance):\n    return [0] * len(instance.requests)\n"
 #: Keeps 600 MB for whoever comes after it; needs as much itself for a second, and then leaves it.
@@ -94,7 +102,7 @@ def test_a_lost_one_costs_no_other(tmp_path: Path, started: list[str]) -> None:
     """One that loops, one that dies, one that eats memory: the rest goes on in new processes."""
     methods = ["svf", _LOOPS, "fcfs", _DIES, "h-sf", _EATS, "mc-sf", _RAISES, _LIES, "svf-1bit"]
     tasks = _tasks(tmp_path, *methods, memory_limit=1.5)
-    found = list(Series(tasks, time.monotonic() + 40).run())
+    found = list(Series(tasks, time.monotonic() + 60).run())
     by_method = {each.record.method: each.record for each in found}
     assert set(by_method) == {task.method for task in tasks}
     endings = [by_method[f"file:own_{number}.py"].ending for number in (1, 3, 5)]
