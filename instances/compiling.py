@@ -42,6 +42,10 @@ class _Clock:
         """Count no more."""
         self._stopped = True
 
+    def go_on(self) -> None:
+        """Count again."""
+        self._stopped = False
+
     @contextmanager
     def running(self) -> Iterator[None]:
         """Count what is done within, once where one kernel has another compiled."""

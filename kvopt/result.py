@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -11,6 +11,15 @@ from typing import TYPE_CHECKING, Any, cast
 from instances import Instance
 from instances.batch_time import NANOSECONDS, parse_batch_time
 from instances.traces.measured import Measured
+from kvopt.best_bound import (
+    KnownBound,
+    best_bound,
+    coverage,
+    left,
+    of_record,
+    percent_left,
+    told_bound,
+)
 from kvopt.methods.told import shown_method
 from kvopt.registered import registered
 from kvopt.running.batch_time import bounds_kept_tokens
@@ -158,10 +167,39 @@ class Result:
         A bound in rounds is not about one that keeps tokens over an eviction; one in seconds is
         under most batch times (``formulations.valid.loads.not_covered``).
         """
-        kept = any_kept((self.finished.schedule or {}).get("kept"))
-        if not kept or (self.batch_time and bounds_kept_tokens(self.instance, self.batch_time)):
-            return self.record.gap
-        return None
+        return self.record.gap if self._bounded else None
+
+    @property
+    def _kept(self) -> bool:
+        return any_kept((self.finished.schedule or {}).get("kept"))
+
+    @property
+    def _bounded(self) -> bool:
+        """Whether bounds hold for the schedule."""
+        covered = self.batch_time and bounds_kept_tokens(self.instance, self.batch_time)
+        return bool(covered) or not self._kept
+
+    @cached_property
+    def best_bound(self) -> KnownBound | None:
+        """The best bound known of the instance: this run's, or a better one that is kept.
+
+        The registry of best-known values and the store ``results/runs.sqlite`` of the current
+        folder are asked (:func:`kvopt.best_bound.best_bound`).
+        """
+        here = of_record(self.record)
+        tel = None if self._kept else self.tel
+        return best_bound(self.instance, self.batch_time, here=here, tel=tel)
+
+    @property
+    def left(self) -> float | None:
+        """The share of the TEL that any schedule could save at most, by :attr:`best_bound`.
+
+        None where either is missing, the bound is not about the schedule, or one of them is wrong.
+        """
+        known = self.best_bound
+        if self.tel is None or known is None or not self._bounded:
+            return None
+        return left(self.tel, known.value)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -230,7 +268,11 @@ class Result:
         from schedules.picture import save_picture, show_picture  # half a second
         from schedules.real_time.picture import drawn
 
-        figure = drawn(self.instance, self._some_schedule("to draw"))
+        schedule = self._some_schedule("to draw")
+        if self.batch_time and self.left is not None and self.best_bound is not None:
+            # The title says how much is left, as the summary does.
+            schedule = replace(schedule, lower_bound=self.best_bound.value)
+        figure = drawn(self.instance, schedule)
         if path is not None:
             save_picture(figure, path)
         show_picture(figure)
@@ -284,8 +326,7 @@ class Result:
         if known := registered(instance):
             rows.append(("best known", str(known)))
             # A schedule that keeps tokens solves an easier problem.
-            kept = any_kept((self.finished.schedule or {}).get("kept"))
-            if self.tel is not None and not kept:
+            if self.tel is not None and not self._kept:
                 rows.append(("gap to best", known.compared(self.tel, self.bound)))
         if record.relaxation is not None:
             rows.append(("LP relaxation", f"{record.relaxation:.6f}"))
@@ -309,19 +350,28 @@ class Result:
                 ("TEL", f"{seconds_of(self.tel)} s  (from {record.found_by})"),
                 ("AEL", f"{ael:.3f} s"),
             ]
-        source = f"  (from {record.bound_source})" if record.bound_source else ""
-        told = "none" if self.bound is None else f"{seconds_of(self.bound)} s{source}"
-        rows.append(("lower bound", told))
-        if self.gap is not None:
-            rows.append(("gap %", f"{100 * self.gap:.3f}"))
-            rows.append(("left to gain", left_to_gain(self.tel or 0, self.bound or 0)))
+        sentence = coverage(self.instance, self.batch_time)
+        rows += self._bound_in_seconds(sentence)
         if self.tel is not None and record.mean_ttft_ms is not None:
             rows += serving_lines(self.timeline, self.slo, self.measured)
         rows.append(("seconds", f"{self.seconds:.2f}"))
         rows.append(("checker", self._verdict()))
         mismatch = model.served.mismatch(self.instance.memory) if model.served else ""
         notes = (*([mismatch] if mismatch else []), *self.notes)
-        return rows + [("note", note) for note in notes]
+        return rows + [("note", note) for note in notes if note not in sentence]
+
+    def _bound_in_seconds(self, sentence: str) -> list[tuple[str, str]]:
+        """Return the lines on the best bound known, and on this run's own where that is less."""
+        known = self.best_bound
+        rows = [("lower bound", told_bound(known, self.batch_time))]
+        own = "" if self.bound is None else f"{seconds_of(self.bound)} s"
+        if own and (known is None or own != f"{seconds_of(known.value)} s"):
+            rows.append(("of this run", f"{own}  (from {self.record.bound_source})"))
+        if self.left is not None:
+            rows.append(("gap %", f"{100 * self.left:.3f}"))
+            rows.append(("left to gain", f"at most {percent_left(self.left)} % of the TEL"))
+            rows.append(("covers", sentence))
+        return rows
 
     def __str__(self) -> str:
         return summary(self.summary())
@@ -360,12 +410,6 @@ class Result:
         if self.schedule is None:
             raise ValueError(f"{self.method} on {self.instance.name}: no schedule {wanted}")
         return self.schedule
-
-
-def left_to_gain(tel: int, bound: int) -> str:
-    """Return what any schedule could save at most of a TEL, in words, rounded up."""
-    tenths = -(-1000 * (tel - bound) // tel) if tel else 0
-    return f"at most {tenths // 10}.{tenths % 10} % of the TEL"
 
 
 def best_known(instance: Instance) -> str:

@@ -36,7 +36,7 @@ from instances.telling import one_line
 from instances.usage import Parser, UsageError, complain
 from schedules.files import read_schedule
 from schedules.memory import Piece, memory_exceeded
-from schedules.model import KEEPS_TOKENS_NOTE, Schedule
+from schedules.model import KEEPS_TOKENS, KEEPS_TOKENS_NOTE, Schedule
 from schedules.real_time.check import overlap, run_in_time, wrong_clock
 from schedules.verdict import EXIT_CODES, Verdict, malformed, shown
 
@@ -255,7 +255,8 @@ def _summary(instance: Instance, schedule: Schedule) -> str:
 def _remark(instance: Instance, schedule: Schedule) -> str:
     """Return what the reader of a valid verdict should know besides, or nothing."""
     if schedule.keeps_tokens:
-        return f"; {KEEPS_TOKENS_NOTE}"
+        # Which bounds in seconds hold for it is told by what computes them.
+        return f"; {KEEPS_TOKENS_NOTE if schedule.clock is None else KEEPS_TOKENS}"
     # What a file in seconds states has no unit.
     optimum = instance.known_optimum if schedule.clock is None else None
     bound = schedule.lower_bound

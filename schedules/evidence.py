@@ -23,7 +23,7 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from schedules.model import KEEPS_TOKENS_NOTE
+from schedules.model import KEEPS_TOKENS, KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 
 Standing = Literal[
     "opt", "one argument", "one witness", "construction", "stated", "open", "none", "contradiction"
@@ -47,7 +47,8 @@ CONSTRUCTION = "construction"
 VOLUMES = "volumes"
 #: What stands before the kind of a certificate that was evaluated, where it is a source or a name.
 CERTIFICATE = "certificate: "
-#: How the detail of a run begins whose bound cannot be true, after ``KEEPS_TOKENS_NOTE``.
+#: How the detail of a run begins whose bound cannot be true, after what it says of kept
+#: tokens.
 CONTRADICTED = "contradicted: "
 #: How the line on a stated optimum that is wrong begins.
 MISSTATED = "the known_optimum that the instance's file states, "
@@ -172,13 +173,13 @@ def keeps_tokens(detail: str, *, may_keep: bool, kept: bool | None = None) -> bo
     Parameters
     ----------
     detail
-        Of the run; it begins with ``KEEPS_TOKENS_NOTE`` where the run said so itself.
+        Of the run; it begins with ``KEEPS_TOKENS`` where the run said so itself.
     may_keep
         Whether the method's requests may keep tokens.
     kept
         Whether the stored schedule shows that they did; None without a schedule.
     """
-    return detail.startswith(KEEPS_TOKENS_NOTE) or (may_keep and kept is not False)
+    return detail.startswith(KEEPS_TOKENS) or (may_keep and kept is not False)
 
 
 def believed(status: str, detail: str, source: str, *, own: bool) -> bool:
@@ -204,7 +205,9 @@ def alarming(status: str, detail: str) -> bool:
 
 
 def _of_the_run(detail: str) -> str:
-    return detail.removeprefix(f"{KEEPS_TOKENS_NOTE}; ")
+    for note in (KEEPS_TOKENS_NOTE, KEEPS_TOKENS_COVERED):
+        detail = detail.removeprefix(f"{note}; ")
+    return detail
 
 
 def contradictions(uppers: Iterable[Statement], lowers: Iterable[Statement]) -> list[Contradiction]:

@@ -27,8 +27,11 @@ Status = Literal[
 #: Requests up to which a schedule is written out by ``repr``.
 _WRITTEN_OUT = 10
 Round = Annotated[int, Field(strict=True, ge=0)]
-#: What a reader is told of a schedule that keeps tokens.
-KEEPS_TOKENS_NOTE = "keeps tokens over evictions: outside the problem, its TEL may be below OPT"
+#: How all that a reader is told of a schedule that keeps tokens begins; then where bounds do not
+#: hold for it, and where they do, as most bounds in seconds.
+KEEPS_TOKENS = "keeps tokens over evictions"
+KEEPS_TOKENS_NOTE = f"{KEEPS_TOKENS}: outside the problem, its TEL may be below OPT"
+KEEPS_TOKENS_COVERED = f"{KEEPS_TOKENS}: bounds in seconds hold for that, too"
 #: A cancelled attempt: the round in which it started and the tokens it made, kept ones included.
 #: With none it was cancelled while its prompt was prefilled in chunks, which needs a clock.
 Attempt = tuple[Round, Annotated[int, Field(strict=True, ge=0)]]

@@ -1,200 +1,353 @@
-"""One table of every policy on one instance, each in a process of its own."""
+"""One table of every policy on one instance, in rounds or in seconds."""
 
 from __future__ import annotations
 
 import math
+import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from formulations.valid.volumes import volume_bound
-from heuristics.policy import AdvisedPolicy, ListPolicy
+from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
-from kvopt.executors.local import LocalExecutor
-from kvopt.methods.grammar import every_policy
+from kvopt.best_bound import KnownBound, best_bound, coverage, of_record, told_bound
+from kvopt.commands.policies_columns import Against, Cell, Shown, columns
+from kvopt.methods.grammar import every_policy, read_method
+from kvopt.methods.told import OF_CLASSES, class_told
 from kvopt.registered import registered
+from kvopt.running.batch_time import bounds_kept_tokens, rounds_only
+from kvopt.running.execute import InterruptedRunError, execute
+from kvopt.running.record import Record
+from kvopt.running.series import Series
+from kvopt.running.state import RunState
 from kvopt.running.stated_optimum import dispute
+from kvopt.running.supervise import Look
 from kvopt.running.task import Finished, Task
-from schedules import make_schedule
-from schedules.metrics import measure
-from schedules.model import KEEPS_TOKENS_NOTE
+from kvopt.sweeps.progress import Display, display
+from schedules import Schedule
+from schedules.files import parse_schedule
+from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
+from schedules.real_time.slo import Slo
 
-_HEADER = ["policy", "TEL", "", "makespan", "memory %", "evictions", "ms", "checker"]
-#: Column of the ratio, which needs all TELs: one of them may prove the stated optimum wrong.
-_RATIO = 2
-#: Seconds that a policy gets at least, as long as so many are left.
-_LEAST_SECONDS = 1.0
 #: Marks a schedule that keeps tokens.
 MARK = " *"
+#: What a table is never without: what runs in production.
+_FIRST = "vllm-v1"
+#: Share of the time that the bound in seconds may take.
+_BOUND_SHARE = 0.25
 
 
 @dataclass(frozen=True)
 class PoliciesTable:
-    """The aligned text, what the checker accepted, and one line if the file is wrong.
+    """The aligned text, what the checker accepted, and one line if something is wrong.
 
     ``accepted`` tells whether it accepted all schedules, ``found`` whether there is one.
-    ``misstated`` tells of a result that contradicts the optimum that the instance's file states.
+    ``misstated`` tells of a result that contradicts the optimum that the instance's file states,
+    ``contradiction`` of a bound that a schedule is below.
     """
 
     text: str
     accepted: bool
     found: bool
     misstated: str
+    contradiction: str = ""
 
 
 @dataclass(frozen=True)
-class Row:
-    """The TEL of a policy, and its cells: the first is its name; a reason may be all others."""
+class Limits:
+    """What the policies may take.
 
-    tel: int | None
-    cells: list[str]
-    accepted: bool = True
-    keeps_tokens: bool = False
-
-
-def policies_table(
-    instance: Instance,
-    *,
-    prediction: str | None,
-    seed: int,
-    deadline: float,
-    memory_limit: float | None,
-    jobs: int,
-) -> PoliciesTable:
-    """Run every policy until the deadline, the quick ones first, and return a table in rounds.
-
-    Columns: TEL (rounds), its ratio to the optimum where the instance states it undisputed and else
-    to the volume bound (so at least the ratio to OPT), makespan (rounds), mean memory use until
-    then (share of M), number of evictions, milliseconds, the gap to the registry's best schedule
-    where it has the instance (a policy that kept tokens has none; the line below names schedule
-    and bound), and the checker's verdict.  A policy that
-    cannot serve the instance has its reason instead; one that kept tokens here is marked.  The last
-    line says how many were not run.
-
-    Each policy may take its share of the time that is left when it begins, so that a slow one costs
-    no other its turn.  The relaxation that some are advised by is solved by the first of them.
-
-    Parameters
+    Attributes
     ----------
     deadline
         On the clock of ``time.monotonic``, seconds.
     memory_limit
-        Resident memory of each policy's processes, gigabytes.
+        Resident memory of the policies' process, and of the bound's, gigabytes.
     jobs
-        Policies that run side by side.
+        Processes side by side: the bound in seconds is computed beside the policies from two on.
     """
-    sweep = Sweep(instance, prediction, seed, deadline, memory_limit, jobs)
-    rows, why = rows_of(sweep, lambda finished: _row(instance, finished))
-    upper = [row.tel for row in rows if row.accepted and not row.keeps_tokens]
-    least = min((tel for tel in upper if tel is not None), default=None)
-    bound = volume_bound(instance)
-    found = dispute(instance, least, bound, "volumes", None)
-    optimum = instance.known_optimum if found is None else None
-    reference = bound if optimum is None else optimum
-    for row in rows:
-        if row.tel is not None:
-            row.cells[_RATIO] = f"{row.tel / reference:.4f}"
-    known = registered(instance)
-    header = [*_HEADER]
-    if known is not None:
-        header.insert(-1, "to best %")
-    for row in rows:
-        if known is not None and row.tel is not None:
-            row.cells.insert(-1, "-" if row.keeps_tokens else f"{known.gap(row.tel):.3f}")
-    header[_RATIO] = "TEL/LB" if optimum is None else "TEL/OPT"
-    kind = "known optimum" if optimum is not None else "lower bound (volumes)"
-    best = "" if known is None else f"best known {known}"
-    text = table_text(header, rows, best, f"{kind} {reference}", sweep.left(why))
-    return table_of(text, rows, "" if found is None else found.text)
+
+    deadline: float
+    memory_limit: float | None
+    jobs: int
 
 
-def rows_of(sweep: Sweep, row: Callable[[Finished], Row]) -> tuple[list[Row], str]:
-    """Run a sweep and return its rows, and why policies may be left."""
-    rows: list[Row] = []
-    try:
-        for finished in sweep.run():
-            rows.append(row(finished))
-    except KeyboardInterrupt:
-        if not any(each.tel is not None for each in rows):
-            raise
-        return rows, "interrupted by the user"
-    return rows, "the time was over"
+@dataclass(frozen=True)
+class Line:
+    """What a policy has come to: its row, and its schedule unless it has none that stands."""
+
+    instance: Instance
+    record: Record
+    schedule: Schedule | None = None
+    reason: str = ""
+
+    @property
+    def tel(self) -> int | None:
+        """TEL (rounds or nanoseconds) of the schedule; None without one."""
+        return None if self.schedule is None else self.schedule.tel
+
+    @property
+    def keeps_tokens(self) -> bool:
+        """Whether the schedule keeps tokens over an eviction."""
+        return self.schedule is not None and self.schedule.keeps_tokens
 
 
-def table_text(header: list[str], rows: list[Row], *below: str) -> str:
-    """Return the aligned table, by TEL, with lines below it."""
-    lines = [_aligned([header, *(row.cells for row in sorted(rows, key=_by_tel))])]
-    if any(row.keeps_tokens for row in rows):
-        lines.append(f"{MARK.strip()} {KEEPS_TOKENS_NOTE}")
-    return "\n".join([*lines, *filter(None, below)])
+def policies_table(
+    instance: Instance,
+    batch_time: str = "",
+    *,
+    slo: Slo | None = None,
+    prediction: str | None,
+    seed: int,
+    limits: Limits,
+    quiet: bool = True,
+) -> PoliciesTable:
+    """Run every policy until the deadline, the quick ones first, and return a table.
 
+    Columns: what the policy is told, TEL (rounds or seconds), its ratio to the optimum where that
+    is known and else to the best bound known, so at least the ratio to OPT; what follows depends on
+    the unit.  In rounds: makespan (rounds), mean memory use until then (share of M), number of
+    evictions.  In seconds: what is left to gain at most, mean and 99th percentile of TTFT, TPOT and
+    E2EL (seconds), with an objective the goodput (requests a second), number of evictions.  Then
+    milliseconds, in rounds the gap to the registry's best schedule where it has the instance, and
+    the checker's verdict.  A policy that cannot serve the instance has its reason instead; one
+    that kept tokens here is marked.  The last line says how many were not run.
 
-def table_of(text: str, rows: list[Row], misstated: str = "") -> PoliciesTable:
-    """Return a table with what its rows tell of the checker."""
+    Policies run one after the other in one process (``kvopt.running.series``).  Each may take its
+    share of the time that is left when it begins, so that a slow one costs no other its turn.
+    On a terminal a bar shows how far they are, unless it is to be ``quiet``.
+    """
+    runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
+    series = Series(runnable, limits.deadline)
+    progress = display(sys.stderr, len(runnable), 1, quiet or not sys.stderr.isatty())
+    with _BoundBeside(instance, batch_time, seed, limits) as bound:
+        if limits.jobs == 1:
+            bound.wait()
+        lines, why = _carried_out(instance, series, progress)
+        here = [each for line in lines for each in of_record(line.record)]
+        here += bound.found(at_once=bool(why))
+    told, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
+    below = [
+        *_notes(lines, against),
+        told,
+        f"told: {OF_CLASSES}",
+        *_refused(refused),
+        _left(series, why or "the time was over"),
+    ]
+    rows = _rows(columns(instance, batch_time, against), lines, against)
+    text = "\n".join([_aligned(rows), *filter(None, below)])
     return PoliciesTable(
         text,
-        accepted=all(row.accepted for row in rows),
-        found=any(row.tel is not None for row in rows),
+        accepted=all(line.record.status != "refused" for line in lines),
+        found=any(line.tel is not None for line in lines),
         misstated=misstated,
+        contradiction=wrong,
     )
 
 
-class Sweep:
-    """Every policy once; ``waiting`` are the names of those that have not begun."""
-
-    def __init__(
-        self,
-        instance: Instance,
-        prediction: str | None,
-        seed: int,
-        deadline: float,
-        memory_limit: float | None,
-        jobs: int,
-        batch_time: str = "",
-    ) -> None:
-        self._instance, self._seed, self._batch_time = instance, seed, batch_time
-        self._deadline, self._memory_limit, self._jobs = deadline, memory_limit, jobs
-        self._advice: list[float] | None = None
-        self.waiting = sorted(policies(), key=_slowness)
-        self._methods = dict(zip(policies(), every_policy(prediction), strict=True))
-
-    def run(self) -> Iterator[Finished]:
-        """Yield what becomes of every policy, as long as there is time."""
-        advised = [name for name in self.waiting if isinstance(policies()[name], AdvisedPolicy)]
-        for last in (advised[0], advised[-1]):
-            for finished in LocalExecutor(self._jobs).run(self._tasks(last)):
-                self._advice = self._advice or finished.expected_starts
-                yield finished
-
-    def left(self, why: str) -> str:
-        """Return one line on the policies that were not run, empty if all were."""
-        count, names = len(self.waiting), ", ".join(self.waiting)
-        were = "policy was" if count == 1 else "policies were"
-        return f"{count} {were} not run, {why}: {names}" if count else ""
-
-    def _tasks(self, last: str) -> Iterator[Task]:
-        """Yield tasks as they are asked for, up to one policy, as long as there is time."""
-        while last in self.waiting and (left := self._deadline - time.monotonic()) > _LEAST_SECONDS:
-            share = left * self._jobs / len(self.waiting)
-            yield Task(
-                instance=self._instance,
-                name=self._instance.name,
-                method=self._methods[self.waiting.pop(0)],
-                seed=self._seed,
-                time_limit=min(left, max(share, _LEAST_SECONDS)),
-                memory_limit=self._memory_limit,
-                deadline=self._deadline,
-                expected_starts=self._advice,
-                batch_time=self._batch_time,
+def _tasks(
+    instance: Instance, batch_time: str, prediction: str | None, seed: int, limits: Limits
+) -> tuple[list[Task], list[tuple[str, str]]]:
+    """Return the runs, the quick ones first, and who would be refused alone, with the reason."""
+    runs, refused = [], []
+    methods = dict(zip(policies(), every_policy(prediction), strict=True))
+    for name in sorted(policies(), key=_slowness):
+        if reason := rounds_only(instance, methods[name]):
+            refused.append((methods[name].text, reason))
+            continue
+        runs.append(
+            Task(
+                instance=instance,
+                name=instance.name,
+                method=methods[name],
+                seed=seed,
+                memory_limit=limits.memory_limit,
+                batch_time=batch_time,
             )
+        )
+    return runs, refused
 
 
 def _slowness(name: str) -> tuple[int, str]:
     policy = policies()[name]
-    return 0 if isinstance(policy, ListPolicy) else 2 if isinstance(
-        policy, AdvisedPolicy
+    if name == _FIRST or isinstance(policy, ListPolicy):
+        return 0, "" if name == _FIRST else name
+    return 3 if isinstance(policy, AdvisedPolicy) else 2 if isinstance(
+        policy, PlanPolicy
     ) else 1, name
+
+
+def _carried_out(instance: Instance, series: Series, progress: Display) -> tuple[list[Line], str]:
+    """Run a series and return its lines, and why policies are left if the user wanted it so."""
+    lines = []
+    try:
+        for finished in series.run():
+            lines.append(_line(instance, finished))
+            progress.advance(finished.record)
+    except KeyboardInterrupt:
+        series.interrupted = True
+    finally:
+        progress.close()
+    if series.interrupted and not any(line.tel is not None for line in lines):
+        raise KeyboardInterrupt
+    return lines, "interrupted by the user" if series.interrupted else ""
+
+
+def _line(instance: Instance, finished: Finished) -> Line:
+    record, document = finished.record, finished.schedule
+    if record.status == "refused":
+        return Line(instance, record, reason=f"REFUSED: {record.detail}")
+    if document is not None:
+        return Line(instance, record, parse_schedule(document))
+    reason = record.detail or record.status.replace("_", " ")
+    if record.ending == "time_limit":
+        reason = f"stopped after its share of the time, {record.time_limit:.1f} s"
+    return Line(instance, record, reason=f"not run to its end: {reason}")
+
+
+class _BoundBeside:
+    """The bound in seconds, computed beside what happens meanwhile; of rounds there is none."""
+
+    def __init__(self, instance: Instance, batch_time: str, seed: int, limits: Limits) -> None:
+        self._stop = threading.Event()
+        self._state: RunState | None = None
+        self._pool = ThreadPoolExecutor(1)
+        self._future: Future[Finished] | None = None
+        if batch_time:
+            share = _BOUND_SHARE * (limits.deadline - time.monotonic())
+            task = Task(
+                instance=instance,
+                name=instance.name,
+                method=read_method("bound"),
+                seed=seed,
+                time_limit=max(share, 0.1),
+                memory_limit=limits.memory_limit,
+                deadline=limits.deadline,
+                batch_time=batch_time,
+            )
+            self._future = self._pool.submit(execute, task, self._stop, self._look)
+
+    def __enter__(self) -> _BoundBeside:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+        self._pool.shutdown()
+
+    def wait(self) -> None:
+        """Wait until it is computed."""
+        if self._future is not None:
+            self._future.result()
+
+    def found(self, *, at_once: bool) -> Iterator[KnownBound]:
+        """Yield the bound, if there is one: when it is finished, or what there is of it so far."""
+        if self._future is None:
+            return
+        try:
+            if at_once:
+                self._stop.set()
+            yield from of_record(self._future.result().record)
+        except (InterruptedRunError, KeyboardInterrupt):
+            state = self._state
+            if state is not None and state.lower_bound is not None:
+                yield KnownBound(state.lower_bound, state.bound_source, "computed here")
+
+    def _look(self, look: Look) -> None:
+        self._state = look.state
+
+
+def _compared(
+    instance: Instance,
+    batch_time: str,
+    lines: Sequence[Line],
+    here: list[KnownBound],
+    slo: Slo | None,
+) -> tuple[str, Against, str, str]:
+    """Return what TELs are compared with, the line on it, and what contradicts bound or file."""
+    covers = bool(batch_time) and bounds_kept_tokens(instance, batch_time)
+    bounded = [line for line in lines if covers or not line.keeps_tokens]
+    upper = min((line.tel for line in bounded if line.tel is not None), default=None)
+    if not batch_time:
+        here = [KnownBound(volume_bound(instance), "volumes"), *here]
+    bound = best_bound(instance, batch_time, here=here, tel=upper)
+    misstated = ""
+    if not batch_time:
+        found = dispute(instance, upper, volume_bound(instance), "volumes", None)
+        misstated = "" if found is None else found.text
+    if bound is not None and upper is not None and upper < bound.value:
+        line = f"the bound {told_bound(bound, batch_time)} exceeds the TEL of a checked schedule"
+        return line, Against(slo=slo), line, misstated
+    value = 0 if bound is None else bound.value
+    optimum = None if batch_time else _optimum(instance, believed=not misstated)
+    if optimum is not None and value <= optimum[1]:
+        return optimum[0], Against(optimum[1], True, covers, slo), "", misstated
+    told = f"lower bound {told_bound(bound, batch_time)}"
+    if batch_time:
+        told += f"; batch time {batch_time}\nthe bound covers {coverage(instance, batch_time)}"
+    known = registered(instance)
+    if known is not None and not batch_time:
+        told = f"best known {known}\n{told}"
+    return told, Against(value, False, covers, slo), "", misstated
+
+
+def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
+    """Return what is said of the optimum (rounds) and the optimum, None where it is not known.
+
+    Parameters
+    ----------
+    believed
+        Whether what the instance's file states counts.
+    """
+    known = registered(instance)
+    if known is not None and known.upper == known.lower:
+        return f"best known {known}", known.upper
+    if believed and instance.known_optimum is not None:
+        told = "" if known is None else f"best known {known}\n"
+        return f"{told}known optimum {instance.known_optimum}", instance.known_optimum
+    return None
+
+
+def _notes(lines: Sequence[Line], against: Against) -> list[str]:
+    if not any(line.keeps_tokens for line in lines):
+        return []
+    return [f"{MARK.strip()} {KEEPS_TOKENS_COVERED if against.covers_kept else KEEPS_TOKENS_NOTE}"]
+
+
+def _refused(refused: Sequence[tuple[str, str]]) -> list[str]:
+    """Return one line for every reason that policies were not run for."""
+    of_reason: dict[str, list[str]] = {}
+    for name, reason in refused:
+        of_reason.setdefault(reason, []).append(name)
+    return [f"not run: {', '.join(names)} ({reason})" for reason, names in of_reason.items()]
+
+
+def _left(series: Series, why: str) -> str:
+    """Return one line on the policies that were not run, empty if all were."""
+    names = [task.method.text for task in series.waiting]
+    were = "policy was" if len(names) == 1 else "policies were"
+    return f"{len(names)} {were} not run, {why}: {', '.join(names)}" if names else ""
+
+
+def _rows(shown_as: dict[str, Cell], lines: Sequence[Line], against: Against) -> list[list[str]]:
+    """Return the header and a list of cells a line, by TEL; a reason may be all but the first."""
+    rows = [["policy", "told", *shown_as, "checker"]]
+    for line in sorted(lines, key=_by_tel):
+        name = line.record.method + (MARK if line.keeps_tokens else "")
+        if line.schedule is None:
+            rows.append([name, line.reason])
+            continue
+        shown = Shown(line.instance, line.record, line.schedule, against)
+        cells = [cell(shown) for cell in shown_as.values()]
+        rows.append([name, class_told(line.record.method, line.instance), *cells, "valid"])
+    return rows
+
+
+def _by_tel(line: Line) -> tuple[float, str]:
+    return math.inf if line.tel is None else line.tel, line.record.method
 
 
 def _aligned(lines: list[list[str]]) -> str:
@@ -205,48 +358,8 @@ def _aligned(lines: list[list[str]]) -> str:
     widths[0] = max(len(line[0]) for line in lines)
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if column == 0 or len(line) < columns else cell.rjust(width)
+            cell.ljust(width) if column < 2 or len(line) < columns else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=False))
         ).rstrip()
         for line in lines
     )
-
-
-def _by_tel(row: Row) -> tuple[float, str]:
-    return math.inf if row.tel is None else row.tel, row.cells[0]
-
-
-def without_schedule(finished: Finished) -> Row:
-    """Return the row of a policy that has no schedule, or one that was refused."""
-    record = finished.record
-    if record.status == "refused":
-        return Row(None, [record.method, f"REFUSED: {record.detail}"], accepted=False)
-    reason = record.detail or record.status.replace("_", " ")
-    if record.ending == "time_limit":
-        reason = f"stopped after its share of the time, {record.time_limit:.1f} s"
-    return Row(None, [record.method, f"not run to its end: {reason}"])
-
-
-def _row(instance: Instance, finished: Finished) -> Row:
-    record, document = finished.record, finished.schedule
-    if document is None or record.status == "refused":
-        return without_schedule(finished)
-    schedule = make_schedule(
-        instance,
-        document["starts"],
-        record.method,
-        attempts=document.get("attempts"),
-        kept=document.get("kept"),
-    )
-    metrics = measure(instance, schedule)
-    cells = [
-        record.method + (MARK if schedule.keeps_tokens else ""),
-        str(schedule.tel),
-        "",
-        str(metrics.makespan),
-        f"{100 * metrics.mean_memory_share:.1f}",
-        str(metrics.cancelled_attempts),
-        f"{1000 * (record.solver_seconds or record.seconds):.1f}",
-        "valid",
-    ]
-    return Row(schedule.tel, cells, keeps_tokens=schedule.keeps_tokens)

@@ -23,6 +23,7 @@ from instances.telling import find_name
 from instances.traces.arguments import add_trace_options, trace_options
 from instances.traces.reading import read_input
 from instances.usage import Parser, UsageError, complain, read_integer
+from kvopt.best_bound import coverage, percent_left
 from kvopt.commands.in_seconds import add_batch_time, add_slo
 from kvopt.commands.interrupts import interrupt_once
 from kvopt.masking import mask_text
@@ -110,6 +111,8 @@ def _run(arguments: Sequence[str] | None, program: str) -> int:
         raise UsageError(str(error)) from None
     _write(table, options)
     print(table_text(table))
+    if not options.quiet:
+        print("\n".join(bound_lines(instance, table)))
     for line in wrong:
         print(f"{program}: A METHOD IS WRONG: {line}", file=sys.stderr)
     failed = of_methods(table)[of_methods(table)["tel_s"].isna()]
@@ -148,7 +151,7 @@ def table_text(table: pd.DataFrame) -> str:
     }
     values = of_methods(table)[["rate", "method", *shown]].copy()
     for name in shown:
-        factor = 100.0 if name == "left" else 0.001 if name.endswith("_ms") else 1.0
+        factor = 0.001 if name.endswith("_ms") else 1.0
         values[name] = values[name].astype(float) * factor
     means = values.groupby(["rate", "method"], sort=False).mean().reset_index()
     lines = [
@@ -165,8 +168,21 @@ def table_text(table: pd.DataFrame) -> str:
     return text
 
 
+def bound_lines(instance: Instance, table: pd.DataFrame) -> list[str]:
+    """Return where the bound at each rate comes from, and one line on what it covers."""
+    known = table[table["bound_from"].ne("")].drop_duplicates("rate")
+    lines = [
+        f"bound at rate {rate:g}: from {origin}"
+        for rate, origin in zip(known["rate"], known["bound_from"], strict=True)
+    ]
+    covers = [coverage(instance, text) for text in table["batch_time"].unique()]
+    return [*lines, *(f"the bound covers {each}" for each in covers)]
+
+
 def _cell(value: float, name: str) -> str:
-    digits = {"left": 1, "evictions": 1}.get(name, 3)
+    if name == "left" and not math.isnan(value):
+        return percent_left(value)
+    digits = {"evictions": 1}.get(name, 3)
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
@@ -174,28 +174,31 @@ def _print_table(
     watchdog: Watchdog,
 ) -> int:
     # What no other method needs.
-    from kvopt.commands.policies_in_seconds import policies_in_seconds
-    from kvopt.commands.policies_table import policies_table
+    from kvopt.commands.policies_table import Limits, policies_table
 
     # Every policy has limits of its own; what has been found is told, however long that takes.
     watchdog.rest()
-    limits = {
-        "prediction": options.predict,
-        "seed": options.seed,
-        "deadline": deadline_of(started, options.time_limit, len(instance)),
-        "memory_limit": options.memory_limit,
-        "jobs": options.threads or usable_cores(),
-    }
-    if batch_time is None:
-        table = policies_table(instance, **limits)
-    else:
-        table = policies_in_seconds(instance, batch_time.name, slo=options.slo, **limits)
+    table = policies_table(
+        instance,
+        "" if batch_time is None else batch_time.name,
+        slo=options.slo,
+        prediction=options.predict,
+        seed=options.seed,
+        limits=Limits(
+            deadline=deadline_of(started, options.time_limit, len(instance)),
+            memory_limit=options.memory_limit,
+            jobs=options.threads or usable_cores(),
+        ),
+        quiet=options.quiet,
+    )
     print(table.text)
     if measured is not None:
         print(summary(measured_lines(measured)))
     if table.misstated:
         complain(options.program, f"{instance.name}: {table.misstated}")
-    if not table.accepted:
+    if table.contradiction:
+        complain(options.program, f"A BOUND IS WRONG, this is a bug: {table.contradiction}")
+    if table.contradiction or not table.accepted:
         return EXIT_REFUSED
     if table.misstated:
         return EXIT_BAD_INPUT
@@ -226,7 +229,7 @@ def _finish(result: Result, options: argparse.Namespace) -> int:
 
 
 def _write_results(result: Result, options: argparse.Namespace) -> int:
-    writers = {
+    writers: dict[str, Callable[[str], object]] = {
         "out": result.save,
         "plot": result.plot,
         "requests": lambda path: write_requests(result.requests, path),

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Literal
 
 from heuristics.policy import AdvisedPolicy, Policy
+from instances import Instance
 from kvopt.methods.described import Described
 from kvopt.methods.grammar import FILE, MethodError, read_method, read_prediction
 from kvopt.methods.method import Method
@@ -67,6 +68,40 @@ def told_of(method: Method) -> Told:
     if policy.clairvoyant or (prediction is not None and prediction.name == "exact"):
         return Told("outputs", policy.offline)
     return Told("file" if prediction is None else "intervals", policy.offline)
+
+
+def class_told(text: str, instance: Instance) -> str:
+    """Return the class of a policy's information on an instance, in the field's terms.
+
+    ``exact predictions`` are those of a policy that would take intervals and is told the outputs
+    themselves, as where the instance's file has no intervals.  ``OF_CLASSES`` explains them all.
+    """
+    known = told(text)
+    if known.lengths == "nothing":
+        lengths = "non-clairvoyant"
+    elif known.lengths == "unknown":
+        lengths = _WORDS["unknown"]
+    elif _takes_none(text):
+        lengths = "clairvoyant"
+    else:
+        # As ``heuristics.predictions`` takes them: a request without an interval tells its output.
+        some = any(each.output_lower is not None for each in instance.requests)
+        exact = known.lengths == "outputs" or (known.lengths == "file" and not some)
+        lengths = "exact predictions" if exact else "predictions"
+    return lengths + (", offline" if known.offline else "")
+
+
+#: What the classes of :func:`class_told` mean, for the reader of a table.
+OF_CLASSES = (
+    "clairvoyant and exact predictions: told every output; predictions: told an interval of each; "
+    "non-clairvoyant: told no lengths; offline: told all arrivals"
+)
+
+
+def _takes_none(text: str) -> bool:
+    """Tell whether a policy knows the outputs without a prediction."""
+    method = _read(text)
+    return method is not None and method.call is not None and method.call.policy.clairvoyant
 
 
 @cache

@@ -9,6 +9,8 @@ from kvopt.running.task import Task
 RESERVE_SECONDS, RESERVE_A_REQUEST = 0.3, 2e-6
 #: Seconds after which an engine that has not stopped by itself is killed.
 ENGINE_SECONDS = 1.0
+#: Seconds that a method of a series gets at least, as long as so many are left.
+LEAST_SHARE = 1.0
 #: Share and seconds more for a method that others work for, or one's own, to tell what it has
 #: found; less where a deadline covers more than the run.
 GRACE_SHARE, GRACE_SECONDS, DEADLINE_GRACE_SECONDS = 0.1, 2.0, 0.9
@@ -40,6 +42,21 @@ def deadline_of(started: float, seconds: float, requests: int) -> float:
         Of the instance: what comes after the run takes longer where there are more.
     """
     return started + seconds - RESERVE_SECONDS - RESERVE_A_REQUEST * requests
+
+
+def share(task: Task, left: float, waiting: int) -> float:
+    """Return the seconds that a method of a series may take, itself and those after it ``waiting``.
+
+    So a slow one costs no other its turn.  An advised policy may take all that is left: it solves
+    the relaxation that those after it wait for, too.
+    """
+    whole = task.method.call is not None and task.method.looks_at_the_clock
+    return max(0.1, left if whole else min(left, max(left / waiting, LEAST_SHARE)))
+
+
+def share_ends(task: Task, left: float, waiting: int) -> float:
+    """Return the seconds after which a method of a series is killed."""
+    return share(task, left, waiting) + min(_grace(task, DEADLINE_GRACE_SECONDS), ENGINE_SECONDS)
 
 
 def _grace(task: Task, seconds: float) -> float:

@@ -18,6 +18,7 @@ from instances import Instance
 from instances.batch_time import NANOSECONDS
 from instances.telling import one_line
 from kvopt.methods.engines import proofs
+from kvopt.running.batch_time import bounds_kept_tokens
 from kvopt.running.events import (
     BoundProved,
     Chosen,
@@ -37,7 +38,7 @@ from kvopt.running.process import Outcome
 from kvopt.running.stated_optimum import dispute, evaluated, evaluated_in_seconds
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
-from schedules.model import KEEPS_TOKENS_NOTE, better
+from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE, better
 
 #: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
 _MOST_TOLD, _MOST_TRACED = 20, 10_000
@@ -320,15 +321,18 @@ class RunState:
         lines = [*self.refused, *filter(None, [self.misstated, self.failure]), *self.notes]
         if wrong := [*self.contradictions, *filter(None, [self.disputed])]:
             lines.insert(0, CONTRADICTED + "; ".join(wrong))
-        if self.schedule is not None and self.schedule.keeps_tokens:
-            # What the row's TEL means is never cut off.
-            lines.insert(0, KEEPS_TOKENS_NOTE)
-        return lines
+        # What the row's TEL means is never cut off.
+        return [*self._on_kept_tokens(), *lines]
 
     def told(self) -> list[str]:
         """Return the lines that a reader of a result that stands should have."""
-        kept = self.schedule is not None and self.schedule.keeps_tokens
-        return [*([KEEPS_TOKENS_NOTE] if kept else []), *filter(None, [self.failure]), *self.notes]
+        return [*self._on_kept_tokens(), *filter(None, [self.failure]), *self.notes]
+
+    def _on_kept_tokens(self) -> list[str]:
+        if self.schedule is None or not self.schedule.keeps_tokens:
+            return []
+        covered = self.batch_time and bounds_kept_tokens(self.instance, self.batch_time)
+        return [KEEPS_TOKENS_COVERED if covered else KEEPS_TOKENS_NOTE]
 
     def offer(self, schedule: Schedule, found_by: str, seconds: float = 0.0) -> bool:
         """Take a schedule if it is better and the checker accepts it; tell whether it was taken."""

@@ -12,10 +12,12 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from formulations.valid.loads import alone_bound, work_bound
 from formulations.valid.volumes import volume_bound
@@ -40,6 +42,21 @@ Run = Callable[[Task, Report], None]
 
 def main() -> None:
     """Carry out one task; the process ends at once when its method has."""
+    report = open_report()
+    with telling_failures(report):
+        CLOCK.listen = report.compiling
+        task = Task.from_line(sys.stdin.readline())
+        run = prepare(task, report)
+        CLOCK.stop()
+        if task.deadline is not None:
+            task = replace(task, deadline=task.deadline + CLOCK.total)
+        report.ready()
+        run(task, report)
+    leave(report)
+
+
+def open_report() -> Report:
+    """Return what sends events to the parent, and set this process up for running methods."""
     # Libraries print to file descriptor 1; the event stream must hold nothing but events.
     events = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -51,16 +68,14 @@ def main() -> None:
         events.write(event_line(event))
         events.flush()
 
-    report = Report(send)
+    return Report(send)
+
+
+@contextmanager
+def telling_failures(report: Report) -> Iterator[None]:
+    """Send whatever a method raises as its failure, and go on."""
     try:
-        CLOCK.listen = report.compiling
-        task = Task.from_line(sys.stdin.readline())
-        run = _prepare(task, report)
-        CLOCK.stop()
-        if task.deadline is not None:
-            task = replace(task, deadline=task.deadline + CLOCK.total)
-        report.ready()
-        run(task, report)
+        yield
     except MemoryError:
         report.failure("out of memory", "memory_limit")
     except OwnMethodError as error:
@@ -72,13 +87,17 @@ def main() -> None:
     except (Exception, SystemExit) as error:
         traceback.print_exc()
         report.failure(where_and_what(error), "error")
+
+
+def leave(report: Report) -> NoReturn:
+    """Say the last word and end the process."""
     report.peak(_peak_memory())
     # Neither threads that a method has left behind nor the interpreter's own end are waited for.
     sys.stderr.flush()
     os._exit(0)
 
 
-def _prepare(task: Task, report: Report) -> Run:
+def prepare(task: Task, report: Report) -> Run:
     """Import and compile all that the method needs; return what runs it."""
     method = task.method
     if task.model_file:

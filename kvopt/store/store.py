@@ -117,9 +117,16 @@ class Store:
             rows = connection.execute(sa.select(RUNS.c.key, RUNS.c.status))
             return {row.key: row.status for row in rows}
 
-    def select(self, *names: str) -> list[tuple[Any, ...]]:
-        """Return some columns of every stored run, in the order of the keys."""
+    def select(self, *names: str, **equal: str) -> list[tuple[Any, ...]]:
+        """Return some columns of every stored run, in the order of the keys.
+
+        Parameters
+        ----------
+        equal
+            Texts by column, of the only runs that are wanted.
+        """
         query = sa.select(*(self._columns[name] for name in names)).order_by(RUNS.c.key)
+        query = query.where(*(self._columns[name] == text for name, text in equal.items()))
         with self._telling("read"), self._engine.connect() as connection:
             return [tuple(row) for row in connection.execute(query)]
 

@@ -12,13 +12,14 @@ import pandas as pd
 from instances import Instance
 from instances.batch_time import NANOSECONDS
 from instances.rates import at_rate
+from kvopt.best_bound import KnownBound, best_bound, left
 from kvopt.methods.grammar import read_method, unique_methods
 from kvopt.methods.method import Method
 from kvopt.running.batch_time import bounds_kept_tokens, refuse_rounds_only
 from kvopt.running.task import Task
 from kvopt.store import Store
 from kvopt.suites import Section, Source
-from kvopt.sweeps.comparison import believed_rows, carried_out
+from kvopt.sweeps.comparison import carried_out
 from kvopt.sweeps.contradictions import alarms
 from kvopt.sweeps.inputs import Wishes, as_wished
 from kvopt.sweeps.plan import plan
@@ -105,15 +106,16 @@ def rate_sweep(
         if ran.left:
             raise KeyboardInterrupt
         good = {} if slo is None else _goodputs(tasks, ran.store, slo)
+        bounds = _bounds(tasks, ran.store)
     kept = {key for key, each in ran.shown.items() if each.keeps_tokens}
     apart = {
         task.key
         for task in tasks
         if task.key in kept and not bounds_kept_tokens(instance, task.batch_time)
     }
-    table = _table(ran.rows, apart, good)
+    table = _table(ran.rows, bounds, apart, good)
     table = _with_rates(table, ran.rows["instance_sha256"], drawn)
-    return table, alarms(list(ran.shown.values()))
+    return table, [*alarms(list(ran.shown.values())), *_exceeded(ran.rows, bounds, kept)]
 
 
 def _with_rates(
@@ -147,11 +149,44 @@ def _goodputs(tasks: Sequence[Task], store: Store, slo: Slo) -> dict[str, float]
     return found
 
 
-def _table(rows: pd.DataFrame, apart: Collection[str], good: dict[str, float]) -> pd.DataFrame:
+def _bounds(tasks: Sequence[Task], store: Store) -> dict[str, KnownBound]:
+    """Return the best bound known of each instance, by its hash, also from earlier sweeps."""
+    found: dict[str, KnownBound] = {}
+    for task in tasks:
+        instance = task.instance
+        if instance is not None and instance.sha256 not in found:
+            known = best_bound(instance, task.batch_time, stores=(store,))
+            if known is not None:
+                found[instance.sha256] = known
+    return found
+
+
+def _exceeded(
+    rows: pd.DataFrame, bounds: Mapping[str, KnownBound], kept: Collection[str]
+) -> list[str]:
+    """Return one line for every run whose schedule a bound from elsewhere excludes."""
+    columns = rows[["instance_sha256", "method", "instance", "tel"]].itertuples()
+    return [
+        f"{method} on {instance}: TEL {tel}, and a bound of {bounds[sha].value} ({bounds[sha]})"
+        for key, sha, method, instance, tel in columns
+        if key not in kept and sha in bounds and not pd.isna(tel) and tel < bounds[sha].value
+    ]
+
+
+def _table(
+    rows: pd.DataFrame,
+    bounds: Mapping[str, KnownBound],
+    apart: Collection[str],
+    good: dict[str, float],
+) -> pd.DataFrame:
     """Return the table; of the runs ``apart`` no bound tells what is left to gain."""
     n, tel = rows["n"].astype(float), rows["tel"].astype("Float64")
-    lower = rows["lower_bound"].astype("Float64").where(believed_rows(rows))
-    best = lower.groupby(rows["instance_sha256"]).transform("max")
+    known = [bounds.get(sha) for sha in rows["instance_sha256"]]
+    best = pd.Series([each and each.value for each in known], rows.index, dtype="Float64")
+    shares = [
+        None if pd.isna(upper) or pd.isna(lower) else left(int(upper), int(lower))
+        for upper, lower in zip(tel, best, strict=True)
+    ]
     table = pd.DataFrame(
         {
             "n": rows["n"],
@@ -162,7 +197,10 @@ def _table(rows: pd.DataFrame, apart: Collection[str], good: dict[str, float]) -
             "tel_s": tel / NANOSECONDS,
             "ael_s": tel / n / NANOSECONDS,
             "bound_ael_s": best / n / NANOSECONDS,
-            "left": ((tel - best) / tel).mask(rows.index.isin(list(apart))),
+            "bound_from": [str(each or "") for each in known],
+            "left": pd.Series(shares, rows.index, dtype="Float64").mask(
+                rows.index.isin(list(apart))
+            ),
         }
     )
     if good:

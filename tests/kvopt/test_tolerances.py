@@ -27,7 +27,7 @@ from kvopt.engines.parts.pyomo_options import KNOWN, Known
 from kvopt.engines.parts.size import exact_as_floats
 from kvopt.engines.parts.tolerances import COVERED, Words, largest_activity
 from kvopt.engines.start import warm_start_policies
-from kvopt.methods.grammar import read_formulation
+from kvopt.methods.grammar import read_formulation, read_method
 from kvopt.running.events import (
     BoundProved,
     Event,
@@ -104,12 +104,12 @@ def test_no_bound_above_the_optimum_with_many_tokens() -> None:
 def test_pyomo_s_solvers_prove_optima_of_many_tokens() -> None:
     """Through Pyomo, too: rows in coarser units, and the schedule is checked in tokens."""
     for name, instance in LARGE.items():
-        method = f"appsi_highs:{name}"
+        method = read_method(f"appsi_highs:{name}")
         record = execute(Task(instance, name, method, time_limit=30, memory_limit=4.0)).record
         optimum = brute_force_optimum(instance)
         assert (record.status, record.tel, record.lower_bound) == (
             *("optimal", optimum, optimum),
-        ), (method, record.detail)
+        ), (method.text, record.detail)
         assert record.bound_source == "appsi_highs"
 
 

@@ -1,0 +1,183 @@
+"""The best bound known of an instance, from one place, and what it says is left to gain.
+
+Whoever tells a user how much is left to gain asks here (``solve.py``, its table of all policies,
+``kvopt rates``), so that all give one answer: the largest of what the command at hand has
+computed, the registry of best-known values, and the store that commands write to where none is
+named, as far as its certificates prove it.  That store is only read, and one that cannot be read
+is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from formulations.valid.loads import not_covered
+from instances import Instance
+from instances.batch_time import parse_batch_time
+from kvopt.methods.witness import is_own
+from kvopt.places import DEFAULT_STORE
+from kvopt.registered import registered
+from kvopt.running.record import Record
+from kvopt.running.stated_optimum import evaluated, evaluated_in_seconds
+from kvopt.terminal import seconds_of
+from schedules.evidence import believed
+
+if TYPE_CHECKING:
+    from kvopt.store import Store
+
+#: What bounds in seconds cover, for the reader of what is left to gain.
+_COVERED = (
+    "every scheduler on one worker that makes one token of a request a round, whatever it knows"
+)
+_KEPT = ", also where tokens are kept over evictions"
+_PAGE = "docs/bounds_in_seconds.md"
+
+
+@dataclass(frozen=True)
+class KnownBound:
+    """A bound on the TEL, and where it comes from.
+
+    Attributes
+    ----------
+    value
+        Rounds, or nanoseconds of an instance in seconds.
+    source
+        What it rests on, as ``rates``.
+    origin
+        Who found it, in how long, and where it is kept.
+    """
+
+    value: int
+    source: str
+    origin: str = ""
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, (self.source, self.origin)))
+
+
+def best_bound(
+    instance: Instance,
+    batch_time: str,
+    *,
+    here: Iterable[KnownBound] = (),
+    tel: int | None = None,
+    stores: Sequence[Store] = (),
+) -> KnownBound | None:
+    """Return the largest bound that is known of an instance; None if nothing is.
+
+    Of equal ones the first is returned, in the order in which they stand here: computed, of the
+    registry, of the stores.
+
+    Parameters
+    ----------
+    batch_time
+        Text of the batch time; empty for an instance in rounds.
+    here
+        What the command at hand has computed.
+    tel
+        Of a checked schedule that keeps no tokens, which certificates in rounds may assume.
+    stores
+        Open ones that are asked besides the default one.
+    """
+    found = list(here)
+    known = None if batch_time else registered(instance)
+    if known is not None:
+        found.append(KnownBound(known.lower, "the registry"))
+    best = _larger(None, found)
+    for store in stores:
+        best = _stored(store, instance, batch_time, tel, best)
+    if DEFAULT_STORE.is_file() and not any(_is_default(store) for store in stores):
+        # Whatever is wrong with that file is no reason to withhold what was asked for.
+        with suppress(Exception):
+            best = _of_default(instance, batch_time, tel, best)
+    return best
+
+
+def of_record(record: Record) -> Iterator[KnownBound]:
+    """Yield the bound of a run that has just ended, if it has one that counts."""
+    counts = believed(record.status, record.detail, record.bound_source, own=is_own(record.method))
+    if record.lower_bound is not None and counts:
+        yield KnownBound(
+            record.lower_bound, record.bound_source, f"computed here in {record.seconds:.1f} s"
+        )
+
+
+def left(tel: int, bound: int) -> float | None:
+    """Return the share of a TEL that any schedule could save at most; None for nonsense."""
+    if bound > tel:
+        return None
+    return (tel - bound) / tel if tel else 0.0
+
+
+def percent_left(share: float) -> str:
+    """Return a share in percent with one digit, rounded up, since it is the most that is left."""
+    tenths = math.ceil(1000 * share - 1e-9)
+    return f"{tenths // 10}.{tenths % 10}"
+
+
+def coverage(instance: Instance, batch_time: str) -> str:
+    """Return one sentence on the schedulers that a bound in seconds holds for."""
+    exception = not_covered(instance, parse_batch_time(batch_time))
+    if exception:
+        return f"{_COVERED}; {exception} ({_PAGE})"
+    return f"{_COVERED}{_KEPT} ({_PAGE})"
+
+
+def told_bound(bound: KnownBound | None, batch_time: str) -> str:
+    """Return a bound with its unit and its source, as every command shows it."""
+    if bound is None:
+        return "none"
+    value = f"{seconds_of(bound.value)} s" if batch_time else str(bound.value)
+    return f"{value}  (from {bound})"
+
+
+def _larger(best: KnownBound | None, found: Iterable[KnownBound]) -> KnownBound | None:
+    for each in found:
+        if best is None or each.value > best.value:
+            best = each
+    return best
+
+
+def _is_default(store: Store) -> bool:
+    return Path(store.name).absolute() == DEFAULT_STORE.absolute()
+
+
+def _of_default(
+    instance: Instance, batch_time: str, tel: int | None, best: KnownBound | None
+) -> KnownBound | None:
+    from kvopt.store import Store  # a quarter of a second
+
+    with closing(Store(DEFAULT_STORE, readonly=True)) as store:
+        return _stored(store, instance, batch_time, tel, best)
+
+
+def _stored(
+    store: Store, instance: Instance, batch_time: str, tel: int | None, best: KnownBound | None
+) -> KnownBound | None:
+    """Return the best bound that a store's certificates prove, or the one before if none is better.
+
+    Rows are looked at as long as they claim more than is proved already.
+    """
+    columns = ("lower_bound", "bound_source", "method", "seconds", "key")
+    rows = store.select(*columns, instance_sha256=instance.sha256, batch_time=batch_time)
+    claims = [row for row in rows if row[0] is not None]
+    for claimed, source, method, seconds, key in sorted(claims, key=lambda row: -row[0]):
+        if best is not None and claimed <= best.value:
+            break
+        value = min(claimed, _proved(instance, batch_time, tel, store.certificate(key)))
+        origin = f"{method} in {seconds:.1f} s, {store.name}"
+        best = _larger(best, [KnownBound(value, source, origin)] if value else [])
+    return best
+
+
+def _proved(
+    instance: Instance, batch_time: str, tel: int | None, certificate: dict[str, Any] | None
+) -> int:
+    if batch_time:
+        return evaluated_in_seconds(instance, batch_time, certificate)
+    return evaluated(instance, tel, certificate)

@@ -1,0 +1,191 @@
+"""How much is left: one bound, one sentence and one figure, whichever command is asked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import kvopt
+from instances import Instance, Request
+from instances.batch_time import DEFAULT
+from kvopt.best_bound import KnownBound, best_bound, coverage, left, of_record, percent_left
+from kvopt.commands.rates import main as rates
+from kvopt.commands.solve import main as solve
+from kvopt.methods.grammar import read_method
+from kvopt.places import DEFAULT_STORE
+from kvopt.running.execute import execute
+from kvopt.running.task import Finished, Task
+from kvopt.store import Store
+from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
+
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
+_TRACE = """\
+TIMESTAMP,ContextTokens,GeneratedTokens
+2023-11-16 18:15:46.6805900,374,44
+2023-11-16 18:15:46.9951690,396,109
+2023-11-16 18:15:47.2224670,879,55
+2023-11-16 18:15:47.3910170,91,16
+2023-11-16 18:15:47.5732450,91,16
+"""
+TIGHT = Instance("tight", 12, tuple(Request(i, 0, 2, 6) for i in range(3)), time_unit="second")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default store is one of the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def bounded() -> Finished:
+    """A run of ``bound`` on TIGHT, put into the default store."""
+    method = read_method("bound")
+    found = execute(Task(TIGHT, TIGHT.name, method, time_limit=4.0, batch_time=DEFAULT))
+    assert found.record.lower_bound is not None
+    DEFAULT_STORE.parent.mkdir()
+    store = Store(DEFAULT_STORE)
+    store.put(found)
+    store.close()
+    return found
+
+
+def test_three_commands_give_one_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The figure of a method, the bound's source and the sentence are the same in all three."""
+    (tmp_path / "conv.csv").write_text(_TRACE)
+    trace = ["conv.csv", "--memory", "1000"]
+    assert rates([*trace, "--rates", "2", "--methods", "mc-sf,vllm-v1", "--time-limit", "6"]) == 0
+    told = {"rates": capsys.readouterr().out}
+    at_two = [*trace, "--rate", "2", "--quiet"]
+    for method in ("mc-sf", "vllm-v1"):
+        assert solve([*at_two, "--policy", method, "--time-limit", "6"]) == 0
+        told[method] = capsys.readouterr().out
+    assert solve([*at_two, "--policy", "all", "--time-limit", "8"]) == 0
+    told["all"] = capsys.readouterr().out
+    for method in ("mc-sf", "vllm-v1"):
+        (line,) = (line for line in told["rates"].splitlines() if f" {method} " in line)
+        (cells,) = (line for line in told["all"].splitlines() if line.startswith(f"{method} "))
+        in_summary = re.search(r"left to gain +at most ([\d.]+) % of the TEL", told[method])
+        assert in_summary is not None
+        # In rates after the rate, the method, AEL and the bound; in the table before TTFT.
+        table = re.search(r"clairvoyant +[\d.]+ +[\d.]+ +([\d.]+) ", cells)
+        assert table is not None
+        assert line.split()[4] == in_summary[1] == table[1]
+        # The summary of a policy alone says whose bound that is, and in how many seconds.
+        assert re.search(r"from rates, bound in \d+.\d s, results/runs.sqlite\)", told[method])
+    (instance, _) = (kvopt.read("conv.csv", memory=1000, rate=2), None)
+    for text in told.values():
+        assert text.count(coverage(instance, DEFAULT)) == 1
+
+
+def test_the_store_is_asked_for_this_instance_and_batch_time(bounded: Finished) -> None:
+    """Of another instance, or another batch time, it says nothing; a better one here stands."""
+    found = best_bound(TIGHT, DEFAULT)
+    assert found is not None
+    assert (found.value, found.source) == (bounded.record.lower_bound, bounded.record.bound_source)
+    assert re.fullmatch(r"\w+, bound in \d+.\d s, results/runs.sqlite", str(found))
+    other = replace(TIGHT, memory=13)
+    assert best_bound(other, DEFAULT) is None
+    assert best_bound(TIGHT, "affine(base=100,token=10)") is None
+    # The same hash in rounds.
+    assert best_bound(replace(TIGHT, time_unit="round"), "") is None
+    larger = KnownBound(found.value + 1, "here")
+    assert best_bound(TIGHT, DEFAULT, here=[larger]) == larger
+
+
+def test_a_stored_claim_counts_as_far_as_its_certificate_proves(bounded: Finished) -> None:
+    """Neither a row that claims more than that nor one without a certificate raises the bound."""
+    record = replace(bounded.record, lower_bound=10**15)
+    store = Store(DEFAULT_STORE)
+    store.put(replace(bounded, record=replace(record, key="1" * 64)))
+    store.put(replace(bounded, record=replace(record, key="2" * 64), certificate=None))
+    forged = {**(bounded.certificate or {}), "value": 10**15}
+    store.put(replace(bounded, record=replace(record, key="3" * 64), certificate=forged))
+    store.close()
+    found = best_bound(TIGHT, DEFAULT)
+    assert found is not None
+    assert found.value == bounded.record.lower_bound
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"\0" * 999])
+def test_a_store_that_cannot_be_read_is_left_out(content: bytes) -> None:
+    """It is nobody's fault who asks for a schedule: no line, no other exit code."""
+    DEFAULT_STORE.parent.mkdir()
+    DEFAULT_STORE.write_bytes(content)
+    result = kvopt.run(TIGHT, "svf")
+    assert result.best_bound is not None
+    assert result.best_bound.value == result.bound
+    assert "left to gain" in str(result)
+    assert DEFAULT_STORE.read_bytes() == content
+
+
+def test_the_picture_says_the_same(bounded: Finished) -> None:
+    """Its title has the stored bound, and as much left as the summary."""
+    result = kvopt.run(TIGHT, "svf")
+    assert bounded.record.lower_bound is not None
+    assert result.bound is not None
+    assert result.bound < bounded.record.lower_bound
+    left_at_most = re.search(r"at most ([\d.]+ %)", str(result))
+    assert left_at_most is not None
+    titles = " ".join(_texts(result))
+    assert f"({left_at_most[1]} left at most)" in titles
+
+
+def _texts(result: kvopt.Result) -> list[str]:
+    """Return all that is written in the picture of a result."""
+    from matplotlib.text import Text
+
+    return [each.get_text() for each in result.plot().figure.findobj(Text)]
+
+
+def test_nothing_is_written(bounded: Finished) -> None:
+    """The summary reads the store, and keeps nothing there."""
+    before = DEFAULT_STORE.read_bytes()
+    assert kvopt.run(TIGHT, "svf").best_bound is not None
+    assert not bounded.refused
+    assert DEFAULT_STORE.read_bytes() == before
+
+
+def test_the_registry_is_asked_in_rounds() -> None:
+    """By the hash: 22 is the optimum of tiny_two_bursts, whatever was computed here."""
+    instance = kvopt.read("tiny_two_bursts")
+    found = best_bound(instance, "", here=[KnownBound(15, "volumes")])
+    assert found == KnownBound(22, "the registry")
+
+
+def test_the_word_of_ones_own_method_is_no_bound(tmp_path: Path) -> None:
+    """The summary has what integers prove instead, and what it claimed beside."""
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from heuristics.registry import policies\n"
+        "def solve(instance, report):\n    report('bound', value=10**9, source='me')\n"
+    )
+    result = kvopt.solve(TIGHT, f"file:{own}", time_limit=5)
+    assert not list(of_record(result.record)) or result.bound != 10**9
+
+
+def test_what_is_left_is_rounded_up() -> None:
+    """29 / 117 = 24.786 %; nothing where the bound exceeds the TEL, which one of them is wrong."""
+    share = left(117, 88)
+    assert share is not None
+    assert percent_left(share) == "24.8"
+    # 1 - 0.803 is 0.19699999999999995, 197 / 1000 a tenth exactly.
+    assert [percent_left(each) for each in (0.0, 1 - 0.803, 0.1971, 1.0)] == [
+        *("0.0", "19.7", "19.8", "100.0")
+    ]
+    assert left(9, 9) == left(0, 0) == 0
+    assert left(8, 9) is None
+
+
+def test_the_note_on_kept_tokens_is_true() -> None:
+    """Where the bound covers them nobody reads that the TEL may be below it."""
+    covered = kvopt.run(TIGHT, "vllm-v1", batch_time="affine(base=100,token=10)")
+    assert covered.notes == (KEEPS_TOKENS_COVERED,)
+    assert "may be below OPT" not in f"{covered} {covered.record.detail}"
+    assert "also where tokens are kept" in str(covered)
+    free = kvopt.run(TIGHT, "vllm-v1", batch_time="linear(base=100,decode=50)")
+    assert free.notes == (KEEPS_TOKENS_NOTE,)
+    assert "left to gain" not in str(free)

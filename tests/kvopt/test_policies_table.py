@@ -1,0 +1,120 @@
+"""The table of every policy: who is told what, who is not run, and what TELs are compared with."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+import kvopt
+from instances import Instance, Request
+from kvopt.commands import policies_table as module
+from kvopt.commands.policies_table import Limits, PoliciesTable, policies_table
+from kvopt.registered import Registered
+from kvopt.running.task import Finished, Task
+
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
+SIX = Instance("six", 20, tuple(Request(i, i, 2 + i % 3, 3 + 2 * (i % 3)) for i in range(6)))
+SECONDS = replace(SIX, time_unit="second")
+BATCH = "affine(base=100,token=10)"
+
+
+def _table(
+    instance: Instance, batch_time: str = "", prediction: str | None = None, seconds: float = 60
+) -> PoliciesTable:
+    limits = Limits(time.monotonic() + seconds, None, jobs=2)
+    return policies_table(instance, batch_time, prediction=prediction, seed=0, limits=limits)
+
+
+def _told(table: PoliciesTable, policy: str) -> str:
+    """Return what a policy is told, from its line."""
+    header, *lines = table.text.splitlines()
+    (line,) = (each for each in lines if each.startswith(f"{policy} "))
+    begin = header.index("told")
+    return line[begin:].split("  ")[0].strip()
+
+
+def test_who_is_told_what() -> None:
+    """A policy that takes intervals knows the outputs where there are none, and vllm-v1 nothing."""
+    table = _table(SECONDS, BATCH)
+    expected = {
+        "a-min": "exact predictions",
+        "vllm-v1": "non-clairvoyant",
+        "mc-sf": "clairvoyant",
+        "local-search": "clairvoyant, offline",
+    }
+    assert {name: _told(table, name) for name in expected} == expected
+    requests = tuple(
+        replace(each, output_lower=1, output_upper=each.output + 1) for each in SIX.requests
+    )
+    assert _told(_table(replace(SIX, requests=requests)), "a-min") == "predictions"
+    given = _table(SIX, prediction="interval(1,10)")
+    assert _told(given, "a-min with interval(high=10)") == "predictions"
+
+
+def test_who_would_be_refused_alone_is_not_run() -> None:
+    """Those advised by a relaxation in rounds are named below the table with the reason."""
+    lines = _table(SECONDS, BATCH).text.splitlines()
+    assert not any(line.startswith(("lp-swap", "sorted-lp")) for line in lines)
+    (refused,) = (line for line in lines if line.startswith("not run: "))
+    assert refused.startswith("not run: lp-swap, sorted-lp (is advised by an LP relaxation in rou")
+    assert any(line.startswith("sorted-lp ") for line in _table(SIX).text.splitlines())
+
+
+def test_vllm_is_there_however_short_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the first to be run."""
+    ran: list[Task] = []
+
+    def series(tasks: list[Task], deadline: float) -> _None:
+        assert deadline > time.monotonic()
+        ran.extend(tasks)
+        return _None()
+
+    monkeypatch.setattr(module, "Series", series)
+    _table(SIX)
+    assert ran[0].method.text == "vllm-v1"
+    assert len(ran) == len({task.method.text for task in ran}) > 20
+
+
+class _None:
+    """A series of nothing."""
+
+    interrupted = False
+    waiting = ()
+
+    def run(self) -> list[Finished]:
+        return []
+
+
+def _header(table: PoliciesTable) -> str:
+    return table.text.splitlines()[0]
+
+
+def test_what_ratios_are_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The registry's optimum, its bound, or what volumes prove: header and line below say which."""
+    two = kvopt.read("tiny_two_bursts")
+    known = _table(two)
+    assert "TEL/OPT" in _header(known)
+    assert "best known 22 (opt)" in known.text.splitlines()
+    svf = next(line for line in known.text.splitlines() if line.startswith("svf "))
+    assert svf.split()[2:4] == ["22", "1.0000"]
+    other = _table(SIX)
+    assert "TEL/LB" in _header(other)
+    assert "(from volumes)" in other.text
+    for name in ("kvopt.best_bound.registered", "kvopt.commands.policies_table.registered"):
+        monkeypatch.setattr(name, lambda _: Registered(22, 20, "open"))
+    left_open = _table(two)
+    assert "TEL/LB" in _header(left_open)
+    assert "lower bound 20  (from the registry)" in left_open.text.splitlines()
+
+
+def test_a_bound_that_a_schedule_is_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compared with it, and it is said that one of the two is wrong."""
+    for name in ("kvopt.best_bound.registered", "kvopt.commands.policies_table.registered"):
+        monkeypatch.setattr(name, lambda _: Registered(10**6, 10**5, "open"))
+    table = _table(SIX)
+    assert "the bound 100000  (from the registry) exceeds the TEL" in table.contradiction
+    svf = next(line for line in table.text.splitlines() if line.startswith("svf "))
+    assert svf.split()[3] == "-"

@@ -1,0 +1,143 @@
+"""Many policies in one process: what each comes to, and what is lost with one that is."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+import kvopt
+import kvopt.running.series
+from instances import Instance, Request
+from kvopt.methods.grammar import read_method
+from kvopt.running.process import Process
+from kvopt.running.series import Series
+from kvopt.running.task import Finished, Task
+
+FOUR = Instance("four", 6, tuple(Request(i, i % 2, 1 + i % 3, 1 + (2 * i) % 4) for i in range(4)))
+
+_LOOPS = "def solve(instance):\n    while True:\n        pass\n"
+_DIES = "import os, signal\ndef solve(instance):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+#: Slowly, so that the limit is what stops it, however late its parent looks.
+_EATS = """\
+import time
+def solve(instance):
+    kept = []
+    while True:
+        kept.append(bytes([1]) * 30_000_000)
+        time.sleep(0.03)
+"""
+_RAISES = "def solve(instance):\n    raise ValueError('no')\n"
+_LIES = "def solve(instance):\n    return [0] * len(instance.requests)\n"
+#: Keeps 600 MB for whoever comes after it; needs as much itself for a second, and then leaves it.
+_LEAKS = """\
+import time, builtins
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+def solve(instance):
+    builtins.kept = bytes([1]) * 600_000_000
+    return run_policy(policies()["svf"], instance).starts
+"""
+_NEEDS = _LEAKS.replace("builtins.kept", "needed").replace(
+    "    return", "    time.sleep(1)\n    return"
+)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The modules of all processes that a series has started."""
+    modules = []
+
+    class Counted(Process):
+        def __init__(self, module: str, *arguments: object) -> None:
+            modules.append(module)
+            super().__init__(module, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(kvopt.running.series, "Process", Counted)
+    return modules
+
+
+def _tasks(folder: Path, *methods: str, memory_limit: float | None = None) -> list[Task]:
+    """Return tasks of policies by name, and of methods of one's own by their source."""
+    tasks = []
+    for number, text in enumerate(methods):
+        if text.startswith(("def", "import")):
+            path = folder / f"own_{number}.py"
+            path.write_text(text)
+            text = f"file:{path}"
+        tasks.append(Task(FOUR, FOUR.name, read_method(text), memory_limit=memory_limit))
+    return tasks
+
+
+def _statuses(found: list[Finished]) -> list[str]:
+    return [each.record.status for each in found]
+
+
+def test_one_process_for_all(tmp_path: Path, started: list[str]) -> None:
+    """In the order of the tasks; each with its own schedule, as it has alone, and bounds."""
+    names = ["svf", "vllm-v1", "fcfs", "a-min", "sorted-lp", "lp-swap"]
+    series = Series(_tasks(tmp_path, *names), time.monotonic() + 60)
+    found = list(series.run())
+    assert started == ["kvopt.running.series_worker"]
+    assert [each.record.method for each in found] == names
+    assert set(_statuses(found)) <= {"feasible", "optimal"}
+    assert not series.waiting
+    for each in found:
+        alone = kvopt.run(FOUR, each.record.method)
+        assert (each.record.tel, each.record.lower_bound) == (alone.tel, alone.bound)
+        assert each.record.found_by == f"policy {each.record.method}"
+
+
+def test_a_lost_one_costs_no_other(tmp_path: Path, started: list[str]) -> None:
+    """One that loops, one that dies, one that eats memory: the rest goes on in new processes."""
+    methods = ["svf", _LOOPS, "fcfs", _DIES, "h-sf", _EATS, "mc-sf", _RAISES, _LIES, "svf-1bit"]
+    tasks = _tasks(tmp_path, *methods, memory_limit=1.5)
+    found = list(Series(tasks, time.monotonic() + 60).run())
+    by_method = {each.record.method: each.record for each in found}
+    assert set(by_method) == {task.method.text for task in tasks}
+    endings = [by_method[f"file:own_{number}.py"].ending for number in (1, 3, 5)]
+    assert endings == ["time_limit", "crashed", "memory_limit"]
+    assert by_method["file:own_7.py"].status == "error"
+    assert by_method["file:own_8.py"].status == "refused"
+    for name in ("svf", "fcfs", "h-sf", "mc-sf", "svf-1bit"):
+        assert by_method[name].tel == kvopt.run(FOUR, name).tel
+    # The loop, and twice each for what died and what ate: those before them may be to blame.
+    assert 4 <= len(started) <= 6
+
+
+def test_memory_that_others_left(tmp_path: Path, started: list[str]) -> None:
+    """600 MB are no more than its limit: it is run again in a process that no other has used."""
+    tasks = _tasks(tmp_path, _LEAKS, _NEEDS, memory_limit=1.1)
+    found = list(Series(tasks, time.monotonic() + 60).run())
+    assert _statuses(found) == ["feasible", "feasible"] or _statuses(found) == ["optimal"] * 2
+    assert len(started) == 2
+
+
+def test_nothing_is_lost_at_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found before Ctrl-C is there, the one under way says so, the others wait."""
+    tasks = _tasks(tmp_path, "svf", "fcfs", _LOOPS, "h-sf", "mc-sf")
+    series, found = Series(tasks, time.monotonic() + 60), []
+    over = kvopt.running.series._Worker._over
+
+    def interrupted(worker: kvopt.running.series._Worker) -> object:
+        if worker._position == 2 and worker._current.ready is not None:
+            raise KeyboardInterrupt
+        return over(worker)
+
+    monkeypatch.setattr(kvopt.running.series._Worker, "_over", interrupted)
+    found = list(series.run())
+    assert [each.record.tel is not None for each in found] == [True, True, False]
+    assert found[2].record.ending == "interrupted"
+    assert series.interrupted
+    assert [task.method.text for task in series.waiting] == ["h-sf", "mc-sf"]
+
+
+def test_the_time_is_shared(tmp_path: Path) -> None:
+    """Of eight seconds one that never ends has a quarter, as one of four; all others are run."""
+    tasks = _tasks(tmp_path, _LOOPS, "svf", "fcfs", "mc-sf")
+    found = list(Series(tasks, time.monotonic() + 8).run())
+    assert found[0].record.ending == "time_limit"
+    assert 1 <= found[0].record.time_limit < 4
+    assert all(each.record.tel is not None for each in found[1:])
+    assert len(found) == 4
