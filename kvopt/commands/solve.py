@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
@@ -200,7 +200,7 @@ def _finish(result: Result, options: argparse.Namespace) -> int:
 
 
 def _write_results(result: Result, options: argparse.Namespace) -> int:
-    writers = {
+    writers: dict[str, Callable[[str], object]] = {
         "out": result.save,
         "plot": result.plot,
         "requests": lambda path: write_requests(result.requests, path),
