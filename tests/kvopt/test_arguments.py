@@ -135,7 +135,7 @@ def test_what_is_left_over_tells_no_password(
     command: str, given: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A mistyped option is named; what may be the end of a password is not."""
-    mains: dict[str, Callable[[list[str]], int]] = {
+    mains: dict[str, Callable[..., int]] = {
         "solve": kvopt.commands.solve.main,
         "check": schedules.check.main,
         "convert": instances.traces.convert.main,

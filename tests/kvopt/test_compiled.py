@@ -43,6 +43,7 @@ def test_of_two_that_start_at_once_one_compiles(
     compiling: list[Path] = []
     # The sources are read once, not by two threads at a time.
     mark = compiled._mark("bound")
+    assert mark is not None
 
     def compile_slowly(_: str, mark: Path) -> None:
         compiling.append(mark)
