@@ -309,8 +309,7 @@ def compare(
     Parameters
     ----------
     instances, methods
-        As ``evaluate.py`` takes them, of suites their instances; several methods may be one text,
-        and ``policies`` and ``solvers`` stand for all of them.
+        As ``evaluate.py`` takes them (``policies``, too), of suites their instances.
     time_limit, memory_limit, threads, batch_time
         Of each run, as in :func:`solve`.
     seeds
