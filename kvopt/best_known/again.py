@@ -55,14 +55,7 @@ def prove_again(
     MethodError
         If the method is not that of an engine alone.
     """
-    registry = read_registry(folder)
-    if registry is None:
-        raise RegistryError(f"{folder / REGISTRY_FILE}: there is none")
-    there = {entry.instance for entry in registry.instances}
-    if unknown := sorted(set(names) - there):
-        raise RegistryError(f"{unknown[0]}: the registry has no such instance")
-    library = library_by_hash()
-    entries = {entry.sha256: entry for entry in registry.instances}
+    entries, library = _entries(folder, names), library_by_hash()
     wanted = [
         (sha, each)
         for sha, entry in entries.items()
@@ -84,6 +77,16 @@ def prove_again(
             entries[sha] = _with(instance, entry, each, again)
             write_text(folder / REGISTRY_FILE, format_registry(entries.values()))
         yield f"{told}; {entries[sha].reason}", held
+
+
+def _entries(folder: Path, names: Collection[str]) -> dict[str, Entry]:
+    registry = read_registry(folder)
+    if registry is None:
+        raise RegistryError(f"{folder / REGISTRY_FILE}: there is none")
+    there = {entry.instance for entry in registry.instances}
+    if unknown := sorted(set(names) - there):
+        raise RegistryError(f"{unknown[0]}: the registry has no such instance")
+    return {entry.sha256: entry for entry in registry.instances}
 
 
 def _stale(entry: Entry) -> list[str]:

@@ -53,8 +53,7 @@ registry or file that cannot be read or written
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
+def _parser() -> Parser:
     parser = Parser(
         prog=_PROGRAM,
         description=__doc__,
@@ -101,8 +100,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--time-limit", type=read_seconds, default=float("inf"), metavar="S", help="of all together"
     )
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
     try:
-        options = parser.parse_args(arguments)
+        options = _parser().parse_args(arguments)
         if options.folder == FOLDER:
             require_checkout("--folder names another folder")
         if options.by and not options.names:

@@ -46,7 +46,7 @@ def test_one_engine_closes_two_make_it_certain() -> None:
     second = _proof("cpsat:cpsat", "CP-SAT")
     assert _line(first)["standing"] == "one witness"
     assert _line(first, other)["reason"].startswith("one proof only: ")
-    assert _line(first, second)["reason"].startswith("two engines' words: ")
+    assert _line(first, second)["reason"].startswith("solver-reported by ")
     assert _line(first, second)["standing"] == "opt"
     assert _line(first)["opt"] == _line(first, second)["opt"] == 100
 

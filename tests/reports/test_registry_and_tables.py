@@ -261,13 +261,11 @@ def night() -> pd.DataFrame:
     return instance_table(reference, rows).frame.set_index("instance")
 
 
-@pytest.mark.parametrize(
-    "name", ["late_burst_theorem_4_1_256", "tiny_one_token_outputs", "tiny_three_partition_yes"]
-)
-def test_what_has_one_witness_is_not_called_known(night: pd.DataFrame, name: str) -> None:
-    """Two engines, or two sources of bounds, are one witness where their models share code."""
-    assert night.loc[name, "standing"] != "opt"
-    assert night.loc[name, "shown"] == "one witness only"
+@pytest.mark.parametrize("name", ["planted_100", "three_partition_yes_m20"])
+def test_what_has_one_argument_is_not_called_known(night: pd.DataFrame, name: str) -> None:
+    """The construction counts what fits together, as the area bound does; no code is common."""
+    assert night.loc[name, "standing"] == "one argument"
+    assert night.loc[name, "shown"] == "one argument only"
     assert night.loc[name, ["upper", "lower", "opt"]].nunique() == 1
 
 
@@ -280,5 +278,7 @@ def test_the_committed_night_says_what_the_registry_says(night: pd.DataFrame) ->
     assert len(shared) > 100
     for line in shared:
         entry = entries[line["sha"]]
-        assert (line["shown"] == "known", line["reason"]) == (entry.opt, entry.reason), line
+        assert (line["shown"] == "known") == entry.opt, line
+        # A run of the night may be one more proof.
+        assert line["reason"].startswith(entry.reason), line
         assert (line["upper"], line["lower"]) == (entry.upper.value, entry.lower.value)
