@@ -21,8 +21,10 @@ from tests.reports.synthetic import frame, record
 
 #: Told the outputs, online and offline; nothing; intervals; the file's; nothing and outside the
 #: problem; not declared, of one's own and of another program.
-METHODS: tuple[str, ...] = ("svf", "mc-sf", "local-search", "alpha-beta", "a-min with interval")
-METHODS += ("a-min", "vllm-v1", "sglang-ratio", "file:mine.py", "file:yours.py", "another")
+METHODS = (
+    *("svf", "mc-sf", "local-search", "alpha-beta", "a-min with interval", "a-min", "vllm-v1"),
+    *("sglang-ratio", "file:mine.py", "file:yours.py", "another"),
+)
 KNOWN, UNKNOWN = {"outputs", "file"}, {"nothing", "intervals"}
 
 
