@@ -98,13 +98,20 @@ def best_bound(
     return best
 
 
-def of_record(record: Record) -> Iterator[KnownBound]:
-    """Yield the bound of a run that has just ended, if it has one that counts."""
-    counts = believed(record.status, record.detail, record.bound_source, own=is_own(record.method))
-    if record.lower_bound is not None and counts:
-        yield KnownBound(
-            record.lower_bound, record.bound_source, f"computed here in {record.seconds:.1f} s"
-        )
+def of_run(
+    instance: Instance, record: Record, certificate: dict[str, Any] | None = None
+) -> Iterator[KnownBound]:
+    """Yield the bound of a run that has just ended, if it has one that counts.
+
+    Of a method of one's own, as of all that :func:`schedules.evidence.believed` does not take, it
+    is what the certificate proves.
+    """
+    value, source = record.lower_bound, record.bound_source
+    if not believed(record.status, record.detail, source, own=is_own(record.method)):
+        value = _proved(instance, record.batch_time, None, certificate)
+        source = str((certificate or {}).get("kind", ""))
+    if value:
+        yield KnownBound(value, source, f"computed here in {record.seconds:.1f} s")
 
 
 def left(tel: int, bound: int) -> float | None:

@@ -16,7 +16,7 @@ from kvopt.best_bound import (
     best_bound,
     coverage,
     left,
-    of_record,
+    of_run,
     percent_left,
     told_bound,
 )
@@ -186,7 +186,7 @@ class Result:
         The registry of best-known values and the store ``results/runs.sqlite`` of the current
         folder are asked (:func:`kvopt.best_bound.best_bound`).
         """
-        here = of_record(self.record)
+        here = of_run(self.instance, self.record, self.certificate)
         tel = None if self._kept else self.tel
         return best_bound(self.instance, self.batch_time, here=here, tel=tel)
 

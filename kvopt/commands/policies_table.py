@@ -14,7 +14,7 @@ from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
-from kvopt.best_bound import KnownBound, best_bound, coverage, of_record, told_bound
+from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
 from kvopt.commands.policies_columns import Against, Cell, Shown, columns
 from kvopt.methods.grammar import every_policy, read_method
 from kvopt.methods.told import OF_CLASSES, class_told
@@ -128,7 +128,7 @@ def policies_table(
         if limits.jobs == 1:
             bound.wait()
         lines, why = _carried_out(instance, series, progress)
-        here = [each for line in lines for each in of_record(line.record)]
+        here = [each for line in lines for each in of_run(instance, line.record)]
         here += bound.found(at_once=bool(why))
     told, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
     below = [
@@ -213,7 +213,7 @@ class _BoundBeside:
     """The bound in seconds, computed beside what happens meanwhile; of rounds there is none."""
 
     def __init__(self, instance: Instance, batch_time: str, seed: int, limits: Limits) -> None:
-        self._stop = threading.Event()
+        self._instance, self._stop = instance, threading.Event()
         self._state: RunState | None = None
         self._pool = ThreadPoolExecutor(1)
         self._future: Future[Finished] | None = None
@@ -250,7 +250,7 @@ class _BoundBeside:
         try:
             if at_once:
                 self._stop.set()
-            yield from of_record(self._future.result().record)
+            yield from of_run(self._instance, self._future.result().record)
         except (InterruptedRunError, KeyboardInterrupt):
             state = self._state
             if state is not None and state.lower_bound is not None:

@@ -11,7 +11,7 @@ import pytest
 import kvopt
 from instances import Instance, Request
 from instances.batch_time import DEFAULT
-from kvopt.best_bound import KnownBound, best_bound, coverage, left, of_record, percent_left
+from kvopt.best_bound import KnownBound, best_bound, coverage, left, percent_left
 from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
 from kvopt.methods.grammar import read_method
@@ -157,14 +157,25 @@ def test_the_registry_is_asked_in_rounds() -> None:
 
 
 def test_the_word_of_ones_own_method_is_no_bound(tmp_path: Path) -> None:
-    """The summary has what integers prove instead, and what it claimed beside."""
-    own = tmp_path / "own.py"
-    own.write_text(
+    """What is left is told by what integers prove beside it: each request alone, and the work."""
+    plain, boasts = tmp_path / "plain.py", tmp_path / "boasts.py"
+    plain.write_text(
         "from heuristics.registry import policies\n"
-        "def solve(instance, report):\n    report('bound', value=10**9, source='me')\n"
+        "from heuristics.simulator import Setting, run_policy\n"
+        "from instances.batch_time import parse_batch_time\n"
+        "def solve(instance):\n"
+        f"    setting = Setting(batch_time=parse_batch_time({DEFAULT!r}))\n"
+        "    return run_policy(policies()['svf'], instance, setting)\n"
     )
-    result = kvopt.solve(TIGHT, f"file:{own}", time_limit=5)
-    assert not list(of_record(result.record)) or result.bound != 10**9
+    boasts.write_text("def solve(instance, report):\n    report('bound', value=10**15)\n")
+    ours = kvopt.run(TIGHT, "svf")
+    assert ours.best_bound is not None
+    for own in (plain, boasts):
+        found = kvopt.solve(TIGHT, f"file:{own}", time_limit=5)
+        assert found.best_bound is not None
+        assert found.best_bound.value == ours.best_bound.value
+        assert found.best_bound.source == ours.best_bound.source
+        assert found.left == (ours.left if own == plain else None)
 
 
 def test_what_is_left_is_rounded_up() -> None:
