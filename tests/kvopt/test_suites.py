@@ -292,7 +292,7 @@ def test_dots_that_separate_no_keys(tmp_path: Path) -> None:
 
 def test_long_files_are_refused(tmp_path: Path) -> None:
     """No suite is longer than a megabyte, and no string without an end holds the reader up."""
-    assert "at most 1000000 bytes" in _refused(tmp_path, HEAD + "#" * 10**6)
+    assert "at most 1,000,000 bytes" in _refused(tmp_path, HEAD + "#" * 10**6)
     _refused(tmp_path, '"\\' * 400_000)
     _refused(tmp_path, '"""' + "\\" * 900_001)
 
