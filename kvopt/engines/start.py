@@ -37,8 +37,7 @@ _FOUND_BY = {"improve": "local search", "repair": "repair by CP-SAT"}
 def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -> None:
     """Solve a task with an engine; the bound from volumes and the quick policies come first.
 
-    Where these meet, nothing is left to do, except for an engine whose formulation is named: that
-    is asked for its own proof.
+    Where these meet, nothing is left to do, except for an engine that is asked for its own proof.
     """
     if task.batch_time:
         # Methods without one were refused when the run was planned.
@@ -63,7 +62,7 @@ def _run_whole(engine: ModuleType, method: Method, task: Task, report: Report) -
     if starts is None:
         bound = report_volumes(instance, report)
         schedule = quick_schedule(instance, deadline, report)
-        if schedule.tel == bound and method.model is None:
+        if schedule.tel == bound and not method.alone:
             report.done(method.solver if method.joined else "")
             return
         starts = list(schedule.starts)
@@ -103,8 +102,7 @@ def _run_parts(
     def run(part: Task, told: Report) -> None:
         _run_whole(engine, method, part, told)
 
-    alone = method.model is not None and task.warm_start is None
-    prove = alone and bool(engine.ENGINE.get("proof"))
+    prove = method.alone and task.warm_start is None and bool(engine.ENGINE.get("proof"))
     run_parts(parts, task, report, begin, run, prove=prove)
 
 

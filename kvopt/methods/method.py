@@ -93,6 +93,14 @@ class Method:
         return self.model is None and self.solves in ("mip", "cp")
 
     @property
+    def alone(self) -> bool:
+        """Whether it is an engine that is asked for its own proof or bound, whatever is known.
+
+        That is one whose formulation is named, and our own search.
+        """
+        return self.model is not None or self.solves == "search"
+
+    @property
     def looks_at_the_clock(self) -> bool:
         """Whether it ends by itself when its time is over, and may have something to tell then.
 

@@ -38,7 +38,7 @@ NUMBERS = {
     ),
     kvopt.commands.memory.main: ["gpus", "head-size", "kv-heads", "layers"],
     instances.traces.convert.main: TRACE,
-    kvopt.best_known.prove.main: ["time-limit"],
+    kvopt.best_known.prove.main: ["each", "time-limit"],
     instances.generate.main: ["seed"],
     reports.build.main: ["pages", "pictures"],
 }
