@@ -62,7 +62,7 @@ def suite_rows(suite: Suite, location: str | Path) -> pd.DataFrame:
 def _run(task: Task) -> dict[str, object]:
     sha = "" if task.instance is None else task.instance.sha256
     told = {name: getattr(task, name) for name in RUN if name != "instance_sha256"}
-    return {"section": task.section, "instance_sha256": sha} | told
+    return {"section": task.section, "instance_sha256": sha} | told | {"method": task.method.text}
 
 
 def joined(suite: Suite, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:

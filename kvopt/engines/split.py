@@ -54,7 +54,7 @@ def run_parts(
     run
         Solves a part, from the best schedule known of it.
     prove
-        Whether a part is solved although volumes have closed it.
+        Whether parts that volumes have closed are solved as well, after the others.
     """
     assert task.instance is not None
     merged = _Merged(task.instance, parts, report)
@@ -63,10 +63,17 @@ def run_parts(
     else:
         begin(task, report.through(merged.of_whole))
     end = task.end_from(time.monotonic())
-    left = [state for state in merged.states if prove or not state.closed]
+
+    def solve(states: list[_State]) -> list[_State]:
+        return _one_pass(states, task, end, lambda told, of: run(told, report.through(of)), merged)
+
+    closed = [state for state in merged.states if state.closed]
+    left = [state for state in merged.states if not state.closed]
     while left and time.monotonic() < end:
         # What one pass leaves of the time is for those that had too little of it.
-        left = _one_pass(left, task, end, lambda told, of: run(told, report.through(of)), merged)
+        left = solve(left)
+    if prove:
+        solve(closed)
     merged.end()
 
 

@@ -102,8 +102,7 @@ def _run_parts(
     def run(part: Task, told: Report) -> None:
         _run_whole(engine, method, part, told)
 
-    prove = method.alone and task.warm_start is None and bool(engine.ENGINE.get("proof"))
-    run_parts(parts, task, report, begin, run, prove=prove)
+    run_parts(parts, task, report, begin, run, prove=method.alone)
 
 
 def _formulation(method: Method, instance: Instance) -> tuple[Formulation | None, OptionValues]:

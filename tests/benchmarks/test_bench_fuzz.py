@@ -196,7 +196,8 @@ def test_suites(tmp_path: Path, benchmark: BenchmarkFixture) -> None:
 def test_the_registry(registry: Path, benchmark: BenchmarkFixture) -> None:
     """A registry is verified or every fault of it named, also with a digest that fits."""
     run = _verify(registry)
-    assert run() == 0
+    # Of what is open, a bound may be solver-reported.
+    assert run() == 3
     document = json.loads((registry / "best_known.json").read_text())
 
     def damage(draw: Random) -> None:
@@ -230,7 +231,7 @@ def test_the_registrys_proofs(
         path = draw.choice(sorted(files))
         path.write_bytes(damaged_json(files[path], draw))
 
-    _measure(benchmark, damage, _verify(registry), {0, 1, 2})
+    _measure(benchmark, damage, _verify(registry), {0, 1, 2, 3})
 
 
 def _runs() -> list[Finished]:
@@ -326,7 +327,7 @@ def test_stores_damaged_by_bytes(store: Path, registry: Path, benchmark: Benchma
     """Of a file that was a store, what can be read is; else one line says that it is damaged."""
     run = _merge(store, registry)
     good = store.read_bytes()
-    assert run() in (0, 1)
+    assert run() in (0, 1, 3)
 
     def damage(draw: Random) -> None:
         for beside in store.parent.glob(f"{store.name}-*"):
@@ -334,7 +335,7 @@ def test_stores_damaged_by_bytes(store: Path, registry: Path, benchmark: Benchma
         cut = draw.randrange(len(good)) if draw.random() < 0.2 else len(good)
         store.write_bytes(damaged_bytes(good, draw)[:cut])
 
-    _measure(benchmark, damage, run, {0, 1, 2, 5})
+    _measure(benchmark, damage, run, {0, 1, 2, 3, 5})
 
 
 def test_stores_damaged_by_values(store: Path, registry: Path, benchmark: BenchmarkFixture) -> None:
@@ -362,7 +363,7 @@ def test_stores_damaged_by_values(store: Path, registry: Path, benchmark: Benchm
     def run() -> int:
         return merge() or rows()
 
-    _measure(benchmark, damage, run, {0, 1, 2, 5})
+    _measure(benchmark, damage, run, {0, 1, 2, 3, 5})
 
 
 def _size(value: object) -> float:
