@@ -13,7 +13,8 @@ the sum of both optima.  (≤) Take optimal schedules of E and of B.  From A on 
 active until all are complete, or starts could move
 (:func:`formulations.valid.windows.start_windows`).  So all are complete by A + Σ_E o_i ≤ b, and
 hold memory at times up to b only; those of B start at b or later and hold memory from b + 1 on.  So
-both schedules together are feasible.  E is split again in the same way.
+both schedules together are feasible.  The earliest part is split off first; what is left, B, is an
+instance of its own and is split again, so the condition is on the requests of one part at a time.
 
 *Bounds always add up*, by (≥), whatever the parts are; so a certificate of a sum need not prove the
 condition, only that no request is in two parts.  This holds in seconds as well.  Take a schedule of

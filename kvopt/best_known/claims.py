@@ -17,7 +17,7 @@ from kvopt.best_known.entry import Certified, Proof, Reported, Upper, Value
 from kvopt.best_known.files import schedule_of
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
-from kvopt.methods.witness import is_own, made_by, search_witness
+from kvopt.methods.witness import is_solver, made_by, search_witness
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
 from schedules import Schedule, check_schedule, make_schedule
@@ -126,7 +126,7 @@ def collect(
         proved = max([proved, *(value.value for value, _ in certified)])
         source = run.bound_source
         # The bound from volumes needs no run, one of a method of one's own has its certificate.
-        if source == VOLUMES or is_own(run.method):
+        if source == VOLUMES or not is_solver(run.method):
             continue
         if not believed(run.status, run.detail, source, own=False):
             continue

@@ -39,8 +39,8 @@ from kvopt.best_known.files import (
 from kvopt.best_known.merge import ContradictionError, Known, is_stale, refuse_contradictions
 from kvopt.best_known.rule import decide
 from kvopt.methods.engines import engine_of
-from kvopt.methods.grammar import MethodError, read_method
-from kvopt.methods.witness import engine_witness
+from kvopt.methods.grammar import MethodError
+from kvopt.methods.witness import engine_witness, is_solver
 from schedules import Schedule, check_schedule
 from schedules.evidence import CONSTRUCTION
 from schedules.files import read_schedule
@@ -199,20 +199,13 @@ def _entry_faults(known: Known, found: LibraryInstance, folder: Path) -> Iterato
         refuse_contradictions(instance, entry.upper, [entry.lower])
     except ContradictionError as error:
         yield str(error)
-    if isinstance(entry.lower, SolverReported) and not _is_solver(entry.lower.method):
+    if isinstance(entry.lower, SolverReported) and not is_solver(entry.lower.method):
         yield f"{name}: {entry.lower.method} is no solver of the project: it reports no bound"
     yield from _construction_faults(known, found)
     gone = list(_proof_faults(entry))
     # Without its model a proof cannot be judged by the rule.
     yield from gone or _rule_faults(known, instance)
     yield from _history_faults(entry)
-
-
-def _is_solver(method: str) -> bool:
-    try:
-        return read_method(method, planned=True).kind in ("auto", "engine")
-    except MethodError:
-        return False
 
 
 def _text_faults(known: Known, instance: Instance, folder: Path) -> Iterator[str]:

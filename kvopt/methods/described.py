@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,15 @@ def described_of(document: Mapping[str, Any]) -> Described:
         if "options" in told:
             told["options"] = tuple(told["options"])
         parameters.append(_KINDS[each["kind"]](**told))
-    return Described(**{**document, "parameters": tuple(parameters)})
+    found = Described(**{**document, "parameters": tuple(parameters)})
+    # Whatever a file has written in place of the answer.
+    words = isinstance(found.name, str) and found.name.isprintable()
+    truths = (getattr(found, each.name) for each in fields(Described) if each.type == "bool")
+    numbers = (bool, int, float, str)
+    known = all(isinstance(each.default, numbers) for each in found.parameters)
+    if not (words and known and all(isinstance(each, bool) for each in truths)):
+        raise TypeError("expected a name, truth values and parameters")
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -106,7 +114,7 @@ def described(path: Path, digest: str) -> tuple[Described | None, str]:
         return None, f"{path.name}: importing it takes more than {ASK_SECONDS:g} s"
     except OSError as error:
         return None, f"{path.name}: no process could be started: {error.strerror}"
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None, f"{path.name}: the process that imports it ends without an answer"
 
 

@@ -93,18 +93,22 @@ def describe_own(path: Path) -> Described:
         As :func:`_defined` says.
     """
     found = _defined(path)
-    if not isinstance(found, Policy):
-        seeded = "seed" in inspect.signature(found).parameters
-        return Described(path.stem, False, _keywords(found), randomised=seeded)
+    if isinstance(found, Policy):
+        return _declared(found)
+    seeded = "seed" in inspect.signature(found).parameters
+    return Described(path.stem, False, _keywords(found), randomised=seeded)
+
+
+def _declared(policy: Policy) -> Described:
     return Described(
-        one_line(str(found.name), _LONGEST_NAME),
+        one_line(str(policy.name), _LONGEST_NAME),
         True,
-        tuple(found.parameters),
-        clairvoyant=found.clairvoyant,
-        blind=found.blind,
-        offline=found.offline,
-        randomised=found.randomised,
-        advised=isinstance(found, AdvisedPolicy),
+        tuple(policy.parameters),
+        clairvoyant=policy.clairvoyant,
+        blind=policy.blind,
+        offline=policy.offline,
+        randomised=policy.randomised,
+        advised=isinstance(policy, AdvisedPolicy),
     )
 
 
@@ -179,8 +183,20 @@ def _as_written(name: str, written: Callable[..., Any], known: Known, *advice: A
 
 
 def as_policy_call(policy: Policy, method: Method) -> PolicyCall:
-    """Return the call of a policy of one's own, with the parameters that its method has."""
+    """Return the call of a policy of one's own, with the parameters that its method has.
+
+    Raises
+    ------
+    OwnMethodError
+        If it declares something else than when its file was asked what it is: tables would say
+        that it was told less than it was.
+    """
     own = method.own
+    if own is not None and own.described != _declared(policy):
+        assert method.path is not None
+        raise OwnMethodError(
+            f"{method.path.name}: its POLICY declares something else than when it was asked"
+        )
     if own is None:
         values = read_values(policy.name, "", policy.parameters)
         return PolicyCall(policy, values, None, {}, method.text)

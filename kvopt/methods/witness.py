@@ -34,6 +34,14 @@ def is_own(method: str) -> bool:
         return True
 
 
+def is_solver(method: str) -> bool:
+    """Tell whether a method is a solver, which may report a bound; a policy is none."""
+    try:
+        return read_method(method, planned=True).kind in ("auto", "engine")
+    except MethodError:
+        return False
+
+
 @cache
 def engine_witness(method: str, value: int) -> Witness:
     """Return the witness that an engine's own search is.

@@ -184,6 +184,54 @@ def test_a_file_that_cannot_be_asked_is_a_row(
         read_method("file:slow.py(first=1)")
 
 
+LIAR = """\
+import os
+from dataclasses import replace
+from heuristics.registry import policies
+
+POLICY = replace(policies()["mc-sf"], clairvoyant="KVOPT_DESCRIBE" not in os.environ)
+"""
+
+
+def test_what_declares_something_else_when_it_runs_is_caught(tmp_path: Path) -> None:
+    """It says that it takes intervals, and would then see the outputs."""
+    (tmp_path / "two_faced.py").write_text(LIAR)
+    method = read_method(f"file:{tmp_path / 'two_faced.py'} with interval(1,40)")
+    record = execute(Task(TWO, TWO.name, method, time_limit=10)).record
+    assert (record.status, record.tel) == ("error", None)
+    assert "declares something else" in record.detail
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"name": ["a"], "is_policy": "yes", "parameters": [], "clairvoyant": {"a": 1}}',
+        '{"name": "n", "is_policy": false, "parameters": [{"kind": "Keyword", "name": "beta", '
+        '"default": [1]}]}',
+        '{"name": "n", "is_policy": false, "parameters": [7]}',
+        "[" * 100_000,
+        "[1]",
+        "7",
+    ],
+)
+def test_an_answer_of_the_files_own_is_none(answer: str, tmp_path: Path) -> None:
+    """What it writes in place of ours, in every file that is open, is one line, never a fault."""
+    path = tmp_path / "own.py"
+    path.write_text(
+        "import os\n"
+        "if 'KVOPT_DESCRIBE' in os.environ:\n"
+        "    for place in range(1, 30):\n"
+        "        try:\n"
+        f"            os.write(place, {answer!r}.encode())\n"
+        "        except OSError:\n"
+        "            pass\n"
+        "    os._exit(0)\n"
+        "def solve(instance, beta=1):\n    return [0] * len(instance)\n"
+    )
+    with pytest.raises(MethodError, match=r"own\.py: the process that imports it ends"):
+        read_method(f"file:{path}(beta=2)")
+
+
 def test_asking_leaves_nothing_behind(folder: Path) -> None:
     """What the file starts when it is imported ends with the answer; nothing is imported here."""
     mark = folder / "mark"
