@@ -153,12 +153,12 @@ def test_whom_others_join(method: str, joined: bool) -> None:
         ("highs:ilp", "HiGHS"),
         ("cpsat:cpsat", "CP-SAT"),
         ("search:layers", "search"),
-        ("search", "volumes"),
+        ("search", "search"),
         ("highs", "volumes"),
         ("auto", "volumes"),
     ],
 )
-def test_whoever_is_named_with_a_model_proves_by_itself(method: str, source: str) -> None:
+def test_whoever_is_asked_for_a_proof_proves_by_itself(method: str, source: str) -> None:
     """Where the volume bound meets the best policy, too: 1 + 2 for two of one token in M = 2."""
     pair = Instance("pair", 2, (Request(0, 0, 1, 1), Request(1, 0, 1, 1)))
     record = execute(Task(pair, "pair", read_method(method), time_limit=30)).record

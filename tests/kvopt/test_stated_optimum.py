@@ -108,7 +108,7 @@ def _summary(text: str) -> dict[str, str]:
     [
         (13, "search", "optimal", 12, "13, is wrong: a checked schedule has TEL 12"),
         (9, "search", "optimal", 12, "9, is wrong: no TEL is below the certified bound 1"),
-        (11, "cpsat", "feasible", 10, "lower bound 12 (CP-SAT) exceeds the known_optimum"),
+        (11, "cpsat:cpsat", "feasible", 10, "lower bound 12 (CP-SAT) exceeds the known_optimum"),
         (12, "search", "optimal", 12, ""),
     ],
 )
@@ -124,7 +124,7 @@ def test_solve_reports_and_writes_all_the_same(
     """Exit 2 with one line that names both numbers; the schedule is valid, better and written."""
     path, out = tmp_path / "typed.json", tmp_path / "out.json"
     write_instance(stating(stated), path)
-    result = solve(path, "--solver", solver, "--out", out)
+    result = solve(path, "--method", solver, "--out", out)
     assert result.returncode == (2 if told else 0)
     assert len(result.stderr.splitlines()) == bool(told)
     assert told in result.stderr
