@@ -232,8 +232,10 @@ def test_an_answer_of_the_files_own_is_none(answer: str, tmp_path: Path) -> None
         read_method(f"file:{path}(beta=2)")
 
 
-def test_asking_leaves_nothing_behind(folder: Path) -> None:
+def test_asking_leaves_nothing_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the file starts when it is imported ends with the answer; nothing is imported here."""
+    # Other tests of this process may have loaded one.
+    monkeypatch.delitem(sys.modules, "_own_method", raising=False)
     mark = folder / "mark"
     code = f"import time; time.sleep(3); open({str(mark)!r}, 'w')"
     (folder / "forks.py").write_text(
