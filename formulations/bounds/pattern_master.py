@@ -246,10 +246,12 @@ class PatternMaster:
 
         outputs = self._classes.outputs[owners]
         made = start_use(
-            starts, outputs, self._places[owners], self._states.of, self._points, self._shares,
-            self._knot, self._ahead, self._block,
+            np.ascontiguousarray(starts), outputs, self._places[owners], self._states.of,
+            self._points, self._shares, self._knot, self._ahead, self._block,
         )  # fmt: skip
-        return sp.csr_matrix(made, (len(starts), len(self.weights) * self._block))
+        uses = sp.csr_matrix(made, (len(starts), len(self.weights) * self._block))
+        uses.sort_indices()
+        return uses
 
     def _offers(self, knots: Ints, patterns: Sequence[Ints]) -> Any:
         """Return the worth of the knot less what the patterns pay, as rows."""

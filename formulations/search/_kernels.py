@@ -57,10 +57,56 @@ def _pattern_bound(t, mask, starts, data, tables):
 @njit(cache=True)
 def _hash(mask, profile):
     key = mask * np.uint64(0x9E3779B97F4A7C15)
-    for value in profile[1:]:
-        key = (key ^ np.uint64(value)) * np.uint64(0xBF58476D1CE4E5B9)
+    for e in range(1, len(profile)):
+        key = (key ^ np.uint64(profile[e])) * np.uint64(0xBF58476D1CE4E5B9)
         key ^= key >> np.uint64(29)
     return key
+
+
+@njit(cache=True)
+def _fill(rows, k, values):
+    """Fill row k, number by number: an assignment of the whole takes a second to compile."""
+    for e in range(len(values)):
+        rows[k, e] = values[e]
+
+
+@njit(cache=True)
+def _equal(profiles, k, profile):
+    """Tell whether row k is a profile, but for its first number."""
+    for e in range(1, len(profile)):
+        if profiles[k, e] != profile[e]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _order(first, second):
+    """Return the places of rows in the order of ``first``, then of ``second``; a merge sort.
+
+    numba's own sorts take seconds to compile, anew for each kind of number.
+    """
+    count, width = len(first), 1
+    order, merged = np.arange(count), np.empty(count, np.int64)
+    while width < count:
+        for low in range(0, count, 2 * width):
+            middle, high = min(low + width, count), min(low + 2 * width, count)
+            x, y = low, middle
+            for z in range(low, high):
+                from_right = x == middle
+                if not from_right and y < high:
+                    a, b = order[x], order[y]
+                    from_right = first[b] < first[a] or (
+                        first[b] == first[a] and second[b] < second[a]
+                    )
+                if from_right:
+                    merged[z] = order[y]
+                    y += 1
+                else:
+                    merged[z] = order[x]
+                    x += 1
+        order, merged = merged, order
+        width *= 2
+    return order
 
 
 @njit(cache=True)
@@ -71,19 +117,19 @@ def _insert(layer, count, table, mask, need, cost, bound, starts, profile, merge
     slot = _hash(mask, profile) & slots
     while merge and table[slot] >= 0:
         k = table[slot]
-        if masks[k] == mask and np.array_equal(profiles[k, 1:], profile[1:]):
+        if masks[k] == mask and _equal(profiles, k, profile):
             if cost >= costs[k]:
                 return count
             needs[k], costs[k], bounds[k] = need, cost, bound
-            all_starts[k] = starts
+            _fill(all_starts, k, starts)
             # Equal states may differ in what is held at this round, which the shift rule reads.
-            profiles[k] = profile
+            _fill(profiles, k, profile)
             return count
         slot = (slot + _ONE) & slots
     table[slot] = count
     masks[count], needs[count], costs[count], bounds[count] = mask, need, cost, bound
-    all_starts[count] = starts
-    profiles[count] = profile
+    _fill(all_starts, count, starts)
+    _fill(profiles, count, profile)
     return count + 1
 
 
@@ -94,21 +140,26 @@ def _shrink(layer, count, table, width, least_lost):
     ``least_lost``, shape (1,), is lowered to the least bound of the others.
     """
     masks, needs, costs, bounds, all_starts, profiles = layer
-    order = np.argsort(bounds[:count])
+    order = _order(bounds[:count], costs[:count])
     least_lost[0] = min(least_lost[0], bounds[order[width]])
-    kept = np.sort(order[:width])
+    is_kept = np.zeros(count, np.bool_)
+    for x in range(width):
+        is_kept[order[x]] = True
     table[:] = -1
     slots = np.uint64(len(table) - 1)
-    for k in range(width):
-        source = kept[k]
+    k = 0
+    for source in range(count):
+        if not is_kept[source]:
+            continue
         masks[k], needs[k], costs[k] = masks[source], needs[source], costs[source]
         bounds[k] = bounds[source]
-        all_starts[k] = all_starts[source]
-        profiles[k] = profiles[source]
+        _fill(all_starts, k, all_starts[source])
+        _fill(profiles, k, profiles[source])
         slot = _hash(masks[k], profiles[k]) & slots
         while table[slot] >= 0:
             slot = (slot + _ONE) & slots
         table[slot] = k
+        k += 1
     return width
 
 
@@ -119,8 +170,10 @@ def _undominated(layer, count, compare):
     A state is compared with at most ``compare`` surviving states of its set.
     """
     masks, _, costs, _, _, profiles = layer
-    by_cost = np.argsort(costs[:count], kind="mergesort")
-    order = by_cost[np.argsort(masks[:count][by_cost], kind="mergesort")]
+    sets = np.empty(count, np.int64)
+    for state in range(count):
+        sets[state] = np.int64(masks[state])
+    order = _order(sets, costs[:count])
     alive = np.ones(count, np.bool_)
     group = 0
     for position in range(count):
@@ -185,18 +238,20 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, ru
     """
     arrival, prompt, output, _, _ = data
     best, best_starts, lost = known
-    profile, shifted, chosen, twins = work
+    profile, shifted, chosen, twins, own_starts = work
     n, memory, limit = len(arrival), rules.memory, (best[0] - 1) * tables[5]
     mask, need, cost, bound = now[0][state], now[1][state], now[2][state], now[3][state]
-    starts = now[4][state].copy()
-    profile[0] = now[5][state]
-    depth, i, fresh = 0, 0, True
+    _fill(own_starts, 0, now[4][state])
+    starts = own_starts[0]
+    _fill(profile, 0, now[5][state])
+    depth, i, fresh = np.int64(0), np.int64(0), True
     while True:
         # The choice made so far is one branch by itself.
         if fresh and mask == (_ONE << np.uint64(n)) - _ONE:
             if cost < best[0]:
                 best[0] = cost
-                best_starts[:] = starts
+                for each in range(n):
+                    best_starts[each] = starts[each]
                 limit = (best[0] - 1) * tables[5]
         elif fresh:
             value = max(bound, _bound(t + 1, mask, starts, data, tables))
@@ -207,7 +262,8 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, ru
                 left = np.uint64(0) if tight else need
                 if made == len(following[0]):
                     made = _shrink(following, made, table, rules.width, lost)
-                shifted[:-1] = profile[depth, 1:]
+                for e in range(len(shifted) - 1):
+                    shifted[e] = profile[depth, e + 1]
                 shifted[-1] = 0
                 made = _insert(
                     following, made, table, mask, left, cost, value, starts, shifted, rules.merge
@@ -219,7 +275,7 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, ru
                 fresh = _fits(profile, depth, prompt[i], output[i], memory)
             i += 0 if fresh else 1
         if fresh:
-            profile[depth + 1] = profile[depth]
+            _fill(profile, depth + 1, profile[depth])
             for e in range(1, output[i] + 1):
                 profile[depth + 1, e] += prompt[i] + e
             if t > arrival[i] and profile[0, 0] + prompt[i] + 1 <= memory:
@@ -260,7 +316,7 @@ def advance(
     """
     n, reach = len(best_starts), now[5].shape[1]
     table[:] = -1
-    made = 0
+    made = np.int64(0)
     alive = np.ones(count, np.bool_)
     if rules.dominance:
         alive = _undominated(now, count, rules.compare)
@@ -270,6 +326,7 @@ def advance(
         np.zeros(reach, now[5].dtype),
         np.zeros(n + 1, np.int64),
         _twins(data[0], data[1], data[2], rules.equal),
+        np.zeros((1, n), best_starts.dtype),
     )
     for state in range(count):
         if alive[state] and now[3][state] <= (best[0] - 1) * tables[5]:

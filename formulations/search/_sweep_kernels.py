@@ -44,8 +44,9 @@ def behind_table(rules, low, high, table):
     memory = table.shape[2] - 1
     best = np.zeros(memory + 1, np.int64)
     for t in range(max(low, 1), high):
-        best[:] = 0
-        table[t, 0] = 0
+        # Number by number: an assignment of a row takes two seconds to compile.
+        for m in range(memory + 1):
+            best[m] = table[t, 0, m] = 0
         for e in range(1, table.shape[1]):
             for g in range(len(rules.first)):
                 age = rules.outputs[g] - (e - 1)
@@ -58,7 +59,8 @@ def behind_table(rules, low, high, table):
                 if value > 0:
                     for m in range(held, memory + 1):
                         best[m] = max(best[m], best[m - held] + value)
-            table[t, e] = best
+            for m in range(memory + 1):
+                table[t, e, m] = best[m]
 
 
 @njit(cache=True, nogil=True)
@@ -146,9 +148,10 @@ def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid
     """
     row = min(t, len(pay) - 1)
     oldest = np.int64(0)
-    count[:] = 0
-    held[0, :] = 0
-    paid[0, :] = 0
+    for g in range(len(count)):
+        count[g] = 0
+    for e in range(held.shape[1]):
+        held[0, e], paid[0, e] = 0, 0
     for x in range(number):
         state = np.int64(members[base, x])
         count[kind[state]] += 1
@@ -249,6 +252,15 @@ def expand(t, level, low, high, rules, most):
 
 
 @njit(cache=True, nogil=True)
+def _equal(members, a, b, number):
+    """Tell whether two bases have the same members."""
+    for k in range(number):
+        if members[a, k] != members[b, k]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
 def merge(bases, part, parts, places):
     """Find the different bases among those whose key falls to one part.
 
@@ -286,7 +298,7 @@ def merge(bases, part, parts, places):
             if (
                 keys[other] == keys[x]
                 and number[other] == number[x]
-                and np.array_equal(members[other, : number[x]], members[x, : number[x]])
+                and _equal(members, other, x, number[x])
             ):
                 break
             slot = (slot + np.uint64(1)) & mask
