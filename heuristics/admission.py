@@ -288,7 +288,7 @@ def starts_in_order(
     """
     n = len(by_rank)
     columns, line = as_integers(requests), line_of(requests.arrivals, by_rank)
-    if n >= compiled.COMPILE_FROM:
+    if compiled.pays(n):
         active = Active(*(np.zeros(n, np.int64) for _ in range(3)))
         starts = np.zeros(n, np.int64)
         run = compiled.compiled(run_in_order)
@@ -320,11 +320,10 @@ def line_of(arrivals: Ints, by_rank: Ints) -> Line:
     return Line(np.ascontiguousarray(by_rank, dtype=np.int64), ranks, by_arrival)
 
 
-def warm_up(n: int) -> None:
-    """Load the kernel for n requests, which compiles it where no other process has before."""
-    if n >= compiled.COMPILE_FROM:
-        one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
-        requests = Requests(zero, zero, one, one)
-        scratch = Active(zero.copy(), zero.copy(), zero.copy())
-        run = compiled.compiled(run_in_order)
-        run(requests, line_of(zero, zero), np.int64(1), False, scratch, zero.copy())
+def compile_kernels() -> None:
+    """Load the kernel of queues, which compiles it where no other process has before."""
+    one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
+    requests = Requests(zero, zero, one, one)
+    scratch = Active(zero.copy(), zero.copy(), zero.copy())
+    run = compiled.compiled(run_in_order)
+    run(requests, line_of(zero, zero), np.int64(1), False, scratch, zero.copy())

@@ -1,8 +1,8 @@
 """Kernels: plain functions that run interpreted on lists, or compiled by numba on arrays.
 
 A small instance runs them as they stand, so that a short command never imports a compiler.  What
-is compiled for a large one is cached beside the file (or where ``NUMBA_CACHE_DIR`` says), so that
-a second process only loads it.
+is compiled for a large one is kept (``instances.compiling``), so that a second process only loads
+it.
 
 Kernels that make nothing, but fill the arrays of their callers, are compiled without numba's
 runtime for memory: with it each function that takes a tuple of arrays, or a part of an array,
@@ -12,12 +12,17 @@ search is for the two is a benchmark (``tests/benchmarks/test_bench_local_search
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
 #: From this many requests on, loading the compiled kernels costs less than interpreting.
 COMPILE_FROM = 3_000
+
+#: Whether kernels are interpreted whatever the size, since none may be compiled yet.
+_interpreting: ContextVar[bool] = ContextVar("interpreting", default=False)
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 #: Kernels that compiled ones cannot call yet.
@@ -26,9 +31,25 @@ _plain: list[Callable[..., Any]] = []
 _filling: set[Callable[..., Any]] = set()
 
 
+def pays(n: int) -> bool:
+    """Tell whether n requests are enough for compiled kernels."""
+    return n >= COMPILE_FROM and not _interpreting.get()
+
+
+@contextmanager
+def interpreting() -> Iterator[None]:
+    """Have kernels interpreted within, however many requests there are."""
+    token = _interpreting.set(True)
+    try:
+        yield
+    finally:
+        _interpreting.reset(token)
+
+
 def kernel(function: _Function) -> _Function:
     """Mark a function that is run compiled too, and that other kernels call; it stays as it is."""
     _plain.append(function)
+    function.is_kernel = True  # type: ignore[attr-defined]
     return function
 
 

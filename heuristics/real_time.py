@@ -136,7 +136,7 @@ def starts_in_time(
     n = len(by_rank)
     columns, line = as_integers(requests), line_of(requests.arrivals, by_rank)
     coefficients = batch_time.coefficients
-    if n >= compiled.COMPILE_FROM and _fits_64_bits(columns, memory, batch_time):
+    if compiled.pays(n) and _fits_64_bits(columns, memory, batch_time):
         active = Active(*(np.zeros(n, np.int64) for _ in range(3)))
         filled = Clocked(*(np.zeros(n, np.int64) for _ in range(4)))
         run = compiled.compiled(run_in_time)
@@ -171,13 +171,12 @@ def _fits_64_bits(requests: Requests, memory: int, batch_time: BatchTime) -> boo
     )
 
 
-def warm_up(n: int) -> None:
-    """Load the kernel for n requests, which compiles it where no other process has before."""
-    if n >= compiled.COMPILE_FROM:
-        one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
-        requests = Requests(zero, zero, one, one)
-        scratch = Active(zero.copy(), zero.copy(), zero.copy())
-        filled = Clocked(zero.copy(), zero.copy(), zero.copy(), zero.copy())
-        run = compiled.compiled(run_in_time)
-        coefficients = (1, 1, 1, 1, 1)
-        run(requests, line_of(zero, zero), np.int64(1), False, scratch, coefficients, filled)
+def compile_kernels() -> None:
+    """Load the kernel of queues on a clock, which compiles it where no other process has before."""
+    one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
+    requests = Requests(zero, zero, one, one)
+    scratch = Active(zero.copy(), zero.copy(), zero.copy())
+    filled = Clocked(zero.copy(), zero.copy(), zero.copy(), zero.copy())
+    run = compiled.compiled(run_in_time)
+    coefficients = (1, 1, 1, 1, 1)
+    run(requests, line_of(zero, zero), np.int64(1), False, scratch, coefficients, filled)

@@ -1,15 +1,16 @@
-"""Kernels that numba compiles: kept where there is a place for them, and how long that has taken.
+"""Kernels that numba compiles: where they are kept, and how long compiling has taken.
 
-numba keeps what it has compiled beside the sources, where ``NUMBA_CACHE_DIR`` says, or in a folder
-of the user's, and gives up where it can write to none of them, where the disk is full, and at a
-torn file, for ever.  Here a private temporary folder is the last resort, what is damaged is dropped
-and compiled again, and where nothing can be kept a kernel is compiled by each process that needs
-it.
+They are kept in the user's cache folder, below a name made from their sources, so that all
+environments and checkouts with the same sources share them; numba tells processors apart within.
+``NUMBA_CACHE_DIR`` names another folder.  Where it cannot be written, a private temporary folder is
+the last resort; what is damaged is dropped and compiled again; and where nothing can be kept a
+kernel is compiled by each process that needs it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import stat
 import tempfile
@@ -19,6 +20,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 
 class _Clock:
@@ -66,6 +69,9 @@ class _Clock:
 
 
 CLOCK = _Clock()
+#: The kernels that are kept, as modules and names, and whether each has been compiled or found.
+_declared: dict[tuple[str, str], bool] = {}
+_listen: list[Callable[[], object]] = []
 #: Where this process has found kernels, or put them.
 _used: list[Any] = []
 
@@ -81,9 +87,32 @@ def njit(**options: Any) -> Any:
         compiled = numba.njit(**options)(function)
         if keep:
             compiled._cache = _keeper()(function)
+            _declared.setdefault(_named(function), False)
         return compiled
 
     return decorate
+
+
+def at_each_kernel(listen: Callable[[], object]) -> None:
+    """Have a function called whenever a kernel has been compiled, or found compiled, once each."""
+    _listen.append(listen)
+
+
+def kernels() -> dict[tuple[str, str], bool]:
+    """Return the kept kernels that were declared so far, and whether each is there."""
+    return dict(_declared)
+
+
+def _named(function: Callable[..., Any]) -> tuple[str, str]:
+    return function.__module__, function.__qualname__
+
+
+def _is_there(function: Callable[..., Any]) -> None:
+    """Take note of a kernel that has been compiled or found."""
+    if not _declared.get(_named(function)):
+        _declared[_named(function)] = True
+        for listen in _listen:
+            listen()
 
 
 @cache
@@ -140,25 +169,79 @@ def is_writable(folder: Path) -> bool:
     return True
 
 
+def kernel_folder() -> Path | None:
+    """Return the folder where kernels are kept: the first that takes files; None without one."""
+    return next(iter(_folders()), None)
+
+
+def _folders() -> Iterator[Path]:
+    """Yield the folders that take files, the preferred one first."""
+    from platformdirs import user_cache_path
+
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        folder = Path(named) if named else user_cache_path("kvopt") / "kernels"
+        if is_writable(folder):
+            yield folder
+    if (private := private_folder()) is not None:
+        yield private
+
+
+def _digest(function: Callable[..., Any]) -> str:
+    """Return a digest of a kernel's file, of those whose kernels it calls, and of what it reads.
+
+    numba itself looks at the first of them alone.
+    """
+    files: dict[str, bytes] = {}
+    told, waiting = [], [function]
+    while waiting:
+        each = waiting.pop()
+        file = each.__code__.co_filename
+        if file in files:
+            continue
+        files[file] = Path(file).read_bytes()
+        for name, value in sorted(each.__globals__.items()):
+            inner = getattr(value, "py_func", value)
+            if inner is not value or getattr(value, "is_kernel", False):
+                waiting.append(inner)
+            elif isinstance(value, int | float | np.generic):
+                told.append(f"{name} {value!r}")
+    whole = hashlib.sha256(b"\0".join(files[file] for file in sorted(files)))
+    whole.update("\n".join(sorted(told)).encode())
+    return whole.hexdigest()[:16]
+
+
 @cache
-def _last_resort() -> Callable[[Any], Any]:
-    """Return the class of numba's cache in the private folder; numba is imported here."""
+def _place_in(folder: Path) -> Callable[[Any], Any]:
+    """Return the class of numba's cache in a folder; numba is imported here."""
     from numba.core import caching, config
 
-    class Temporary(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):  # type: ignore[misc]
-        """Where kernels are kept if nowhere else, whatever the environment names."""
+    class Locator(caching._CacheLocator):  # type: ignore[misc]
+        """Where the kernels of one file are kept: equal sources share them, wherever they lie."""
 
-        def __init__(self, function: Any, file: str) -> None:
-            self._py_file, self._lineno = file, function.__code__.co_firstlineno
+        def __init__(self, function: Any) -> None:
+            module = function.__module__.rpartition(".")[2]
+            self._path = folder / f"{module}-{_digest(function)}"
+            self._line = function.__code__.co_firstlineno
 
         def get_cache_path(self) -> str:
-            folder = private_folder()
-            if folder is None:
-                raise OSError("no temporary folder")
-            return os.path.join(folder, self.get_suitable_cache_subpath(self._py_file))
+            return str(self._path)
+
+        def get_source_stamp(self) -> str:
+            return self._path.name
+
+        def get_disambiguator(self) -> str:
+            return str(self._line)
+
+        @classmethod
+        def from_function(cls, function: Any, file: str) -> Any:
+            del file
+            locator = cls(function)
+            locator.ensure_cache_path()
+            return locator
 
     class Impl(caching.CompileResultCacheImpl):  # type: ignore[misc]
-        _locator_classes = (Temporary,)
+        _locator_classes = (Locator,)
 
         def __init__(self, function: Any) -> None:
             named, config.CACHE_LOCATOR_CLASSES = config.CACHE_LOCATOR_CLASSES, ""
@@ -167,10 +250,10 @@ def _last_resort() -> Callable[[Any], Any]:
             finally:
                 config.CACHE_LOCATOR_CLASSES = named
 
-    class LastResort(caching.FunctionCache):  # type: ignore[misc]
+    class Place(caching.FunctionCache):  # type: ignore[misc]
         _impl_class = Impl
 
-    return LastResort
+    return Place
 
 
 @cache
@@ -178,15 +261,18 @@ def _keeper() -> Callable[[Any], Any]:
     """Return the class of what keeps a kernel; numba is imported here."""
     from numba.core import caching
 
+    folders = list(_folders())
+
     class Keeper(caching.NullCache):  # type: ignore[misc]
         """Keeps one kernel in the first place that takes it."""
 
         def __init__(self, function: Any) -> None:
+            self._function = function
             self._places: list[Any] = []
-            for place in (caching.FunctionCache, _last_resort()):
-                # No such place, or one that vanishes.
+            for folder in folders:
+                # One that vanishes.
                 with contextlib.suppress(RuntimeError, OSError):
-                    self._places.append(place(function))
+                    self._places.append(_place_in(folder)(function))
 
         @property
         def cache_path(self) -> str | None:
@@ -201,10 +287,12 @@ def _keeper() -> Callable[[Any], Any]:
                     continue
                 if found is not None:
                     _used.append(place)
+                    _is_there(self._function)
                     return found
             return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
+            _is_there(self._function)
             for place in self._places:
                 try:
                     place.save_overload(sig, data)

@@ -26,12 +26,15 @@ class Progress:
         The integer that no TEL is below (rounds); None without one.
     gap
         (TEL − bound) / TEL; None where either is missing.
+    kernels
+        How many are compiled, of how many that the run needs; the first time on a machine only.
     """
 
     seconds: float
     tel: int | None
     bound: int | None
     gap: float | None
+    kernels: tuple[int, int] = (0, 0)
 
 
 def listener(progress: bool | Callable[[Progress], object], stop: threading.Event) -> Listener:
@@ -40,7 +43,8 @@ def listener(progress: bool | Callable[[Progress], object], stop: threading.Even
     Parameters
     ----------
     progress
-        True for the lines that ``solve.py`` prints; or a function, called at every improvement.
+        True for the lines that ``solve.py`` prints; or a function, called at every improvement, and
+        for every kernel that is compiled.
     stop
         Set when that function raises, which ends the run; see :class:`Calls`.
     """
@@ -51,7 +55,7 @@ def listener(progress: bool | Callable[[Progress], object], stop: threading.Even
 
 @dataclass
 class Calls:
-    """Calls a function at every improvement of schedule or bound.
+    """Calls a function at every improvement of schedule or bound, and for every kernel.
 
     ``error`` is what the function has raised.  It must not be raised amid the watching of a
     process, where it would count as a fault of kvopt's.
@@ -61,19 +65,19 @@ class Calls:
     stop: threading.Event
     error: Exception | None = None
     _started: float = field(default_factory=time.monotonic)
-    _told: tuple[int | None, int | None] = (None, None)
+    _told: tuple[int | None, int | None, tuple[int, int]] = (None, None, (0, 0))
 
     def __call__(self, look: Look) -> None:
         """Tell the function if anything has improved."""
         state = look.state
         tel = None if state.schedule is None else state.schedule.tel
-        found = tel, state.lower_bound
-        if found == self._told or self.error is not None:
+        told = tel, state.lower_bound, look.kernels
+        if told == self._told or self.error is not None:
             return
-        self._told = found
+        self._told = told
         seconds = time.monotonic() - self._started
         try:
-            self.function(Progress(seconds, *found, state.gap))
+            self.function(Progress(seconds, tel, state.lower_bound, state.gap, look.kernels))
         except Exception as error:
             self.error = error
             self.stop.set()

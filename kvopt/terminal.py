@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import IO
@@ -9,11 +10,9 @@ from typing import IO
 from instances.batch_time import NANOSECONDS
 from kvopt.running.supervise import Look
 
-_COMPILING = (
-    "kernels are compiled, as the first time on a machine; that is not counted against the limit"
-)
-#: Seconds of it from which that is told.
+#: Seconds of compiling from which it is told of, and between two lines where none is rewritten.
 TOLD_FROM_SECONDS = 1.0
+TOLD_EVERY_SECONDS = 5.0
 #: Without an improvement a line is printed after this many seconds.
 EVERY_SECONDS = 5.0
 
@@ -27,19 +26,21 @@ class ProgressLines:
         self._quiet = quiet
         self._last = started
         self._header_printed = False
-        self._told = False
+        self._compiling = CompilingLine(stream)
         self._shown: tuple[int | None, int | None] = (None, None)
 
     def __call__(self, look: Look) -> None:
         """Print a line if schedule or bound have improved or the last line is old."""
         now = time.monotonic()
         state = look.state
-        if not self._quiet and not self._told and look.compiling > TOLD_FROM_SECONDS:
-            self._told = True
-            print(_COMPILING, file=self._stream, flush=True)
+        if not self._quiet and look.compiling > TOLD_FROM_SECONDS and look.kernels[1]:
+            self._compiling.tell(*look.kernels)
+        elif not look.compiling:
+            self._compiling.end()
         tel = None if state.schedule is None else state.schedule.tel
         improved = tel is not None and (tel, state.lower_bound) != self._shown
-        if self._quiet or not (improved or now - self._last >= EVERY_SECONDS):
+        waited = now - self._last >= EVERY_SECONDS and not look.compiling
+        if self._quiet or not (improved or waited):
             return
         if not self._header_printed:
             print(
@@ -55,6 +56,31 @@ class ProgressLines:
         print(line.rstrip(), file=self._stream, flush=True)
         self._last = now
         self._shown = (tel, state.lower_bound)
+
+
+class CompilingLine:
+    """Tells how far compiling is: in one line that is rewritten, or in one every few seconds."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream, self._rewrites = stream, stream.isatty()
+        self._text, self._told_at = "", -math.inf
+
+    def tell(self, done: int, of: int) -> None:
+        """Say how many kernels are there, of how many."""
+        text = f"compiling {done} of {of} kernels, once on this machine; the clock waits"
+        now = time.monotonic()
+        late = self._rewrites or now - self._told_at >= TOLD_EVERY_SECONDS
+        if text == self._text or not late:
+            return
+        start, end = ("\r", "") if self._rewrites else ("", "\n")
+        print(start + text, file=self._stream, flush=True, end=end)
+        self._text, self._told_at = text, now
+
+    def end(self) -> None:
+        """Leave the line, if there is one."""
+        if self._rewrites and self._text:
+            print(file=self._stream, flush=True)
+        self._text = ""
 
 
 def seconds_of(nanoseconds: int) -> str:

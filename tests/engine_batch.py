@@ -32,8 +32,8 @@ from schedules import Schedule, check_schedule, make_schedule
 from tests.child import Child
 
 _SOLVERS = {each.solves: name for name, each in engines().items() if each.default}
-#: Engines of tests that run compiled kernels.
-WITH_KERNELS = ("search", "bound")
+#: Units of kernels that tests run.
+WITH_KERNELS = ("annealing", "prices", "sweep", "layers")
 #: Seconds beyond its limit after which a task hangs: the first of a process imports.
 _LATE = 300.0
 

@@ -73,7 +73,7 @@ def _fill(rows, k, values):
 @njit(cache=True)
 def _equal(profiles, k, profile):
     """Tell whether row k is a profile, but for its first number."""
-    for e in range(1, len(profile)):
+    for e in range(1, len(profile)):  # noqa: SIM110, which numba compiles slowly
         if profiles[k, e] != profile[e]:
             return False
     return True
@@ -228,7 +228,7 @@ def _fits(profile, depth, prompt, output, memory):
     return e == 0
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _branch(t, state, made, now, following, table, data, tables, of_patterns, rules, known, work):
     """Add every choice of starts at round t from one state to the following layer.
 

@@ -254,7 +254,7 @@ def expand(t, level, low, high, rules, most):
 @njit(cache=True, nogil=True)
 def _equal(members, a, b, number):
     """Tell whether two bases have the same members."""
-    for k in range(number):
+    for k in range(number):  # noqa: SIM110, which numba compiles slowly
         if members[a, k] != members[b, k]:
             return False
     return True

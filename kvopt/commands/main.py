@@ -72,6 +72,12 @@ def _show(arguments: Sequence[str], program: str) -> int:
     return show(arguments, program)
 
 
+def _warm(arguments: Sequence[str], program: str) -> int:
+    from kvopt.commands.warm import main as warm
+
+    return warm(arguments, program)
+
+
 def _best_known(arguments: Sequence[str], program: str) -> int:
     from kvopt.best_known.__main__ import main as best_known
 
@@ -87,6 +93,7 @@ _SUBCOMMANDS = {
     "check": _Subcommand("a schedule file against its instance, in integers", _check),
     "generate": _Subcommand("an instance of a family", _generate),
     "convert": _Subcommand("a trace as an instance file", _convert),
+    "warm": _Subcommand("compile all kernels, so that no run waits for them", _warm),
     "memory": _Subcommand("how many tokens a GPU's memory holds, step by step", _memory),
     "show": _Subcommand("a policy beside its paper's pseudocode, or a formulation", _show),
     "best-known": _Subcommand("the best values known: merge runs into them, verify", _best_known),

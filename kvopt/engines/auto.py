@@ -242,10 +242,20 @@ class _Team:
             self._report.itself(sender.method.formulation, self._tel, self._bound)
 
 
-def kernels_of(instance: Instance) -> list[str]:
-    """Return the engines that are set to work at this size and have kernels to compile."""
+def kernels_of(instance: Instance, formulation: str) -> set[str]:
+    """Return the units that what is set to work at this size runs (``kvopt.running.compiled``)."""
+    del formulation
     parts = [part.instance for part in parts_of(instance) if len(part.positions) > 1]
-    return ["improve", *sorted({"search" if _is_searched(each) else "bound" for each in parts})]
+    return {"annealing"}.union(*(_kernels_of(each) for each in parts))
+
+
+def _kernels_of(instance: Instance) -> set[str]:
+    small = len(instance) <= FORWARD_ELSE_UP_TO
+    if small and (len(instance) <= FORWARD_UP_TO or not _few_patterns(instance)):
+        return {"layers"}
+    if _is_searched(instance):
+        return {"sweep", "layers"} if small else {"sweep"}
+    return {"prices"}
 
 
 def chosen_methods(instance: Instance, windows: Windows) -> list[Method]:

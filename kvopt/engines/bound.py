@@ -24,18 +24,25 @@ ENGINE = {"solves": "bound", "named": True, "default": True}
 RESERVE_SHARE = 0.05
 
 
+def kernels_of(instance: Instance, formulation: str) -> set[str]:
+    """Return the units of kernels that it runs (``kvopt.running.compiled``)."""
+    del instance, formulation
+    return {"prices"}
+
+
 def compile_kernels() -> None:
-    """Compile what prices patterns."""
+    """Compile what prices memory and patterns."""
     instance = Instance("three", 9, tuple(Request(i, 0, 1, 2 + i) for i in range(3)))
     starts = [0, 2, 5]
     tel = sum(start + 2 + i for i, start in enumerate(starts))
     deadline = time.monotonic() + 60
-    patterns = formulations()["bound-patterns"]
-    job = Job(
-        *(instance, "bound", patterns.declared, True, deadline, 1, 0, starts, tel),
-        options=patterns.arguments({}),
-    )
-    solve(job, Report(lambda _: None))
+    for name in ("bound-patterns", "bound-lp"):
+        chosen = formulations()[name]
+        job = Job(
+            *(instance, "bound", chosen.declared, True, deadline, 1, 0, starts, tel),
+            options=chosen.arguments({}),
+        )
+        solve(job, Report(lambda _: None))
 
 
 def compile_in_seconds() -> None:

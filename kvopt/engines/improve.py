@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from heuristics.local_search import Budget, columns_of, compile_kernels, improve_starts
+from heuristics.local_search import Budget, columns_of, improve_starts
+from instances import Instance
 from kvopt.engines.job import Job
 from kvopt.running.events import Report
 
-__all__ = ["ENGINE", "compile_kernels", "solve"]
-
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
+
+
+def kernels_of(instance: Instance, formulation: str) -> set[str]:
+    """Return the units of kernels that it runs (``kvopt.running.compiled``)."""
+    del instance, formulation
+    return {"annealing"}
 
 
 def solve(job: Job, report: Report) -> None:

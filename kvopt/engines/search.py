@@ -40,8 +40,15 @@ PATTERN_KNOTS, PATTERN_GRIDS = 40, 3
 MEMORY_SHARE = 0.5
 
 
+def kernels_of(instance: Instance, formulation: str) -> set[str]:
+    """Return the units of kernels that it runs (``kvopt.running.compiled``)."""
+    del instance
+    by_name = {"counts": set(), "sweep": {"annealing", "sweep"}, "layers": {"layers"}}
+    return by_name.get(formulation, set().union(*by_name.values()))
+
+
 def compile_kernels(*, priced: bool = True) -> None:
-    """Compile what the search runs, without prices on patterns and with them.
+    """Compile what ``layers`` runs, without prices on patterns and with them.
 
     What was compiled before is loaded then, which takes a while in a new process, too.
     """
@@ -61,8 +68,6 @@ def compile_kernels(*, priced: bool = True) -> None:
         layers.search(
             instance, windows, [], costs, incumbent, lambda _: None, patterns=patterns, widths=(9,)
         )
-    if priced:
-        sweeping.compile_kernels(instance)
 
 
 def solve(job: Job, report: Report) -> None:

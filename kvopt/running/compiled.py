@@ -1,9 +1,9 @@
-"""Engines' compiled kernels: made once on a machine, before the clock of the run that needs them.
+"""Compiled kernels, by unit: made once on a machine, before the clock of the run that needs them.
 
-numba keeps what it has compiled beside the sources, or where ``NUMBA_CACHE_DIR`` says
-(``instances.compiling``).  A mark there tells of which kernels, of these sources and this numba,
-that has been done, and names their files; without it, or where a file is gone or torn, a process of
-its own does it first.  Of several that want the same kernels one compiles, and the others wait for
+numba keeps what it has compiled in the user's cache folder (``instances.compiling``).  A mark there
+names the files of one unit's kernels, of these sources, this numba and this processor.  Without it,
+or where a file is gone or torn, a process of its own makes them first; units are made side by side,
+one on each core.  Of several runs that want the same unit one compiles, and the others wait for
 it.  Where no kernel can be kept, each process compiles its own.
 """
 
@@ -17,38 +17,99 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from instances.compiling import CLOCK, is_writable, kept_files, private_folder
+from instances.compiling import CLOCK, at_each_kernel, kept_files, kernel_folder, kernels
 from instances.jsonfile import write_text
-from kvopt.methods.engines import engine_of
 from kvopt.methods.sources import reachable, read_source
 from kvopt.places import python_path
+from kvopt.running.provenance import usable_cores
 
+#: The module of each unit, whose ``compile_kernels`` runs all that it compiles.
+UNITS = {
+    "annealing": "heuristics.local_search",
+    "queues": "heuristics.admission",
+    "clocked-queues": "heuristics.real_time",
+    "prices": "kvopt.engines.bound",
+    "sweep": "kvopt.engines.parts.sweeping",
+    "layers": "kvopt.engines.search",
+    "seconds": "kvopt.engines.in_seconds",
+}
+#: The modules of a unit's own kernels, where these are declared when their module is imported.
+KERNELS = {
+    "prices": ("formulations.bounds.pattern_kernels", "formulations.lagrangian.kernels"),
+    "sweep": ("formulations.search._sweep_kernels", "formulations.search._path_kernels"),
+    "layers": ("formulations.search._kernels",),
+    "seconds": ("formulations.bounds.rate_kernels",),
+}
+#: Units that run kernels of another, and so come after it.
+_AFTER = {"sweep": "prices", "layers": "prices"}
 #: What the sources of kernels import: the compiler, or what marks them for it.
 _COMPILERS = {"instances.compiling.njit", "heuristics.compiled"}
 #: Seconds after which nobody waits any longer for another that compiles; it takes a minute.
 _WAIT_SECONDS = 600.0
 
+#: Told how many kernels are there, of how many.
+Tell = Callable[[int, int], object]
 
-def compile_first(engines: Iterable[str]) -> None:
-    """Have the kernels of engines compiled that have not been on this machine."""
-    for name in engines:
-        mark = _mark(name)
-        if mark is not None and _holds(mark):
-            continue
-        with CLOCK.running():
-            if mark is not None:
-                with _one_at_a_time(mark):
-                    if not _holds(mark):
-                        _compile(name, mark)
-            if mark is None or not _holds(mark):
-                # Nothing can be kept: here, before the clock of the run, which tells what fails.
-                with contextlib.suppress(Exception):
-                    importlib.import_module(engine_of(name).module).compile_kernels()
+
+def missing_units(units: Iterable[str]) -> list[str]:
+    """Return those of some units, and of those that they come after, that are to be compiled."""
+    wanted = set(units)
+    wanted |= {_AFTER[unit] for unit in wanted if unit in _AFTER}
+    return [unit for unit in UNITS if unit in wanted and not _is_there(unit)]
+
+
+def compile_first(units: Collection[str], tell: Tell | None = None) -> None:
+    """Have units compiled that have not been on this machine, side by side."""
+    missing = missing_units(units)
+    if not missing:
+        return
+    told = _Told(tell)
+    with CLOCK.running(), ThreadPoolExecutor(usable_cores()) as pool:
+        begun: dict[str, Future[None]] = {}
+        for unit in missing:  # one that others come after is among the first
+            before = begun.get(_AFTER.get(unit, ""))
+            begun[unit] = pool.submit(_make, unit, before, told)
+    for unit in missing:
+        if not _is_there(unit):
+            # Nothing can be kept: here, before the clock of the run, which tells what fails.
+            with CLOCK.running(), contextlib.suppress(Exception):
+                importlib.import_module(UNITS[unit]).compile_kernels()
+
+
+class _Told:
+    """Adds up what the processes that compile say."""
+
+    def __init__(self, tell: Tell | None) -> None:
+        self._tell, self._lock = tell, threading.Lock()
+        self._counts: dict[str, tuple[int, int]] = {}
+
+    def take(self, unit: str, counts: tuple[int, int]) -> None:
+        """Take what one says, and tell the sums."""
+        with self._lock:
+            self._counts[unit] = counts
+            done, of = (sum(each) for each in zip(*self._counts.values(), strict=True))
+            if self._tell is not None:
+                self._tell(done, of)
+
+
+def _make(unit: str, before: Future[None] | None, told: _Told) -> None:
+    """Compile a unit, after another, unless somebody else does it meanwhile."""
+    if before is not None:
+        before.result()
+    mark = _mark(unit)
+    if mark is None:
+        return
+    with _one_at_a_time(mark):
+        if not _holds(mark):
+            _compile(unit, mark, told)
 
 
 def _one_at_a_time(mark: Path) -> AbstractContextManager[object]:
@@ -62,20 +123,34 @@ def _one_at_a_time(mark: Path) -> AbstractContextManager[object]:
         return contextlib.nullcontext()
 
 
-def _compile(name: str, mark: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "kvopt.running.compiled", name],
+def _compile(unit: str, mark: Path, told: _Told) -> None:
+    """Compile a unit in a process of its own, which says how far it is, and write its mark."""
+    made = subprocess.Popen(
+        [sys.executable, "-P", "-m", "kvopt.running.compiled", unit],
         env=os.environ | {"PYTHONPATH": python_path()},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        check=False,
+        text=True,
     )
-    if done.returncode == 0:
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            # Libraries may have printed before.
-            files = json.loads(done.stdout.decode().strip().splitlines()[-1])
-            if files:
-                write_text(mark, json.dumps(files))
+    files: object = None
+    with made:
+        assert made.stdout is not None
+        for line in made.stdout:
+            # Libraries may print, too.
+            with contextlib.suppress(ValueError):
+                said = json.loads(line)
+                if isinstance(said, list):
+                    told.take(unit, (int(said[0]), int(said[1])))
+                else:
+                    files = said
+    if made.returncode == 0 and files:
+        with contextlib.suppress(OSError):
+            write_text(mark, json.dumps(files))
+
+
+def _is_there(unit: str) -> bool:
+    mark = _mark(unit)
+    return mark is not None and _holds(mark)
 
 
 def _holds(mark: Path) -> bool:
@@ -87,33 +162,52 @@ def _holds(mark: Path) -> bool:
         return False
 
 
-def _mark(name: str) -> Path | None:
-    """Return the file that says that an engine's kernels have been compiled, None without one."""
-    folder = _folder()
+def _mark(unit: str) -> Path | None:
+    """Return the file that says that a unit has been compiled, None where none can be kept."""
+    folder = kernel_folder()
     if folder is None:
         return None
-    module = engine_of(name).module
+    told = [*_sources(UNITS[unit]), *map(version, ("numba", "numpy", "llvmlite"))]
+    told += [platform.python_version(), platform.machine(), _processor()]
+    digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+    return folder / f"{unit}-{digest}.compiled"
+
+
+@cache
+def _sources(module: str) -> list[str]:
+    """Return the digests of all kernels that a module can reach."""
     kernels = {
         each: path
         for each, path in reachable([module]).items()
         if _COMPILERS & read_source(path).imports
     }
-    told = [f"{each} {read_source(path).digest}" for each, path in sorted(kernels.items())]
-    told += [version("numba"), version("numpy"), platform.python_version(), platform.machine()]
-    digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
-    return folder / f"kvopt-{name}-{digest}.compiled"
+    return [f"{each} {read_source(path).digest}" for each, path in sorted(kernels.items())]
 
 
-def _folder() -> Path | None:
-    """Return where marks are kept; numba falls back on a folder of the user's likewise."""
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    beside = Path(named) if named else Path(__file__).parent / "__pycache__"
-    users = []
-    with contextlib.suppress(RuntimeError):  # a user without a home
-        users.append(Path.home() / ".cache" / "kvopt")
-    return next((each for each in (beside, *users) if is_writable(each)), private_folder())
+@cache
+def _processor() -> str:
+    """Return what tells processors apart for which kernels differ."""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        told = {line for line in lines if line.startswith(("model name", "flags", "Features"))}
+        return hashlib.sha256("\n".join(sorted(told)).encode()).hexdigest()
+    return platform.processor()
+
+
+def _main(unit: str) -> None:
+    """Compile a unit; print how far it is after each kernel, and the files in the end."""
+    own = KERNELS.get(unit)
+    for module in own or ():
+        importlib.import_module(module)
+
+    def tell() -> None:
+        are_there = [there for (module, _), there in kernels().items() if not own or module in own]
+        print(json.dumps([sum(are_there), len(are_there)]), flush=True)
+
+    at_each_kernel(tell)
+    importlib.import_module(UNITS[unit]).compile_kernels()
+    print(json.dumps({str(file): file.stat().st_size for file in kept_files()}))
 
 
 if __name__ == "__main__":
-    importlib.import_module(engine_of(sys.argv[1]).module).compile_kernels()
-    print(json.dumps({str(file): file.stat().st_size for file in kept_files()}))
+    _main(sys.argv[1])

@@ -36,6 +36,9 @@ class Compiling(_Event):
 
     kind: Literal["compiling"] = "compiling"
     goes_on: Annotated[bool, Field(strict=True)]
+    #: Kernels that are there, of how many that the run needs.
+    done: Count = 0
+    of: Count = 0
 
 
 class OwnFile(_Event):
@@ -239,6 +242,10 @@ class Report:
     def compiling(self, goes_on: bool) -> None:
         """Tell that compiling begins or ends."""
         self.sink(Compiling(seconds=self.elapsed(), goes_on=goes_on))
+
+    def compiled(self, done: int, of: int) -> None:
+        """Tell how many kernels are there, of how many, while compiling goes on."""
+        self.sink(Compiling(seconds=self.elapsed(), goes_on=True, done=done, of=of))
 
     def own_file(self) -> None:
         """Tell that a file of one's own is imported next."""

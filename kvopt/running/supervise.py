@@ -22,11 +22,12 @@ class Look:
     """What a listener is shown ten times a second and whenever an event has come.
 
     ``compiling`` is what compiling has taken so far of a start that goes on, which no deadline
-    counts (seconds).
+    counts (seconds); ``kernels`` are how many are there, of how many.
     """
 
     state: RunState
     compiling: float
+    kernels: tuple[int, int] = (0, 0)
 
 
 Listener = Callable[[Look], None]
@@ -106,6 +107,7 @@ class _Watch:
         self._own_file: float | None = None
         self._compiling: float | None = None
         self._compiled = 0.0
+        self._kernels = (0, 0)
         self._process, self._limit, self._kill_at = process, limit, kill_at
         self._stop, self._listen = stop, listen
 
@@ -157,7 +159,7 @@ class _Watch:
 
     def _look(self) -> None:
         compiling = self._spent_compiling() if self.ready is None else 0.0
-        self._listen(Look(self.state, compiling))
+        self._listen(Look(self.state, compiling, self._kernels))
 
     def _take(self, event: Event) -> None:
         # Until the file of one's own is imported: a method may send these, too, and must not set
@@ -169,6 +171,8 @@ class _Watch:
     def _start(self, event: Event) -> None:
         """Take note of how the start gets on."""
         now = self._process.age()
+        if isinstance(event, Compiling) and event.of:
+            self._kernels = event.done, event.of
         if isinstance(event, Ready):
             self.ready = now
         elif self._own_file is not None:

@@ -17,27 +17,31 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 from formulations.valid.loads import alone_bound, work_bound
 from formulations.valid.volumes import volume_bound
 from heuristics import admission, real_time
+from heuristics.compiled import interpreting, pays
 from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
 from heuristics.rounds import EndlessLoopError
-from heuristics.simulator import AdviceError
+from heuristics.simulator import AdviceError, Setting, run_policy
 from instances.batch_time import parse_batch_time
 from instances.compiling import CLOCK
-from kvopt.engines.start import run_engine
+from kvopt.engines.start import run_engine, warm_start_policies
 from kvopt.methods.engines import engine_of
 from kvopt.methods.method import Method
 from kvopt.methods.own import OwnMethodError, as_policy_call, load_own
 from kvopt.running.advice import expected_starts, run_policy_call
-from kvopt.running.compiled import compile_first
+from kvopt.running.compiled import UNITS, compile_first, missing_units
 from kvopt.running.events import Event, Report, event_line
 from kvopt.running.task import Task
 from kvopt.running.telling import where_and_what
 
 Run = Callable[[Task, Report], None]
+#: Requests up to which an interpreted policy takes a second or less.
+FIRST_UP_TO = 50_000
 
 
 def main() -> None:
@@ -103,7 +107,14 @@ def prepare(task: Task, report: Report) -> Run:
     if task.model_file:
         return partial(run_engine, importlib.import_module("kvopt.engines.export"), method)
     assert task.instance is not None
-    (real_time if task.batch_time else admission).warm_up(len(task.instance))
+    engine = _engine_of(method) if method.kind == "engine" else None
+    units = _units(task, engine)
+    if engine is not None and missing_units(units):
+        _answer_first(task, report)
+    compile_first(units, report.compiled)
+    if pays(len(task.instance)):
+        # What was compiled is loaded.
+        (real_time if task.batch_time else admission).compile_kernels()
     if method.path is not None:
         # What the file compiles, or waits for, is its own time.
         CLOCK.stop()
@@ -119,15 +130,44 @@ def prepare(task: Task, report: Report) -> Run:
         if advised and task.expected_starts is None:
             importlib.import_module("kvopt.engines.highs")
         return partial(_run_policy, method)
-    name = "auto" if method.joined else method.solver
-    engine = importlib.import_module(engine_of(name).module)
+    assert engine is not None
     if task.batch_time:
         engine.compile_in_seconds()
-    elif hasattr(engine, "compile_kernels"):
-        compile_first([method.solver])
-    elif hasattr(engine, "kernels_of"):
-        compile_first(engine.kernels_of(task.instance))
     return partial(run_engine, engine, method)
+
+
+def _engine_of(method: Method) -> ModuleType:
+    return importlib.import_module(engine_of("auto" if method.joined else method.solver).module)
+
+
+def _units(task: Task, engine: ModuleType | None) -> set[str]:
+    """Return the units of kernels that a task runs."""
+    instance, call = task.instance, task.method.call
+    assert instance is not None
+    units = set()
+    if pays(len(instance)):
+        units.add("clocked-queues" if task.batch_time else "queues")
+    if call is not None and call.policy.warm_up is not None:
+        units |= {unit for unit in UNITS if UNITS[unit] == call.policy.warm_up.__module__}
+    if engine is not None and task.batch_time:
+        units.add("seconds")
+    elif engine is not None and hasattr(engine, "kernels_of"):
+        units |= engine.kernels_of(instance, task.method.formulation)
+    return units
+
+
+def _answer_first(task: Task, report: Report) -> None:
+    """Report a bound and a schedule before anything is compiled; the run's clock stands at 0."""
+    instance = task.instance
+    assert instance is not None
+    early = report.through(lambda event: report.sink(event.model_copy(update={"seconds": 0.0})))
+    _report_quick_bounds(task, early)
+    if len(instance) <= FIRST_UP_TO:
+        policy = warm_start_policies()[0]
+        batch_time = parse_batch_time(task.batch_time) if task.batch_time else None
+        with interpreting():
+            schedule = run_policy(policy, instance, Setting(batch_time=batch_time))
+        early.found(schedule, f"policy {policy.name}")
 
 
 def _run_own(own: Run, task: Task, report: Report) -> None:

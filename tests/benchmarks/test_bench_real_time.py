@@ -60,8 +60,8 @@ def test_real_time_against_unit_rounds(policy: str, benchmark: Any) -> None:
     timed = trace(n)
     rounds = in_rounds(timed)
     setting = Setting(batch_time=parse_batch_time("llama2-70b-2xa100"))
-    real_time.warm_up(n)
-    admission.warm_up(n)
+    real_time.compile_kernels()
+    admission.compile_kernels()
     schedule = benchmark.pedantic(
         run_policy, (policies()[policy], timed, setting), rounds=3, warmup_rounds=1
     )

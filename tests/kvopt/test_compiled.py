@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from instances import Instance, Request
-from kvopt.methods.engines import engines
+from instances.checkout import ROOT
 from kvopt.methods.grammar import read_method
+from kvopt.places import PACKAGES
 from kvopt.running import compiled
 from kvopt.running.execute import execute
 from kvopt.running.task import Task
@@ -26,7 +31,7 @@ def test_the_first_run_of_a_machine_compiles_before_its_clock_starts(
     """An empty cache costs the run none of its 2 s; the kernels are marked, and not made again."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     first = execute(Task(OPEN, "four", read_method("improve"), time_limit=2.0)).record
-    (mark,) = tmp_path.glob("kvopt-improve-*.compiled")
+    (mark,) = tmp_path.glob("annealing-*.compiled")
     made = sorted(tmp_path.rglob("*.nbc"))
     assert made
     changed = mark.stat().st_mtime_ns
@@ -35,6 +40,8 @@ def test_the_first_run_of_a_machine_compiles_before_its_clock_starts(
     assert sorted(tmp_path.rglob("*.nbc")) == made
     # To the end of its time, whatever compiling has taken before.
     assert (first.tel, second.tel) == (12, 12)
+    # A schedule and a bound came before compiling.
+    assert (first.incumbents[0][0], first.bounds[0][0]) == (0.0, 0.0)
     assert min(first.seconds, second.seconds) > 1.5
 
 
@@ -45,43 +52,83 @@ def test_of_two_that_start_at_once_one_compiles(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     compiling: list[Path] = []
     # The sources are read once, not by two threads at a time.
-    mark = compiled._mark("bound")
+    mark = compiled._mark("prices")
     assert mark is not None
 
-    def compile_slowly(_: str, mark: Path) -> None:
+    def compile_slowly(_: str, mark: Path, __: object) -> None:
         compiling.append(mark)
         time.sleep(0.3)
         mark.write_text("{}")
 
     monkeypatch.setattr(compiled, "_compile", compile_slowly)
     with ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(compiled.compile_first, ["bound"]) for _ in range(2)]
+        both = [pool.submit(compiled.compile_first, ["prices"]) for _ in range(2)]
     assert all(each.exception() is None for each in both)
     assert compiling == [mark]
     assert mark is not None
     # Who died while it compiled holds nobody up: the system has taken its lock.
     mark.unlink()
-    compiled.compile_first(["bound"])
+    compiled.compile_first(["prices"])
     assert compiling == [mark, mark]
 
 
 def test_a_mark_is_of_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other kernels, or another numba, have a mark of their own."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    with_kernels = [name for name in ("improve", "search", "bound") if name in engines()]
-    marks = {compiled._mark(name) for name in with_kernels}
-    assert len(marks) == 3
+    marks = {compiled._mark(unit) for unit in compiled.UNITS}
+    assert len(marks) == len(compiled.UNITS)
     monkeypatch.setattr(compiled, "version", lambda _: "0")
-    assert marks.isdisjoint(compiled._mark(name) for name in with_kernels)
+    assert marks.isdisjoint(compiled._mark(unit) for unit in compiled.UNITS)
+    monkeypatch.undo()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    # A home may be shared by machines whose processors differ.
+    monkeypatch.setattr(compiled, "_processor", lambda: "another")
+    assert marks.isdisjoint(compiled._mark(unit) for unit in compiled.UNITS)
 
 
 def test_kernels_that_cannot_be_compiled_stop_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither a failing compiler nor a folder that cannot be written; then there is no mark."""
+    """A failing compiler leaves no mark."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    compiled.compile_first(["repair"])  # which has none
+    monkeypatch.setitem(compiled.UNITS, "broken", "kvopt.no_such_module")
+    compiled.compile_first(["broken"])
     assert list(tmp_path.glob("*.compiled")) == []
+
+
+def test_every_unit_compiles_all_of_its_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is left to be compiled while the clock of a run goes; the count rises to its end."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    told: list[tuple[int, int]] = []
+    assert compiled.missing_units(compiled.UNITS) == list(compiled.UNITS)
+    compiled.compile_first(compiled.UNITS, lambda done, of: told.append((done, of)))
+    assert compiled.missing_units(compiled.UNITS) == []
+    done, of = told[-1]
+    assert done == of > 30
+    assert all(one[0] <= two[0] for one, two in pairwise(told))
+
+
+def test_equal_sources_share_kernels(tmp_path: Path) -> None:
+    """A second checkout compiles nothing; one whose kernels differ compiles its own."""
+    kept = tmp_path / "kept"
+    compiling = [sys.executable, "-m", "kvopt.running.compiled", "queues"]
+    files = []
+    for name in ("one", "two", "other"):
+        for package in PACKAGES:
+            shutil.copytree(
+                ROOT / package, tmp_path / name / package, ignore=shutil.ignore_patterns("*.json")
+            )
+        if name == "other":
+            with (tmp_path / name / "heuristics" / "admission.py").open("a") as source:
+                source.write("\n#: Another.\nANOTHER = 1\n")
+        env = os.environ | {"NUMBA_CACHE_DIR": str(kept), "PYTHONPATH": str(tmp_path / name)}
+        subprocess.run(compiling, cwd=tmp_path / name, env=env, check=True)
+        files.append({file: file.stat().st_mtime_ns for file in kept.rglob("*.nbc")})
+    assert files[0]
+    assert files[1] == files[0]
+    assert len(files[2]) == 2 * len(files[0])
 
 
 @pytest.fixture
@@ -121,12 +168,12 @@ def test_a_torn_file_is_dropped_before_the_clock(
 ) -> None:
     """Whoever comes next compiles what is missing, and the one after finds it."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    compiled.compile_first(["improve"])
+    compiled.compile_first(["annealing"])
     files = sorted(tmp_path.rglob(torn))
     sizes = [file.stat().st_size for file in files]
     for file in files:
         os.truncate(file, file.stat().st_size // 2)
-    mark = compiled._mark("improve")
+    mark = compiled._mark("annealing")
     assert mark is not None
     assert not compiled._holds(mark)
     found = execute(Task(OPEN, "four", read_method("improve"), time_limit=1.0)).record

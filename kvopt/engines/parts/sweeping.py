@@ -17,10 +17,8 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from formulations.bounds import lp
 from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.fluid import likely_horizon
-from formulations.bounds.outcome import Silence
 from formulations.bounds.patterns import Options, PatternPricing, prices_among_equals
 from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
 from formulations.lagrangian.states import PriceTable
@@ -36,7 +34,7 @@ from formulations.search.sweep import Limits, Step, search
 from formulations.valid.states import States, searchable_states
 from formulations.valid.windows import start_windows
 from heuristics import local_search
-from instances import Instance
+from instances import Instance, Request
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import too_large
 from kvopt.running.events import Report
@@ -82,10 +80,13 @@ class _Best:
     nodes: int = 0
 
 
-def compile_kernels(instance: Instance) -> None:
-    """Compile what a sweep runs, by sweeps that find the optimum of an instance."""
-    local_search.compile_kernels()
-    lp.compute_bound(instance, deadline=time.monotonic() + 60, report=Silence())
+def compile_kernels() -> None:
+    """Compile what a sweep runs, by sweeps that find the optimum of an instance.
+
+    Which completes one of its requests twice on the best path, so that these are counted.
+    """
+    sizes = ((1, 4), (4, 3), (2, 4))
+    instance = Instance("three", 7, tuple(Request(i, 0, *size) for i, size in enumerate(sizes)))
     free = (np.zeros(2, dtype=np.int64), 1)
     limits = Limits(1, 1e9, lambda: False)
     found: list[Step] = []
