@@ -71,6 +71,13 @@ def _fill(rows, k, values):
 
 
 @njit(cache=True)
+def _copy(found, values, first):
+    """Fill an array with values from one on, and what is left with 0."""
+    for e in range(len(found)):
+        found[e] = values[e + first] if e + first < len(values) else 0
+
+
+@njit(cache=True)
 def _equal(profiles, k, profile):
     """Tell whether row k is a profile, but for its first number."""
     for e in range(1, len(profile)):  # noqa: SIM110, which numba compiles slowly
@@ -250,8 +257,7 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, ru
         if fresh and mask == (_ONE << np.uint64(n)) - _ONE:
             if cost < best[0]:
                 best[0] = cost
-                for each in range(n):
-                    best_starts[each] = starts[each]
+                _copy(best_starts, starts, 0)
                 limit = (best[0] - 1) * tables[5]
         elif fresh:
             value = max(bound, _bound(t + 1, mask, starts, data, tables))
@@ -262,9 +268,7 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, ru
                 left = np.uint64(0) if tight else need
                 if made == len(following[0]):
                     made = _shrink(following, made, table, rules.width, lost)
-                for e in range(len(shifted) - 1):
-                    shifted[e] = profile[depth, e + 1]
-                shifted[-1] = 0
+                _copy(shifted, profile[depth], 1)
                 made = _insert(
                     following, made, table, mask, left, cost, value, starts, shifted, rules.merge
                 )

@@ -107,7 +107,7 @@ def prepare(task: Task, report: Report) -> Run:
     if task.model_file:
         return partial(run_engine, importlib.import_module("kvopt.engines.export"), method)
     assert task.instance is not None
-    engine = _engine_of(method) if method.kind == "engine" else None
+    engine = _engine_of(method) if method.kind in ("auto", "engine") else None
     units = _units(task, engine)
     if engine is not None and missing_units(units):
         _answer_first(task, report)
