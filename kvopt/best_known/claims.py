@@ -17,11 +17,11 @@ from kvopt.best_known.entry import Certified, Proof, Reported, Upper, Value
 from kvopt.best_known.files import schedule_of
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
-from kvopt.methods.witness import is_solver, made_by, search_witness
+from kvopt.methods.witness import made_by, search_witness, word_counts
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
 from schedules import Schedule, check_schedule, make_schedule
-from schedules.evidence import CONSTRUCTION, VOLUMES, believed
+from schedules.evidence import CONSTRUCTION, VOLUMES, believed, names_proof
 from schedules.model import any_kept
 
 
@@ -125,10 +125,9 @@ def collect(
         certified += _certified(instance, run, store, upper and upper[0].value, proved, notes)
         proved = max([proved, *(value.value for value, _ in certified)])
         source = run.bound_source
-        # The bound from volumes needs no run, one of a method of one's own has its certificate.
-        if source == VOLUMES or not is_solver(run.method):
-            continue
-        if not believed(run.status, run.detail, source, own=False):
+        # What can be evaluated is, here, and is nobody's word.
+        word = word_counts(run.method)
+        if names_proof(source) or not believed(run.status, run.detail, source, word=word):
             continue
         told = store.schedule(run.key)
         reported.append(_value(Reported, run, run.lower_bound, told, source=source))

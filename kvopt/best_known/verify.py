@@ -40,7 +40,7 @@ from kvopt.best_known.merge import ContradictionError, Known, is_stale, refuse_c
 from kvopt.best_known.rule import decide
 from kvopt.methods.engines import engine_of
 from kvopt.methods.grammar import MethodError
-from kvopt.methods.witness import engine_witness, is_solver
+from kvopt.methods.witness import engine_witness, word_counts
 from schedules import Schedule, check_schedule
 from schedules.evidence import CONSTRUCTION
 from schedules.files import read_schedule
@@ -199,7 +199,7 @@ def _entry_faults(known: Known, found: LibraryInstance, folder: Path) -> Iterato
         refuse_contradictions(instance, entry.upper, [entry.lower])
     except ContradictionError as error:
         yield str(error)
-    if isinstance(entry.lower, SolverReported) and not is_solver(entry.lower.method):
+    if isinstance(entry.lower, SolverReported) and not word_counts(entry.lower.method):
         yield f"{name}: {entry.lower.method} is no solver of the project: it reports no bound"
     yield from _construction_faults(known, found)
     gone = list(_proof_faults(entry))
