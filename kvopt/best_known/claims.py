@@ -16,8 +16,8 @@ from instances import Instance
 from kvopt.best_known.entry import Certified, Proof, Reported, Upper, Value
 from kvopt.best_known.files import schedule_of
 from kvopt.methods.fingerprint import fingerprint, versions
-from kvopt.methods.grammar import read_method
-from kvopt.methods.witness import made_by, search_witness, word_counts
+from kvopt.methods.grammar import MethodError, read_method
+from kvopt.methods.witness import made_by, recorded_method, search_witness, word_counts
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
 from schedules import Schedule, check_schedule, make_schedule
@@ -115,6 +115,7 @@ def collect(
     that are believed (:func:`schedules.evidence.believed`).
     """
     notes: list[str] = []
+    runs = [each for run in runs if (each := _named(instance, run, notes)) is not None]
     upper = _best_schedule(instance, runs, store, notes)
     certified: list[tuple[Certified, Certificate]] = []
     reported: list[Reported] = []
@@ -135,6 +136,15 @@ def collect(
             digest = made_by(run.method) if _is_of_today(instance, run) else ""
             proofs.append(_value(Proof, run, run.lower_bound, told, made_by=digest))
     return Claims(upper, tuple(certified), tuple(reported), tuple(proofs), tuple(notes))
+
+
+def _named(instance: Instance, run: StoredRun, notes: list[str]) -> StoredRun | None:
+    """Return a run with its method as it is written everywhere; None if there is no such method."""
+    try:
+        return replace(run, method=recorded_method(run.method).text)
+    except MethodError as error:
+        notes.append(f"{instance.name}: run {run.key[:12]}: {error}")
+        return None
 
 
 def proof_of(finished: Finished) -> Proof | None:

@@ -10,7 +10,8 @@ from formulations.search.kind import ExactSearch
 from kvopt.engines.parts.pyomo_options import KNOWN
 from kvopt.methods.engines import named_engines, proofs
 from kvopt.methods.fingerprint import proof_fingerprint
-from kvopt.methods.grammar import MethodError, read_method
+from kvopt.methods.grammar import MethodError, read_method, refuse_invented
+from kvopt.methods.method import Method
 from kvopt.methods.options import bound_only
 from kvopt.methods.sources import import_closure, module_file, read_source
 from schedules.evidence import CERTIFICATE, Argument, Witness
@@ -35,6 +36,20 @@ def is_own(method: str) -> bool:
         return read_method(method, planned=True).kind == "file"
     except MethodError:
         return True
+
+
+@cache
+def recorded_method(text: str) -> Method:
+    """Return the method that a row or the registry says a value is of.
+
+    Raises
+    ------
+    MethodError
+        If there is no such method, or no such solver.
+    """
+    read = read_method(text, planned=True)
+    refuse_invented(read)
+    return read
 
 
 @cache

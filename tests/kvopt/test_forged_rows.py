@@ -17,6 +17,7 @@ from instances import Instance, Request
 from instances.batch_time import parse_batch_time
 from instances.files import instance_document
 from kvopt.best_known import __main__ as best_known
+from kvopt.best_known.files import REGISTRY_FILE
 from kvopt.best_known.verify import LibraryInstance
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.methods.witness import is_own, word_counts
@@ -162,7 +163,7 @@ def test_whose_word_counts(forger: Forger, method: str, expected: bool) -> None:
     assert forger.believed == [expected]
     folder = forger.path.parent / "registry"
     assert best_known.main(["--store", str(forger.path), "--folder", str(folder)]) == 0
-    text = (folder / best_known.REGISTRY_FILE).read_text()
+    text = (folder / REGISTRY_FILE).read_text()
     assert ('"kind": "solver-reported"' in text) == expected
 
 
@@ -172,7 +173,7 @@ def test_a_certificate_that_is_not_there_is_not_merged(forger: Forger, method: s
     forger.put(method=method, bound_source="certificate: sweep", starts=OPTIMAL, tel=12)
     folder = forger.path.parent / "registry"
     assert best_known.main(["--store", str(forger.path), "--folder", str(folder)]) == 0
-    text = (folder / best_known.REGISTRY_FILE).read_text()
+    text = (folder / REGISTRY_FILE).read_text()
     assert "solver-reported" not in text
     assert f'"value": {volume_bound(FOUR)},\n    "method": "volumes"' in text
 
@@ -192,7 +193,11 @@ def test_what_a_certificate_assumes_must_be_there(
 ) -> None:
     """A schedule of TEL 12, which the checker accepts; that the row says 12 is not enough."""
     certificate = PRICES | {"upper_bound": 12}
-    told = {"certificate": certificate, "bound_source": "certificate: prices", "tel": 12}
+    told: dict[str, Any] = {
+        "certificate": certificate,
+        "bound_source": "certificate: prices",
+        "tel": 12,
+    }
     forger.put(starts=starts, lower_bound=11, **told)
     assert forger.believed == [expected]
 
