@@ -14,6 +14,7 @@ from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from kvopt.sweeps.contradictions import Showing, alarms, showings
+from tests.kvopt.test_postgres import SCHEDULE
 
 RECORD = Record(
     key="a" * 64,
