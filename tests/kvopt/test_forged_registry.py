@@ -282,7 +282,7 @@ def _history(entry: dict[str, Any], method: str) -> None:
 def test_what_there_is_not_is_told(
     good: tuple[Sweep, int], edit: Edit, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Relaxations as witnesses, methods and solvers that nobody has, two names of one, the future."""
+    """Relaxations as witnesses, methods and solvers that nobody has, two names, the future."""
     sweep, _ = good
     sweep.edit(edit)
     assert sweep.check() == 1
