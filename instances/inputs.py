@@ -1,7 +1,9 @@
 """Files that a command reads: of bounded size, and taken note of, so that no output replaces one.
 
-Whatever a user names is opened here.  A device or a pipe has no size, so what comes out of it is
-counted.
+Whatever a user names is opened here, if it is a file.  Whoever opens a named pipe or a device waits
+for as long as nobody writes, so these are refused; a stream that the process was given is not
+(``/dev/stdin``, and what ``<(...)`` of a shell names).  A stream has no size, so what comes out of
+it is counted.
 """
 
 from __future__ import annotations
@@ -22,6 +24,10 @@ _read: ContextVar[list[Path] | None] = ContextVar("_read", default=None)
 
 class TooLargeError(ValueError):
     """A file is larger than any that is read; the message is one line."""
+
+
+class NoFileError(ValueError):
+    """Something else than a file stands at a path; the message is one line."""
 
 
 @contextmanager
@@ -58,12 +64,16 @@ def open_input(path: str | Path, largest: int = LARGEST, buffering: int = -1) ->
     ------
     OSError
         If it cannot be opened.
+    NoFileError
+        If it is a named pipe, a socket or a device.
     TooLargeError
         If it is larger.
     ValueError
         If the path holds a NUL.
     """
     note(path)
+    if what := no_file(path):
+        raise NoFileError(f"expected a file, found {what}")
     file: BinaryIO = open(path, "rb", buffering=buffering)  # noqa: SIM115
     found = os.fstat(file.fileno())
     if stat.S_ISREG(found.st_mode) and found.st_size > largest:
@@ -73,11 +83,11 @@ def open_input(path: str | Path, largest: int = LARGEST, buffering: int = -1) ->
 
 
 def read_whole(path: str | Path, largest: int = LARGEST) -> bytes:
-    """Return what a file, a device or a pipe holds.
+    """Return what a file or a stream of the process holds.
 
     Raises
     ------
-    OSError, TooLargeError, ValueError
+    OSError, NoFileError, TooLargeError, ValueError
         As :func:`open_input` says, and where more than ``largest`` bytes come.
     """
     with open_input(path, largest) as file:
@@ -88,3 +98,30 @@ def read_whole(path: str | Path, largest: int = LARGEST) -> bytes:
     if not left:
         raise TooLargeError(f"expected at most {largest:,} bytes, found more")
     return b"".join(pieces)
+
+
+def no_file(path: str | Path) -> str:
+    """Return what stands at a path that is neither a file nor a stream of the process.
+
+    Empty for a file, a folder, a stream of the process, and where nothing is.
+
+    Raises
+    ------
+    ValueError
+        If the path holds a NUL.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return ""
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or is_stream(path):
+        return ""
+    kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+def is_stream(path: str | Path) -> bool:
+    """Tell whether a path names an open file of a process, as /dev/stdout and /dev/fd/3 do."""
+    whole = os.path.abspath(path)
+    linked = os.path.islink(whole) and whole.startswith(("/dev/", "/proc/"))
+    return linked or whole.startswith("/dev/fd/")

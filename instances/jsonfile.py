@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import stat
@@ -14,7 +15,7 @@ from typing import Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
-from instances.inputs import read_whole
+from instances.inputs import is_stream, no_file, read_whole
 from instances.telling import printable
 
 #: How the names of files begin that are still being written.
@@ -126,10 +127,12 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     ------
     OSError
         If the file cannot be written (no such folder, no permission, disk full); what stood at
-        ``path`` before is then unharmed.
+        ``path`` before is then unharmed.  So is a named pipe or a socket, which is not opened.
     """
     target = Path(path)
-    if target.exists() and (not target.is_file() or _is_stream(target)):
+    if what := no_output(target):
+        raise OSError(errno.EINVAL, what, str(path))
+    if target.exists() and (not target.is_file() or is_stream(target)):
         # A rename would replace a device or pipe such as /dev/stdout instead of writing to it.
         with target.open("ab") as stream:
             stream.write(data)
@@ -151,9 +154,10 @@ def write_bytes(path: str | Path, data: bytes) -> None:
         raise
 
 
-def _is_stream(path: Path) -> bool:
-    """Tell whether a path names an open file of a process, as /dev/stdout does."""
-    return path.is_symlink() and path.absolute().parts[1:2] in (("dev",), ("proc",))
+def no_output(path: Path) -> str:
+    """Return one line if what stands at a path is not written to, since that may never end."""
+    what = no_file(path)
+    return "" if what in ("", "a device") else f"expected a file to write, found {what}"
 
 
 def describe(error: ValidationError, document: dict[str, Any]) -> str:

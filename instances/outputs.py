@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from instances.inputs import files_read
-from instances.jsonfile import TEMPORARY
+from instances.jsonfile import TEMPORARY, no_output
 
 _URL = re.compile(r"\s*[A-Za-z][\w+.-]+:/")
 
@@ -158,6 +158,8 @@ def _check_writable(option: str, path: Path) -> None:
             os.stat(path)
         if path.is_dir():
             raise OutputError(f"{option} {path}: expected a file to write, found a directory")
+        if what := no_output(path):
+            raise OutputError(f"{option} {path}: {what}")
         folder = Path(os.path.realpath(path)).parent
         if not folder.is_dir():
             raise OutputError(f"{option} {path}: there is no such folder to write to")

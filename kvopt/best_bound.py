@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 from formulations.valid.loads import not_covered
 from instances import Instance
 from instances.batch_time import parse_batch_time
-from kvopt.methods.witness import is_own
+from kvopt.methods.witness import word_counts
 from kvopt.places import DEFAULT_STORE
 from kvopt.registered import registered
 from kvopt.running.record import Record
 from kvopt.running.stated_optimum import evaluated, evaluated_in_seconds
 from kvopt.terminal import seconds_of
-from schedules.evidence import believed
+from schedules.evidence import believed, names_proof
 
 if TYPE_CHECKING:
     from kvopt.store import Store
@@ -107,7 +107,9 @@ def of_run(
     is what the certificate proves.
     """
     value, source = record.lower_bound, record.bound_source
-    if not believed(record.status, record.detail, source, own=is_own(record.method)):
+    # What this run says is proved was evaluated when it ended (``kvopt.running.state``).
+    told = (record.status, record.detail, source)
+    if not believed(*told, word=word_counts(record.method), proved=names_proof(source) or None):
         value = _proved(instance, record.batch_time, None, certificate)
         source = str((certificate or {}).get("kind", ""))
     if value:

@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 
 from instances import Instance
+from instances.jsonfile import read_bytes
 from instances.named import FOLDER
 from schedules.evidence import STANDINGS
 
@@ -54,7 +55,7 @@ class Registered:
 def registered(instance: Instance) -> Registered | None:
     """Return what the registry says of an instance by its hash, None if it is not in it."""
     try:
-        entries = json.loads((FOLDER / "best_known.json").read_bytes())["instances"]
+        entries = json.loads(read_bytes(FOLDER / "best_known.json"))["instances"]
         known = next((each for each in entries if each["sha256"] == instance.sha256), None)
         if known is None:
             return None

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from instances.inputs import no_file
 from instances.jsonfile import TEMPORARY, write_text
 from instances.outputs import OutputError, check_folder
 
@@ -157,6 +158,8 @@ def _listed(root: Path, kind: Kind) -> frozenset[str] | None:
 
 
 def _text(path: Path) -> str:
+    if no_file(path):
+        return ""
     try:
         with path.open("rb") as file:
             return file.read(_LONGEST).decode(errors="replace")

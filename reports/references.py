@@ -191,7 +191,7 @@ def _cases(rows: pd.DataFrame, best_known: Mapping[str, Any]) -> dict[str, _Case
     stated = rows.dropna(subset="known_optimum").drop_duplicates(["sha", "known_optimum"])
     for sha, value in _values(stated.sort_values("known_optimum"), "sha", "known_optimum"):
         cases[sha].stated.append(int(value))
-    proofs = claimed[claimed["solved"] & claimed["tel"].eq(claimed["lower_bound"]).fillna(False)]
+    proofs = claimed[claimed["solved"]]
     columns = ("method", "status", "tel", "lower_bound", "bound_source")
     # The oldest first, as the registry has them.
     proofs = proofs.sort_values(["finished_utc", "key"]).drop_duplicates(["sha", *columns])

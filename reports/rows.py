@@ -12,9 +12,10 @@ from heuristics.registry import policies
 from kvopt.methods.engines import named_engines
 from kvopt.methods.told import only_bounds, shown_method
 from kvopt.methods.witness import is_own
-from kvopt.running.record import columns
+from kvopt.running.record import PROVED, columns
+from kvopt.store.belief import believed_rows
 from kvopt.sweeps.contradictions import token_keeping_policies
-from schedules.evidence import believed, keeps_tokens
+from schedules.evidence import keeps_tokens
 
 #: Marks methods that keep tokens over an eviction, in all tables and figures.
 MARK = " *"
@@ -56,6 +57,7 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
         values = source.get(column.name, none)
         read = _READ.get(column.kind)
         rows[column.name] = values if read is None else read(values)
+    rows[PROVED] = _integers(source.get(PROVED, none))
     rows = _with_names(rows)
     order = ["family", "n", "instance", "instance_sha256", "method", "seed", "key"]
     rows = rows.sort_values(order, kind="stable", ignore_index=True)
@@ -81,7 +83,7 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     rows["engine"] = base.isin(list(named_engines())) | (
         rows["solver"].ne("")
         & ~base.isin(list(policies()))
-        & ~rows["method"].str.startswith("file:")
+        & ~rows["method"].map(is_own).astype(bool)
     )
     # A method is one or the other in all its rows, also where one crashed before it said so.
     rows["engine"] = rows.groupby("method")["engine"].transform("any").astype(bool)
@@ -95,10 +97,9 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     several = rows.groupby("method")["told"].transform("nunique").gt(1)
     rows["told"] = rows["told"].where(~several, "")
     rows["bound_only"] = rows["method"].map(only_bounds).astype(bool)
-    own = {method: is_own(method) for method in rows["method"].unique()}
-    runs = zip(rows["status"], rows["detail"], rows["bound_source"], rows["method"], strict=True)
-    rows["believed"] = [believed(*run, own=own[method]) for *run, method in runs]
-    rows["solved"] = rows["status"].eq("optimal") & rows["tel"].notna()
+    rows["believed"] = believed_rows(rows)
+    met = rows["tel"].eq(rows["lower_bound"]).fillna(False)
+    rows["solved"] = rows["status"].eq("optimal") & rows["believed"] & met
     return rows
 
 

@@ -4,7 +4,8 @@ Pure functions of plain values (TEL and bounds in rounds), which runs, sweeps, t
 best-known values and every table call.  In short:
 
 - A checked schedule bounds OPT from above, unless it keeps tokens over an eviction.
-- A bound counts unless its run was caught; of a method of one's own only what a certificate proves.
+- A bound counts unless its run was caught, by the word of a solver that the project knows; of any
+  other method only what integers prove counts, whatever source its row names.
 - A bound above a schedule is a contradiction.  Nothing tells which of the two is wrong, and nothing
   that needs a bound of that instance is concluded.
 - A TEL is the optimum if two witnesses proved it that are *independent*: their solvers differ,
@@ -45,6 +46,10 @@ STANDINGS: dict[Standing, str] = {
 CONSTRUCTION = "construction"
 #: The source of a bound that is evaluated anew wherever it is taken as a proof.
 VOLUMES = "volumes"
+#: Sources of bounds in seconds that follow from the sizes, as that from volumes does in rounds.
+AT_ONCE = ("alone", "work")
+#: Sources of bounds that whoever has the instance can compute: no method's word is needed.
+COMPUTED = (VOLUMES, *AT_ONCE)
 #: What stands before the kind of a certificate that was evaluated, where it is a source or a name.
 CERTIFICATE = "certificate: "
 #: How the detail of a run begins whose bound cannot be true, after what it says of kept
@@ -182,21 +187,35 @@ def keeps_tokens(detail: str, *, may_keep: bool, kept: bool | None = None) -> bo
     return detail.startswith(KEEPS_TOKENS) or (may_keep and kept is not False)
 
 
-def believed(status: str, detail: str, source: str, *, own: bool) -> bool:
-    """Tell whether the bound of a run counts without a certificate.
+def believed(
+    status: str, detail: str, source: str, *, word: bool, proved: bool | None = None
+) -> bool:
+    """Tell whether the bound of a run counts.
 
     That of a run that was caught at something wrong does not, unless the instance's file was to
-    blame; of a method of one's own, and of another program, that from volumes does, and what a
-    certificate was evaluated to: ``kvopt.running.state`` writes down no other bound of them.
+    blame.
+
+    Parameters
+    ----------
+    source
+        What the row says that the bound rests on; a certificate that it names must be evaluated.
+    word
+        Whether the method is a solver whose report counts.
+    proved
+        Whether integers prove the bound here; None where nobody looked.
     """
-    if status == "refused" or (own and not proved_here(source)):
+    if status == "refused":
         return False
-    return status != "error" or _of_the_run(detail).startswith(MISSTATED)
+    if status == "error" and not _of_the_run(detail).startswith(MISSTATED):
+        return False
+    if source.startswith(CERTIFICATE):
+        return proved is True
+    return proved is not False if source in COMPUTED else word
 
 
-def proved_here(source: str) -> bool:
-    """Tell whether a source is that of a bound that no method's word is needed for."""
-    return source == VOLUMES or source.startswith(CERTIFICATE)
+def names_proof(source: str) -> bool:
+    """Tell whether a source names what can be evaluated, and no method's word."""
+    return source in COMPUTED or source.startswith(CERTIFICATE)
 
 
 def alarming(status: str, detail: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
@@ -24,6 +24,7 @@ Status = Literal[
     "refused",
     "error",
 ]
+STATUSES: tuple[str, ...] = get_args(Status)
 #: Requests up to which a schedule is written out by ``repr``.
 _WRITTEN_OUT = 10
 Round = Annotated[int, Field(strict=True, ge=0)]

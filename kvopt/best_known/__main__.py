@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from instances.checkout import require_checkout
-from instances.jsonfile import FileError
+from instances.jsonfile import FileError, read_bytes
 from instances.named import FOLDER
 from instances.outputs import OutputError, check_folder
 from instances.usage import Parser, UsageError, complain
@@ -183,7 +183,7 @@ def _merged(
 
 def _present_text(folder: Path) -> str:
     path = folder / REGISTRY_FILE
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+    return read_bytes(path).decode() if path.exists() else ""
 
 
 def _changes(old: dict[str, Known], entries: Sequence[Entry]) -> list[str]:

@@ -16,12 +16,12 @@ from instances import Instance
 from kvopt.best_known.entry import Certified, Proof, Reported, Upper, Value
 from kvopt.best_known.files import schedule_of
 from kvopt.methods.fingerprint import fingerprint, versions
-from kvopt.methods.grammar import read_method
-from kvopt.methods.witness import is_solver, made_by, search_witness
+from kvopt.methods.grammar import MethodError, read_method
+from kvopt.methods.witness import made_by, recorded_method, search_witness, word_counts
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
 from schedules import Schedule, check_schedule, make_schedule
-from schedules.evidence import CONSTRUCTION, VOLUMES, believed
+from schedules.evidence import CONSTRUCTION, VOLUMES, believed, names_proof
 from schedules.model import any_kept
 
 
@@ -115,6 +115,7 @@ def collect(
     that are believed (:func:`schedules.evidence.believed`).
     """
     notes: list[str] = []
+    runs = [each for run in runs if (each := _named(instance, run, notes)) is not None]
     upper = _best_schedule(instance, runs, store, notes)
     certified: list[tuple[Certified, Certificate]] = []
     reported: list[Reported] = []
@@ -125,10 +126,9 @@ def collect(
         certified += _certified(instance, run, store, upper and upper[0].value, proved, notes)
         proved = max([proved, *(value.value for value, _ in certified)])
         source = run.bound_source
-        # The bound from volumes needs no run, one of a method of one's own has its certificate.
-        if source == VOLUMES or not is_solver(run.method):
-            continue
-        if not believed(run.status, run.detail, source, own=False):
+        # What can be evaluated is, here, and is nobody's word.
+        word = word_counts(run.method)
+        if names_proof(source) or not believed(run.status, run.detail, source, word=word):
             continue
         told = store.schedule(run.key)
         reported.append(_value(Reported, run, run.lower_bound, told, source=source))
@@ -136,6 +136,15 @@ def collect(
             digest = made_by(run.method) if _is_of_today(instance, run) else ""
             proofs.append(_value(Proof, run, run.lower_bound, told, made_by=digest))
     return Claims(upper, tuple(certified), tuple(reported), tuple(proofs), tuple(notes))
+
+
+def _named(instance: Instance, run: StoredRun, notes: list[str]) -> StoredRun | None:
+    """Return a run with its method as it is written everywhere; None if there is no such method."""
+    try:
+        return replace(run, method=recorded_method(run.method).text)
+    except MethodError as error:
+        notes.append(f"{instance.name}: run {run.key[:12]}: {error}")
+        return None
 
 
 def proof_of(finished: Finished) -> Proof | None:

@@ -16,9 +16,13 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, model_valid
 from pydantic.dataclasses import dataclass
 
 from instances.model import Line
-from schedules.evidence import CONSTRUCTION, Standing
+from schedules.evidence import CONSTRUCTION, VOLUMES, Standing
 
 SCHEMA = "kvopt.best_known/2"
+
+#: What stands in the place of a method where a value is of none: the construction of an instance,
+#: what its sizes prove, and a tree of prices (``kvopt.best_known.prove``).
+NO_METHODS = (CONSTRUCTION, VOLUMES, "tree")
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False)
 Rounds = Annotated[int, Field(strict=True, ge=0)]

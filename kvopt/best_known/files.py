@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from formulations.lagrangian.certificate_file import (
     read_certificate,
 )
 from instances import Instance
-from instances.jsonfile import FileError, describe, read_object, write_text
+from instances.jsonfile import FileError, describe, read_bytes, read_object, write_text
 from instances.named import FOLDER as LIBRARY
 from kvopt.best_known.entry import (
     ENTRIES,
@@ -149,12 +150,12 @@ def write_files(folder: Path, texts: dict[str, str]) -> None:
 
     Raises
     ------
-    OSError
+    OSError, FileError
         If one cannot be written; the registry itself comes last and is then the old one.
     """
     for path in sorted(texts, key=lambda path: (path == REGISTRY_FILE, path)):
         target = folder / path
-        if target.exists() and target.read_bytes() == texts[path].encode():
+        if target.exists() and read_bytes(target) == texts[path].encode():
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         write_text(target, texts[path])
@@ -170,12 +171,30 @@ def proof_file(folder: Path, name: str) -> Path:
     """
     base = folder / PROOFS
     path = base / name
-    if not path.resolve().is_relative_to(base.resolve()):
+    # Not Path.resolve, which ends in a RuntimeError where a link leads to itself.
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(base)):
         raise RegistryError(f"{path}: a link that leads out of {base}")
     return path
 
 
-def proof_files(folder: Path) -> set[str]:
-    """Return the files below ``best_known/``, as the registry names them."""
-    base = folder / PROOFS
-    return {str(path.relative_to(base)) for path in base.rglob("*") if path.is_file()}
+def left_over(folder: Path, names: Iterable[str]) -> list[str]:
+    """Return what no entry refers to: all below ``best_known/``, and what is called like it.
+
+    That is anything but the proofs of the instances that are named, and the folders that hold them:
+    other files, links, pipes and folders.
+    """
+    proofs = {
+        PROOFS + "/" + each(name) for name in names for each in (schedule_path, certificate_path)
+    }
+    used = {REGISTRY_FILE, SCHEMA_FILE, *proofs}
+    folders = {PROOFS} | {os.path.dirname(each) for each in proofs}
+    found = [(each.path, each) for each in os.scandir(folder) if each.name.startswith(PROOFS)]
+    extra = []
+    while found:
+        path, entry = found.pop()
+        name = Path(path).relative_to(folder).as_posix()
+        if name in folders and entry.is_dir(follow_symlinks=False):
+            found += [(each.path, each) for each in os.scandir(path)]
+        elif name not in used:
+            extra.append(name)
+    return sorted(extra)

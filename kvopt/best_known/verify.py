@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import Certificate, CertificateError
 from instances import Instance
-from instances.jsonfile import FileError
+from instances.jsonfile import FileError, read_bytes
 from instances.library import library, planted_schedules
 from instances.named import FOLDER
 from kvopt.best_known.entry import (
+    NO_METHODS,
     Construction,
     Entry,
     Proof,
@@ -22,7 +24,6 @@ from kvopt.best_known.entry import (
     Step,
 )
 from kvopt.best_known.files import (
-    PROOFS,
     REGISTRY_FILE,
     SCHEMA_FILE,
     RegistryError,
@@ -31,16 +32,15 @@ from kvopt.best_known.files import (
     format_registry,
     format_schedule,
     format_schema,
+    left_over,
     proof_file,
-    proof_files,
     read_certificate_file,
     schedule_path,
 )
 from kvopt.best_known.merge import ContradictionError, Known, is_stale, refuse_contradictions
 from kvopt.best_known.rule import decide
-from kvopt.methods.engines import engine_of
 from kvopt.methods.grammar import MethodError
-from kvopt.methods.witness import engine_witness, is_solver
+from kvopt.methods.witness import engine_witness, recorded_method, word_counts
 from schedules import Schedule, check_schedule
 from schedules.evidence import CONSTRUCTION
 from schedules.files import read_schedule
@@ -83,8 +83,7 @@ def faults(
     is missing or left over, and every file is to the byte what its command writes.
     """
     for file, text in ((SCHEMA_FILE, format_schema()), (REGISTRY_FILE, _text_of(registry))):
-        path = folder / file
-        if not path.is_file() or path.read_bytes() != text.encode():
+        if not _holds(folder / file, text):
             yield f"{file}: stale or missing"
     for entry in registry.instances:
         if entry.sha256 not in known:
@@ -97,10 +96,8 @@ def faults(
             continue
         yield from _entry_faults(proved, known[entry.sha256], folder)
     yield from _order_faults(registry, list(known))
-    names = [entry.instance for entry in registry.instances]
-    used = {path(name) for name in names for path in (schedule_path, certificate_path)}
-    for file in sorted(proof_files(folder) - used):
-        yield f"{PROOFS}/{file}: no entry refers to it"
+    for file in left_over(folder, (entry.instance for entry in registry.instances)):
+        yield f"{file}: no entry refers to it"
 
 
 def missing(registry: Registry, known: Mapping[str, LibraryInstance]) -> list[str]:
@@ -118,6 +115,13 @@ def stale_proofs(registry: Registry) -> list[tuple[Entry, Proof]]:
     return [
         (entry, proof) for entry in registry.instances for proof in entry.proofs if is_stale(proof)
     ]
+
+
+def _holds(path: Path, text: str) -> bool:
+    try:
+        return read_bytes(path) == text.encode()
+    except FileError:
+        return False
 
 
 def _text_of(registry: Registry) -> str:
@@ -199,9 +203,10 @@ def _entry_faults(known: Known, found: LibraryInstance, folder: Path) -> Iterato
         refuse_contradictions(instance, entry.upper, [entry.lower])
     except ContradictionError as error:
         yield str(error)
-    if isinstance(entry.lower, SolverReported) and not is_solver(entry.lower.method):
+    if isinstance(entry.lower, SolverReported) and not word_counts(entry.lower.method):
         yield f"{name}: {entry.lower.method} is no solver of the project: it reports no bound"
     yield from _construction_faults(known, found)
+    yield from _name_faults(entry)
     gone = list(_proof_faults(entry))
     # Without its model a proof cannot be judged by the rule.
     yield from gone or _rule_faults(known, instance)
@@ -219,7 +224,7 @@ def _text_faults(known: Known, instance: Instance, folder: Path) -> Iterator[str
     }
     for path_of, text in texts.items():
         path = proof_file(folder, path_of(instance.name))
-        if path.read_bytes() != text.encode():
+        if not _holds(path, text):
             yield f"{instance.name}: {path}: not what is written of its entry"
 
 
@@ -235,6 +240,23 @@ def _construction_faults(known: Known, found: LibraryInstance) -> Iterator[str]:
         yield f"{entry.instance}: the schedule is not that of the construction"
 
 
+def _name_faults(entry: Entry) -> Iterator[str]:
+    """Yield methods that there are not, or are written otherwise, and days that are yet to come."""
+    steps = (*entry.history.upper, *entry.history.lower)
+    values = (entry.upper, entry.lower, entry.certified, *entry.proofs, *steps)
+    for text in sorted({each.method for each in values}.difference(NO_METHODS)):
+        try:
+            read = recorded_method(text)
+        except MethodError as error:
+            yield f"{entry.instance}: {text}: {error}"
+            continue
+        if read.text != text:
+            yield f"{entry.instance}: {text}: expected the method as {read.text}"
+    today = datetime.now(UTC).date().isoformat()
+    for day in sorted({each.date for each in values if each.date > today}):
+        yield f"{entry.instance}: {day}: expected a past day, today is {today} (UTC)"
+
+
 def _proof_faults(entry: Entry) -> Iterator[str]:
     """Yield what is wrong with the runs that are said to have proved the optimum."""
     methods = [proof.method for proof in entry.proofs]
@@ -242,12 +264,10 @@ def _proof_faults(entry: Entry) -> Iterator[str]:
         yield f"{entry.instance}: expected one proof a method, found {', '.join(methods)}"
     for proof in entry.proofs:
         try:
-            solver = engine_witness(proof.method, proof.value).solver
+            engine_witness(proof.method, proof.value)
         except (MethodError, KeyError) as error:
             yield f"{entry.instance}: proof: {error}"
             return
-        if not engine_of(solver).proof:
-            yield f"{entry.instance}: proof of {proof.method}: {solver} proves no bound"
         if proof.value != entry.upper.value:
             yield (
                 f"{entry.instance}: proof of {proof.method}: {proof.value}, expected "

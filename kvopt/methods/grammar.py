@@ -74,13 +74,15 @@ _METHOD = re.compile(
     r"(?:(?<=[\s)])with\s(?P<prediction>.*))?",
     re.DOTALL | re.IGNORECASE,
 )
+#: How the text of a file begins: case and blanks count for nothing, as in other names.
+_OF_FILE = re.compile(r"^file\s*:\s*", re.IGNORECASE)
 # A path may hold commas and parentheses; it ends with .py.
 _FILE = re.compile(
     r"(?P<path>.*\.py)\s*(?:\((?P<inside>[^()]*)\)\s*)?(?:(?<=[\s)])with\s(?P<prediction>.*))?",
     re.DOTALL | re.IGNORECASE,
 )
 _PIECE = re.compile(
-    r"\s*(file:.*?\.py(?:\s*\([^()]*\))?(?:\s*(?<=[\s)])(?i:with)\s[^,(]*(?:\([^()]*\))?)?(?=\s*(?:,|$))"
+    r"\s*((?i:file\s*:).*?\.py(?:\s*\([^()]*\))?(?:\s*(?<=[\s)])(?i:with)\s[^,(]*(?:\([^()]*\))?)?(?=\s*(?:,|$))"
     r"|(?:[^,(]|\([^)]*\)?)*)\s*(?:,|$)",
     re.DOTALL,
 )
@@ -214,7 +216,7 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
     """
     if not isinstance(text, str):  # of a caller from Python
         raise MethodError(f"expected the text of a method, found {text!r}")
-    text = text.strip()
+    text = _OF_FILE.sub(FILE, text.strip())
     if text.startswith(FILE) and among == "method":
         return Method(text, "file") if planned else _read_file(text)
     match = _METHOD.fullmatch(text)
@@ -431,6 +433,21 @@ def _example(solver: str) -> str:
     chosen = next((each for each in fitting if each.options), fitting[0])
     engine = solver if engine_of(solver).solves else default_engine(kind).name
     return f"{engine}:{chosen.name}(...)"
+
+
+def refuse_invented(method: Method) -> None:
+    """Refuse an engine of no solver that there is: ours, or one that Pyomo lists, there or not.
+
+    Raises
+    ------
+    MethodError
+        If nobody has such a solver; a text that is only planned is read with any.
+    """
+    if method.kind != "engine" or method.solver in named_engines():
+        return
+    # One question for all names: each takes seconds.
+    if method.solver not in _ask_pyomo("")[2]:
+        raise MethodError(f"unknown solver {method.solver!r}")
 
 
 @cache

@@ -7,9 +7,12 @@ from functools import cache
 from formulations.choice import defaults
 from formulations.registry import Formulation, formulations
 from formulations.search.kind import ExactSearch
-from kvopt.methods.engines import proofs
+from kvopt.engines.parts.pyomo_options import KNOWN
+from kvopt.methods.engines import named_engines, proofs
 from kvopt.methods.fingerprint import proof_fingerprint
-from kvopt.methods.grammar import MethodError, read_method
+from kvopt.methods.grammar import MethodError, read_method, refuse_invented
+from kvopt.methods.method import Method
+from kvopt.methods.options import bound_only
 from kvopt.methods.sources import import_closure, module_file, read_source
 from schedules.evidence import CERTIFICATE, Argument, Witness
 
@@ -26,6 +29,7 @@ _CERTIFIERS = {
 }
 
 
+@cache
 def is_own(method: str) -> bool:
     """Tell whether a method is one of one's own; so counts one that the project no longer has."""
     try:
@@ -34,12 +38,32 @@ def is_own(method: str) -> bool:
         return True
 
 
-def is_solver(method: str) -> bool:
-    """Tell whether a method is a solver, which may report a bound; a policy is none."""
+@cache
+def recorded_method(text: str) -> Method:
+    """Return the method that a row or the registry says a value is of.
+
+    Raises
+    ------
+    MethodError
+        If there is no such method, or no such solver.
+    """
+    read = read_method(text, planned=True)
+    refuse_invented(read)
+    return read
+
+
+@cache
+def word_counts(method: str) -> bool:
+    """Tell whether a method is a solver whose own report of a bound counts.
+
+    That is one of the project's, or one of Pyomo's whose tolerances are known: of any other no
+    bound was ever taken for a proof (``kvopt.engines.parts.pyomo_options``).
+    """
     try:
-        return read_method(method, planned=True).kind in ("auto", "engine")
+        read = read_method(method, planned=True)
     except MethodError:
         return False
+    return read.kind in ("auto", "engine") and read.solver in {*named_engines(), *KNOWN}
 
 
 @cache
@@ -58,10 +82,14 @@ def engine_witness(method: str, value: int) -> Witness:
     read = read_method(method, planned=True)
     if read.solves is None:
         raise MethodError(f"{method}: expected a method of an engine")
+    if read.solver not in proofs():
+        raise MethodError(f"{method}: {read.solver} proves no bound")
     if read.model is None and read.solves != "search":
         raise MethodError(f"{method}: expected SOLVER:FORMULATION, since others work beside it")
     model = read.model or formulations()[defaults(read.solves)[0]]
-    return Witness(method, value, read.solver, model_code(model.module), _argument(model))
+    if bound_only(model, read.options)[0]:
+        raise MethodError(f"{method}: a relaxation makes a bound and proves no optimum")
+    return Witness(read.text, value, read.solver, model_code(model.module), _argument(model))
 
 
 def _argument(model: Formulation) -> Argument:

@@ -11,6 +11,8 @@ from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from schedules.model import STATUSES
+
 T = TypeVar("T")
 
 #: Statuses of a method that has failed; ``--rerun-failed`` runs them again.
@@ -26,6 +28,16 @@ Origin = Annotated[T, "origin"]
 #: Marks a column that is not committed with the rows of a night: it is long, of one machine alone,
 #: or another one after every edit of the sources.
 APART = "apart"
+#: The column that rows out of a store have beside those of :class:`Record`: what integers prove of
+#: the bound (of its unit), missing where nobody looked.
+PROVED = "proved"
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Marks a column that holds a text of a closed list."""
+
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,8 @@ class Column:
         Version of the store since which rows have it.
     default
         What stands in older rows.
+    texts
+        The texts that may stand there; empty where any may.
     """
 
     name: str
@@ -71,6 +85,7 @@ class Column:
     apart: bool
     since: int
     default: Any
+    texts: tuple[str, ...] = ()
 
     @property
     def dtype(self) -> str:
@@ -145,7 +160,7 @@ class Record:
     time_limit: Asked[float]
     memory_limit: Annotated[Asked[float | None], APART]
     threads: Asked[int]
-    status: Found[str]
+    status: Annotated[Found[str], OneOf(STATUSES)]
     ending: Found[str]
     tel: Found[int | None] = None
     lower_bound: Found[int | None] = None
@@ -249,4 +264,5 @@ def _column(declared: Field[Any], hint: Any) -> Column:
         apart=APART in marks,
         since=next((mark.version for mark in marks if isinstance(mark, Since)), 1),
         default=None if default is MISSING else default,
+        texts=next((mark.texts for mark in marks if isinstance(mark, OneOf)), ()),
     )

@@ -37,7 +37,7 @@ from kvopt.running.events import (
 from kvopt.running.process import Outcome
 from kvopt.running.stated_optimum import dispute, evaluated, evaluated_in_seconds
 from schedules import Schedule, Status, check_schedule, make_schedule
-from schedules.evidence import CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
+from schedules.evidence import AT_ONCE, CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE, better
 
 #: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
@@ -47,8 +47,6 @@ _LARGEST = 2**63 - 1
 _IN_NANOSECONDS = "292 years in nanoseconds"
 #: Characters of the name of what found a schedule or proved a bound: the registry holds no more.
 _LONGEST_NAME = 400
-#: Kinds of certificates in seconds that hold no numbers, so that evaluating them costs nothing.
-_AT_ONCE = ("alone", "work")
 #: What the bound of a method of one's own rests on without a certificate, whatever it says itself.
 _CLAIMED = "the method's word"
 #: The status of a run without a schedule whose process ended so.
@@ -257,7 +255,7 @@ class RunState:
     def _of_its_claim(self, claimed: int) -> str:
         value = f"{claimed / NANOSECONDS:.3f} s" if self.in_seconds else str(claimed)
         told = f"the method claims that no TEL is below {value}"
-        if self.certificate is None or self.certificate.get("kind") in _AT_ONCE:
+        if self.certificate is None or self.certificate.get("kind") in AT_ONCE:
             return f"{told}; without a certificate it is not used"
         return f"{told}; its certificate proves less, and only that is used"
 
@@ -424,7 +422,7 @@ class RunState:
         raised = False
         if not self.in_seconds:
             raised = self.raise_bound(min(event.value, self._volumes), VOLUMES, event.seconds)
-        elif event.certificate and (kind := event.certificate.get("kind")) in _AT_ONCE:
+        elif event.certificate and (kind := event.certificate.get("kind")) in AT_ONCE:
             proved = evaluated_in_seconds(self.instance, self.batch_time, event.certificate)
             raised = self.raise_bound(proved, f"{CERTIFICATE}{kind}", event.seconds)
         if event.value > max(self.lower_bound or 0, self.claimed_bound or 0):

@@ -16,7 +16,7 @@ from instances.inputs import read_whole
 from instances.jsonfile import write_bytes
 from instances.telling import one_line
 from kvopt.masking import mask_command
-from kvopt.running.record import Column, columns
+from kvopt.running.record import PROVED, Column, columns
 from kvopt.store.store import LARGEST, Store, checked
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def export_rows(frame: pd.DataFrame, path: str | Path) -> Path:
     """
     check_export(path)
     target = Path(path)
-    flat = frame.copy()
+    flat = frame.drop(columns=PROVED, errors="ignore")
     # The first release stored some passwords.
     flat["command"] = [mask_command(value) for value in flat["command"]]
     for column in columns():

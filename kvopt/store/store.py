@@ -21,12 +21,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from instances.telling import one_line
 from kvopt.masking import mask_url
-from kvopt.running.record import Column, columns
+from kvopt.running.record import PROVED, Column, columns
 from kvopt.running.task import Finished
 from kvopt.store.location import StoreError, hide_secrets, read_location
 from kvopt.store.readonly import open_readonly
 from kvopt.store.schema import prepare
 from kvopt.store.tables import INSTANCES, PROOFS, RUNS
+from schedules.files import ScheduleFileError, parse_schedule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +37,8 @@ _SECONDS_BETWEEN = 0.02
 _SECONDS_TO_CONNECT = 10
 #: Both databases hold 64-bit integers; a method may claim any.
 LARGEST = 2**63 - 1
+#: The texts that may stand in a column, where not all may.
+_LISTS = {column.name: column.texts for column in columns() if column.texts}
 _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
@@ -114,7 +117,8 @@ class Store:
     def statuses(self) -> dict[str, str]:
         """Return the status of every stored run by key."""
         with self._telling("read"), self._engine.connect() as connection:
-            rows = connection.execute(sa.select(RUNS.c.key, RUNS.c.status))
+            rows = connection.execute(sa.select(RUNS.c.key, RUNS.c.status)).all()
+            _listed("status", [row.status for row in rows])
             return {row.key: row.status for row in rows}
 
     def select(self, *names: str, **equal: str) -> list[tuple[Any, ...]]:
@@ -128,15 +132,21 @@ class Store:
         query = sa.select(*(self._columns[name] for name in names)).order_by(RUNS.c.key)
         query = query.where(*(self._columns[name] == text for name, text in equal.items()))
         with self._telling("read"), self._engine.connect() as connection:
-            return [tuple(row) for row in connection.execute(query)]
+            rows = [tuple(row) for row in connection.execute(query)]
+            for place, name in enumerate(names):
+                _listed(name, [row[place] for row in rows])
+            return rows
 
     def rows(self, keys: Collection[str] | None = None) -> pd.DataFrame:
         """Return the runs as a table, one row each, in an order that depends on them alone.
 
         The columns are those of ``kvopt.running.record``, with their types; rows of an older
-        version have the defaults of the columns that came later.
+        version have the defaults of the columns that came later.  The column ``proved`` beside them
+        is what integers prove of each bound (:mod:`kvopt.store.belief`).
         """
         import pandas as pd  # half a second, which a sweep need not wait for
+
+        from kvopt.store.belief import proved_bounds  # evaluates certificates
 
         with self._telling("read"), self._engine.connect() as connection:
             query = sa.select(*self._columns.values()).select_from(RUNS)
@@ -153,11 +163,19 @@ class Store:
             if keys is not None:
                 frame = frame[frame["key"].isin(list(keys))]
             order = ["family", "n", "instance", "method", "seed", "key"]
-            return frame.sort_values(order, ignore_index=True)
+            frame = frame.sort_values(order, ignore_index=True)
+        frame[PROVED] = pd.Series(proved_bounds(frame, self), dtype="Int64")
+        return frame
 
     def schedule(self, key: str) -> dict[str, Any] | None:
         """Return the schedule document of a run, None without one."""
-        return self._proof(key, "schedule")
+        document = self._proof(key, "schedule")
+        try:
+            if document is not None:
+                parse_schedule(document)
+        except ScheduleFileError as error:
+            raise self._damaged(f"the schedule of run {key[:12]}", error) from None
+        return document
 
     def certificate(self, key: str) -> dict[str, Any] | None:
         """Return the certificate of a run's lower bound, None without one."""
@@ -178,7 +196,10 @@ class Store:
         try:
             return _unpack(packed)
         except (OSError, EOFError, zlib.error, ValueError, TypeError, RecursionError) as error:
-            raise StoreError(f"{self.name}: {what} is damaged: {one_line(error, 200)}") from None
+            raise self._damaged(what, error) from None
+
+    def _damaged(self, what: str, error: Exception) -> StoreError:
+        return StoreError(f"{self.name}: {what} is damaged: {one_line(error, 200)}")
 
     @contextmanager
     def _telling(self, verb: str) -> Iterator[None]:
@@ -298,8 +319,8 @@ def checked(column: Column, values: list[Any]) -> list[Any]:
     Raises
     ------
     ValueError
-        If one is of another kind, or a trace is no list of pairs of numbers; numbers are left to
-        the type of the column.
+        If one is of another kind, none of a closed list, or a trace is no list of pairs of numbers;
+        numbers are left to the type of the column.
     """
     if column.kind not in (str, list, dict):
         return values
@@ -309,7 +330,17 @@ def checked(column: Column, values: list[Any]) -> list[Any]:
         if not isinstance(value, column.kind):
             kind = "text" if column.kind is str else f"a JSON {column.kind.__name__}"
             raise ValueError(f"{column.name}: expected {kind}, found {one_line(value, 60)}")
+    _listed(column.name, values)
     return values
+
+
+def _listed(name: str, values: Iterable[Any]) -> None:
+    """Refuse a text of a column that is none of the closed list which may stand there."""
+    texts = _LISTS.get(name, ())
+    for value in values if texts else ():
+        if value not in texts:
+            told = ", ".join(texts)
+            raise ValueError(f"{name}: expected one of {told}, found {one_line(value, 60)}")
 
 
 def _pairs(column: Column, trace: Any) -> list[tuple[float, float]]:

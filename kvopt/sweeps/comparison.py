@@ -18,15 +18,14 @@ from instances.batch_time import BatchTime
 from kvopt.best_known import known_values
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import read_methods
-from kvopt.methods.witness import is_own
 from kvopt.running.task import Task
 from kvopt.store import Store
+from kvopt.store.belief import believed_rows
 from kvopt.suites import Section, Source
 from kvopt.sweeps.contradictions import Showing, alarms, showings
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import display
-from schedules.evidence import believed
 from schedules.real_time.serving import METRICS
 
 if TYPE_CHECKING:
@@ -189,16 +188,6 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
     if rows["batch_time"].ne("").any():
         table = table.join(rows[["batch_time", *METRICS]])
     return table.reset_index(drop=True)
-
-
-def believed_rows(rows: pd.DataFrame) -> pd.Series:
-    """Tell of each row whether its bound counts, by the rule of evidence."""
-    columns = rows[["status", "detail", "bound_source", "method"]].itertuples(index=False)
-    found = [
-        believed(status, detail, source, own=is_own(method))
-        for status, detail, source, method in columns
-    ]
-    return pd.Series(found, rows.index, dtype=bool)
 
 
 def _with_registry(rows: pd.DataFrame, values: pd.Series, side: str) -> pd.DataFrame:

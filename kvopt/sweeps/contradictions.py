@@ -9,6 +9,7 @@ from functools import cache
 
 from heuristics.policy import RoundPolicy
 from heuristics.registry import policies
+from kvopt.methods.witness import is_own
 from kvopt.store import Store
 from schedules.evidence import Statement, alarming, contradictions, keeps_tokens
 from schedules.model import any_kept
@@ -81,8 +82,7 @@ def showings(store: Store, keys: Collection[str] | None) -> list[Showing]:
 
 def _keeps_tokens(run: Showing, store: Store) -> bool:
     """Tell whether the requests of a schedule kept tokens over an eviction."""
-    own = run.method.startswith("file:")
-    may_keep = own or policy_name(run.method) in token_keeping_policies()
+    may_keep = is_own(run.method) or policy_name(run.method) in token_keeping_policies()
     document = store.schedule(run.key) if may_keep and run.tel is not None else None
     kept = None if document is None else any_kept(document.get("kept"))
     return run.tel is not None and keeps_tokens(run.detail, may_keep=may_keep, kept=kept)

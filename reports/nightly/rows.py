@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from instances.inputs import read_whole
 from kvopt.running.record import columns
 from kvopt.suites import Suite
 
@@ -59,7 +61,8 @@ def read_rows(path: Path, named: Sequence[str] = COLUMNS) -> pd.DataFrame:
         If the file is missing, damaged, or lacks a column.
     """
     try:
-        rows = pd.read_csv(path, keep_default_na=False, na_values={c: [""] for c in _numbers()})
+        text = io.BytesIO(read_whole(path))
+        rows = pd.read_csv(text, keep_default_na=False, na_values={c: [""] for c in _numbers()})
         for column in named:
             if column in rows:
                 continue

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -14,7 +14,7 @@ import instances.traces.stream
 import schedules.check
 from instances.batch_time import BatchTimeError, read_batch_time
 from instances.files import read_instance
-from instances.inputs import TooLargeError, files_read, read_whole, taking_note
+from instances.inputs import TooLargeError, files_read, no_file, read_whole, taking_note
 from instances.streams import steadily
 from instances.traces import TraceOptions
 from instances.traces.reading import read_trace
@@ -22,6 +22,7 @@ from instances.traces.report import TraceError
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.store.export import ExportError, read_rows
 from kvopt.suites import SuiteError, read_suite
+from reports.nightly.rows import read_rows as committed_rows
 from schedules.files import ScheduleFileError, read_schedule
 from tests.instances.traces.cases import BY_NAME
 
@@ -60,27 +61,52 @@ def test_a_huge_file_is_refused_by_its_size(
         read(path)
 
 
-def test_a_device_without_an_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_device_is_no_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """One line, as for any file that is no instance."""
     assert schedules.check.main(["/dev/zero", str(tmp_path / "x")]) == 10
     told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert "/dev/zero: cannot be read: expected at most 1,000,000,000 bytes, found more" in told
+    assert told == "/dev/zero: cannot be read: expected a file, found a device\n"
 
 
-def test_what_comes_out_of_a_pipe_is_counted(tmp_path: Path) -> None:
-    """A pipe is read as before, up to the bound; 1,000 bytes and no more."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
+@pytest.mark.parametrize("name", ["pipe", "link"])
+@pytest.mark.parametrize(
+    ("suffix", "read"),
+    [
+        (".json", read_instance),
+        (".json", read_schedule),
+        (".csv", lambda path: read_batch_time(f"fitted({path})")),
+        (".csv", lambda path: read_trace(path, TraceOptions(memory=3000))),
+        (".csv", read_rows),
+        (".csv", committed_rows),
+        (".parquet", read_rows),
+        (".toml", read_suite),
+        ("", lambda path: no_file(path) and read_whole(path)),
+    ],
+)
+def test_a_pipe_that_nobody_fills_is_refused(
+    name: str, suffix: str, read: Callable[[Path], object], tmp_path: Path
+) -> None:
+    """Whoever opened it would wait for ever; a link to it is the same."""
+    os.mkfifo(tmp_path / f"pipe{suffix}")
+    (tmp_path / f"link{suffix}").symlink_to(tmp_path / f"pipe{suffix}")
+    with pytest.raises(ValueError, match="expected a file, found a named pipe"):
+        read(tmp_path / f"{name}{suffix}")
+
+
+def test_a_stream_of_the_process_is_read() -> None:
+    """As ``<(...)`` of a shell names one; 1,000 bytes and no more."""
     for size in (1000, 1001):
-        writer = Thread(target=pipe.write_bytes, args=(b"x" * size,))
-        writer.start()
+        there, here = os.pipe()
+        os.write(here, b"x" * size)
+        os.close(here)
+        for stream in (f"/dev/fd/{there}", f"/proc/self/fd/{there}"):
+            assert no_file(stream) == ""
         if size == 1000:
-            assert read_whole(pipe, 1000) == b"x" * 1000
+            assert read_whole(f"/dev/fd/{there}", 1000) == b"x" * 1000
         else:
             with pytest.raises(TooLargeError, match="at most 1,000 bytes, found more"):
-                read_whole(pipe, 1000)
-        writer.join()
+                read_whole(f"/dev/fd/{there}", 1000)
+        os.close(there)
 
 
 def test_a_trace_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:

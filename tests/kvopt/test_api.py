@@ -35,7 +35,7 @@ from kvopt.registered import Registered
 from kvopt.running.task import Finished, Task
 from kvopt.sweeps.inputs import InputError
 from schedules import read_schedule
-from schedules.evidence import believed
+from schedules.evidence import COMPUTED, believed
 from tests.kvopt.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
@@ -455,7 +455,9 @@ def test_a_claim_in_seconds_is_told_in_seconds(tmp_path: Path) -> None:
     result = kvopt.solve(seconds, own(tmp_path, body), batch_time="affine(base=1,token=0)")
     record = result.record
     assert record.bound_source in ("certificate: alone", "certificate: work")
-    assert believed(record.status, record.detail, record.bound_source, own=True)
+    told = (record.status, record.detail, record.bound_source)
+    assert believed(*told, word=False, proved=True)
+    assert believed(*told, word=True) == (record.bound_source in COMPUTED)
     assert 0 < (result.bound or 0) < 3600 * 10**9 == record.claimed_bound
     assert "no TEL is below 3600.000 s; without a certificate" in str(result)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -243,3 +244,132 @@ def test_every_lie_in_a_proof_is_told(good: tuple[Sweep, int]) -> None:
             path.write_text(lie)
             assert sweep.check() == 1, (path.name, lie[:300])
         path.write_text(text)
+
+
+Edit = Callable[[dict[str, Any]], object]
+
+
+def _history(entry: dict[str, Any], method: str) -> None:
+    for part in (entry["upper"], entry["history"]["upper"][-1]):
+        part["method"] = method
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (lambda e: e["proofs"][1].update(method="highs:lp"), "a relaxation makes a bound"),
+        (
+            lambda e: e["proofs"][1].update(method="highs:ilp(relaxed=yes)"),
+            "a relaxation makes a bound",
+        ),
+        (lambda e: e["proofs"][1].update(method="bound:bound-lp"), "bound proves no bound"),
+        (lambda e: e["proofs"][1].update(method="foo:ilp"), "foo"),
+        (lambda e: e["proofs"][1].update(method="HIGHS:ILP"), "expected the method as highs:ilp"),
+        (
+            lambda e: e["proofs"].append(e["proofs"][1] | {"method": "HIGHS:ILP"}),
+            "expected the method as highs:ilp",
+        ),
+        (lambda e: _history(e, "foo"), "unknown solver 'foo'"),
+        (lambda e: _history(e, "foo:ilp"), "unknown solver 'foo'"),
+        (lambda e: _history(e, "highs:no-such-model"), "no-such-model"),
+        (lambda e: _history(e, "Auto"), "expected the method as auto"),
+        (lambda e: e["lower"].update(method="unheard"), "unknown solver 'unheard'"),
+        (lambda e: e["lower"].update(date="9999-12-31"), "9999-12-31: expected a past day"),
+        (lambda e: e["proofs"][0].update(date="9999-12-31"), "9999-12-31: expected a past day"),
+    ],
+)
+@pytest.mark.parametrize("good", ["certified"], indirect=True)
+def test_what_there_is_not_is_told(
+    good: tuple[Sweep, int], edit: Edit, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Relaxations as witnesses, methods and solvers that nobody has, two names, the future."""
+    sweep, _ = good
+    sweep.edit(edit)
+    assert sweep.check() == 1
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("good", ["certified"], indirect=True)
+def test_a_relaxation_in_a_store_is_no_proof(good: tuple[Sweep, int]) -> None:
+    """Its bound may meet the schedule; the row says optimal, and no entry has it as a witness."""
+    sweep, _ = good
+    before = sweep.entry()["proofs"]
+    for method in ("highs:lp", "highs:ilp(relaxed=yes)", "HIGHS:LP"):
+        sweep.run(FOUR, method, OPTIMAL, 12, "HiGHS", day=5)
+    assert sweep.merge() == 0
+    assert sweep.entry()["proofs"] == before
+
+
+@pytest.mark.parametrize("good", ["reported"], indirect=True)
+def test_one_method_by_two_names_is_one(good: tuple[Sweep, int]) -> None:
+    """Rows in capitals are merged as the method that they name; one that nobody has is not."""
+    sweep, _ = good
+    for number, method in enumerate(("highs:ilp", "HIGHS:ILP", "Highs : ilp")):
+        sweep.run(FOUR, method, OPTIMAL, 12, "HiGHS", day=5 + number)
+    sweep.run(FOUR, "nobody:ilp", OPTIMAL, 12, "HiGHS", day=2)
+    assert sweep.merge() == 0
+    entry = sweep.entry()
+    assert [each["method"] for each in entry["proofs"]] == ["highs:ilp"]
+    assert entry["upper"]["method"] == "highs:ilp"
+    assert entry["standing"] == "one witness"
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _to_itself(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def _elsewhere(path: Path) -> None:
+    path.symlink_to(path.parent.parent, target_is_directory=True)
+
+
+@pytest.mark.parametrize("make", [Path.touch, Path.mkdir, _pipe, _to_itself, _elsewhere])
+@pytest.mark.parametrize(
+    "place",
+    ["best_known/x.json", "best_known/bounds/x", "best_known/.x", "best_known.old.json"],
+)
+@pytest.mark.parametrize("good", ["certified"], indirect=True)
+def test_what_no_entry_refers_to_is_told(
+    good: tuple[Sweep, int],
+    make: Callable[[Path], object],
+    place: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whatever it is, below the registry's folder or beside its file under such a name."""
+    sweep, _ = good
+    make(sweep.folder / place)
+    assert sweep.check() == 1
+    assert f"{place}: no entry refers to it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("make", [_pipe, _to_itself, Path.mkdir])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "best_known.json",
+        "best_known.schema.json",
+        "best_known/bounds/four.json",
+        "best_known/schedules/four.json",
+    ],
+)
+@pytest.mark.parametrize("good", ["certified"], indirect=True)
+def test_no_file_in_the_place_of_one_is_told(
+    good: tuple[Sweep, int],
+    make: Callable[[Path], object],
+    place: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In one line, by the check and by merging; nobody waits for a pipe, nor follows a loop."""
+    sweep, _ = good
+    capsys.readouterr()
+    (sweep.folder / place).unlink()
+    make(sweep.folder / place)
+    assert sweep.check() == 1
+    told = capsys.readouterr().err
+    assert Path(place).name in told
+    assert "Traceback" not in told
+    if place != "best_known.schema.json":
+        assert sweep.merge() in (0, 1, 2)

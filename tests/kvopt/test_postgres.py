@@ -49,7 +49,17 @@ RECORD = Record(
     command=["evaluate.py", "smoke"],
     finished_utc="2031-05-01T10:00:00+00:00",
 )
-RUN = Finished(RECORD, {"starts": [0, 1, 2]}, {"prices": ["1/3"]}, {"name": "one", "memory": 9})
+SCHEDULE = {
+    "schema": "kvopt.schedule/1",
+    "instance": "one",
+    "instance_sha256": "0" * 64,
+    "method": "svf",
+    "starts": [0, 1],
+    "tel": 3,
+    "lower_bound": None,
+    "status": "feasible",
+}
+RUN = Finished(RECORD, SCHEDULE, {"prices": ["1/3"]}, {"name": "one", "memory": 9})
 #: What breaks out of careless SQL, or is no text to a database.
 HOSTILE = [
     "'; DROP TABLE runs; --",

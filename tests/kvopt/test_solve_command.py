@@ -156,15 +156,42 @@ def test_the_seconds_that_are_told(small: Path, solve_afresh: Command) -> None:
         assert float(_summary(result.stdout)["seconds"]) <= time.monotonic() - began + 0.02
 
 
-def test_a_file_that_takes_too_long_to_read(solve_afresh: Command, tmp_path: Path) -> None:
+def test_a_file_that_takes_too_long_to_read() -> None:
     """Nobody waits for the end of the reading, here of a pipe: exit 4 and one line."""
-    path = tmp_path / "endless.json"
-    os.mkfifo(path)
+    there, here = os.pipe()
     started = time.monotonic()
-    result = solve_afresh(path, "--policy", "svf", "--time-limit", "0.2")
+    result = subprocess.run(
+        [
+            sys.executable,
+            ROOT / "solve.py",
+            "/dev/stdin",
+            *["--policy", "svf", "--time-limit", "0.2"],
+        ],
+        stdin=there,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert time.monotonic() - started < 0.2 * 1.1 + 2 + 3  # a loaded machine wakes up late
     assert (result.returncode, result.stdout) == (4, "")
     assert result.stderr == "solve.py: no schedule within the time limit of 0.2 s\n"
+    os.close(there)
+    os.close(here)
+
+
+def test_a_named_pipe_is_neither_read_nor_written(
+    small: Path, solve: Command, tmp_path: Path
+) -> None:
+    """Bad input or usage in one line: whoever opened it would wait for ever."""
+    for option, name in (("--out", "pipe.json"), ("--plot", "pipe.svg"), ("", "pipe.json")):
+        path = tmp_path / name
+        if not path.exists():
+            os.mkfifo(path)
+        wanted = [small, option, path] if option else [path]
+        result = solve(*wanted, "--policy", "svf")
+        _assert_one_line(result, 2)
+        told = "expected a file to write" if option else "expected a file"
+        assert f"{told}, found a named pipe" in result.stderr
 
 
 def test_an_endless_loop_is_reported(solve: Command) -> None:

@@ -20,7 +20,7 @@ from kvopt.running.process import Outcome
 from kvopt.running.state import RunState
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store
-from schedules.evidence import alarming, believed
+from schedules.evidence import COMPUTED, alarming, believed
 from tests.kvopt.sweep_tools import Evaluate
 from tests.oracles.brute_force import brute_force_optimum
 
@@ -200,7 +200,9 @@ def test_the_word_of_a_method_of_one_s_own_is_no_bound(
     assert {each for each in seen if each is not None} <= {6, bound[0]}
     assert document is not None
     assert (document["status"], document["lower_bound"]) == (status, bound[0])
-    assert believed(record.status, record.detail, record.bound_source, own=True)
+    shown = (record.status, record.detail, record.bound_source)
+    assert believed(*shown, word=False, proved=True)
+    assert believed(*shown, word=True) == (record.bound_source in COMPUTED)
 
 
 def test_a_word_above_its_own_schedule_proves_the_method_wrong(tmp_path: Path) -> None:

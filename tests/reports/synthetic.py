@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kvopt.methods.witness import word_counts
 from kvopt.running.record import Record, columns
 
 
@@ -31,6 +32,9 @@ def record(**changed: Any) -> Record:
         "seconds": 1.0,
         "finished_utc": "2026-01-01T00:00:00+00:00",
     } | changed
+    if fields.get("lower_bound") is not None and not word_counts(fields["method"]):
+        # As of every real run: the word of a policy is no bound.
+        fields.setdefault("bound_source", "volumes")
     fields.setdefault("instance_sha256", digest(fields["instance"]))
     identity = [fields[k] for k in ("instance_sha256", "method", "seed", "time_limit", "threads")]
     fields.setdefault("key", digest("|".join(map(str, [*identity, fields["finished_utc"]]))))
@@ -104,7 +108,7 @@ def many(instances: int, methods: int, points: int = 6, seed: int = 0) -> pd.Dat
             "ending": "finished",
             "detail": "",
             "found_by": "",
-            "bound_source": "",
+            "bound_source": np.where(engine, "", "volumes"),
             "relaxation": np.nan,
             "seconds": seconds,
             "solver_seconds": np.nan,

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedules.evidence import (
+    COMPUTED,
     CONTRADICTED,
     MISSTATED,
     STANDINGS,
@@ -160,28 +161,41 @@ def test_every_standing_has_a_word_and_only_one_is_called_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "detail", "source", "own", "expected"),
+    ("status", "detail", "source", "word", "expected"),
     [
-        ("optimal", "", "CP-SAT", False, True),
-        ("time_limit", "", "CP-SAT", False, True),
-        ("crashed", "died", "CP-SAT", False, True),
-        ("refused", "", "CP-SAT", False, False),
-        ("error", CONTRADICTED + "13 > 12", "CP-SAT", False, False),
-        ("error", "", "volumes", False, False),
+        ("optimal", "", "CP-SAT", True, True),
+        ("time_limit", "", "CP-SAT", True, True),
+        ("crashed", "died", "CP-SAT", True, True),
+        ("refused", "", "CP-SAT", True, False),
+        ("error", CONTRADICTED + "13 > 12", "CP-SAT", True, False),
+        ("error", "", "volumes", True, False),
         # The file is to blame, not the run.
-        ("error", f"{MISSTATED}9, is wrong", "CP-SAT", False, True),
-        ("error", f"{KEEPS_TOKENS_NOTE}; {MISSTATED}9, is wrong", "CP-SAT", False, True),
-        ("error", f"{CONTRADICTED}{MISSTATED}9, is wrong", "CP-SAT", False, False),
-        ("refused", f"{MISSTATED}9, is wrong", "CP-SAT", False, False),
-        ("optimal", "", "own method", True, False),
-        ("feasible", "", "volumes", True, True),
+        ("error", f"{MISSTATED}9, is wrong", "CP-SAT", True, True),
+        ("error", f"{KEEPS_TOKENS_NOTE}; {MISSTATED}9, is wrong", "CP-SAT", True, True),
+        ("error", f"{CONTRADICTED}{MISSTATED}9, is wrong", "CP-SAT", True, False),
+        ("refused", f"{MISSTATED}9, is wrong", "CP-SAT", True, False),
+        ("optimal", "", "own method", False, False),
+        ("feasible", "", "volumes", False, True),
     ],
 )
 def test_bounds_that_are_believed(
-    status: str, detail: str, source: str, own: bool, expected: bool
+    status: str, detail: str, source: str, word: bool, expected: bool
 ) -> None:
-    """Not those of caught runs, nor the word of a method of one's own."""
-    assert believed(status, detail, source, own=own) == expected
+    """Not those of caught runs, nor the word of what is no solver of the project."""
+    assert believed(status, detail, source, word=word) == expected
+
+
+@pytest.mark.parametrize(
+    "source", ["volumes", "work", "certificate: sweep", "certificate: ", "HiGHS"]
+)
+@pytest.mark.parametrize("word", [False, True])
+def test_what_a_source_names_must_be_there(source: str, word: bool) -> None:
+    """Whose word it is does not count where a proof is named: it proves the bound, or not."""
+    told = [believed("feasible", "", source, word=word, proved=each) for each in (True, False)]
+    assert told == ([word, word] if source == "HiGHS" else [True, False])
+    unseen = believed("feasible", "", source, word=word)
+    assert unseen == (source in COMPUTED or (source == "HiGHS" and word))
+    assert not believed("refused", "", source, word=True, proved=True)
 
 
 def test_runs_that_prove_their_method_wrong() -> None:

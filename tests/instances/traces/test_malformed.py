@@ -393,12 +393,12 @@ def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
 def test_a_pipe_that_is_filled_in_pieces(squeeze: Callable[[bytes], bytes], tmp_path: Path) -> None:
     """The beginning is waited for, down to a byte at a time."""
     case = TABLES[0]
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
+    there, here = os.pipe()
+    path = Path(f"/dev/fd/{there}")
     data = squeeze(case.text.encode())
 
     def fill() -> None:
-        with open(path, "wb", buffering=0) as pipe:
+        with open(here, "wb", buffering=0) as pipe:
             for place in range(len(data)):
                 pipe.write(data[place : place + 1])
                 time.sleep(0.0005)
@@ -407,5 +407,6 @@ def test_a_pipe_that_is_filled_in_pieces(squeeze: Callable[[bytes], bytes], tmp_
     writer.start()
     instance, _ = read_trace(path, TraceOptions(memory=MEMORY))
     writer.join()
+    os.close(there)
     expected, _ = read_trace(damaged(case, tmp_path, case.text), TraceOptions(memory=MEMORY))
     assert instance.requests == expected.requests

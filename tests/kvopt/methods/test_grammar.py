@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[3]
         ("", []),
         ("a-min with interval(1,1000),svf", ["a-min with interval(1,1000)", "svf"]),
         ("file:x,y(1).py,svf", ["file:x,y(1).py", "svf"]),
+        ("FILE:x,y(1).py,svf", ["FILE:x,y(1).py", "svf"]),
         ("cpsat:cpsat-strong(groups=no,differences=no)", None),
         ("a(b,c", ["a(b,c"]),
         ("a)b,c", ["a)b", "c"]),
@@ -83,6 +84,7 @@ def test_a_file_has_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     path.write_text("def solve(instance): ...")
     monkeypatch.chdir(tmp_path)
     texts = ["file:mine.py", f"file:{path}", f"file:{tmp_path}/../{tmp_path.name}/mine.py"]
+    texts += ["FILE:mine.py", "File : mine.py"]
     assert {read_method(text).text for text in texts} == {"file:mine.py"}
     (method,) = read_methods([",".join(texts)])
     assert (method.text, method.path, method.task_path) == ("file:mine.py", path, str(path))

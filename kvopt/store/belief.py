@@ -1,0 +1,104 @@
+"""Which bounds of rows count: what a row claims of one must follow from what its store carries.
+
+What a bound rests on is a text that anyone can write.  So a bound that names a proof is proved
+anew wherever rows are taken out of a store, from the instance and the certificate that lie there;
+and of all others only the word of a solver counts (:func:`schedules.evidence.believed`).  Exported
+rows carry neither: a certificate that they name is none.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from formulations.valid.volumes import volume_bound
+from instances import InfeasibleInstanceError, Instance
+from instances.files import parse_instance
+from kvopt.methods.witness import word_counts
+from kvopt.running.record import PROVED
+from kvopt.running.stated_optimum import evaluated, evaluated_in_seconds
+from schedules import check_schedule
+from schedules.evidence import COMPUTED, VOLUMES, believed, names_proof
+from schedules.files import parse_schedule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kvopt.store.store import Store
+
+
+def proved_bounds(rows: pd.DataFrame, store: Store) -> list[int | None]:
+    """Return what integers prove of each bound that names a proof, from what its store carries.
+
+    Raises
+    ------
+    StoreError
+        If a document of the store is damaged.
+    """
+
+    @cache
+    def instance_of(sha256: str) -> Instance | None:
+        return _instance(store.instance(sha256), sha256)
+
+    columns = ["bound_source", "key", "instance_sha256", "batch_time"]
+    told = zip(rows["lower_bound"].notna(), *(rows[each] for each in columns), strict=True)
+    return [
+        _proved(store, source, key, instance_of(sha256), batch_time)
+        if there and names_proof(source)
+        else None
+        for there, source, key, sha256, batch_time in told
+    ]
+
+
+def believed_rows(rows: pd.DataFrame) -> pd.Series:
+    """Tell of each row whether its bound counts, by the rule of evidence.
+
+    Parameters
+    ----------
+    rows
+        With the column ``proved`` where they come from a store.
+    """
+    import pandas as pd
+
+    proved = pd.Series(None, rows.index, dtype="Int64") if PROVED not in rows else rows[PROVED]
+    enough = proved.ge(rows["lower_bound"].astype("Int64")).astype(object)
+    told = zip(
+        rows["status"], rows["detail"], rows["bound_source"], rows["method"], enough, strict=True
+    )
+    found = [
+        believed(*run, word=word_counts(method), proved=None if pd.isna(each) else bool(each))
+        for *run, method, each in told
+    ]
+    return pd.Series(found, rows.index, dtype=bool)
+
+
+def _instance(document: dict[str, Any] | None, sha256: str) -> Instance | None:
+    """Return the instance of a row; None where there is none, or another one lies in its place."""
+    try:
+        instance = None if document is None else parse_instance(document)
+    except (ValueError, InfeasibleInstanceError):
+        return None
+    return instance if instance is not None and instance.sha256 == sha256 else None
+
+
+def _proved(store: Store, source: str, key: str, instance: Instance | None, batch_time: str) -> int:
+    if instance is None or bool(batch_time) != (instance.time_unit == "second"):
+        return 0
+    if source in COMPUTED:
+        if not batch_time:
+            return volume_bound(instance) if source == VOLUMES else 0
+        document: dict[str, Any] | None = {"kind": source, "value": 0, "batch_time": batch_time}
+    else:
+        document = store.certificate(key)
+    if batch_time:
+        return evaluated_in_seconds(instance, batch_time, document)
+    return evaluated(instance, _checked_tel(store, key, instance), document)
+
+
+def _checked_tel(store: Store, key: str, instance: Instance) -> int | None:
+    """Return the TEL (rounds) of a run's schedule, which a certificate may assume."""
+    document = store.schedule(key)
+    schedule = None if document is None else parse_schedule(document)
+    if schedule is None or schedule.keeps_tokens:
+        return None
+    return schedule.tel if check_schedule(instance, schedule).valid else None

@@ -1,0 +1,308 @@
+"""Forgers of rows: what a row claims counts as far as it follows from what its store carries."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from formulations.valid.loads import work_bound
+from formulations.valid.volumes import volume_bound
+from instances import Instance, Request
+from instances.batch_time import parse_batch_time
+from instances.files import instance_document
+from kvopt.best_known import __main__ as best_known
+from kvopt.best_known.files import REGISTRY_FILE
+from kvopt.best_known.verify import LibraryInstance
+from kvopt.commands.evaluate import main as evaluate
+from kvopt.methods.witness import is_own, word_counts
+from kvopt.running.task import Finished
+from kvopt.store import Store
+from kvopt.store.belief import believed_rows
+from kvopt.store.export import export_rows, read_rows
+from kvopt.sweeps.contradictions import showings
+from reports.references import references
+from reports.rows import prepare
+from schedules import make_schedule
+from schedules.files import schedule_document
+from schedules.model import STATUSES
+from tests.kvopt.test_best_known import FOUR, OPTIMAL, PAIR
+from tests.reports.synthetic import record
+
+#: The optimum of ``FOUR`` is 12, its volumes say 10, these prices 11 and this sweep 12.
+PRICES = {"kind": "prices", "value": 11, "denominator": 20, "memory": [0, 6, 0, 12, 1]}
+SWEEP = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
+TIMED = Instance("timed", 5, (Request(0, 0.5, 1, 2), Request(1, 0, 1, 1)), time_unit="second")
+TAU = parse_batch_time("affine(base=1,token=0)").name
+WORK = work_bound(TIMED, parse_batch_time(TAU))
+OWN = "file:mine.py"
+
+
+class Forger:
+    """A store that anyone may write into."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "runs.sqlite"
+
+    def put(
+        self,
+        instance: Instance = FOUR,
+        certificate: dict[str, Any] | None = None,
+        starts: list[int] | None = None,
+        stored: Instance | None = None,
+        **fields: Any,
+    ) -> str:
+        """Store a row of ``FOUR`` as it is told, and return its key."""
+        fields = {"method": OWN, "lower_bound": 12, "bound_source": ""} | fields
+        row = record(instance=instance.name, instance_sha256=instance.sha256, **fields)
+        schedule = None
+        if starts is not None:
+            schedule = schedule_document(make_schedule(instance, starts, row.method))
+        document = instance_document(stored or instance)
+        with contextlib.closing(Store(self.path)) as store:
+            store.put(Finished(row, schedule, certificate, document))
+        return row.key
+
+    def set(self, **columns: object) -> None:
+        """Write into every row what no run ever wrote."""
+        with contextlib.closing(sqlite3.connect(self.path)) as connection:
+            for name, value in columns.items():
+                connection.execute(f"UPDATE runs SET {name} = ?", (value,))
+            connection.commit()
+
+    @property
+    def believed(self) -> list[bool]:
+        """Whether the bound of each row counts, for a comparison and for a report alike."""
+        rows = read_rows(self.path)
+        found = list(believed_rows(rows))
+        assert list(prepare(rows)["believed"]) == found
+        return found
+
+
+@pytest.fixture
+def forger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Forger:
+    """An empty store, beside a library of two."""
+    library = {each.sha256: LibraryInstance(f"{each.name}.json", each) for each in (FOUR, PAIR)}
+    monkeypatch.setattr(best_known, "library_by_hash", lambda: library)
+    return Forger(tmp_path)
+
+
+@pytest.mark.parametrize("method", [OWN, "svf", "auto", "highs:ilp", "foo", "FILE:mine.py"])
+@pytest.mark.parametrize(
+    ("source", "certificate", "bound", "expected"),
+    [
+        ("certificate: sweep", None, 12, False),
+        ("certificate: sweep", SWEEP, 12, True),
+        ("certificate: prices", PRICES, 11, True),
+        ("certificate: prices", PRICES, 12, False),
+        ("certificate: prices", PRICES | {"memory": [0] * 5}, 11, False),
+        ("certificate: work", None, 12, False),
+        ("certificate: ", {}, 12, False),
+        ("volumes", None, volume_bound(FOUR), True),
+        ("volumes", None, volume_bound(FOUR) + 1, False),
+        ("volumes", SWEEP, 12, False),
+        ("work", {"kind": "work", "value": 12, "batch_time": TAU}, 12, False),
+    ],
+)
+def test_a_proof_that_is_named_is_evaluated(
+    forger: Forger,
+    method: str,
+    source: str,
+    certificate: dict[str, Any] | None,
+    bound: int,
+    expected: bool,
+) -> None:
+    """Whoever names it: without its certificate a source is a text."""
+    forger.put(method=method, certificate=certificate, lower_bound=bound, bound_source=source)
+    assert forger.believed == [expected]
+
+
+@pytest.mark.parametrize(
+    ("source", "bound", "expected"),
+    [
+        ("work", WORK, True),
+        ("work", WORK + 1, False),
+        ("certificate: work", WORK, False),
+        ("volumes", 1, False),
+    ],
+)
+def test_bounds_in_seconds_are_evaluated(
+    forger: Forger, source: str, bound: int, expected: bool
+) -> None:
+    """In nanoseconds, under the batch time of the row."""
+    forger.put(TIMED, method="svf", lower_bound=bound, bound_source=source, batch_time=TAU)
+    assert forger.believed == [expected]
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("auto", True),
+        ("highs:ilp", True),
+        ("HIGHS:ILP", True),
+        ("gurobi:ilp", True),
+        ("foo", False),
+        ("foo:ilp", False),
+        ("ipopt:ilp", False),
+        ("svf", False),
+        (OWN, False),
+        ("FILE:mine.py", False),
+        ("highs:nothing", False),
+        ("", False),
+    ],
+)
+def test_whose_word_counts(forger: Forger, method: str, expected: bool) -> None:
+    """That of our solvers, and of Pyomo's whose tolerances are known; merging takes no other."""
+    assert word_counts(method) == expected
+    forger.put(method=method, bound_source="HiGHS", starts=OPTIMAL, tel=12)
+    assert forger.believed == [expected]
+    folder = forger.path.parent / "registry"
+    assert best_known.main(["--store", str(forger.path), "--folder", str(folder)]) == 0
+    text = (folder / REGISTRY_FILE).read_text()
+    assert ('"kind": "solver-reported"' in text) == expected
+
+
+@pytest.mark.parametrize("method", ["auto", "highs:ilp", OWN])
+def test_a_certificate_that_is_not_there_is_not_merged(forger: Forger, method: str) -> None:
+    """Not as a solver's report either: no solver says so of its own bound."""
+    forger.put(method=method, bound_source="certificate: sweep", starts=OPTIMAL, tel=12)
+    folder = forger.path.parent / "registry"
+    assert best_known.main(["--store", str(forger.path), "--folder", str(folder)]) == 0
+    text = (folder / REGISTRY_FILE).read_text()
+    assert "solver-reported" not in text
+    assert f'"value": {volume_bound(FOUR)},\n    "method": "volumes"' in text
+
+
+def test_what_is_evaluated_is_what_the_row_is_about(forger: Forger) -> None:
+    """Another instance in the place of the row's, whose volumes say more, proves nothing of it."""
+    more = Instance("more", 2, tuple(Request(i, 0, 1, 1) for i in range(9)))
+    bound = volume_bound(more)
+    assert bound > volume_bound(FOUR)
+    forger.put(stored=more, lower_bound=bound, bound_source="volumes")
+    assert forger.believed == [False]
+
+
+@pytest.mark.parametrize(("starts", "expected"), [(None, False), (OPTIMAL, True), ([0] * 4, False)])
+def test_what_a_certificate_assumes_must_be_there(
+    forger: Forger, starts: list[int] | None, expected: bool
+) -> None:
+    """A schedule of TEL 12, which the checker accepts; that the row says 12 is not enough."""
+    certificate = PRICES | {"upper_bound": 12}
+    told: dict[str, Any] = {
+        "certificate": certificate,
+        "bound_source": "certificate: prices",
+        "tel": 12,
+    }
+    forger.put(starts=starts, lower_bound=11, **told)
+    assert forger.believed == [expected]
+
+
+def test_exported_rows_carry_no_certificate(forger: Forger, tmp_path: Path) -> None:
+    """What the store proves is not believed of a text, whatever columns it is given."""
+    forger.put(certificate=SWEEP, bound_source="certificate: sweep")
+    assert forger.believed == [True]
+    path = tmp_path / "rows.csv"
+    export_rows(read_rows(forger.path), path)
+    pd.read_csv(path).assign(proved=12).to_csv(path, index=False)
+    assert list(believed_rows(read_rows(path))) == [False]
+
+
+@pytest.mark.parametrize("bound", [None, 11, 12])
+def test_an_optimum_needs_its_bound(forger: Forger, bound: int | None) -> None:
+    """A row that says optimal is solved where its bound counts and meets its TEL."""
+    forger.put(method="highs:ilp", status="optimal", tel=12, lower_bound=bound)
+    assert list(prepare(read_rows(forger.path))["solved"]) == [bound == 12]
+    forger.set(method="foo:ilp")
+    assert not prepare(read_rows(forger.path))["solved"].any()
+
+
+@pytest.mark.parametrize("status", ["", "OPTIMAL", "proved", "optimal ", "\u00f6ptimal", "None"])
+def test_an_unknown_status_is_refused(
+    forger: Forger, status: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, by all who read rows, from a store and from exported rows."""
+    forger.put(starts=OPTIMAL, tel=12)
+    export_rows(read_rows(forger.path), tmp_path / "rows.csv")
+    flat = pd.read_csv(tmp_path / "rows.csv", dtype=str, keep_default_na=False)
+    flat.assign(status=status).to_csv(tmp_path / "rows.csv", index=False)
+    forger.set(status=status)
+    for location in (forger.path, tmp_path / "rows.csv"):
+        assert evaluate(["leaderboard", "--store", str(location)]) != 0
+        told = capsys.readouterr().err
+        assert "status: expected one of optimal, feasible, " in told
+        assert told.count("\n") == 1
+    assert best_known.main(["--store", str(forger.path), "--folder", str(tmp_path / "r")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("kept", [5, [5], [[0, "x"]], "x", {"a": 1}])
+def test_a_schedule_that_is_none_is_named(
+    forger: Forger, kept: object, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Wherever a stored schedule is read; a number in the place of a list ended the program."""
+    key = forger.put(starts=OPTIMAL, tel=12)
+    with contextlib.closing(Store(forger.path)) as store:
+        document = store.schedule(key)
+        assert document is not None
+        row = record(key=key, instance="four", instance_sha256=FOUR.sha256, method=OWN, tel=12)
+        forged = Finished(row, document | {"kept": kept}, None, instance_document(FOUR))
+        store.put(forged)
+        with pytest.raises(Exception, match=f"the schedule of run {key[:12]} is damaged: "):
+            showings(store, None)
+    assert best_known.main(["--store", str(forger.path), "--folder", str(tmp_path / "r")]) == 2
+    told = capsys.readouterr().err
+    assert f"the schedule of run {key[:12]} is damaged: " in told
+    assert told.count("\n") == 1
+
+
+def test_a_file_in_capitals_is_a_file(forger: Forger) -> None:
+    """Its schedule may keep tokens, so that without one its TEL bounds nothing."""
+    forger.put(method="FILE:mine.py", tel=11, lower_bound=None)
+    assert is_own("FILE:mine.py")
+    with contextlib.closing(Store(forger.path)) as store:
+        assert [each.keeps_tokens for each in showings(store, None)] == [True]
+
+
+def test_no_row_of_a_forger_raises_a_bound(forger: Forger) -> None:
+    """400 rows at random: no bound above the optimum counts but by the word of a known solver."""
+    draws = random.Random(26)
+    sources = ["volumes", "work", "alone", "certificate: sweep", "certificate: prices", "HiGHS"]
+    sources += ["", "certificate: ", "Volumes", "certificate: volumes", "volumes ", "the word"]
+    methods = [
+        "svf",
+        "foo",
+        "foo:ilp",
+        OWN,
+        "FILE:x.py",
+        "mc-sf",
+        "svf with noise(1)",
+        "",
+        "(",
+        ":",
+    ]
+    certificates = [None, SWEEP, PRICES, {}, {"kind": "volumes", "value": 99}]
+    certificates += [PRICES | {"value": 99}, SWEEP | {"value": 99}, PRICES | {"upper_bound": 1}]
+    for number in range(400):
+        forger.put(
+            key=f"{number:064}",
+            method=draws.choice([*methods, "auto", "highs:lp", "cpsat"]),
+            bound_source=draws.choice(sources),
+            certificate=draws.choice(certificates),
+            lower_bound=draws.randint(13, 99),
+            tel=draws.choice([None, 1, 12, 99]),
+            starts=draws.choice([None, OPTIMAL]),
+            status=draws.choice(STATUSES),
+            detail=draws.choice(["", "x"]),
+        )
+    rows = prepare(read_rows(forger.path))
+    counted = rows[rows["believed"]]
+    assert {*counted["method"]} == {"auto", "highs:lp", "cpsat"}
+    assert not counted["bound_source"].str.startswith(("certificate: ", "volumes\0")).any()
+    assert not counted["bound_source"].isin(["volumes", "work", "alone"]).any()
+    without = rows[~rows["method"].isin({*counted["method"]})]
+    assert references(without)["lower"].isna().all()
