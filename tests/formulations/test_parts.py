@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from formulations.bounds.seconds import bound_in_seconds
+from formulations.lagrangian import rates
+from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
     CertificateError,
@@ -173,3 +175,27 @@ def test_forged_parts_in_seconds_are_refused(requests: list[int]) -> None:
     parts[1]["requests"] = requests
     with pytest.raises(RateCertificateError, match="parts"):
         evaluate_rates(instance, read_rate_certificate(document))
+
+
+def test_parts_in_seconds_share_what_they_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With as many steps as one part takes, two of them are refused."""
+    requests = tuple(Request(i, 3600 * (i // 2), 1, 2 + i % 2) for i in range(4))
+    instance = Instance("seconds", 12, requests, time_unit="second")
+    batch_time, budget = {"value": 0, "batch_time": "linear(0.01,0.001,0,0.0005,0)"}, Budget()
+    prices = batch_time | {
+        "kind": "rates",
+        "knots": [0, 3600 * 10**9, 10**13],
+        **{key: [0, 0, 0] for key in ("machine", "memory", "sharing")},
+        "places": [0, 8],
+        "weights": [0, 0],
+        "values": [[0, 0, 0]] * 2,
+    }
+    parts = [{"requests": pair, "certificate": prices} for pair in ([0, 1], [2, 3])]
+    both = batch_time | {"kind": "parts", "parts": parts}
+    alone = both | {"parts": parts[:1]}
+    value = evaluate_rates(instance, read_rate_certificate(alone), budget)
+    assert evaluate_rates(instance, read_rate_certificate(both)) == 2 * value
+    monkeypatch.setattr(rates, "MOST_STEPS", -budget.left("steps", 0))
+    assert evaluate_rates(instance, read_rate_certificate(alone)) == value
+    with pytest.raises(RateCertificateError, match="steps"):
+        evaluate_rates(instance, read_rate_certificate(both))
