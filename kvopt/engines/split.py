@@ -260,14 +260,16 @@ class _Merged:
             named = " and ".join(filter(None, found_by)) or "warm start"
             self._report.schedule(self._whole({}), named)
         if (bound, source, certified) != self._told[1:]:
-            self._report.bound(bound, source, _certificate(self.states))
+            # Whoever reads it computes volumes anew.
+            proof = None if source == VOLUMES else _certificate(self.states)
+            self._report.bound(bound, source, proof)
         self._told = (tel if complete else -1, bound, source, certified)
         self._next = time.monotonic() + SECONDS_BETWEEN
 
     def _source(self) -> str:
         sources = dict.fromkeys(state.source for state in self.states)
         if list(sources) == [VOLUMES]:
-            return VOLUMES_OF_PARTS
+            return VOLUMES_OF_PARTS if len(self.states) > 1 else VOLUMES
         return " and ".join(sources)
 
     def _whole(self, others: dict[int, list[int]]) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,6 +46,21 @@ def test_the_gap_is_that_of_all_outputs(arrival: int, parts: list[list[int]]) ->
     found = parts_of(instance)
     assert [list(part.positions) for part in found] == parts
     assert [int(part.instance.requests[0].arrival) for part in found] == [0] * len(parts)
+
+
+def test_a_part_that_begins_late_begins_at_round_0() -> None:
+    """Its optimum is that of the instance; one that begins at round 0 is its part itself."""
+    for seed in range(60):
+        instance = gapped(seed)
+        first = min(int(request.arrival) for request in instance.requests)
+        moved = (replace(each, arrival=each.arrival + 9) for each in instance.requests)
+        late = replace(instance, requests=tuple(moved))
+        found, moved_found = parts_of(instance), parts_of(late)
+        assert [each.offset + 9 for each in found] == [each.offset for each in moved_found]
+        assert [each.positions for each in found] == [each.positions for each in moved_found]
+        optima = sum(brute_force_optimum(part.instance) for part in moved_found)
+        assert optima == brute_force_optimum(late)
+        assert (found[0].instance is instance) == (len(found) == 1 and not first)
 
 
 def test_optima_add_up() -> None:
