@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from formulations.mip._parts import weighted
+from formulations.mip._parts import look_at_the_clock, weighted
 from formulations.mip.kind import IntegerProgram, Model
 from formulations.valid.overflow import Overflow, Row, alike, overflows, separating_row
 from instances import Instance
@@ -75,6 +75,7 @@ def coarsen(
         return
     rows: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
     for i, k in model.x:
+        look_at_the_clock()
         for j, held in enumerate(units[i], start=1):
             if held:
                 rows[k + j][i, k] = held
@@ -144,6 +145,7 @@ def add_separating_rows(
 def _add_row(model: Model, instance: Instance, row: Row, overflow: Overflow, entries: int) -> None:
     """Add a row at the time of an overflow, and at others near it for so many entries."""
     for t in sorted(range(1, model.T.last() + 1), key=lambda t: abs(t - overflow.time)):
+        look_at_the_clock()
         terms = {
             (i, k): weight
             for i, weights in row.weights
