@@ -1,41 +1,11 @@
-"""What integer programs share: sums as Pyomo builds them fastest, and a look at the clock."""
+"""What integer programs share: sums as Pyomo builds them fastest."""
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from typing import Any
 
-_UNTIL: ContextVar[float] = ContextVar("until", default=math.inf)
-
-
-class NotBuiltError(Exception):
-    """The time for building a model is over."""
-
-
-@contextmanager
-def built_until(moment: float) -> Iterator[None]:
-    """Have rows that are built here after a moment (``time.monotonic``) raise `NotBuiltError`."""
-    token = _UNTIL.set(moment)
-    try:
-        yield
-    finally:
-        _UNTIL.reset(token)
-
-
-def look_at_the_clock() -> None:
-    """Give up where the time for building is over.
-
-    Raises
-    ------
-    NotBuiltError
-        Then.
-    """
-    if time.monotonic() > _UNTIL.get():
-        raise NotBuiltError
+from instances.clock import look_at_the_clock
 
 
 def weighted(coefficients: Mapping[Any, float], variables: Any, *more: tuple[float, Any]) -> Any:

@@ -59,7 +59,7 @@ def run_parts(
     assert task.instance is not None
     merged = _Merged(task.instance, parts, report)
     if task.warm_start is not None:
-        merged.take_whole(task.warm_start, "")
+        merged.begin_with(task.warm_start)
     else:
         begin(task, report.through(merged.of_whole))
     end = task.end_from(time.monotonic())
@@ -181,6 +181,12 @@ class _Merged:
         self._told = (-1, -1, "", -1)
         self._next = 0.0
         self.flush()
+
+    def begin_with(self, starts: list[int]) -> None:
+        """Take a schedule that whoever asks has already: only better ones are told."""
+        known = make_schedule(self._instance, starts, "").tel
+        self._told = (known, *self._told[1:])
+        self.take_whole(starts, "")
 
     def take_whole(self, starts: list[int], found_by: str) -> None:
         """Take a schedule of the whole instance, each part for itself."""

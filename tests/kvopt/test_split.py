@@ -11,8 +11,11 @@ from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
+from kvopt.engines import improve
 from kvopt.engines.split import VOLUMES_OF_PARTS
+from kvopt.engines.start import run_engine
 from kvopt.methods.grammar import read_method
+from kvopt.running.events import Event, Report, ScheduleFound
 from kvopt.running.execute import execute
 from kvopt.running.task import Finished, Task
 from schedules.evidence import VOLUMES
@@ -77,6 +80,25 @@ def test_every_engine_begins_with_the_first_arrival(method: str) -> None:
         assert evaluate(instance, certificate) <= optimum
     if method == "improve":
         assert record.bound_source == VOLUMES
+
+
+@pytest.mark.parametrize("arrivals", [(7, 7), (0, 90)])
+def test_a_schedule_to_begin_with_is_not_told_again(arrivals: tuple[int, int]) -> None:
+    """An engine that is asked for better ones has found none by having one."""
+    rows = ((arrivals[0], 3, 5), (arrivals[0], 4, 3), (arrivals[1], 3, 4), (arrivals[1], 5, 2))
+    instance = _rows(10, *rows)
+    best = _solved(instance, "search").schedule
+    assert best is not None
+    events: list[Event] = []
+    task = Task(
+        instance,
+        instance.name,
+        read_method("improve"),
+        time_limit=1.0,
+        warm_start=best["starts"],
+    )
+    run_engine(improve, task.method, task, Report(events.append))
+    assert not [event for event in events if isinstance(event, ScheduleFound)]
 
 
 def test_engines_equal_brute_force_on_gaps() -> None:

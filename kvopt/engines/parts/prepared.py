@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,16 +12,12 @@ import pyomo.environ as pyo
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from formulations.mip._coarse import add_separating_rows, coarse_size, coarsen, unit_of
-from formulations.mip._parts import NotBuiltError, built_until
 from formulations.valid.windows import Windows, start_windows
+from instances.clock import NotBuiltError, built_until
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import too_large
 from kvopt.engines.parts.tolerances import COVERED, largest_activity, largest_number
 from kvopt.running.events import Report
-
-#: Share of the time left that a model's rows may take: to hand them to a solver takes as long.
-BUILD_SHARE = 0.5
-_NOT_BUILT = "the time was too short to build the model"
 
 
 @dataclass(frozen=True)
@@ -68,19 +63,15 @@ def prepare(job: Job, report: Report) -> Prepared | None:
         report.note(reason)
         return None
     try:
-        with built_until(_end_of_building(job)):
+        with built_until(job.end_of_building()):
             model = program.build(job.instance, windows, **job.options)
-    except NotBuiltError:
-        report.note(_NOT_BUILT)
+    except NotBuiltError as error:
+        report.note(str(error))
         return None
     if job.relaxation:
         pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
     program.set_starts(model, job.instance, job.warm_start)
     return Prepared(model, known)
-
-
-def _end_of_building(job: Job) -> float:
-    return time.monotonic() + BUILD_SHARE * job.left()
 
 
 def covered(job: Job, report: Report, prepared: Prepared, tolerance: float) -> Prepared | None:
@@ -100,10 +91,10 @@ def covered(job: Job, report: Report, prepared: Prepared, tolerance: float) -> P
     if prepared.model.component("lookahead") is not None:
         report.note("the rows that look ahead count tokens: they are left out in coarser units")
     try:
-        with built_until(_end_of_building(job)):
+        with built_until(job.end_of_building()):
             coarsen(job.formulation, prepared.model, job.instance, unit, job.warm_start)
-    except NotBuiltError:
-        report.note(_NOT_BUILT)
+    except NotBuiltError as error:
+        report.note(str(error))
         return None
     return Prepared(prepared.model, prepared.windows, unit)
 
@@ -122,7 +113,7 @@ def separated(
     """
     most = most_covered(tolerance)
     try:
-        with built_until(_end_of_building(job)):
+        with built_until(job.end_of_building()):
             added = add_separating_rows(prepared.model, job.instance, schedules, most)
     except NotBuiltError:
         return None
