@@ -235,6 +235,15 @@ def test_a_model_is_built_as_long_as_there_is_time(name: str) -> None:
         assert separated(job, coarse, [[0, 0, 0, 0]], 1e-6) is not None
 
 
+def test_cp_models_are_given_up_in_time() -> None:
+    """A literal for each start, half a million terms: more than half of half a second takes."""
+    instance = _instance(10**9, *((0, 3 * 10**8, 100 + i) for i in range(16)))
+    method = read_method("cpsat:cpsat-time")
+    finished = execute(Task(instance, "many", method, time_limit=0.5))
+    assert finished.schedule is not None
+    assert any("too short to build" in note for note in finished.notes)
+
+
 def test_words_of_a_covered_solver_are_passed_on() -> None:
     """R·δ = 1/4: the bound 7 counts, and a schedule that overflows is the parent's to refuse."""
     instance = _instance(5, (0, 3, 1), (0, 3, 1))
