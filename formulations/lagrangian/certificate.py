@@ -85,6 +85,10 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
         return _evaluate_tree(instance, certificate, budget)
     if certificate.kind == "sweep":
         return _evaluate_sweep(instance, certificate, budget)
+    return _evaluate_prices(instance, certificate, budget)
+
+
+def _evaluate_prices(instance: Instance, certificate: Certificate, budget: Budget) -> int:
     if certificate.multipliers:
         raise CertificateError("multipliers: expected with the kind sweep only")
     if (certificate.kind == "patterns") != (certificate.states is not None):
