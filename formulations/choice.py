@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from formulations.registry import Kind
-from formulations.valid.windows import Windows
+from formulations.valid.windows import start_windows
 from instances import Instance
 
 #: Up to this many entries the dense rows pay: HiGHS finds knapsack cuts in them, and the window
@@ -11,22 +13,20 @@ from instances import Instance
 DENSE_UP_TO = 1_500_000
 
 
-def default_formulation(kind: Kind, instance: Instance, windows: Windows) -> str:
-    """Return the formulation of a kind that suits the size of an instance.
+def default_formulation(kind: Kind, instances: Iterable[Instance]) -> str:
+    """Return the formulation of a kind that suits instances which are solved one by one.
 
     That is ``cpsat``, ``layers`` for a search, ``bound-dual`` for bounds alone; of the integer
-    programs ``ilp-strong``, or ``ilp-sparse`` for large instances.
+    programs ``ilp-strong``, or ``ilp-sparse`` where one of them is large.
     """
     small, large = defaults(kind)[0], defaults(kind)[-1]
     if small == large:
         return small
-    dense_entries = sum(
-        (last - first + 1) * (request.output + 1)
-        for first, last, request in zip(
-            windows.earliest, windows.latest, instance.requests, strict=True
-        )
+    dense = max(
+        start_windows(each).entries(request.output + 1 for request in each.requests)
+        for each in instances
     )
-    return small if dense_entries <= DENSE_UP_TO else large
+    return small if dense <= DENSE_UP_TO else large
 
 
 def defaults(kind: Kind) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from formulations.cp import _windows
 from formulations.cp.kind import ConstraintProgram
 from formulations.valid.separation import separation
 from instances import Instance
+from instances.clock import look_at_the_clock
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -68,6 +69,7 @@ def build_model(
     intervals = []
     demands = []
     for request, start in zip(instance.requests, starts, strict=True):
+        look_at_the_clock()
         for j in range(1, request.output + 1):
             size = request.output + 1 - j
             intervals.append(model.new_fixed_size_interval_var(start + j, size, ""))
@@ -88,6 +90,7 @@ def _add_separation(model: cp_model.CpModel, instance: Instance, starts: list[An
     order = sorted(range(len(requests)), key=lambda i: -requests[i].peak)
     pairs = 0
     for position, i in enumerate(order):
+        look_at_the_clock()
         for j in order[position + 1 :]:
             j_after_i = separation(requests[i], requests[j], instance.memory)
             if j_after_i == 0:

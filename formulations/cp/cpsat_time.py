@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from formulations.cp._windows import StartRounds, start_windows
 from formulations.cp.kind import ConstraintProgram
 from instances import Instance
+from instances.clock import look_at_the_clock
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -39,12 +40,14 @@ def build_model(
         model.add_exactly_one(chosen)
         starts.append(cp_model.LinearExpr.weighted_sum(chosen, list(rounds)))
         for start, literal in zip(rounds, chosen, strict=True):
+            look_at_the_clock()
             if warm_start is not None:
                 model.add_hint(literal, start == warm_start[i])
             for j in range(1, request.output + 1):
                 tokens[start + j].append(request.prompt + j)
                 holders[start + j].append(literal)
     for held_by, held in zip(holders, tokens, strict=True):
+        look_at_the_clock()
         if sum(held) > instance.memory:
             model.add(cp_model.LinearExpr.weighted_sum(held_by, held) <= instance.memory)
     ends = sum(request.output - int(request.arrival) for request in instance.requests)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate_file import (
     Certificate,
     CertificateError,
@@ -32,7 +33,7 @@ from instances import Instance
 from schedules import check_schedule, make_schedule
 
 
-def evaluate(instance: Instance, certificate: Certificate) -> int:
+def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None = None) -> int:
     """Return the lower bound on the TEL (rounds) that a certificate proves, exactly.
 
     Proof.  For ``volumes`` see :func:`formulations.valid.volumes.volume_bound`.  For ``prices``
@@ -57,6 +58,11 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
     that U proves; the caller must know that a schedule with TEL ≤ U exists.  The sum of fractions
     is rounded up, since the TEL is an integer.
 
+    Parameters
+    ----------
+    budget
+        What the parts of one certificate share; one of its own if left out.
+
     Raises
     ------
     CertificateError
@@ -64,20 +70,25 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
         the arrivals are not rounds, or it takes more steps or numbers than
         ``certificate_limits`` (of a tree, :data:`formulations.lagrangian.tree.MOST_STEPS`).
     """
+    budget = budget or Budget()
     if instance.time_unit != "round":
         raise CertificateError("expected an instance with arrivals in rounds")
     if (certificate.kind == "parts") != bool(certificate.parts):
         raise CertificateError("parts: expected with the kind parts, and only there")
     if certificate.kind == "parts":
-        return _evaluate_parts(instance, certificate)
+        return _evaluate_parts(instance, certificate, budget)
     if certificate.kind == "volumes":
         return volume_bound(instance)
     if (certificate.kind == "tree") != bool(certificate.tree):
         raise CertificateError("tree: expected with the kind tree, and only there")
     if certificate.tree:
-        return _evaluate_tree(instance, certificate)
+        return _evaluate_tree(instance, certificate, budget)
     if certificate.kind == "sweep":
-        return _evaluate_sweep(instance, certificate)
+        return _evaluate_sweep(instance, certificate, budget)
+    return _evaluate_prices(instance, certificate, budget)
+
+
+def _evaluate_prices(instance: Instance, certificate: Certificate, budget: Budget) -> int:
     if certificate.multipliers:
         raise CertificateError("multipliers: expected with the kind sweep only")
     if (certificate.kind == "patterns") != (certificate.states is not None):
@@ -86,8 +97,8 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
         check_group(instance, number, group)
     latest = _latest(instance, certificate)
     if certificate.states is not None:
-        return evaluate_states(instance, certificate, certificate.states, latest)
-    total = least_costs(instance, certificate, latest)
+        return evaluate_states(instance, certificate, certificate.states, latest, budget)
+    total = least_costs(instance, certificate, latest, budget)
     total -= instance.memory * sum(certificate.memory)
     total -= sum(group.most * sum(group.prices) for group in certificate.groups)
     return -(-total // certificate.denominator)
@@ -109,7 +120,8 @@ def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
     if certificate.states is None:
         return None
     try:
-        measured(instance, certificate, certificate.states, _latest(instance, certificate))
+        latest = _latest(instance, certificate)
+        measured(instance, certificate, certificate.states, latest, Budget())
     except CertificateError as error:
         return str(error)
     return None
@@ -159,16 +171,16 @@ def _rounded_states(states: PricedStates | None, old: int, new: int) -> PricedSt
     return PricedStates(states.knots, states.tokens, states.left, table, states.lookahead)
 
 
-def _evaluate_tree(instance: Instance, certificate: Certificate) -> int:
+def _evaluate_tree(instance: Instance, certificate: Certificate, budget: Budget) -> int:
     if not certificate.bare or certificate.memory or certificate.states is not None:
         raise CertificateError("tree: expected no prices but those of its leaves")
     try:
-        return evaluate_tree(instance, certificate.tree, certificate.value)
+        return evaluate_tree(instance, certificate.tree, certificate.value, budget)
     except TreeError as error:
         raise CertificateError(f"tree: {error}") from None
 
 
-def _evaluate_sweep(instance: Instance, certificate: Certificate) -> int:
+def _evaluate_sweep(instance: Instance, certificate: Certificate, budget: Budget) -> int:
     if not certificate.bare or (certificate.memory and certificate.states is not None):
         raise CertificateError("sweep: expected prices on memory or on states, and nothing else")
     try:
@@ -179,6 +191,7 @@ def _evaluate_sweep(instance: Instance, certificate: Certificate) -> int:
             certificate.memory,
             certificate.states,
             certificate.multipliers,
+            budget,
         )
     except SweptTooLongError as error:
         raise TooLongSweepError(f"sweep: {error}") from None
@@ -187,18 +200,19 @@ def _evaluate_sweep(instance: Instance, certificate: Certificate) -> int:
     return certificate.value
 
 
-def _evaluate_parts(instance: Instance, certificate: Certificate) -> int:
+def _evaluate_parts(instance: Instance, certificate: Certificate, budget: Budget) -> int:
     positions = [i for each in certificate.parts for i in each.requests]
     if len(set(positions)) < len(positions) or max(positions) >= len(instance):
         raise CertificateError("parts: expected different requests of the instance")
     if not certificate.bare or certificate.memory or certificate.states or certificate.multipliers:
         raise CertificateError("parts: expected no prices but those of the parts")
     return sum(
-        _evaluate_part(instance, number, each) for number, each in enumerate(certificate.parts)
+        _evaluate_part(instance, number, each, budget)
+        for number, each in enumerate(certificate.parts)
     )
 
 
-def _evaluate_part(instance: Instance, number: int, bound: PartBound) -> int:
+def _evaluate_part(instance: Instance, number: int, bound: PartBound, budget: Budget) -> int:
     """Return what is proved of a part; a schedule that is assumed of it must be there."""
     part = part_of(instance, bound.requests).instance
     try:
@@ -210,7 +224,7 @@ def _evaluate_part(instance: Instance, number: int, bound: PartBound) -> int:
             verdict = check_schedule(part, schedule)
             if not verdict.valid or schedule.tel > own.upper_bound:
                 raise CertificateError(f"expected starts of a TEL of {own.upper_bound} or less")
-        return max(0, evaluate(part, own))
+        return max(0, evaluate(part, own, budget))
     except TooLongSweepError as error:
         raise TooLongSweepError(f"part {number}: {error}") from None
     except ValueError as error:

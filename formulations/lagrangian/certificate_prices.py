@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lagrangian import certificate_limits as limits
+from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate_file import Certificate, CertificateError, PricedGroup
 from formulations.lagrangian.exact import SAFE, run_cost
 from formulations.lagrangian.tree import tokens_paid
@@ -40,7 +41,9 @@ def check_group(instance: Instance, number: int, group: PricedGroup) -> None:
             )
 
 
-def least_costs(instance: Instance, certificate: Certificate, latest: Sequence[int] | None) -> int:
+def least_costs(
+    instance: Instance, certificate: Certificate, latest: Sequence[int] | None, budget: Budget
+) -> int:
     """Return denominator times the sum of the requests' least priced costs."""
     length = max(1, len(certificate.memory), *(len(each.prices) for each in certificate.groups))
     horizon = length + max(int(request.arrival) for request in instance.requests)
@@ -74,8 +77,8 @@ def least_costs(instance: Instance, certificate: Certificate, latest: Sequence[i
         # A start costs its latency at least: none later than this beats the first one.
         at_once = int(cost_of(position, np.array([arrival]))[0]) // certificate.denominator
         lasts[like] = min(last, arrival + max(at_once - output + 1, 0))
-        steps += (lasts[like] - arrival + 1) * (1 + len(own))
-    limits.refuse_long(steps * (1 if kind is np.int64 else int(most).bit_length()))
+        steps += (lasts[like] - arrival + 1) * (limits.STEPS_OF_A_START + len(own))
+    limits.refuse_long(budget, steps * (1 if kind is np.int64 else int(most).bit_length()))
     least = {
         like: min(
             int(cost_of(found[like], np.arange(first, min(first + limits.STARTS, last + 1))).min())

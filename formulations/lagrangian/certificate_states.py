@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lagrangian import certificate_limits as limits
+from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate_file import Certificate, CertificateError
 from formulations.lagrangian.exact import SAFE
 from formulations.lagrangian.priced_states import (
@@ -29,7 +30,11 @@ _STEPS_OF_A_TIME = 4
 
 
 def evaluate_states(
-    instance: Instance, certificate: Certificate, states: PricedStates, latest: Sequence[int] | None
+    instance: Instance,
+    certificate: Certificate,
+    states: PricedStates,
+    latest: Sequence[int] | None,
+    budget: Budget,
 ) -> int:
     """Return the bound of prices on states, without the compiled kernels that searched for them."""
     knots = states.knots
@@ -39,7 +44,7 @@ def evaluate_states(
     shape = (len(knots), len(states.tokens), len(states.left))
     if len(states.table) != math.prod(shape) or knots[0] < 1:
         raise CertificateError("states: expected a price for each point, and times from 1 on")
-    lasts, kind = measured(instance, certificate, states, latest)
+    lasts, kind = measured(instance, certificate, states, latest, budget)
     seen = {
         (request.prompt + j, (request.output - j) * states.lookahead)
         for request in instance.requests
@@ -68,11 +73,15 @@ def evaluate_states(
 
 
 def measured(
-    instance: Instance, certificate: Certificate, states: PricedStates, latest: Sequence[int] | None
+    instance: Instance,
+    certificate: Certificate,
+    states: PricedStates,
+    latest: Sequence[int] | None,
+    budget: Budget,
 ) -> tuple[list[int], type]:
     """Return the last start of each request to be looked at, and the kind of number that does.
 
-    Refuses what would take too long.
+    Refuses what would take too long, and takes its steps of the budget.
     """
     knots = states.knots
     outputs = [request.output for request in instance.requests]
@@ -85,7 +94,7 @@ def measured(
     largest = highest * payers + certificate.denominator * far
     kind: type = np.int64 if max(largest, knots[-1]) < SAFE else object
     weight = 1 if kind is np.int64 else largest.bit_length()
-    _refuse_long_states(instance, states, lasts, weight)
+    _refuse_long_states(instance, states, lasts, weight, budget)
     return lasts, kind
 
 
@@ -100,7 +109,7 @@ def _last_starts(instance: Instance, end: int, latest: Sequence[int] | None) -> 
 
 
 def _refuse_long_states(
-    instance: Instance, states: PricedStates, lasts: Sequence[int], weight: int
+    instance: Instance, states: PricedStates, lasts: Sequence[int], weight: int, budget: Budget
 ) -> None:
     """Refuse prices on states whose evaluation takes too many steps or too much memory.
 
@@ -108,23 +117,23 @@ def _refuse_long_states(
     """
     knots = len(states.knots)
     starts = sum(
-        request.output * (last - int(request.arrival) + 1)
+        (limits.STEPS_OF_A_START + request.output * _STEPS_OF_A_TIME)
+        * (last - int(request.arrival) + 1)
         for request, last in zip(instance.requests, lasts, strict=True)
     )
-    limits.refuse_long(starts * _STEPS_OF_A_TIME * weight)
-    found = searchable_states(
-        instance, limits.MOST_STEPS // (knots * weight), lookahead=states.lookahead
-    )
+    limits.refuse_long(budget, starts * weight)
+    left = budget.left("steps", limits.MOST_STEPS) // (knots * weight)
+    found = searchable_states(instance, left, lookahead=states.lookahead)
     if found is None:
-        return limits.refuse_long(limits.MOST_STEPS + 1)
+        return limits.refuse_long(budget, limits.MOST_STEPS + 1)
     room = instance.memory - found.tokens - found.left
     times = np.where(found.left > 0, room // np.maximum(found.left, 1) + 1, found.most)
     calls = int(np.minimum(times, found.most).sum())
     entries = (found.most + 1) * (instance.memory + 1)
     blocks = -(-knots // times_at_once(entries))
-    steps = (found.work * knots + starts * _STEPS_OF_A_TIME) * weight
+    steps = found.work * knots * weight
     steps += calls * blocks * _STEPS_OF_A_CALL + len(found) * knots * _STEPS_OF_A_PRICE
-    return limits.refuse_long(steps, entries * weight)
+    return limits.refuse_long(budget, steps, entries * weight)
 
 
 def _interpolated_sum(width: int, here: int, there: int) -> int:

@@ -74,6 +74,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate_file import first_complaint
 from formulations.lagrangian.exact import SAFE
 from formulations.valid.loads import (
@@ -92,7 +93,8 @@ from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 WEIGHTS, PLACES = 1 << 16, 8
 #: Bits behind the point of σ.
 ROOT_BITS = 10
-#: Steps of an evaluation, some nanoseconds each, beyond which a certificate is refused.
+#: Steps of an evaluation, of all parts together and some nanoseconds each, beyond which a
+#: certificate is refused.
 MOST_STEPS = 1_000_000_000
 
 _Count = Annotated[int, Field(strict=True, ge=0)]
@@ -182,8 +184,15 @@ def rate_certificate_document(certificate: RateCertificate) -> dict[str, Any]:
     return document
 
 
-def evaluate_rates(instance: Instance, certificate: RateCertificate) -> int:
+def evaluate_rates(
+    instance: Instance, certificate: RateCertificate, budget: Budget | None = None
+) -> int:
     """Return the lower bound on the total latency (nanoseconds) that a certificate proves.
+
+    Parameters
+    ----------
+    budget
+        What the parts of one certificate share; one of its own if left out.
 
     Raises
     ------
@@ -191,6 +200,7 @@ def evaluate_rates(instance: Instance, certificate: RateCertificate) -> int:
         If it is not one of this instance, a condition does not hold, the batch time cannot be read,
         the arrivals are in rounds, or it takes more than :data:`MOST_STEPS` steps.
     """
+    budget = budget or Budget()
     try:
         batch_time = parse_batch_time(certificate.batch_time)
     except BatchTimeError as error:
@@ -200,15 +210,15 @@ def evaluate_rates(instance: Instance, certificate: RateCertificate) -> int:
     if (certificate.kind == "parts") != bool(certificate.parts):
         raise RateCertificateError("parts: expected with the kind parts, and only there")
     if certificate.kind == "parts":
-        return _evaluate_parts(instance, certificate)
+        return _evaluate_parts(instance, certificate, budget)
     if certificate.kind == "alone":
         return alone_bound(instance, batch_time)
     if certificate.kind == "work":
         return work_bound(instance, batch_time)
-    return _Rates(instance, batch_time, certificate).value()
+    return _Rates(instance, batch_time, certificate, budget).value()
 
 
-def _evaluate_parts(instance: Instance, certificate: RateCertificate) -> int:
+def _evaluate_parts(instance: Instance, certificate: RateCertificate, budget: Budget) -> int:
     positions = [i for each in certificate.parts for i in each.requests]
     if len(set(positions)) < len(positions) or max(positions) >= len(instance):
         raise RateCertificateError("parts: expected different requests of the instance")
@@ -217,7 +227,7 @@ def _evaluate_parts(instance: Instance, certificate: RateCertificate) -> int:
         own = read_rate_certificate(each.certificate)
         if own.kind == "parts" or own.batch_time != certificate.batch_time:
             raise RateCertificateError(f"part {number}: expected one part, of the same batch time")
-        total += max(0, evaluate_rates(chosen_of(instance, each.requests), own))
+        total += max(0, evaluate_rates(chosen_of(instance, each.requests), own, budget))
     return total
 
 
@@ -225,9 +235,14 @@ class _Rates:
     """The numbers of one evaluation; arrays over requests and stations are (n, 1 + stations)."""
 
     def __init__(
-        self, instance: Instance, batch_time: BatchTime, certificate: RateCertificate
+        self,
+        instance: Instance,
+        batch_time: BatchTime,
+        certificate: RateCertificate,
+        budget: Budget,
     ) -> None:
         self._instance, self._batch_time, self._prices = instance, batch_time, certificate
+        self._budget = budget
         self._check_form()
         requests = instance.requests
         self._first = [
@@ -362,7 +377,8 @@ class _Rates:
         largest = max(largest, 2 * max(prices.sharing))
         kind: type = np.int64 if largest < SAFE else object
         steps = len(columns[0]) * len(prices.knots) * (1 + len(prices.places))
-        if steps * (1 if kind is np.int64 else largest.bit_length()) > MOST_STEPS:
+        steps *= 1 if kind is np.int64 else largest.bit_length()
+        if not self._budget.take("steps", steps, MOST_STEPS):
             raise RateCertificateError(f"the evaluation takes more than {MOST_STEPS} steps")
         return kind
 

@@ -50,12 +50,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.priced_states import PricedStates, interpolated, worths
 from instances import Instance
 
 Ints = NDArray[np.int64]
 
-#: Rows of all levels together beyond which a certificate is refused, and rows of one level.
+#: Rows of all levels and parts together beyond which a certificate is refused, and of one level.
 MOST_ROWS, MOST_AT_ONCE = 8_000_000, 4_000_000
 #: What a level costs beside its rows, by itself and for each kind that may complete, in rows; and
 #: how many states of all kinds cost a row at a level.
@@ -63,8 +64,8 @@ LEVEL, COMPLETION, STATES = 200, 50, 200
 #: Sums that the search for the best patterns of all times takes, and that looking ahead may take;
 #: sums that a call of NumPy takes the time of.
 MOST_WORK, CALL = 4_000_000_000, 1_000
-#: Entries of any table, and bits of any sum.
-MOST_ENTRIES, BITS = 20_000_000, 60
+#: Entries of any table, entries of the tables of all parts together, and bits of any sum.
+MOST_ENTRIES, MOST_TABLED, BITS = 20_000_000, 80_000_000, 60
 #: States of all kinds together; places of rows, or of their counts, at a time; numbers of 64 bits
 #: that are kept of all levels for counting.
 MOST_STATES, MOST_PLACES, MOST_KEPT = 1_000_000, 30_000_000, 60_000_000
@@ -152,6 +153,7 @@ def prove(
     memory: Sequence[int],
     states: PricedStates | None,
     multipliers: Sequence[int],
+    budget: Budget,
 ) -> None:
     """Prove that no TEL is below ``value`` (rounds).
 
@@ -168,30 +170,30 @@ def prove(
     SweptError
         If it does not, or would take too long.
     """
-    kinds = _kinds(instance)
+    kinds = _kinds(instance, budget)
     if len(multipliers) not in (0, len(kinds.counts)):
         raise SweptError("expected a multiplier for each different request")
-    found = _network(instance, kinds, value, denominator, memory, states)
+    found = _network(instance, kinds, value, denominator, memory, states, budget)
     if found.window < 0:
         return
-    steps = _sweep(found, keep=bool(multipliers))
+    steps = _sweep(found, budget, keep=bool(multipliers))
     if steps is None:
         return
     if not multipliers:
         raise SweptError(f"the sweep leaves paths below {value}")
     if max(abs(each) for each in multipliers) >= 1 << BITS:
         raise SweptTooLongError("the multipliers are too large for this evaluation")
-    _count(found, steps, np.array(multipliers, dtype=np.int64), value)
+    _count(found, steps, np.array(multipliers, dtype=np.int64), value, budget)
 
 
-def _kinds(instance: Instance) -> _Kinds:
+def _kinds(instance: Instance, budget: Budget) -> _Kinds:
     number = Counter((int(r.arrival), r.prompt, r.output) for r in instance.requests)
     different = sorted(number)
     arrivals, prompts, outputs = np.array(different, dtype=np.int64).T
     counts = np.array([number[each] for each in different], dtype=np.int64)
     if int(counts.max()) > MOST_EQUAL:
         raise SweptTooLongError(f"expected at most {MOST_EQUAL} equal requests")
-    if sum(outputs.tolist()) > MOST_STATES:
+    if not budget.take("states", sum(outputs.tolist()), MOST_STATES):
         raise SweptTooLongError(f"expected at most {MOST_STATES} states of different requests")
     return _Kinds(arrivals, prompts, outputs, counts, np.cumsum(outputs) - outputs)
 
@@ -203,12 +205,13 @@ def _network(
     unit: int,
     memory: Sequence[int],
     states: PricedStates | None,
+    budget: Budget,
 ) -> _Network:
     """Return what the sweep goes by; every number in it is far below 64 bits."""
     if states is None:
-        pay, worth = _of_memory(instance, kinds, memory)
+        pay, worth = _of_memory(instance, kinds, memory, budget)
     else:
-        pay, worth = _of_states(instance, kinds, states)
+        pay, worth = _of_states(instance, kinds, states, budget)
     # The first token is held at time 1.
     worth[0] = 0
     longest, latest = int(kinds.outputs.max()), int(kinds.arrivals.max())
@@ -231,6 +234,8 @@ def _network(
     # Past the priced times a start costs its latency alone.
     starts = len(pay) + latest + 2 + max(0, window + max(least for _, least in costs)) // unit
     _small(2 * window + unit * (starts + longest), starts * len(kinds.counts))
+    if not budget.take("entries", pay.size + starts * len(costs), MOST_TABLED):
+        raise SweptTooLongError("the tables are too large for this evaluation")
     dear = np.full((starts, len(costs)), _FAR)
     for g, (cost, least) in enumerate(costs):
         o, a = int(kinds.outputs[g]), int(kinds.arrivals[g])
@@ -239,7 +244,7 @@ def _network(
         dear[:a, g] = _FAR
     nothing = np.zeros((0, 0, 0), dtype=np.int64)
     plain = _Network(instance.memory, kinds, pay, worth, dear, window, nothing)
-    return plain if window < 0 else _looking_ahead(plain)
+    return plain if window < 0 else _looking_ahead(plain, budget)
 
 
 def _small(largest: int, entries: int) -> None:
@@ -247,30 +252,38 @@ def _small(largest: int, entries: int) -> None:
         raise SweptTooLongError("the numbers or the rounds are too many for this evaluation")
 
 
-def _of_memory(instance: Instance, kinds: _Kinds, memory: Sequence[int]) -> tuple[Ints, Ints]:
+def _of_memory(
+    instance: Instance, kinds: _Kinds, memory: Sequence[int], budget: Budget
+) -> tuple[Ints, Ints]:
     """Return what states pay at times 0.., (times, states), and the worth of times."""
     sizes = zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True)
     held = [s + j for s, o in sizes for j in range(1, o + 1)]
     _small(max(memory, default=0) * instance.memory * len(instance), (len(memory) + 1) * len(held))
     prices = np.array([*memory, 0], dtype=np.int64)
     pay = prices[:, None] * np.array(held, dtype=np.int64)
-    if _work(instance, kinds) * len(prices) > MOST_WORK:
+    if _work(instance, kinds) * len(prices) > budget.left("sums", MOST_WORK):
         return pay, prices * instance.memory
-    return pay, _worths(instance, kinds, pay)
+    return pay, _worths(instance, kinds, pay, budget)
 
 
 def _work(instance: Instance, kinds: _Kinds) -> int:
-    """Return how many sums the search for the best pattern takes at one time, at most."""
+    """Return how many sums the search for the best pattern takes at one time, at most.
+
+    Or how many entries its table has.
+    """
     work = 0
     for s, o in zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True):
         for j in range(1, o + 1):
             room = instance.memory - s - o
             times = min(room // max(o - j, 1) + 1, instance.memory // (s + j))
             work += times * (room + 1)
-    return work
+    most = instance.memory // (1 + int(kinds.prompts.min()))
+    return max(work, (most + 1) * (instance.memory + 1))
 
 
-def _of_states(instance: Instance, kinds: _Kinds, states: PricedStates) -> tuple[Ints, Ints]:
+def _of_states(
+    instance: Instance, kinds: _Kinds, states: PricedStates, budget: Budget
+) -> tuple[Ints, Ints]:
     """Return what states pay at times 0.., (times, states), and the worth of times."""
     knots, shape = states.knots, (len(states.knots), len(states.tokens), len(states.left))
     for name, grid in (("knots", knots), ("tokens", states.tokens), ("left", states.left)):
@@ -301,10 +314,10 @@ def _of_states(instance: Instance, kinds: _Kinds, states: PricedStates) -> tuple
             sums = price[knot] * (width - past) + price[knot + 1] * past
             pay[knots[0] : knots[-1] + 1, column] = sums // width
             column += 1
-    return pay, _worths(instance, kinds, pay)
+    return pay, _worths(instance, kinds, pay, budget)
 
 
-def _worths(instance: Instance, kinds: _Kinds, pay: Ints) -> Ints:
+def _worths(instance: Instance, kinds: _Kinds, pay: Ints, budget: Budget) -> Ints:
     """Return the most that requests which can run together pay at each time.
 
     The prices of equal states are equal.
@@ -316,21 +329,23 @@ def _worths(instance: Instance, kinds: _Kinds, pay: Ints) -> Ints:
             column += 1
     order = sorted(priced, key=lambda state: -state[1])
     most = instance.memory // min(held for held, _ in order)
-    if _work(instance, kinds) * len(pay) > MOST_WORK:
+    if not budget.take("sums", _work(instance, kinds) * len(pay), MOST_WORK):
         raise SweptTooLongError("the patterns are too many for this evaluation")
     _small(int(pay.max(initial=0)) * 2 * (most + 2), (most + 1) * (instance.memory + 1))
     return np.array(worths(order, priced, instance.memory, len(pay), np.int64), dtype=np.int64)
 
 
-def _looking_ahead(plain: _Network) -> _Network:
+def _looking_ahead(plain: _Network, budget: Budget) -> _Network:
     """Add what requests with less than e rounds left pay at t within m tokens, [e, m, t]."""
     kinds, times = plain.kinds, len(plain.worth)
     cells = times * (plain.memory + 1)
     calls = sum(plain.memory // (held + 1) + 1 for held in kinds.prompts.tolist())
     work = CALL * calls + cells * len(kinds.counts)
-    depth = min(DEPTH, int(kinds.outputs.max()), MOST_ENTRIES // cells - 1, MOST_WORK // work)
+    depth = min(DEPTH, int(kinds.outputs.max()), MOST_ENTRIES // cells - 1)
+    depth = min(depth, budget.left("sums ahead", MOST_WORK) // work)
     if depth < 1:
         return plain
+    budget.take("sums ahead", depth * work, MOST_WORK)
     ahead = np.zeros((depth + 1, plain.memory + 1, times), dtype=np.int64)
     for e in range(1, depth + 1):
         best = ahead[e - 1].copy()
@@ -352,7 +367,7 @@ def _looking_ahead(plain: _Network) -> _Network:
     return _Network(plain.memory, kinds, plain.pay, plain.worth, plain.dear, plain.window, ahead)
 
 
-def _sweep(network: _Network, *, keep: bool) -> list[_Step] | None:
+def _sweep(network: _Network, budget: Budget, *, keep: bool) -> list[_Step] | None:
     """Return the steps between levels from the last time on; None where a level is empty."""
     kinds = network.kinds
     last = len(network.worth) - 1
@@ -365,15 +380,14 @@ def _sweep(network: _Network, *, keep: bool) -> list[_Step] | None:
     places = width + (len(kinds.counts) if keep else 0)
     peaks = kinds.prompts + kinds.outputs
     steps: list[_Step] = []
-    seen = kept = 0
+    kept = 0
     for t in range(last, 0, -1):
         able = _able(network, t)
-        seen += LEVEL + COMPLETION * len(able) + int((network.memory // peaks[able]).sum())
-        seen += len(kinds.ages) // STATES
-        if seen > MOST_ROWS:
+        rows = LEVEL + COMPLETION * len(able) + int((network.memory // peaks[able]).sum())
+        if not budget.take("rows", rows + len(kinds.ages) // STATES, MOST_ROWS):
             raise SweptTooLongError(f"the evaluation takes more than {MOST_ROWS} rows")
         level, step = _back(network, t, level, able, keep=keep, most=MOST_PLACES // places)
-        seen += len(level.slack)
+        budget.take("rows", len(level.slack), MOST_ROWS)
         if not len(level.slack):
             return None
         if keep:
@@ -593,7 +607,9 @@ def _lost_before(network: _Network, rows: NDArray[np.int32], slack: Ints, t: int
     return total
 
 
-def _count(network: _Network, steps: list[_Step], multipliers: Ints, value: int) -> None:
+def _count(
+    network: _Network, steps: list[_Step], multipliers: Ints, value: int, budget: Budget
+) -> None:
     """Go through the paths left with how many of each kind have completed.
 
     Raises
@@ -616,14 +632,13 @@ def _count(network: _Network, steps: list[_Step], multipliers: Ints, value: int)
     rest.reverse()
     node, paid = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     done = np.zeros((1, len(counts)), dtype=network.kinds.counter)
-    seen = 0
     for step, cost, least in zip(steps, costs, rest[1:], strict=True):
         order = np.argsort(step.origin, kind="stable")
         begins = np.searchsorted(step.origin[order], np.arange(int(step.origin.max()) + 2))
         known = node < len(begins) - 1
         node, paid, done = node[known], paid[known], done[known]
         number = begins[node + 1] - begins[node]
-        if int(number.sum()) > MOST_ROWS:
+        if not budget.take("rows", int(number.sum()), MOST_ROWS):
             raise SweptTooLongError("the evaluation counts too many paths")
         state = np.repeat(np.arange(len(node)), number)
         within = np.arange(len(state)) - np.repeat(np.cumsum(number) - number, number)
@@ -634,9 +649,8 @@ def _count(network: _Network, steps: list[_Step], multipliers: Ints, value: int)
         counted = done[state] + step.entered[way]
         fine = (counted <= counts).all(axis=1)
         counted, way, longer = counted[fine], way[fine], longer[fine]
-        seen += len(way)
         at_once = min(MOST_AT_ONCE, MOST_PLACES // (1 + len(counts)))
-        if seen > MOST_ROWS or len(way) > at_once:
+        if len(way) > at_once:
             raise SweptTooLongError("the evaluation counts too many paths")
         words = _words(counted.T, int(counts.max()) + 1)
         first, to = _different(np.concatenate((words, step.to[way][None])))

@@ -15,12 +15,13 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass as validated
 
+from formulations.lagrangian.budget import Budget
 from instances import Instance
 
 _CONFIG = ConfigDict(extra="forbid")
 _Count = Annotated[int, Field(strict=True, ge=0)]
 
-#: Steps of an evaluation, about a minute, beyond which a tree is refused.  A step adds up one price
+#: Steps of an evaluation, about a minute, beyond which trees are refused.  A step adds up one price
 #: of a start, or copies one number to a new node; one with numbers of many bits counts more often.
 #: The trees of the library take up to half a million.
 MOST_STEPS = 20_000_000
@@ -128,7 +129,9 @@ def children(instance: Instance, value: int, node: Node, branch: Branch) -> tupl
     return _narrowed(instance, value, node, few), _narrowed(instance, value, node, many)
 
 
-def evaluate_tree(instance: Instance, nodes: Sequence[TreeNode], value: int) -> int:
+def evaluate_tree(
+    instance: Instance, nodes: Sequence[TreeNode], value: int, budget: Budget | None = None
+) -> int:
     """Return the lower bound on the TEL, at most ``value`` (rounds), that a tree proves, exactly.
 
     ``nodes`` is the tree in preorder; a branch is followed by the nodes of its first child (at
@@ -160,15 +163,14 @@ def evaluate_tree(instance: Instance, nodes: Sequence[TreeNode], value: int) -> 
         If nodes are missing or left over, do not fit the instance, or take more than
         :data:`MOST_STEPS` steps, which are counted before they are taken.
     """
-    steps = 0
+    budget = budget or Budget()
     open_nodes = [root(instance, value)]
     least = value
     for item in nodes:
         if not open_nodes:
             raise TreeError("nodes are left over")
         node = open_nodes.pop()
-        steps += _steps(instance, node, item)
-        if steps > MOST_STEPS:
+        if not budget.take("steps of trees", _steps(instance, node, item), MOST_STEPS):
             raise TreeError(f"the evaluation takes more than {MOST_STEPS} steps")
         if isinstance(item, Branch):
             open_nodes += reversed(children(instance, value, node, item))

@@ -10,6 +10,7 @@ from formulations.mip._parts import weighted
 from formulations.mip.kind import IntegerProgram, Model
 from formulations.valid.overflow import Overflow, Row, alike, overflows, separating_row
 from instances import Instance
+from instances.clock import look_at_the_clock
 
 #: Matrix entries that the rows of one overflow may have; beyond, times near it only have one.
 ENTRIES_UP_TO = 200_000
@@ -75,6 +76,7 @@ def coarsen(
         return
     rows: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
     for i, k in model.x:
+        look_at_the_clock()
         for j, held in enumerate(units[i], start=1):
             if held:
                 rows[k + j][i, k] = held
@@ -144,6 +146,7 @@ def add_separating_rows(
 def _add_row(model: Model, instance: Instance, row: Row, overflow: Overflow, entries: int) -> None:
     """Add a row at the time of an overflow, and at others near it for so many entries."""
     for t in sorted(range(1, model.T.last() + 1), key=lambda t: abs(t - overflow.time)):
+        look_at_the_clock()
         terms = {
             (i, k): weight
             for i, weights in row.weights

@@ -17,11 +17,11 @@ as Y, and not waited longer.  Y can be dropped: X follows what completes Y best,
 last starts of each kind of which it has more.  What it starts is part of what Y starts, beside the
 same base, so it fits, and in every round at most as many wait.
 
-*Filling.*  Let f be a kind with output 1.  In some optimal schedule, at no round t a request of f
-that has arrived and starts later would fit at time t + 1 beside what runs then: started at t
-instead, it would hold its s + 1 tokens at t + 1 alone, and TEL would be less.  What runs at t + 1
-is decided when round t is, so of f as many start as fit, or as are left; other kinds are tried in
-every number.
+*Filling.*  Let f be a kind with output 1.  In a best completion of any state, at no round t a
+request of f that has arrived and starts later would fit at time t + 1 beside what runs then:
+started at t instead, it would hold its s + 1 tokens at t + 1 alone, and the completion would wait
+less.  What runs at t + 1 is decided when round t is, so of f as many start as fit, or as are left;
+other kinds are tried in every number.
 """
 
 from __future__ import annotations

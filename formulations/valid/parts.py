@@ -15,6 +15,8 @@ active until all are complete, or starts could move
 hold memory at times up to b only; those of B start at b or later and hold memory from b + 1 on.  So
 both schedules together are feasible.  The earliest part is split off first; what is left, B, is an
 instance of its own and is split again, so the condition is on the requests of one part at a time.
+The rounds before the first arrival are a gap with nothing before it: moving all arrivals moves all
+starts and completions, and changes no latency.
 
 *Bounds always add up*, by (≥), whatever the parts are; so a certificate of a sum need not prove the
 condition, only that no request is in two parts.  This holds in seconds as well.  Take a schedule of
@@ -46,13 +48,16 @@ class Part:
 
 
 def parts_of(instance: Instance) -> list[Part]:
-    """Return the parts of an instance in rounds, in the order of time; it alone if there is one."""
+    """Return the parts of an instance in rounds, in the order of time.
+
+    Each begins at round 0, also if it is the only one; an instance that does is its part itself.
+    """
     outputs = [request.output for request in instance.requests]
     arrivals = [int(request.arrival) for request in instance.requests]
     groups = gaps(arrivals, outputs)
-    if len(groups) == 1:
+    if len(groups) == 1 and not min(arrivals):
         return [Part(tuple(range(len(instance))), 0, instance)]
-    return [part_of(instance, group) for group in groups]
+    return [part_of(instance, sorted(group)) for group in groups]
 
 
 def gaps(arrivals: Sequence[int], alone: Sequence[int]) -> list[list[int]]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from formulations.choice import default_formulation
 from formulations.registry import formulations
-from formulations.valid.windows import start_windows
 from instances import Instance
 from kvopt.methods.method import Method
 from kvopt.running.execute import execute
@@ -29,7 +28,7 @@ def write_model(
         If the method has no MIP, or the model is too large or not built by the deadline.
     """
     if method.model is None and method.solves is not None:
-        name = default_formulation(method.solves, instance, start_windows(instance))
+        name = default_formulation(method.solves, [instance])
         method = method.on(formulations()[name])
     if method.model is None:
         raise NotWrittenError(f"--write-model: {method.text!r} has no model")

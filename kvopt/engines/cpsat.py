@@ -8,6 +8,7 @@ from typing import Any
 import ortools
 from ortools.sat.python import cp_model
 
+from instances.clock import NotBuiltError, built_until
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import exact_as_floats, too_large
 from kvopt.running.events import Report
@@ -24,7 +25,12 @@ def solve(job: Job, report: Report) -> None:
     if reason := too_large(size, job.memory_limit):
         report.note(reason)
         return
-    model, starts = program.build(job.instance, windows, job.warm_start, **options)
+    try:
+        with built_until(job.end_of_building()):
+            model, starts = program.build(job.instance, windows, job.warm_start, **options)
+    except NotBuiltError as error:
+        report.note(str(error))
+        return
     proto = model.proto
     report.built(columns=len(proto.variables), rows=len(proto.constraints), entries=size)
     solver = cp_model.CpSolver()

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from kvopt.methods.method import Method
 
 
+#: Share of the time left that building a model may take: handing it to a solver takes as long.
+BUILD_SHARE = 0.5
+
+
 @dataclass(frozen=True)
 class Job:
     """One engine run on one instance.
@@ -58,3 +62,7 @@ class Job:
     def left(self) -> float:
         """Return the seconds until the deadline, negative after it."""
         return self.deadline - time.monotonic()
+
+    def end_of_building(self) -> float:
+        """Return when building a model must have ended, on the same clock."""
+        return time.monotonic() + BUILD_SHARE * self.left()

@@ -59,7 +59,7 @@ def run_parts(
     assert task.instance is not None
     merged = _Merged(task.instance, parts, report)
     if task.warm_start is not None:
-        merged.take_whole(task.warm_start, "")
+        merged.begin_with(task.warm_start)
     else:
         begin(task, report.through(merged.of_whole))
     end = task.end_from(time.monotonic())
@@ -182,6 +182,12 @@ class _Merged:
         self._next = 0.0
         self.flush()
 
+    def begin_with(self, starts: list[int]) -> None:
+        """Take a schedule that whoever asks has already: only better ones are told."""
+        known = make_schedule(self._instance, starts, "").tel
+        self._told = (known, *self._told[1:])
+        self.take_whole(starts, "")
+
     def take_whole(self, starts: list[int], found_by: str) -> None:
         """Take a schedule of the whole instance, each part for itself."""
         for state in self.states:
@@ -260,14 +266,16 @@ class _Merged:
             named = " and ".join(filter(None, found_by)) or "warm start"
             self._report.schedule(self._whole({}), named)
         if (bound, source, certified) != self._told[1:]:
-            self._report.bound(bound, source, _certificate(self.states))
+            # Whoever reads it computes volumes anew.
+            proof = None if source == VOLUMES else _certificate(self.states)
+            self._report.bound(bound, source, proof)
         self._told = (tel if complete else -1, bound, source, certified)
         self._next = time.monotonic() + SECONDS_BETWEEN
 
     def _source(self) -> str:
         sources = dict.fromkeys(state.source for state in self.states)
         if list(sources) == [VOLUMES]:
-            return VOLUMES_OF_PARTS
+            return VOLUMES_OF_PARTS if len(self.states) > 1 else VOLUMES
         return " and ".join(sources)
 
     def _whole(self, others: dict[int, list[int]]) -> list[int]:

@@ -11,7 +11,6 @@ import numpy as np
 from formulations.choice import default_formulation
 from formulations.registry import Formulation, formulations
 from formulations.valid.parts import Part, parts_of
-from formulations.valid.windows import start_windows
 from heuristics.policy import ListPolicy
 from heuristics.registry import policies
 from heuristics.simulator import run_in_order, run_policy
@@ -48,7 +47,8 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
     if hasattr(engine, "unavailable") and (reason := engine.unavailable(method.solver)):
         report.failure(reason)
         return
-    if getattr(engine, "SPLIT", True) and len(parts := parts_of(instance)) > 1:
+    parts = parts_of(instance)
+    if getattr(engine, "SPLIT", True) and (len(parts) > 1 or parts[0].offset):
         _run_parts(parts, engine, method, task, report)
     else:
         _run_whole(engine, method, task, report)
@@ -108,7 +108,9 @@ def _run_parts(
 def _formulation(method: Method, instance: Instance) -> tuple[Formulation | None, OptionValues]:
     """Return what the method names, or else the size decides; None where the engine takes none."""
     if method.model is None and method.solves is not None:
-        name = default_formulation(method.solves, instance, start_windows(instance))
+        # What leaves the split to others asks for one that suits every part.
+        parts = [part.instance for part in parts_of(instance)]
+        name = default_formulation(method.solves, parts)
         return formulations()[name], {}
     return method.model, method.options
 

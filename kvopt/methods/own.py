@@ -10,8 +10,9 @@ The smallest one returns a start round for each request, in the instance's order
 ``solve`` is given whichever of these it asks for by name: ``instance``; ``report``, to send what is
 found on the way, as in ``report("schedule", starts=[...])``, with ``attempts`` and ``kept`` where a
 run was cancelled, and ``report("bound", value=..., source="...")``, with ``certificate`` where
-there is one (``formulations.lagrangian.certificate``): a bound without it is the method's word,
-which is no lower bound; ``seconds`` (how long it may take, counted from the call), ``seed``,
+there is one (``formulations.lagrangian.certificate``), which is evaluated after the run in what its
+limit leaves, a second at least: a bound without it is the method's word, which is no lower bound;
+``seconds`` (how long it may take, counted from the call), ``seed``,
 ``threads``, and ``batch_time`` (text, empty for an instance in rounds).  In real time what it
 returns or sends is a ``schedules.Schedule`` with a clock.  Its other parameters, with a number, a
 text or a truth value for a default, are those of the method: ``def solve(instance, beta=1)`` is

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+from kvopt.running.certified import certify
 from kvopt.running.limits import kill_at, limit_of
 from kvopt.running.row import faulty, finished
 from kvopt.running.supervise import Listener, supervise
@@ -60,6 +61,7 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
     except OSError as error:
         # The machine has no process or no memory left for it; the sweep goes on.
         return faulty(task, f"no process could be started: {error.strerror}", "error", started)
+    certify(task, run, stop, listen)
     if stop.is_set() and run.outcome.ending == "interrupted":
         raise InterruptedRunError
     run.state.end(run.outcome)

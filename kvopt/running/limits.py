@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from kvopt.running.task import Task
 
 #: Seconds that a command with a deadline keeps back for its last checks, and what each request
@@ -14,6 +16,8 @@ LEAST_SHARE = 1.0
 #: Share and seconds more for a method that others work for, or one's own, to tell what it has
 #: found; less where a deadline covers more than the run.
 GRACE_SHARE, GRACE_SECONDS, DEADLINE_GRACE_SECONDS = 0.1, 2.0, 0.9
+#: Seconds that the evaluation of the certificate of a method of one's own gets at least.
+CERTIFICATE_SECONDS = 1.0
 
 
 def limit_of(task: Task) -> float:
@@ -31,6 +35,24 @@ def kill_at(task: Task) -> float | None:
     if task.deadline is None:
         return None
     return task.deadline + RESERVE_SECONDS + _grace(task, DEADLINE_GRACE_SECONDS)
+
+
+def certificate_seconds(task: Task, spent: float, interrupted: bool) -> float:
+    """Return the seconds for the certificate of a method of one's own, from the end of the run on.
+
+    That is until the run would have been killed, and ``CERTIFICATE_SECONDS`` in any case.
+
+    Parameters
+    ----------
+    spent
+        Seconds of the run, from the end of its imports.
+    interrupted
+        Whether the user wants an end of it.
+    """
+    left = limit_of(task) - spent
+    if (end := kill_at(task)) is not None:
+        left = min(left, end - time.monotonic())
+    return max(CERTIFICATE_SECONDS, 0.0 if interrupted else left)
 
 
 def deadline_of(started: float, seconds: float, requests: int) -> float:

@@ -35,7 +35,7 @@ from kvopt.running.events import (
     ScheduleFound,
 )
 from kvopt.running.process import Outcome
-from kvopt.running.stated_optimum import dispute, evaluated, evaluated_in_seconds
+from kvopt.running.stated_optimum import dispute, evaluated_in_seconds
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import AT_ONCE, CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE, better
@@ -105,8 +105,12 @@ class RunState:
         Objective (rounds) of the LP relaxation, and Σ t·x of each request, shape (n,).
     certificate
         The strongest bound that comes with its proof (``formulations.lagrangian.certificate``), as
-        JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it; of a
-        method of one's own here, at the end, since it may take a while.
+        JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it.
+    proved
+        What the certificate of a method of one's own was evaluated to (of the TEL's unit), in a
+        process of its own after the run (``kvopt.running.certified``); None where it was not.
+    dropped
+        Why it was not, in words that follow "its certificate"; else empty.
     certified_after
         Seconds after which it came.
     root_bound
@@ -140,6 +144,8 @@ class RunState:
     model: dict[str, Any] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
     certified_after: float = 0.0
+    proved: int | None = None
+    dropped: str = ""
     peak_memory: int = 0
     refused: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
@@ -222,7 +228,8 @@ class RunState:
             self.contradictions.append(line)
         found = None
         if not self.in_seconds:
-            found = dispute(self.instance, upper, bound, source, self.certificate)
+            proved = self.proved or 0 if self.own else None
+            found = dispute(self.instance, upper, bound, source, self.certificate, proved)
         if found is not None and found.settled:
             self.misstated = found.text
         elif found is not None:
@@ -236,34 +243,44 @@ class RunState:
             self.lower_bound, self.bound_source = self._volumes, VOLUMES
         if self.claimed_bound is not None:
             self.tell(self._of_its_claim(self.claimed_bound))
+        elif self.dropped:
+            self.tell(f"the method's certificate {self.dropped}: it is not used")
 
     def _fail_beyond(self, text: str) -> None:
         """Say that a true number of nanoseconds is too large to be kept, which is no bug."""
         self.failure = self.failure or f"{text} ({_IN_NANOSECONDS}): nothing can be kept of it"
         self.failure_status = "error"
 
+    @property
+    def awaits_proof(self) -> bool:
+        """Whether a method of one's own has sent a certificate that could prove something yet."""
+        if not self.own or self.certificate is None or self.closed:
+            return False
+        return not (self.in_seconds and self.certificate.get("kind") in AT_ONCE)
+
     def _take_proof(self) -> None:
         """Take what integers prove of a claim, and drop the claim where that is all of it."""
-        proved = self._certified()
-        if self.certificate is not None and proved > (self.lower_bound or 0):
+        if self.awaits_proof and self.proved is None:
+            self.drop_certificate("was not evaluated")
+        if self.certificate is not None and (self.proved or 0) > (self.lower_bound or 0):
             self.bounds = [each for each in self.bounds if each[0] < self.certified_after]
             source = f"{CERTIFICATE}{self.certificate.get('kind')}"
-            self.raise_bound(proved, source, self.certified_after)
+            self.raise_bound(self.proved or 0, source, self.certified_after)
         if (self.claimed_bound or 0) <= (self.lower_bound or 0):
             self.claimed_bound = None
+
+    def drop_certificate(self, reason: str) -> None:
+        """Forget the certificate of a method of one's own, which nobody need evaluate again."""
+        self.certificate, self.dropped = None, reason
 
     def _of_its_claim(self, claimed: int) -> str:
         value = f"{claimed / NANOSECONDS:.3f} s" if self.in_seconds else str(claimed)
         told = f"the method claims that no TEL is below {value}"
+        if self.dropped:
+            return f"{told}; its certificate {self.dropped}: it is not used"
         if self.certificate is None or self.certificate.get("kind") in AT_ONCE:
             return f"{told}; without a certificate it is not used"
         return f"{told}; its certificate proves less, and only that is used"
-
-    def _certified(self) -> int:
-        """Return what integers prove of the bound by its certificate (of the TEL's unit)."""
-        if self.in_seconds:
-            return evaluated_in_seconds(self.instance, self.batch_time, self.certificate)
-        return evaluated(self.instance, self.upper_bound, self.certificate)
 
     @property
     def in_seconds(self) -> bool:

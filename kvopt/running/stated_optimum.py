@@ -23,6 +23,7 @@ def dispute(
     lower_bound: int | None,
     bound_source: str,
     certificate: dict[str, Any] | None,
+    proved: int | None = None,
 ) -> Dispute | None:
     """Return what contradicts the stated optimum, None where nothing does or nothing is stated.
 
@@ -34,6 +35,8 @@ def dispute(
         The bound that was claimed (rounds), and what it is said to rest on.
     certificate
         The proof of a bound as JSON, which is evaluated here; None without one.
+    proved
+        What it was evaluated to, where it was (rounds).
     """
     stated = instance.known_optimum
     if stated is None:
@@ -41,7 +44,9 @@ def dispute(
     certified = 0
     # Certificates take time; nobody asks of a bound that the statement allows.
     if lower_bound is not None and lower_bound > stated:
-        certified = max(volume_bound(instance), evaluated(instance, tel, certificate))
+        if proved is None:
+            proved = evaluated(instance, tel, certificate)
+        certified = max(volume_bound(instance), proved)
     return evidence.dispute(stated, tel, lower_bound, bound_source, certified)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from copy import deepcopy
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,7 +15,10 @@ from formulations.lagrangian import (
     certificate_prices,
     certificate_states,
     priced_states,
+    swept,
+    tree,
 )
+from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import CertificateError, read_certificate
 from formulations.lagrangian.exact import SAFE
@@ -199,6 +203,63 @@ def test_an_evaluation_without_end_is_refused(instance: Instance, document: Docu
     with pytest.raises(CertificateError, match=r"takes more than \d+ steps") as caught:
         evaluate(instance, read_certificate({"value": 0} | document))
     assert "\n" not in str(caught.value)
+
+
+#: Four equal requests; of two alone the optimum is 4 + 7.
+TWINS = Instance("twins", 9, tuple(Request(i, 0, 2, 4) for i in range(4)))
+SWEEP: Document = {"kind": "sweep", "value": 9, "memory": [0, 1, 1], "denominator": 9}
+
+
+@pytest.mark.parametrize(
+    ("own", "kind", "module", "limit"),
+    [
+        ({"kind": "prices", "memory": [0, 9, 9]}, "steps", certificate_limits, "MOST_STEPS"),
+        (
+            {"kind": "patterns", "states": _states(9, 9, 1)},
+            "steps",
+            certificate_limits,
+            "MOST_STEPS",
+        ),
+        (
+            {"kind": "tree", "value": 9, "tree": [{"memory": [0, 1]}]},
+            "steps of trees",
+            tree,
+            "MOST_STEPS",
+        ),
+        (SWEEP, "rows", swept, "MOST_ROWS"),
+        (SWEEP, "states", swept, "MOST_STATES"),
+        (SWEEP, "entries", swept, "MOST_TABLED"),
+        ({"kind": "sweep", "value": 9, "states": _states(9, 9, 1)}, "sums", swept, "MOST_WORK"),
+        (SWEEP | {"value": 11, "multipliers": [0]}, "rows", swept, "MOST_ROWS"),
+    ],
+)
+def test_the_parts_of_a_certificate_share_what_it_may_take(
+    own: Document, kind: str, module: ModuleType, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a limit that one part reaches, two of them are refused, in one line."""
+    own = {"value": 0} | own
+    half = [{"requests": pair, "certificate": own} for pair in ([0, 1], [2, 3])]
+    alone, both = ({"kind": "parts", "value": 0, "parts": each} for each in (half[:1], half))
+    budget = Budget()
+    value = evaluate(TWINS, read_certificate(alone), budget)
+    taken = -budget.left(kind, 0)
+    assert taken > 0
+    assert evaluate(TWINS, read_certificate(both)) == 2 * value
+    monkeypatch.setattr(module, limit, taken)
+    assert evaluate(TWINS, read_certificate(alone)) == value
+    with pytest.raises(
+        CertificateError, match=r"part 1: .*(takes more|too many|too large|at most)"
+    ):
+        evaluate(TWINS, read_certificate(both))
+
+
+def test_a_table_of_patterns_counts_with_its_entries() -> None:
+    """A request that fills memory alone has one pattern, in a table of M tokens and M requests."""
+    long = Instance("long", 3000, (Request(0, 0, 0, 3000),))
+    states = {"knots": [1, 1000], "tokens": [0, 3000], "left": [0, 3000], "table": [1] * 8}
+    document = {"kind": "sweep", "value": 1, "states": states}
+    with pytest.raises(CertificateError, match="the patterns are too many"):
+        evaluate(long, read_certificate(document))
 
 
 def test_a_wide_grid_alone_takes_no_steps() -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from formulations.bounds.seconds import bound_in_seconds
+from formulations.lagrangian import rates
+from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
     CertificateError,
@@ -43,6 +46,21 @@ def test_the_gap_is_that_of_all_outputs(arrival: int, parts: list[list[int]]) ->
     found = parts_of(instance)
     assert [list(part.positions) for part in found] == parts
     assert [int(part.instance.requests[0].arrival) for part in found] == [0] * len(parts)
+
+
+def test_a_part_that_begins_late_begins_at_round_0() -> None:
+    """Its optimum is that of the instance; one that begins at round 0 is its part itself."""
+    for seed in range(60):
+        instance = gapped(seed)
+        first = min(int(request.arrival) for request in instance.requests)
+        moved = (replace(each, arrival=each.arrival + 9) for each in instance.requests)
+        late = replace(instance, requests=tuple(moved))
+        found, moved_found = parts_of(instance), parts_of(late)
+        assert [each.offset + 9 for each in found] == [each.offset for each in moved_found]
+        assert [each.positions for each in found] == [each.positions for each in moved_found]
+        optima = sum(brute_force_optimum(part.instance) for part in moved_found)
+        assert optima == brute_force_optimum(late)
+        assert (found[0].instance is instance) == (len(found) == 1 and not first)
 
 
 def test_optima_add_up() -> None:
@@ -173,3 +191,27 @@ def test_forged_parts_in_seconds_are_refused(requests: list[int]) -> None:
     parts[1]["requests"] = requests
     with pytest.raises(RateCertificateError, match="parts"):
         evaluate_rates(instance, read_rate_certificate(document))
+
+
+def test_parts_in_seconds_share_what_they_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With as many steps as one part takes, two of them are refused."""
+    requests = tuple(Request(i, 3600 * (i // 2), 1, 2 + i % 2) for i in range(4))
+    instance = Instance("seconds", 12, requests, time_unit="second")
+    batch_time, budget = {"value": 0, "batch_time": "linear(0.01,0.001,0,0.0005,0)"}, Budget()
+    prices = batch_time | {
+        "kind": "rates",
+        "knots": [0, 3600 * 10**9, 10**13],
+        **{key: [0, 0, 0] for key in ("machine", "memory", "sharing")},
+        "places": [0, 8],
+        "weights": [0, 0],
+        "values": [[0, 0, 0]] * 2,
+    }
+    parts = [{"requests": pair, "certificate": prices} for pair in ([0, 1], [2, 3])]
+    both = batch_time | {"kind": "parts", "parts": parts}
+    alone = both | {"parts": parts[:1]}
+    value = evaluate_rates(instance, read_rate_certificate(alone), budget)
+    assert evaluate_rates(instance, read_rate_certificate(both)) == 2 * value
+    monkeypatch.setattr(rates, "MOST_STEPS", -budget.left("steps", 0))
+    assert evaluate_rates(instance, read_rate_certificate(alone)) == value
+    with pytest.raises(RateCertificateError, match="steps"):
+        evaluate_rates(instance, read_rate_certificate(both))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from formulations.bounds.fluid import fluid_prices
 from formulations.bounds.memory_master import request_classes
 from formulations.lagrangian import swept
+from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
     Certificate,
@@ -375,14 +376,14 @@ def test_large_tokens_are_looked_ahead_in_blocks() -> None:
     instance = _rows(memory, *((0, h - 1, 1) for h in held))
     network = swept._Network(
         memory,
-        swept._kinds(instance),
+        swept._kinds(instance, Budget()),
         pay=np.array([[0, 0, 0], paid]),
         worth=np.zeros(2, dtype=np.int64),
         dear=np.zeros((2, 3), dtype=np.int64),
         window=0,
         ahead=np.zeros((0, 0, 0), dtype=np.int64),
     )
-    assert swept._looking_ahead(network).ahead[1, :, 1].tolist() == expected
+    assert swept._looking_ahead(network, Budget()).ahead[1, :, 1].tolist() == expected
     ahead = replace(network, ahead=np.zeros((1, 1, 1), dtype=np.int64))
     assert swept._gain(ahead, 1, [0, 1, 2]).tolist() == expected
 

@@ -26,6 +26,7 @@ from nbclient import NotebookClient
 import kvopt
 import kvopt.api
 import kvopt.result
+import kvopt.running.certified
 import kvopt.sweeps.comparison
 from formulations.valid.volumes import volume_bound
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, Request, write_instance
@@ -446,6 +447,68 @@ def test_a_claim_of_a_bound_is_told_and_enters_nothing(tmp_path: Path) -> None:
     )
     result.save(tmp_path / "schedule.json")
     assert json.loads((tmp_path / "schedule.json").read_text())["lower_bound"] == 10
+
+
+#: Prices on memory that prove 11 of FOUR: their sum is 10.45.
+PRICES = {"kind": "prices", "value": 11, "denominator": 20, "memory": [0, 6, 0, 12, 1]}
+#: Prices on states up to a late time, which take many seconds to prove nothing.
+LATE = {"knots": [1, 8 * 10**7], "tokens": [0, 9], "left": [0, 9], "table": [1] * 8}
+SLOW = {"kind": "patterns", "value": 12, "states": LATE}
+
+
+def _certifying(folder: Path, certificate: dict[str, Any]) -> str:
+    sent = f"report('bound', value=12, certificate={certificate!r})"
+    return own(folder, f"{sent}; return [0, 2, 2, 5]")
+
+
+def test_a_certificate_counts_for_what_it_proves(tmp_path: Path) -> None:
+    """It proves 11 and the method says 12: only 11 is a bound."""
+    result = kvopt.solve(FOUR, _certifying(tmp_path, PRICES))
+    assert (result.tel, result.bound) == (17, 11)
+    assert result.record.bound_source == "certificate: prices"
+    assert result.certificate == PRICES
+    assert result.notes == (
+        "the method claims that no TEL is below 12; its certificate proves less, and only that is "
+        "used",
+    )
+
+
+def test_a_certificate_that_takes_too_long_costs_no_schedule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is evaluated in a process of its own, which is killed: one line, and nobody evaluates it.
+
+    So it is where it would settle which of method and file is wrong.
+    """
+    monkeypatch.setattr(kvopt.running.certified, "certificate_seconds", lambda *_: 0.3)
+    for instance in (FOUR, replace(FOUR, known_optimum=11, known_optimum_reason="typed")):
+        result = kvopt.solve(instance, _certifying(tmp_path, SLOW))
+        assert (result.tel, result.bound, result.certificate) == (17, volume_bound(FOUR), None)
+        told = "certificate was not evaluated within the time limit: it is not used"
+        assert [told in line for line in result.notes if "certificate" in line] == [True]
+
+
+def test_ctrl_c_during_an_evaluation_keeps_the_schedule(tmp_path: Path) -> None:
+    """It comes once the process of the evaluation is there."""
+    code = f"""\
+import os, psutil, signal, threading, time, kvopt
+from instances import Instance, Request
+four = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
+def interrupt():
+    for _ in range(500):
+        time.sleep(0.1)
+        below = psutil.Process().children(recursive=True)
+        told = [each.as_dict(["cmdline"], ad_value=[])["cmdline"] for each in below]
+        if any("kvopt.running.certified_worker" in line for line in told):
+            return os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt, daemon=True).start()
+result = kvopt.solve(four, {_certifying(tmp_path, SLOW)!r}, time_limit=50)
+print(result.status, result.tel, result.record.ending, *result.notes, sep="; ")
+"""
+    told = in_python(code).split("; ")
+    assert told[:3] == ["feasible", "17", "interrupted"]
+    assert "interrupted by the user" in told
+    assert "its certificate was not evaluated before the interrupt: it is not used" in told
 
 
 def test_a_claim_in_seconds_is_told_in_seconds(tmp_path: Path) -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from formulations.choice import default_formulation
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
+from kvopt.engines import improve
 from kvopt.engines.split import VOLUMES_OF_PARTS
+from kvopt.engines.start import run_engine
 from kvopt.methods.grammar import read_method
+from kvopt.running.events import Event, Report, ScheduleFound
 from kvopt.running.execute import execute
 from kvopt.running.task import Finished, Task
+from schedules.evidence import VOLUMES
 from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.gapped import gapped
@@ -54,11 +61,70 @@ def test_every_engine_solves_the_parts(method: str) -> None:
         assert record.bound_source == VOLUMES_OF_PARTS
 
 
+@pytest.mark.parametrize("method", ENGINES)
+def test_every_engine_begins_with_the_first_arrival(method: str) -> None:
+    """One part that begins after 10⁹ rounds is solved as if it began at once."""
+    rows, far = ((0, 3, 5), (0, 4, 3), (2, 5, 2)), 10**9
+    optimum = brute_force_optimum(_rows(10, *rows))
+    instance = _rows(10, *((arrival + far, s, o) for arrival, s, o in rows))
+    finished = _solved(instance, method, 4.0 if method == "improve" else 20.0)
+    record = finished.record
+    assert record.tel == optimum, record.detail
+    assert record.lower_bound is not None
+    if method in ("bound", "improve"):
+        assert record.lower_bound <= optimum
+    else:
+        assert (record.status, record.lower_bound) == ("optimal", optimum)
+    if finished.certificate is not None:
+        certificate = read_certificate(finished.certificate)
+        assert evaluate(instance, certificate) <= optimum
+    if method == "improve":
+        assert record.bound_source == VOLUMES
+
+
+@pytest.mark.parametrize("arrivals", [(7, 7), (0, 90)])
+def test_a_schedule_to_begin_with_is_not_told_again(arrivals: tuple[int, int]) -> None:
+    """An engine that is asked for better ones has found none by having one."""
+    rows = ((arrivals[0], 3, 5), (arrivals[0], 4, 3), (arrivals[1], 3, 4), (arrivals[1], 5, 2))
+    instance = _rows(10, *rows)
+    best = _solved(instance, "search").schedule
+    assert best is not None
+    events: list[Event] = []
+    task = Task(
+        instance,
+        instance.name,
+        read_method("improve"),
+        time_limit=1.0,
+        warm_start=best["starts"],
+    )
+    run_engine(improve, task.method, task, Report(events.append))
+    assert not [event for event in events if isinstance(event, ScheduleFound)]
+
+
 def test_engines_equal_brute_force_on_gaps() -> None:
-    """On 40 draws with gaps, at their edge and beside it, each engine proves the optimum."""
+    """On 40 draws with gaps, at their edge and beside it, each engine proves the optimum.
+
+    Whenever they begin: no latency depends on that.
+    """
     drawn = [gapped(seed) for seed in range(40)]
     names = ("ilp-sparse", "layers", "cpsat")
-    pairs = [(instance, name) for instance in drawn for name in names]
+    pairs = [
+        (_later(instance, seed % 3 * 7), name)
+        for seed, instance in enumerate(drawn)
+        for name in names
+    ]
     for (instance, name), answer in zip(pairs, solve_batch(pairs, poor_start=True), strict=True):
         optimum = brute_force_optimum(instance)
         assert (answer.tel, answer.bound) == (optimum, optimum), (name, instance)
+
+
+def _later(instance: Instance, rounds: int) -> Instance:
+    moved = (replace(each, arrival=each.arrival + rounds) for each in instance.requests)
+    return replace(instance, requests=tuple(moved))
+
+
+def test_the_parts_decide_the_formulation() -> None:
+    """Four bursts, 10⁶ rounds apart: each fits the dense program, and the whole would not."""
+    rows = [(10**6 * i, 3 + i % 2, 5) for i in range(4) for _ in range(2)]
+    assert _solved(_rows(10, *rows), "highs").formulation == "ilp-strong"
+    assert default_formulation("mip", [_rows(10, *rows)]) == "ilp-sparse"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from heuristics.simulator import run_policy
 from instances import Instance, Request
 from kvopt.engines import pyomo_solver
 from kvopt.engines.job import Job
-from kvopt.engines.parts.prepared import prepare
+from kvopt.engines.parts.prepared import covered, prepare, separated
 from kvopt.engines.parts.pyomo_options import KNOWN, Known
 from kvopt.engines.parts.size import exact_as_floats
 from kvopt.engines.parts.tolerances import COVERED, Words, largest_activity
@@ -209,6 +210,38 @@ def _job(instance: Instance, formulation: str, solver: str = "pyomo", path: str 
         options=known.arguments(options),
         model_file=path,
     )
+
+
+@pytest.mark.parametrize("name", [*MIPS, "lp", "lp-bucketed"])
+def test_a_model_is_built_as_long_as_there_is_time(name: str) -> None:
+    """A model, its coarse one and rows that separate; where the time is over each is given up."""
+    instance = _instance(10**9, *((0, 3 * 10**8, 3 + i) for i in range(4)))
+    job, told = _job(instance, name), list[Event]()
+    late, report = replace(job, deadline=time.monotonic() - 1), Report(told.append)
+    assert prepare(late, report) is None
+    (note,) = told
+    assert "too short to build" in str(note)
+    model = prepare(job, report)
+    assert model is not None
+    if model.activity:
+        assert covered(late, report, model, 1e-6) is None
+        assert len(told) == 2
+        model = prepare(job, report)
+        assert model is not None
+        coarse = covered(job, report, model, 1e-6)
+        assert coarse is not None
+        assert coarse.unit > 1
+        assert separated(late, coarse, [[0, 0, 0, 0]], 1e-6) is None
+        assert separated(job, coarse, [[0, 0, 0, 0]], 1e-6) is not None
+
+
+def test_cp_models_are_given_up_in_time() -> None:
+    """A literal for each start, half a million terms: more than half of half a second takes."""
+    instance = _instance(10**9, *((0, 3 * 10**8, 100 + i) for i in range(16)))
+    method = read_method("cpsat:cpsat-time")
+    finished = execute(Task(instance, "many", method, time_limit=0.5))
+    assert finished.schedule is not None
+    assert any("too short to build" in note for note in finished.notes)
 
 
 def test_words_of_a_covered_solver_are_passed_on() -> None:

@@ -28,6 +28,8 @@ def solve_covered(
     """
     source, tolerance = solver
     model = covered(job, report, prepared, tolerance)
+    if model is None:
+        return
     words = Words(job, report, source, model.activity, tolerance, model.unit)
     words.prices(model.windows)
     while run(model, words) and model.unit > 1 and not words.settled and job.left() > 0:

@@ -13,6 +13,7 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from formulations.mip._coarse import add_separating_rows, coarse_size, coarsen, unit_of
 from formulations.valid.windows import Windows, start_windows
+from instances.clock import NotBuiltError, built_until
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import too_large
 from kvopt.engines.parts.tolerances import COVERED, largest_activity, largest_number
@@ -54,26 +55,31 @@ class Prepared:
 
 
 def prepare(job: Job, report: Report) -> Prepared | None:
-    """Build the model of a MIP formulation; None, and said why, where it is too large."""
+    """Build the model of a MIP formulation; None, and said why, where it is too large or late."""
     program = job.formulation
     known = start_windows(job.instance, job.upper_bound)
     windows = program.windows(job.instance, job.upper_bound, **job.options)
     if reason := too_large(program.size(job.instance, windows), job.memory_limit):
         report.note(reason)
         return None
-    model = program.build(job.instance, windows, **job.options)
+    try:
+        with built_until(job.end_of_building()):
+            model = program.build(job.instance, windows, **job.options)
+    except NotBuiltError as error:
+        report.note(str(error))
+        return None
     if job.relaxation:
         pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
     program.set_starts(model, job.instance, job.warm_start)
     return Prepared(model, known)
 
 
-def covered(job: Job, report: Report, prepared: Prepared, tolerance: float) -> Prepared:
+def covered(job: Job, report: Report, prepared: Prepared, tolerance: float) -> Prepared | None:
     """Return the model in a unit of tokens in which a solver's tolerance covers its rows.
 
     That is the model itself where its rows are small enough (``tolerances``), where the tolerance
     is not known, or where its rows in another unit would be too many.  Else its parts that count
-    tokens are replaced.
+    tokens are replaced.  None, and said why, where the time for that was too short.
     """
     if not math.isfinite(tolerance) or prepared.activity * tolerance <= COVERED:
         return prepared
@@ -84,7 +90,12 @@ def covered(job: Job, report: Report, prepared: Prepared, tolerance: float) -> P
         return prepared
     if prepared.model.component("lookahead") is not None:
         report.note("the rows that look ahead count tokens: they are left out in coarser units")
-    coarsen(job.formulation, prepared.model, job.instance, unit, job.warm_start)
+    try:
+        with built_until(job.end_of_building()):
+            coarsen(job.formulation, prepared.model, job.instance, unit, job.warm_start)
+    except NotBuiltError as error:
+        report.note(str(error))
+        return None
     return Prepared(prepared.model, prepared.windows, unit)
 
 
@@ -96,6 +107,14 @@ def most_covered(tolerance: float) -> int:
 def separated(
     job: Job, prepared: Prepared, schedules: Sequence[Sequence[int]], tolerance: float
 ) -> Prepared | None:
-    """Return the model with rows that keep out schedules which overflow; None if it has them."""
-    added = add_separating_rows(prepared.model, job.instance, schedules, most_covered(tolerance))
+    """Return the model with rows that keep out schedules which overflow.
+
+    None if it has them, or if the time for them was too short.
+    """
+    most = most_covered(tolerance)
+    try:
+        with built_until(job.end_of_building()):
+            added = add_separating_rows(prepared.model, job.instance, schedules, most)
+    except NotBuiltError:
+        return None
     return Prepared(prepared.model, prepared.windows, prepared.unit) if added else None

@@ -1,0 +1,40 @@
+"""How long a model may be built: every loop that builds one looks here.
+
+Apart from all models, so that those of two kinds still share no code.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_UNTIL: ContextVar[float] = ContextVar("until", default=math.inf)
+
+
+class NotBuiltError(Exception):
+    """The time for building a model is over."""
+
+
+@contextmanager
+def built_until(moment: float) -> Iterator[None]:
+    """Have what is built here after a moment (``time.monotonic``) raise :class:`NotBuiltError`."""
+    token = _UNTIL.set(moment)
+    try:
+        yield
+    finally:
+        _UNTIL.reset(token)
+
+
+def look_at_the_clock() -> None:
+    """Give up where the time for building is over.
+
+    Raises
+    ------
+    NotBuiltError
+        Then.
+    """
+    if time.monotonic() > _UNTIL.get():
+        raise NotBuiltError("the time was too short to build the model")
