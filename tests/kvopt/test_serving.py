@@ -186,8 +186,8 @@ def test_the_default_batch_time_is_told(capsys: pytest.CaptureFixture[str], four
     assert solve([str(four), "--policy", "svf"]) == 0
     out = capsys.readouterr().out
     assert out.splitlines()[0] == (
-        "batch time of Llama-2-70B on 2 A100 (the default, --batch-time names another), which has "
-        "61,035 tokens of memory (--memory)"
+        "batch time of Llama-2-70B on 2 A100 (the default, --batch-time names another), which "
+        "would hold 61,035 tokens; M is the instance's own (--memory)"
     )
     assert f"batch time {DEFAULT}: Vidur's profiles" in out
     assert "(Llama-2-70B on 2 A100)" in str(kvopt.run(FOUR, "svf"))
