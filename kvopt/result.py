@@ -57,6 +57,8 @@ class Result:
     measured
         Latencies as they were measured where the trace was recorded: the summary has them beside
         what is simulated.
+    beside
+        Bounds that were computed beside the run.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Result:
     elapsed: float
     slo: Slo | None = None
     measured: Measured | None = None
+    beside: tuple[KnownBound, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -194,7 +197,7 @@ class Result:
         The registry of best-known values and the store ``results/runs.sqlite`` of the current
         folder are asked (:func:`kvopt.best_bound.best_bound`).
         """
-        here = of_run(self.instance, self.record, self.certificate)
+        here = [*of_run(self.instance, self.record, self.certificate), *self.beside]
         tel = None if self._kept else self.tel
         return best_bound(self.instance, self.batch_time, here=here, tel=tel)
 
@@ -208,6 +211,16 @@ class Result:
         if self.tel is None or known is None or not self._bounded:
             return None
         return left(self.tel, known.value)
+
+    @property
+    def exceeded(self) -> tuple[str, ...]:
+        """One line if a bound that was computed beside the run exceeds the TEL of its schedule."""
+        tel = self.tel if self._bounded else None
+        return tuple(
+            f"the bound {told_bound(each, self.batch_time)} exceeds the TEL of a checked schedule"
+            for each in self.beside
+            if tel is not None and tel < each.value
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -182,6 +182,20 @@ def keeps_tokens(detail: str, *, may_keep: bool, kept: bool | None = None) -> bo
     return detail.startswith(KEEPS_TOKENS) or (may_keep and kept is not False)
 
 
+def bounds_hold(detail: str, kept: bool) -> bool:
+    """Tell whether bounds are about the schedule of a run, so that they tell what is left to gain.
+
+    Where tokens were kept it is the run that says so, in front of its detail: of seconds, where
+    prefilling tokens anew is no shortcut (``formulations.valid.loads.not_covered``).
+
+    Parameters
+    ----------
+    kept
+        Whether its requests kept tokens over an eviction.
+    """
+    return not kept or detail.startswith(KEEPS_TOKENS_COVERED)
+
+
 def believed(status: str, detail: str, source: str, *, own: bool) -> bool:
     """Tell whether the bound of a run counts without a certificate.
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
-import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from formulations.valid.volumes import volume_bound
@@ -16,17 +13,15 @@ from heuristics.registry import policies
 from instances import Instance
 from instances.telling import counted
 from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
+from kvopt.commands.bound_beside import BoundBeside, Limits
 from kvopt.commands.policies_columns import Against, Cell, Shown, columns
-from kvopt.methods.grammar import every_policy, read_method
+from kvopt.methods.grammar import every_policy
 from kvopt.methods.told import MARK, OF_CLASSES, policy_name, token_keeping_policies, told
 from kvopt.registered import registered
 from kvopt.running.batch_time import bounds_kept_tokens, rounds_only
-from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.record import Record
 from kvopt.running.series import Series
-from kvopt.running.state import RunState
 from kvopt.running.stated_optimum import dispute
-from kvopt.running.supervise import Look
 from kvopt.running.task import Finished, Task
 from kvopt.sweeps.progress import Display, display
 from schedules import Schedule
@@ -36,8 +31,6 @@ from schedules.real_time.slo import Slo
 
 #: What a table is never without: what runs in production.
 _FIRST = "vllm-v1"
-#: Share of the time that the bound in seconds may take.
-_BOUND_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -54,25 +47,6 @@ class PoliciesTable:
     found: bool
     misstated: str
     contradiction: str = ""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What the policies may take.
-
-    Attributes
-    ----------
-    deadline
-        On the clock of ``time.monotonic``, seconds.
-    memory_limit
-        Resident memory of the policies' process, and of the bound's, gigabytes.
-    jobs
-        Processes side by side: the bound in seconds is computed beside the policies from two on.
-    """
-
-    deadline: float
-    memory_limit: float | None
-    jobs: int
 
 
 @dataclass(frozen=True)
@@ -128,9 +102,7 @@ def policies_table(
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     series = Series(runnable, limits.deadline)
     progress = display(sys.stderr, len(runnable), 1, quiet or not sys.stderr.isatty())
-    with _BoundBeside(instance, batch_time, seed, limits) as bound:
-        if limits.jobs == 1:
-            bound.wait()
+    with BoundBeside(instance, batch_time, seed, limits) as bound:
         lines, why = _carried_out(instance, series, progress)
         here = [each for line in lines for each in of_run(instance, line.record)]
         here += bound.found(at_once=bool(why))
@@ -211,57 +183,6 @@ def _line(instance: Instance, finished: Finished) -> Line:
     if record.ending == "time_limit":
         reason = f"stopped after its share of the time, {record.time_limit:.1f} s"
     return Line(instance, record, reason=f"not run to its end: {reason}")
-
-
-class _BoundBeside:
-    """The bound in seconds, computed beside what happens meanwhile; of rounds there is none."""
-
-    def __init__(self, instance: Instance, batch_time: str, seed: int, limits: Limits) -> None:
-        self._instance, self._stop = instance, threading.Event()
-        self._state: RunState | None = None
-        self._pool = ThreadPoolExecutor(1)
-        self._future: Future[Finished] | None = None
-        if batch_time:
-            share = _BOUND_SHARE * (limits.deadline - time.monotonic())
-            task = Task(
-                instance=instance,
-                name=instance.name,
-                method=read_method("bound"),
-                seed=seed,
-                time_limit=max(share, 0.1),
-                memory_limit=limits.memory_limit,
-                deadline=limits.deadline,
-                batch_time=batch_time,
-            )
-            self._future = self._pool.submit(execute, task, self._stop, self._look)
-
-    def __enter__(self) -> _BoundBeside:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stop.set()
-        self._pool.shutdown()
-
-    def wait(self) -> None:
-        """Wait until it is computed."""
-        if self._future is not None:
-            self._future.result()
-
-    def found(self, *, at_once: bool) -> Iterator[KnownBound]:
-        """Yield the bound, if there is one: when it is finished, or what there is of it so far."""
-        if self._future is None:
-            return
-        try:
-            if at_once:
-                self._stop.set()
-            yield from of_run(self._instance, self._future.result().record)
-        except (InterruptedRunError, KeyboardInterrupt):
-            state = self._state
-            if state is not None and state.lower_bound is not None:
-                yield KnownBound(state.lower_bound, state.bound_source, "computed here")
-
-    def _look(self, look: Look) -> None:
-        self._state = look.state
 
 
 def _compared(

@@ -10,11 +10,12 @@ import pytest
 import kvopt
 from instances import Instance, Request
 from kvopt.commands import policies_table as module
-from kvopt.commands.policies_table import Limits, PoliciesTable, policies_table
+from kvopt.commands.bound_beside import Limits
+from kvopt.commands.policies_table import PoliciesTable, policies_table
 from kvopt.registered import Registered
 from kvopt.running.task import Finished, Task
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
+pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
 
 SIX = Instance("six", 20, tuple(Request(i, i, 2 + i % 3, 3 + 2 * (i % 3)) for i in range(6)))
 SECONDS = replace(SIX, time_unit="second")

@@ -27,7 +27,7 @@ from reports.build import make_report, texts
 from schedules import read_schedule
 from schedules.real_time.serving import METRICS
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
+pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
 
 BATCH = "affine(base=100,token=10)"
 FOUR = Instance(
@@ -426,6 +426,9 @@ def test_what_is_left_where_tokens_are_kept() -> None:
     free = kvopt.run(tight, "vllm-v1", batch_time="linear(base=100,decode=50)")
     assert free.gap is None
     assert "left to gain" not in str(free)
+    for each, told in ((covered, True), (free, False)):
+        table = kvopt.compare(tight, "vllm-v1", batch_time=each.batch_time)
+        assert table["gap"].notna().tolist() == [told]
 
 
 def _one(tmp_path: Path, arrival: float, prompt: int, output: int) -> str:

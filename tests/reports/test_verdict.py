@@ -60,14 +60,18 @@ def stores(draw: st.DrawFn) -> list[Record]:
 
 def _gaps(runs: list[Record]) -> dict[str, dict[str, float]]:
     """Return (TEL - UB) / TEL by label and instance, from the records alone; 1 without a TEL."""
-    counts = [run for run in runs if run.tel is not None and run.method not in OUTSIDE]
+    best_of: dict[str, int] = {}
+    for run in runs:
+        if run.tel is not None and run.method not in OUTSIDE:
+            best_of[run.instance] = min(run.tel, best_of.get(run.instance, run.tel))
     gaps: dict[str, dict[str, float]] = {}
     for run in runs:
-        best = min((each.tel for each in counts if each.instance == run.instance), default=None)
+        best = best_of.get(run.instance)
         label = shown_method(run.method) + (" *" if run.method in OUTSIDE else "")
-        if run.tel is None or best is not None:
-            gap = 1.0 if run.tel is None else (run.tel - best) / run.tel
-            gaps.setdefault(label, {})[run.instance] = gap
+        if run.tel is None:
+            gaps.setdefault(label, {})[run.instance] = 1.0
+        elif best is not None:
+            gaps.setdefault(label, {})[run.instance] = (run.tel - best) / run.tel
     return gaps
 
 
