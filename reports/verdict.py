@@ -130,7 +130,7 @@ def _best_of_kind(found: Sequence[Board], kind: Lengths) -> list[str]:
     ]
     for word, own in groups:
         if len(own):
-            parts += [", " if len(parts) > 1 else "", *_best(own, f"{word} policy")]
+            parts += ["; " if len(parts) > 1 else "", *_best(own, f"{word} policy")]
     return [*parts, _mean_over(board), *_beside(found, board, kind)]
 
 

@@ -16,6 +16,7 @@ from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
 from instances.outputs import OutputError, check_apart
 from instances.streams import steadily
+from instances.telling import counted
 from instances.traces.arguments import trace_options
 from instances.traces.measured import Measured
 from instances.traces.reading import read_input
@@ -133,7 +134,9 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
 def _first_lines(
     instance: Instance, batch_time: BatchTime | None, options: argparse.Namespace
 ) -> list[str]:
-    told = f"{instance.name}: {len(instance)} requests, {instance.memory} tokens"
+    told = (
+        f"{instance.name}: {counted(len(instance), 'request')}, {counted(instance.memory, 'token')}"
+    )
     if batch_time is None:
         return [told]
     of = whose(batch_time, default=options.batch_time is None)

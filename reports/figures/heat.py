@@ -9,6 +9,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.colors import PowerNorm
 
+from instances.telling import counted
 from reports.figures.spots import Drawn, Told
 from reports.figures.style import INK, Drawing, drawing, short_name
 from reports.interval import shares
@@ -107,7 +108,7 @@ def _tell(made: Drawing, axes: Any, cells: pd.DataFrame, low: pd.DataFrame) -> N
         gap_low, gap_high, instances, unsolved, largest, name = cell
         value, opens = f"gap {shares(gap_low, gap_high)}", "on"
         if instances > 1:
-            value, opens = f"mean {value} over {instances:,} instances", "largest on"
+            value, opens = f"mean {value} over {counted(instances, 'instance')}", "largest on"
         if unsolved:
             value += f", {unsolved:,} without a schedule at 100 %"
         told = Told(label, value, largest, name, family, opens)
