@@ -121,9 +121,9 @@ def test_the_sweep_resumes_and_tells_batch_times_apart(
     swept = [str(four), "--methods", "svf", "--store", str(tmp_path / "runs.sqlite")]
     assert evaluate([*swept, "--batch-time", BATCH]) == 0
     assert evaluate([*swept, "--batch-time", " affine( token=10 , base=100 )"]) == 0
-    assert "1 runs, 1 of them stored already" in capsys.readouterr().out
+    assert "1 run, 1 of them stored already" in capsys.readouterr().out
     assert evaluate([*swept, "--batch-time", "unit"]) == 0
-    assert "1 runs, 0 of them stored already" in capsys.readouterr().out
+    assert "1 run, 0 of them stored already" in capsys.readouterr().out
     frame = read_rows(tmp_path / "runs.sqlite")
     files = texts(make_report(frame))
     # In rounds of a second: 1, 1.95, 3.9 (starting at 1) and 6.75 s (starting at 4).
