@@ -59,6 +59,11 @@ class KvMemory:
                 f"{self.left_bytes:,} bytes besides the weights"
             )
 
+    def is_model_of(self, other: KvMemory) -> bool:
+        """Tell whether layers and heads are those of another."""
+        own, others = ((m.layers, m.kv_heads, m.head_size) for m in (self, other))
+        return own == others
+
     @property
     def token_bytes(self) -> int:
         """Bytes of the keys and values of one token, rounded up."""
@@ -154,9 +159,11 @@ class Served:
 LLAMA2_70B_2XA100 = Served("Llama-2-70B", "2 A100", llama2_70b(8, GB))
 
 
-def on_the_published() -> list[str]:
-    """Return lines on where 16,492 tokens do not come from."""
+def on_the_published(asked: KvMemory) -> list[str]:
+    """Return lines on where 16,492 tokens do not come from, to who asks for that model; or none."""
     all_heads, grouped = llama2_70b(64, GB), llama2_70b(8, GB)
+    if not any(asked.is_model_of(each) for each in (all_heads, grouped)):
+        return []
     needed = PUBLISHED * all_heads.token_bytes / GB
     return [
         f"{PUBLISHED:,} tokens is the papers' M for Llama-2-70B on two A100.  J1 computes it as",

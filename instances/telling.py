@@ -24,6 +24,16 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     return safe if len(safe) <= longest else safe[: longest - 3] + "..."
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number with the word for it: ``1 instance``, ``1,200 instances``, ``2 policies``."""
+    return f"{number:,} {what if number == 1 else plural(what)}"
+
+
+def plural(word: str) -> str:
+    """Return the plural of a regular word of the project's, as of ``run``, ``policy``."""
+    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+
+
 def find_name(word: str, known: Iterable[str]) -> str | None:
     """Return the name that is meant, exactly or but for upper case and ``_`` for ``-``."""
     names = list(known)

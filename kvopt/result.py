@@ -50,13 +50,15 @@ class Result:
         What was to be scheduled.
     finished
         The row of the run, with the documents that prove it.
-    seconds
-        Wall clock of the whole call; ``record.seconds`` is that of the method alone.
+    elapsed
+        Wall clock of the whole call (seconds).
     slo
         The objective that the summary counts good requests by, of an instance in seconds.
     measured
         Latencies as they were measured where the trace was recorded: the summary has them beside
         what is simulated.
+    beside
+        Bounds that were computed beside the run.
 
     Examples
     --------
@@ -67,9 +69,18 @@ class Result:
 
     instance: Instance
     finished: Finished
-    seconds: float
+    elapsed: float
     slo: Slo | None = None
     measured: Measured | None = None
+    beside: tuple[KnownBound, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """Wall clock of the whole call without compiling, which no limit counts.
+
+        ``record.seconds`` is that of the method alone.
+        """
+        return max(self.elapsed - self.finished.compiling, 0.0)
 
     @property
     def record(self) -> Record:
@@ -186,7 +197,7 @@ class Result:
         The registry of best-known values and the store ``results/runs.sqlite`` of the current
         folder are asked (:func:`kvopt.best_bound.best_bound`).
         """
-        here = of_run(self.instance, self.record, self.certificate)
+        here = [*of_run(self.instance, self.record, self.certificate), *self.beside]
         tel = None if self._kept else self.tel
         return best_bound(self.instance, self.batch_time, here=here, tel=tel)
 
@@ -200,6 +211,16 @@ class Result:
         if self.tel is None or known is None or not self._bounded:
             return None
         return left(self.tel, known.value)
+
+    @property
+    def exceeded(self) -> tuple[str, ...]:
+        """One line if a bound that was computed beside the run exceeds the TEL of its schedule."""
+        tel = self.tel if self._bounded else None
+        return tuple(
+            f"the bound {told_bound(each, self.batch_time)} exceeds the TEL of a checked schedule"
+            for each in self.beside
+            if tel is not None and tel < each.value
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -330,7 +351,7 @@ class Result:
                 rows.append(("gap to best", known.compared(self.tel, self.bound)))
         if record.relaxation is not None:
             rows.append(("LP relaxation", f"{record.relaxation:.6f}"))
-        rows.append(("seconds", f"{self.seconds:.2f}"))
+        rows += self._took()
         rows.append(("checker", self._verdict()))
         return rows + [("note", note) for note in self.notes]
 
@@ -354,7 +375,7 @@ class Result:
         rows += self._bound_in_seconds(sentence)
         if self.tel is not None and record.mean_ttft_ms is not None:
             rows += serving_lines(self.timeline, self.slo, self.measured)
-        rows.append(("seconds", f"{self.seconds:.2f}"))
+        rows += self._took()
         rows.append(("checker", self._verdict()))
         mismatch = model.served.mismatch(self.instance.memory) if model.served else ""
         notes = (*([mismatch] if mismatch else []), *self.notes)
@@ -390,6 +411,12 @@ class Result:
             for label, value in self.summary()
         )
         return f"<table>{cells}</table>"
+
+    def _took(self) -> list[tuple[str, str]]:
+        # Kernels are compiled once on a machine.
+        compiling = f"{self.finished.compiling:.2f} s, not counted"
+        rows = [("seconds", f"{self.seconds:.2f}"), ("compiling", compiling)]
+        return rows[: 1 if compiling.startswith("0.00 ") else 2]
 
     def _shown_method(self) -> str:
         """Return the method, and the formulation where it was left to the size."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from kvopt.methods.told import told
+from reports.per_instance import worst_instances
 
 #: Most boards of one report; what is on none of them is in the tables by family.
 MOST_BOARDS = 4
@@ -25,9 +26,9 @@ class Board:
     ----------
     lines
         One line a policy, the best first: columns label, lengths, offline and knows (what it is
-        told, :class:`kvopt.methods.told.Told`, and that in words), rank, instances, unsolved
-        (instances without a schedule for some seed), gap_low, gap_high, optimal (shares), seconds,
-        and of the worst instance ratio_low, ratio_high, known, instance and id.
+        told, :class:`kvopt.methods.told.Told`, and that in words), rank, gap_low, gap_high, optimal
+        (shares), seconds, and of :func:`reports.per_instance.worst_instances` instances, unsolved,
+        ratio_low, ratio_high, known, instance and id.
     ids
         The instances that they share.
     """
@@ -78,19 +79,12 @@ def outside(averaged: pd.DataFrame) -> pd.DataFrame:
 
 
 def standings(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the line of each method as in :class:`Board`, without rank, over what is in a frame.
-
-    Of equal ratios the smallest instance is named.
-    """
+    """Return the line of each method as in :class:`Board`, without rank, over a frame."""
     groups = frame.groupby("label", sort=True)
-    order = ["label", "ratio_low", "n", "instance", "id"]
-    worst = frame.sort_values(order, ascending=[True, False, True, True, True], na_position="last")
-    named = worst.drop_duplicates("label").set_index("label")
-    lines = named[["method", "told", "ratio_low", "ratio_high", "known", "instance", "id"]]
+    kept = ["method", "told", "ratio_low", "ratio_high", "known", "instance", "id"]
+    lines = worst_instances(frame, ["label"])[[*kept, "instances", "unsolved"]]
     high = groups["gap_high"]
     lines = lines.assign(
-        instances=groups["id"].nunique(),
-        unsolved=groups["failed"].sum(),
         gap_low=groups["gap_low"].mean(),
         gap_high=high.mean().where(high.count().eq(groups.size())),
         optimal=groups["optimal"].mean(),

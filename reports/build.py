@@ -18,6 +18,7 @@ import pandas as pd
 from instances.committed import regenerate
 from instances.outputs import OutputError
 from instances.streams import steadily
+from instances.telling import counted
 from instances.usage import Parser, UsageError, complain, read_integer
 from kvopt.masking import mask_text
 from kvopt.store import Store, StoreError
@@ -255,13 +256,13 @@ def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) ->
     known_count = int(reference["opt"].notna().sum())
     unread = int(reference["sha"].str.startswith("unread ").sum()) if len(reference) else 0
     parts = [
-        f"{len(rows):,} stored runs",
+        counted(len(rows), "stored run"),
         f"{int(rows['superseded'].sum()):,} of them replaced by later ones"
         if rows["superseded"].any()
         else "",
-        f"{len(reference) - unread:,} instances ({known_count:,} with known optimum)",
-        f"{unread:,} instances that could not be read" if unread else "",
-        f"{runs['label'].nunique():,} methods",
+        f"{counted(len(reference) - unread, 'instance')} ({known_count:,} with known optimum)",
+        f"{counted(unread, 'instance')} that could not be read" if unread else "",
+        counted(runs["label"].nunique(), "method"),
     ]
     return ", ".join(part for part in parts if part) + "."
 
@@ -293,7 +294,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         code = regenerate(_PROGRAM, made, report_files(options.out), ["--check"])
     else:
         try:
-            print(f"{len(write_files(options.out, files)):,} files in {options.out}")
+            print(f"{counted(len(write_files(options.out, files)), 'file')} in {options.out}")
             code = 0
         except (OSError, OutputError) as error:
             complain(_PROGRAM, error)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from instances.telling import counted
+
 #: Share of the remaining methods' instances that they must have in common.
 LEAST_SHARED = 0.5
 
@@ -19,10 +21,13 @@ class Common:
 
     def note(self) -> str:
         """Return one line on what is compared."""
-        shared = f"{len(self.costs):,} instances that {self.costs.shape[1]} methods were run on"
+        methods = self.costs.shape[1]
+        were = "was" if methods == 1 else "were"
+        shared = f"{counted(len(self.costs), 'instance')} that {counted(methods, 'method')} {were}"
         if not self.left_out:
-            return f"Over the {shared}."
-        return f"Over the {shared}; {len(self.left_out)} methods with fewer are left out."
+            return f"Over the {shared} run on."
+        out = counted(len(self.left_out), "method")
+        return f"Over the {shared} run on; left out, with fewer: {out}."
 
 
 def common_costs(frame: pd.DataFrame, cost: str) -> Common:

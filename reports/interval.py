@@ -40,4 +40,5 @@ def ratios(low: float, high: float, known: bool) -> str:
 
 
 def _end(value: float, digits: int) -> str:
-    return "?" if pd.isna(value) else f"{value:.{digits}f}"
+    # A rounded zero has no sign.
+    return "?" if pd.isna(value) else f"{round(float(value), digits) + 0.0:.{digits}f}"

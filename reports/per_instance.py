@@ -43,5 +43,33 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(failed=frame["tel"].isna()).reset_index()
 
 
+def worst_instances(averaged: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Return the line of the instance with the greatest lower end of the ratio, of each group.
+
+    Of equal ones it is the smallest instance.  Where an instance has no schedule, the worst ratio
+    is not known: ``ratio_high`` is missing and ``known`` False.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by the keys; beside the columns of :func:`per_instance`, ``instances`` and
+        ``unsolved`` (instances without a schedule for some seed).
+    """
+    order = [*keys, "ratio_low", "n", "instance", "id"]
+    ascending = [each != "ratio_low" for each in order]
+    ordered = averaged.sort_values(order, ascending=ascending, na_position="last")
+    worst = ordered.drop_duplicates(keys).set_index(keys)
+    groups = averaged.groupby(keys)
+    unsolved = groups["failed"].sum()
+    # Aligned by the keys.
+    whole = unsolved.eq(0).reindex(worst.index)
+    return worst.assign(
+        instances=groups["id"].nunique(),
+        unsolved=unsolved,
+        known=worst["known"].astype(bool) & whole,
+        ratio_high=worst["ratio_high"].where(whole),
+    )
+
+
 _OF_THE_PAIR = ["method", "told", "family", "instance", "n", "memory", "known", "standing"]
 _OF_THE_PAIR += ["engine", "marked", "bound_only", "preempts", "opt"]

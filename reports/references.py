@@ -82,7 +82,8 @@ def references(rows: pd.DataFrame, best_known: Mapping[str, Any] | None = None) 
         Columns sha, instance, family, n, memory, batch_time, instance_sha256, upper, upper_by,
         upper_key, found_key (of the run with the best schedule of the rows, empty without one),
         lower, lower_by, known (what the file states), opt (rounds, missing where open),
-        standing (a key of ``STANDINGS``) and reason (by what it is known, or why not).  Of
+        standing (a key of ``STANDINGS``), reason (by what it is known, or why not) and shared
+        (what proofs share that do not count as two).  Of
         instances in seconds all values are nanoseconds.
     """
     cases = _cases(rows, best_known or {})
@@ -105,7 +106,7 @@ _KEPT = [
     "opt",
     "standing",
 ]
-_KEPT += ["reason"]
+_KEPT += ["reason", "shared"]
 
 
 def _line(case: _Case) -> dict[str, Any]:
@@ -142,6 +143,7 @@ def _line(case: _Case) -> dict[str, Any]:
         "opt": None if wrong else opt,
         "standing": verdict.standing,
         "reason": verdict.reason,
+        "shared": verdict.shared,
     }
 
 

@@ -10,15 +10,12 @@ import pandas as pd
 
 from heuristics.registry import policies
 from kvopt.methods.engines import named_engines
-from kvopt.methods.told import only_bounds, shown_method
+from kvopt.methods.told import MARK, only_bounds, shown_method, token_keeping_policies
 from kvopt.methods.witness import is_own
 from kvopt.running.record import PROVED, columns
 from kvopt.store.belief import believed_rows
-from kvopt.sweeps.contradictions import token_keeping_policies
 from schedules.evidence import keeps_tokens
 
-#: Marks methods that keep tokens over an eviction, in all tables and figures.
-MARK = " *"
 MARK_NOTE = (
     "A method marked * keeps tokens over evictions, which the schedules that OPT is about may not: "
     "it can be better than OPT, and its TEL is never taken as a bound (UB)."

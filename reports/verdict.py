@@ -1,4 +1,4 @@
-"""The verdict: three sentences that a report begins with, every figure computed from its rows."""
+"""The verdict: sentences that a report begins with, every figure computed from its rows."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ from typing import Any
 
 import pandas as pd
 
-from kvopt.methods.told import Lengths
+from instances.telling import counted
+from kvopt.methods.told import OF_CLASSES, Lengths
+from kvopt.methods.told import WORDS as TOLD
 from reports.boards import Board, boards, inside, outside, standings
 from reports.interval import ratios, shares
 from reports.units import Unit
 
-#: Lengths that count as known: no policy that is told a file's intervals knows more than these.
-_KNOWN: tuple[Lengths, ...] = ("outputs", "file")
-_UNKNOWN: tuple[tuple[Lengths, str], ...] = (
-    ("nothing", "told nothing of them"),
-    ("intervals", "told intervals"),
+#: The classes of policies: who is in a class, and what is told to each of its kinds.
+_CLASSES: tuple[tuple[str, tuple[Lengths, ...]], ...] = (
+    ("clairvoyant policy", ("outputs",)),
+    ("policy with predictions", ("exact", "file", "intervals")),
+    ("non-clairvoyant policy", ("nothing",)),
 )
+#: Names that are listed; of more the number is told.
+_MOST_NAMES = 3
 
 
 #: What the words of a report mean, for who reads its first screen only.
@@ -27,8 +31,9 @@ WORDS = (
     "lengths and arrivals, which no online policy can reach on all instances. UB: the TEL of the "
     "best known schedule. LB: the best bound; every TEL is at least that. Gap: what share of its "
     "own TEL a policy would save with the better schedule; 0 % is best. Ratio: TEL / OPT; 1 is "
-    "best. [a, b]: between a and b, since OPT lies between LB and UB. *: solves an easier problem, "
-    "so it is not to be compared with the others."
+    "best. [a, b]: between a and b, since OPT lies between LB and UB; ?: not known. *: may keep "
+    "tokens over evictions, an easier problem, so it is not to be compared with the others. "
+    f"{OF_CLASSES[0].upper()}{OF_CLASSES[1:]}."
 )
 
 
@@ -58,83 +63,75 @@ class Sentence:
 
 
 def verdict(found: Sequence[Unit]) -> tuple[Sentence, ...]:
-    """Return who is best with lengths known, who without, and the worst ratio that was seen.
+    """Return for each unit of time who is best in each class, and the worst ratio that was seen.
 
-    Every figure and every name is that of a line of the boards.  Of a store with several units of
-    time the sentences are about the first, and each of the others has one that names its first.
+    Every figure and every name is that of a line of the unit's boards.
     """
-    first, *others = found
-    return (*_of_unit(first), *(_leader(each) for each in others if len(inside(each.averaged))))
-
-
-def _of_unit(unit: Unit) -> tuple[Sentence, ...]:
-    frame = inside(unit.averaged)
-    if frame.empty:
-        nobody = "No policy within the problem was run, so none is ranked here"
-        return (Sentence((nobody, *_outside(None, unit.averaged, None), ".")),)
-    ranked = boards(frame)
-    return (
-        _with_lengths(ranked, unit.averaged),
-        _without_lengths(ranked, unit.averaged),
-        _worst(frame, ranked),
+    return tuple(
+        Sentence((*_where(unit, len(found)), *sentence.parts), sentence.ids)
+        for unit in found
+        for sentence in _of_unit(unit)
     )
 
 
-def _leader(unit: Unit) -> Sentence:
-    """Name who stands first in another unit of time."""
-    where: list[str] = ["In seconds under ", Name(unit.batch_time)]
-    ranked = boards(inside(unit.averaged))
-    if not ranked:
-        return Sentence((*where, " no two policies share instances enough to be ranked."))
-    lines = ranked[0].lines
-    parts = [*_best(lines, "policy", "policies"), " and leaves ", *_left(lines.iloc[0])]
-    return Sentence((*where, ", ", *parts, _mean_over(ranked[0]), "."))
+def _where(unit: Unit, several: int) -> list[str]:
+    if unit.batch_time:
+        return ["In seconds under ", Name(unit.batch_time), ": "]
+    return ["In rounds: "] if several > 1 else []
 
 
-def _with_lengths(found: Sequence[Board], averaged: pd.DataFrame) -> Sentence:
-    board, lines = _first(found, _KNOWN)
-    parts = _overall(found)
-    if board is None:
-        if parts:
-            return Sentence((*parts, "."))
-        nobody = _nobody(averaged, _KNOWN, "knows the output lengths")
-        return Sentence((*nobody, *_outside(None, averaged, _KNOWN), "."))
-    online, planned = lines[~lines["offline"]], lines[lines["offline"]]
-    parts += ["; where output lengths are known, " if parts else "Where output lengths are known, "]
-    if len(online):
-        parts += [*_best(online, "online policy", "online policies"), " and leaves "]
-        parts += [*_left(online.iloc[0]), _mean_over(board)]
-    if len(planned):
-        parts += ["; with all arrivals known too, " if len(online) else "and all arrivals too, "]
-        parts += [*_best(planned, "offline policy", "offline policies"), " and leaves "]
-        parts += [*_left(planned.iloc[0]), "" if len(online) else _mean_over(board)]
-    return Sentence((*parts, "."))
+def _of_unit(unit: Unit) -> tuple[Sentence, ...]:
+    averaged = unit.averaged
+    if inside(averaged).empty:
+        nobody = "No policy within the problem was run, so none is ranked here"
+        beyond = [part for _, each in _CLASSES for part in _outside(None, averaged, each)]
+        first = Sentence((nobody, *beyond, "."))
+        return (first, _worst(averaged, [])) if beyond else (first,)
+    ranked = boards(averaged)
+    overall = _overall(ranked)
+    return (
+        *([Sentence((*overall, "."))] if overall else []),
+        *(_of_class(ranked, averaged, *each) for each in _CLASSES),
+        _worst(averaged, ranked),
+    )
 
 
 def _overall(found: Sequence[Board]) -> list[str]:
-    """Return who stands first on the leaderboard, where that is none of those that know lengths."""
-    if not found or found[0].lines["lengths"].iloc[0] in _KNOWN:
+    """Return who stands first on the leaderboard, where that is no clairvoyant policy."""
+    if not found or found[0].lines["lengths"].iloc[0] == "outputs":
         return []
     board = found[0]
     first = board.lines[board.lines["rank"].eq(1)]
-    verb = " leaves " if len(first) == 1 else " leave "
-    parts = [*_names(first), " is" if len(first) == 1 else " are", " first overall and", verb]
-    return [*parts, *_left(first.iloc[0]), _mean_over(board)]
+    verb = " is first overall and" if len(first) == 1 else " are first overall and"
+    return [*_names(first), verb, *_leaves(first), _mean_over(board)]
 
 
-def _without_lengths(found: Sequence[Board], averaged: pd.DataFrame) -> Sentence:
-    parts: list[str] = []
-    for lengths, words in _UNKNOWN:
-        board, lines = _first(found, (lengths,))
-        if board is not None:
-            parts += ["; " if parts else "Where output lengths are not known: ", f"{words}, "]
-            parts += [*_best(lines, "policy", "policies"), " and leaves ", *_left(lines.iloc[0])]
-            parts += [f" ({board.instances:,} instances", *_beside(board, lengths), ")"]
-    unknown = tuple(lengths for lengths, _ in _UNKNOWN)
+def _of_class(
+    found: Sequence[Board], averaged: pd.DataFrame, what: str, lengths: tuple[Lengths, ...]
+) -> Sentence:
+    """Return who is best of a class, of each kind that there is on a board."""
+    clauses = [clause for kind in lengths if (clause := _best_of_kind(found, kind))]
+    parts = [part for k, clause in enumerate(clauses) for part in (["; "] if k else []) + clause]
     if not parts:
-        parts = _nobody(averaged, unknown, "does not know the output lengths")
-    parts += _outside(found[0] if found else None, averaged, unknown)
-    return Sentence((*parts, "."))
+        parts = _nobody(averaged, lengths, what)
+    beyond = _outside(found[0] if found else None, averaged, lengths)
+    # The first piece is a word of ours.
+    return Sentence((parts[0][:1].upper() + parts[0][1:], *parts[1:], *beyond, "."))
+
+
+def _best_of_kind(found: Sequence[Board], kind: Lengths) -> list[str]:
+    """Return who is best of those that are told so much, online and offline, on their board."""
+    board, lines = _first(found, kind)
+    if board is None:
+        return []
+    parts: list[str] = [f"{TOLD[kind]}: "]
+    groups = [
+        (word, lines[lines["offline"].eq(word == "offline")]) for word in ("online", "offline")
+    ]
+    for word, own in groups:
+        if len(own):
+            parts += ["; " if len(parts) > 1 else "", *_best(own, f"{word} policy")]
+    return [*parts, _mean_over(board), *_beside(found, board, kind)]
 
 
 def _nobody(averaged: pd.DataFrame, lengths: tuple[Lengths, ...], what: str) -> list[str]:
@@ -146,54 +143,54 @@ def _nobody(averaged: pd.DataFrame, lengths: tuple[Lengths, ...], what: str) -> 
     lines = standings(inside(averaged))
     own = lines[lines["lengths"].isin(lengths)]
     if len(own):
-        return [f"No policy that {what} shares instances enough to be ranked; run: ", *_names(own)]
+        return [f"no {what} shares instances enough to be ranked; run: ", *_names(own)]
     beyond = outside(averaged)
     if beyond["lengths"].isin(lengths).any():
-        return [f"No policy within the problem was run that {what}"]
+        return [f"no {what} within the problem was run"]
     if lines["lengths"].eq("unknown").any() or beyond["lengths"].eq("unknown").any():
-        return [f"No policy was run that by its own declaration {what}"]
-    return [f"No policy was run that {what}"]
+        return [f"no policy was run that declares to be a {what}"]
+    return [f"no {what} was run"]
 
 
-def _beside(board: Board, lengths: Lengths) -> list[str]:
-    """Return what the best policy that is told less leaves there: other instances, other means."""
+def _beside(found: Sequence[Board], board: Board, kind: Lengths) -> list[str]:
+    """Return what the best non-clairvoyant policy leaves there, where its own sentence does not."""
     less = board.lines[board.lines["lengths"].eq("nothing")]
-    if lengths == "nothing" or less.empty:
+    if kind == "nothing" or less.empty or board is _first(found, "nothing")[0]:
         return []
-    return [", where ", Name(less["label"].iloc[0]), " leaves ", *_left(less.iloc[0])]
+    return [", where ", Name(less["label"].iloc[0]), *_leaves(less.iloc[:1])]
 
 
 def _outside(
-    board: Board | None, averaged: pd.DataFrame, lengths: tuple[Lengths, ...] | None
+    board: Board | None, averaged: pd.DataFrame, lengths: tuple[Lengths, ...]
 ) -> list[str]:
     """Return the best policy that keeps tokens and is told so much, empty for none.
 
     On the instances of a board, where one was run on all of them; else over its own instances, the
-    one with most of them first.  ``lengths`` None means whatever it is told.
+    one with most of them first.
     """
     lines = outside(averaged)
     if board is not None:
         on_it = outside(averaged[averaged["id"].isin(board.ids)])
         on_it = on_it[on_it["instances"].eq(board.instances)]
-        if lengths is None or on_it["lengths"].isin(lengths).any():
+        if on_it["lengths"].isin(lengths).any():
             lines = on_it
-    if lengths is not None:
-        lines = lines[lines["lengths"].isin(lengths)]
+    lines = lines[lines["lengths"].isin(lengths)]
     if lines.empty:
         return []
-    # Told nothing is what the sentence is about; intervals are more.
-    least = lines[lines["lengths"].eq("nothing")]
-    lines = lines if least.empty else least
     best = lines.sort_values(["instances", "gap_low", "label"], ascending=[False, True, True])
-    line = best.iloc[0]
-    told = f" ({line['instances']:,} instances; * keeps tokens over evictions, an easier problem)"
-    return ["; outside the problem, ", Name(line["label"]), " leaves ", *_left(line), told]
+    shared = counted(best["instances"].iloc[0], "instance")
+    told = f" ({shared}; * keeps tokens over evictions, an easier problem)"
+    return ["; outside the problem, ", Name(best["label"].iloc[0]), *_leaves(best.iloc[:1]), told]
 
 
-def _worst(frame: pd.DataFrame, found: Sequence[Board]) -> Sentence:
-    lines = standings(frame).dropna(subset="ratio_low")
+def _worst(averaged: pd.DataFrame, found: Sequence[Board]) -> Sentence:
+    """Return the worst ratio of all policies, and of the first; and who has no schedule."""
+    lines = standings(averaged[~averaged["engine"]])
+    failed = lines[lines["unsolved"].gt(0)]
+    none = [] if failed.empty else ["; without a schedule on some instance: ", *_names(failed)]
+    lines = lines.dropna(subset="ratio_low")
     if lines.empty:
-        return Sentence(("No run has a ratio to OPT: there is no schedule to compare.",))
+        return Sentence(("No run has a ratio to OPT: there is no schedule to compare", *none, "."))
     lines = lines.sort_values(["ratio_low", "label"], ascending=[False, True])
     worst = lines.iloc[0]
     parts = ["The worst ratio to OPT seen is ", _ratio(worst), " (", Name(worst["label"])]
@@ -204,53 +201,74 @@ def _worst(frame: pd.DataFrame, found: Sequence[Board]) -> Sentence:
         parts += ["; the worst of ", Name(leader["label"]), ", first of the leaderboard, is "]
         parts += [_ratio(leader), " (on ", Name(leader["instance"]), ")"]
         ids.append(leader["id"])
-    return Sentence((*parts, "."), tuple(ids))
+    return Sentence((*parts, *none, "."), tuple(ids))
 
 
-def _first(
-    found: Iterable[Board], lengths: tuple[Lengths, ...]
-) -> tuple[Board | None, pd.DataFrame]:
+def _first(found: Iterable[Board], kind: Lengths) -> tuple[Board | None, pd.DataFrame]:
     """Return the first board with policies that are told so much, and their lines."""
     for board in found:
-        lines = board.lines[board.lines["lengths"].isin(lengths)]
+        lines = board.lines[board.lines["lengths"].eq(kind)]
         if len(lines):
             return board, lines
     return None, pd.DataFrame()
 
 
-def _best(lines: pd.DataFrame, one: str, many: str) -> list[str]:
-    """Return who is first, of how many; those with equal ends are named together, up to three."""
+def _best(lines: pd.DataFrame, what: str) -> list[str]:
+    """Return who is first, of how many, and what that leaves; equal ones are named together."""
     equal = lines[lines["rank"].eq(lines["rank"].min())]
-    verb = "is" if len(equal) == 1 else "are"
-    what = f"the only {one}" if len(lines) == 1 else f"best of {len(lines):,} {many}"
-    return [*_names(equal), f" {verb} {what}"]
+    if len(lines) == 1:
+        verb = f" is the only {what}"
+    else:
+        verb = f" {'is' if len(equal) == 1 else 'are'} best of {counted(len(lines), what)}"
+    return [*_names(equal), f"{verb} and", *_leaves(equal)]
 
 
 def _names(lines: pd.DataFrame) -> list[str]:
-    """Return up to three names, and how many more there are; what declares nothing says so."""
+    """Return a few names, and how many more there are; what declares nothing says so."""
     names: list[str] = []
-    for label, lengths in lines[["label", "lengths"]].iloc[:3].itertuples(index=False):
+    for label, lengths in lines[["label", "lengths"]].iloc[:_MOST_NAMES].itertuples(index=False):
         names += [", " if names else "", Name(label)]
         names += [" (undeclared)"] if lengths == "unknown" else []
-    return [*names, f" and {len(lines) - 3} more"] if len(lines) > 3 else names
+    more = len(lines) - _MOST_NAMES
+    return [*names, f" and {more} more"] if more > 0 else names
 
 
-def _left(line: pd.Series) -> list[str]:
+def _leaves(lines: pd.DataFrame) -> list[str]:
+    """Return what policies with equal gaps leave, of which the first is told; with the verb."""
+    line, one = lines.iloc[0], len(lines) == 1
     low, high = line["gap_low"], line["gap_high"]
+    leaves, have, are = (" leaves", " has", " is") if one else (" leave", " have", " are")
+    failed = int(line["unsolved"])
+    if failed == line["instances"]:
+        return [f"{have} a schedule on none of them"]
+    counts = [f" ({counted(failed, 'instance')} without a schedule at 100 %)"] if failed else []
     if pd.isna(low):  # there is no schedule to compare with
-        return [_most(high), " to OPT"]
+        return [f"{leaves} {_most(high)} to OPT", *counts]
     interval = shares(float(low), high)
-    if interval.startswith("["):
-        return [f"{100 * float(low):.1f} % to the best known schedules, {_most(high)} to OPT"]
-    return [f"{interval} to OPT"]
+    known = not interval.startswith("[")
+    reference = "OPT" if known else "the best known schedules"
+    if _percent(low).startswith("-"):
+        its = "its" if one else "their"
+        told = f"{are} {_percent(-low)} of {its} TEL below {reference}"
+    else:
+        told = f"{leaves} {_percent(low)} to {reference}"
+    if not known and pd.notna(high) and high < 0:
+        told += f", {_percent(-high)} below the best bound"
+    elif not known:
+        told += f", {_most(high)} to OPT"
+    return [told, *counts]
 
 
 def _most(high: Any) -> str:
-    return "an unknown share" if pd.isna(high) else f"at most {100 * float(high):.1f} %"
+    return "an unknown share" if pd.isna(high) else f"at most {_percent(high)}"
+
+
+def _percent(share: float) -> str:
+    return shares(float(share), float(share))
 
 
 def _mean_over(board: Board) -> str:
-    return f" (mean gap over {board.instances:,} instances)"
+    return f" (mean gap over {counted(board.instances, 'instance')})"
 
 
 def _ratio(line: Any) -> str:

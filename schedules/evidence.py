@@ -149,10 +149,14 @@ def construction_witness(value: int) -> Witness:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of an optimum, and one line that says by what, or why not."""
+    """What is known of an optimum, and one line that says by what, or why not.
+
+    ``shared`` says of several proofs that do not count as two what they share.
+    """
 
     standing: Standing
     reason: str
+    shared: str = ""
 
     @property
     def opt(self) -> bool:
@@ -185,6 +189,20 @@ def keeps_tokens(detail: str, *, may_keep: bool, kept: bool | None = None) -> bo
         Whether the stored schedule shows that they did; None without a schedule.
     """
     return detail.startswith(KEEPS_TOKENS) or (may_keep and kept is not False)
+
+
+def bounds_hold(detail: str, kept: bool) -> bool:
+    """Tell whether bounds are about the schedule of a run, so that they tell what is left to gain.
+
+    Where tokens were kept it is the run that says so, in front of its detail: of seconds, where
+    prefilling tokens anew is no shortcut (``formulations.valid.loads.not_covered``).
+
+    Parameters
+    ----------
+    kept
+        Whether its requests kept tokens over an eviction.
+    """
+    return not kept or detail.startswith(KEEPS_TOKENS_COVERED)
 
 
 def believed(
@@ -329,8 +347,20 @@ def _closed(witnesses: Sequence[Witness], construction: int | None) -> Verdict:
     for one, other in combinations(found, 2):
         if one.shares_no_code(other):
             both = f"{one.argument} ({one.name}, {other.name})"
-            return Verdict("one argument", f"one argument only: {both}")
-    return Verdict("one witness", f"one proof only: {', '.join(names)}")
+            return Verdict("one argument", f"one argument only: {both}", _shared(found))
+    return Verdict("one witness", f"one proof only: {', '.join(names)}", _shared(found))
+
+
+def _shared(found: Sequence[Witness]) -> str:
+    """Return what each two of some witnesses share, none of which are independent."""
+    pairs = []
+    for one, other in combinations({each.name: each for each in found}.values(), 2):
+        what = ["the solver"] if one.solver == other.solver else []
+        what += ["code of the model"] if one.model_code & other.model_code else []
+        common = sorted(one.arguments & other.arguments)
+        what += [f"the argument ({', '.join(common)})"] if common else []
+        pairs.append(f"{one.name} and {other.name} share {' and '.join(what)}")
+    return "; ".join(pairs)
 
 
 def _by(pair: tuple[Witness, Witness], found: Sequence[Witness]) -> str:

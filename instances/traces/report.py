@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from instances.files import InstanceFileError
+from instances.telling import counted
 from instances.traces.measured import Measured
 
 
@@ -51,8 +52,7 @@ class Skipped:
     first_row: int
 
     def __str__(self) -> str:
-        rows = "row" if self.rows == 1 else "rows"
-        return f"{self.rows:,} {rows} skipped: {self.reason} (first in row {self.first_row})"
+        return f"{counted(self.rows, 'row')} skipped: {self.reason} (first in row {self.first_row})"
 
 
 @dataclass(frozen=True)
@@ -91,5 +91,7 @@ class TraceReport:
     @property
     def lines(self) -> list[str]:
         """What a command prints on standard error, one line each."""
-        counts = f"{self.format}, {self.rows:,} rows read, {self.kept:,} requests kept"
+        counts = (
+            f"{self.format}, {counted(self.rows, 'row')} read, {counted(self.kept, 'request')} kept"
+        )
         return [f"{self.file}: {each}" for each in (counts, *map(str, self.skipped), *self.notes)]

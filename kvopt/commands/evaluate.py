@@ -16,6 +16,7 @@ from instances.batch_time import DEFAULT, parse_batch_time
 from instances.named import hides
 from instances.outputs import OutputError, check_apart, check_outputs
 from instances.streams import steadily
+from instances.telling import counted
 from instances.traces import TraceReport
 from instances.traces.arguments import add_trace_options, trace_options
 from instances.usage import Parser, UsageError, complain
@@ -154,7 +155,9 @@ def _run(arguments: Sequence[str], program: str) -> int:
         sweep = _choose(tasks, store, options)
         started = time.monotonic()
         if sweep.todo and store.readonly:
-            raise StoreError(f"{store.name}: cannot be written, {len(sweep.todo)} runs are left")
+            raise StoreError(
+                f"{store.name}: cannot be written, {counted(len(sweep.todo), 'run')} left"
+            )
         if sweep.todo:
             _carry_out(sweep, store, options)
         keys = [task.key for task in tasks] if options.inputs else None
@@ -328,7 +331,7 @@ def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sw
     todo = [task for task in tasks if task.key not in stored]
     if not options.quiet and tasks:
         skipped = len(tasks) - len(todo)
-        print(f"{len(tasks)} runs, {skipped} of them stored already", flush=True)
+        print(f"{counted(len(tasks), 'run')}, {skipped} of them stored already", flush=True)
     return _Sweep(tasks, todo)
 
 

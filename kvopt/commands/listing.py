@@ -47,10 +47,10 @@ def listing() -> str:
     lines += ["", "policies (NAME)"]
     for policy in policies().values():
         lines.append(f"  {policy.name:<{width}}  {policy.summary}")
-        lines.append(f"  {'':<{width}}    knows: {knowledge(policy)}")
+        lines.append(f"  {'':<{width}}    class: {knowledge(policy)}")
         lines.append(f"  {'':<{width}}    guarantee: {policy.guarantee or 'none'}")
         lines += _options(width, policy.parameters)
-    lines += ["", "predictions (PREDICTION, for policies that are non-clairvoyant)"]
+    lines += ["", "predictions (PREDICTION, for policies with predictions)"]
     for prediction in PREDICTIONS.values():
         lines.append(f"  {prediction.name:<{width}}  {prediction.summary}")
         lines += _options(width, prediction.parameters)

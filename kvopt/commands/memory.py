@@ -43,7 +43,8 @@ def _main(arguments: Sequence[str] | None, program: str) -> int:
         return EXIT_OK
     for label, text in found.steps():
         print(f"{label:<13}  {text}")
-    print("", *on_the_published(), sep="\n")
+    if lines := on_the_published(found):
+        print("", *lines, sep="\n")
     return EXIT_OK
 
 

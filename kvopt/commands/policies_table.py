@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
-import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
+from instances.telling import counted
 from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
+from kvopt.commands.bound_beside import BoundBeside, Limits
 from kvopt.commands.policies_columns import Against, Cell, Shown, columns
-from kvopt.methods.grammar import every_policy, read_method
-from kvopt.methods.told import OF_CLASSES, class_told
+from kvopt.methods.grammar import every_policy
+from kvopt.methods.told import MARK, OF_CLASSES, policy_name, token_keeping_policies, told
 from kvopt.registered import registered
 from kvopt.running.batch_time import bounds_kept_tokens, rounds_only
-from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.record import Record
 from kvopt.running.series import Series
-from kvopt.running.state import RunState
 from kvopt.running.stated_optimum import dispute
-from kvopt.running.supervise import Look
 from kvopt.running.task import Finished, Task
 from kvopt.sweeps.progress import Display, display
 from schedules import Schedule
@@ -33,12 +29,8 @@ from schedules.files import parse_schedule
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from schedules.real_time.slo import Slo
 
-#: Marks a schedule that keeps tokens.
-MARK = " *"
 #: What a table is never without: what runs in production.
 _FIRST = "vllm-v1"
-#: Share of the time that the bound in seconds may take.
-_BOUND_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -55,25 +47,6 @@ class PoliciesTable:
     found: bool
     misstated: str
     contradiction: str = ""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What the policies may take.
-
-    Attributes
-    ----------
-    deadline
-        On the clock of ``time.monotonic``, seconds.
-    memory_limit
-        Resident memory of the policies' process, and of the bound's, gigabytes.
-    jobs
-        Processes side by side: the bound in seconds is computed beside the policies from two on.
-    """
-
-    deadline: float
-    memory_limit: float | None
-    jobs: int
 
 
 @dataclass(frozen=True)
@@ -95,6 +68,11 @@ class Line:
         """Whether the schedule keeps tokens over an eviction."""
         return self.schedule is not None and self.schedule.keeps_tokens
 
+    @property
+    def marked(self) -> bool:
+        """Whether the method may keep tokens over an eviction, as in all tables."""
+        return self.keeps_tokens or policy_name(self.record.method) in token_keeping_policies()
+
 
 def policies_table(
     instance: Instance,
@@ -108,14 +86,14 @@ def policies_table(
 ) -> PoliciesTable:
     """Run every policy until the deadline, the quick ones first, and return a table.
 
-    Columns: what the policy is told, TEL (rounds or seconds), its ratio to the optimum where that
-    is known and else to the best bound known, so at least the ratio to OPT; what follows depends on
-    the unit.  In rounds: makespan (rounds), mean memory use until then (share of M), number of
-    evictions.  In seconds: what is left to gain at most, mean and 99th percentile of TTFT, TPOT and
-    E2EL (seconds), with an objective the goodput (requests a second), number of evictions.  Then
-    milliseconds, in rounds the gap to the registry's best schedule where it has the instance, and
-    the checker's verdict.  A policy that cannot serve the instance has its reason instead; one
-    that kept tokens here is marked.  The last line says how many were not run.
+    Columns: the class of what the policy is told, TEL (rounds or seconds), its ratio to the optimum
+    where that is known and else to the best bound known, so at least the ratio to OPT; what follows
+    depends on the unit.  In rounds: makespan (rounds), mean memory use until then (share of M),
+    number of evictions.  In seconds: what is left to gain at most, mean and 99th percentile of
+    TTFT, TPOT and E2EL (seconds), with an objective the goodput (requests a second), number of
+    evictions.  Then milliseconds, in rounds the gap to the registry's best schedule where it has
+    the instance, and the checker's verdict.  A policy that cannot serve the instance has its reason
+    instead; one that may keep tokens is marked.  The last line says how many were not run.
 
     Policies run one after the other in one process (``kvopt.running.series``).  Each may take its
     share of the time that is left when it begins, so that a slow one costs no other its turn.
@@ -124,17 +102,15 @@ def policies_table(
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     series = Series(runnable, limits.deadline)
     progress = display(sys.stderr, len(runnable), 1, quiet or not sys.stderr.isatty())
-    with _BoundBeside(instance, batch_time, seed, limits) as bound:
-        if limits.jobs == 1:
-            bound.wait()
+    with BoundBeside(instance, batch_time, seed, limits) as bound:
         lines, why = _carried_out(instance, series, progress)
         here = [each for line in lines for each in of_run(instance, line.record)]
         here += bound.found(at_once=bool(why))
-    told, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
+    compared, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
     below = [
         *_notes(lines, against),
-        told,
-        f"told: {OF_CLASSES}",
+        compared,
+        f"class: {OF_CLASSES}",
         *_refused(refused),
         _left(series, why or "the time was over"),
     ]
@@ -209,57 +185,6 @@ def _line(instance: Instance, finished: Finished) -> Line:
     return Line(instance, record, reason=f"not run to its end: {reason}")
 
 
-class _BoundBeside:
-    """The bound in seconds, computed beside what happens meanwhile; of rounds there is none."""
-
-    def __init__(self, instance: Instance, batch_time: str, seed: int, limits: Limits) -> None:
-        self._instance, self._stop = instance, threading.Event()
-        self._state: RunState | None = None
-        self._pool = ThreadPoolExecutor(1)
-        self._future: Future[Finished] | None = None
-        if batch_time:
-            share = _BOUND_SHARE * (limits.deadline - time.monotonic())
-            task = Task(
-                instance=instance,
-                name=instance.name,
-                method=read_method("bound"),
-                seed=seed,
-                time_limit=max(share, 0.1),
-                memory_limit=limits.memory_limit,
-                deadline=limits.deadline,
-                batch_time=batch_time,
-            )
-            self._future = self._pool.submit(execute, task, self._stop, self._look)
-
-    def __enter__(self) -> _BoundBeside:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stop.set()
-        self._pool.shutdown()
-
-    def wait(self) -> None:
-        """Wait until it is computed."""
-        if self._future is not None:
-            self._future.result()
-
-    def found(self, *, at_once: bool) -> Iterator[KnownBound]:
-        """Yield the bound, if there is one: when it is finished, or what there is of it so far."""
-        if self._future is None:
-            return
-        try:
-            if at_once:
-                self._stop.set()
-            yield from of_run(self._instance, self._future.result().record)
-        except (InterruptedRunError, KeyboardInterrupt):
-            state = self._state
-            if state is not None and state.lower_bound is not None:
-                yield KnownBound(state.lower_bound, state.bound_source, "computed here")
-
-    def _look(self, look: Look) -> None:
-        self._state = look.state
-
-
 def _compared(
     instance: Instance,
     batch_time: str,
@@ -285,13 +210,13 @@ def _compared(
     optimum = None if batch_time else _optimum(instance, believed=not misstated)
     if optimum is not None and value <= optimum[1]:
         return optimum[0], Against(optimum[1], True, covers, slo), "", misstated
-    told = f"lower bound {told_bound(bound, batch_time)}"
+    text = f"lower bound {told_bound(bound, batch_time)}"
     if batch_time:
-        told += f"; batch time {batch_time}\nthe bound covers {coverage(instance, batch_time)}"
+        text += f"; batch time {batch_time}\nthe bound covers {coverage(instance, batch_time)}"
     known = registered(instance)
     if known is not None and not batch_time:
-        told = f"best known {known}\n{told}"
-    return told, Against(value, False, covers, slo), "", misstated
+        text = f"best known {known}\n{text}"
+    return text, Against(value, False, covers, slo), "", misstated
 
 
 def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
@@ -306,13 +231,13 @@ def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
     if known is not None and known.upper == known.lower:
         return f"best known {known}", known.upper
     if believed and instance.known_optimum is not None:
-        told = "" if known is None else f"best known {known}\n"
-        return f"{told}known optimum {instance.known_optimum}", instance.known_optimum
+        text = "" if known is None else f"best known {known}\n"
+        return f"{text}known optimum {instance.known_optimum}", instance.known_optimum
     return None
 
 
 def _notes(lines: Sequence[Line], against: Against) -> list[str]:
-    if not any(line.keeps_tokens for line in lines):
+    if not any(line.marked for line in lines):
         return []
     return [f"{MARK.strip()} {KEEPS_TOKENS_COVERED if against.covers_kept else KEEPS_TOKENS_NOTE}"]
 
@@ -328,21 +253,22 @@ def _refused(refused: Sequence[tuple[str, str]]) -> list[str]:
 def _left(series: Series, why: str) -> str:
     """Return one line on the policies that were not run, empty if all were."""
     names = [task.method.text for task in series.waiting]
-    were = "policy was" if len(names) == 1 else "policies were"
-    return f"{len(names)} {were} not run, {why}: {', '.join(names)}" if names else ""
+    were = "was" if len(names) == 1 else "were"
+    runs = f"{counted(len(names), 'policy')} {were} not run"
+    return f"{runs}, {why}: {', '.join(names)}" if names else ""
 
 
 def _rows(shown_as: dict[str, Cell], lines: Sequence[Line], against: Against) -> list[list[str]]:
     """Return the header and a list of cells a line, by TEL; a reason may be all but the first."""
-    rows = [["policy", "told", *shown_as, "checker"]]
+    rows = [["policy", "class", *shown_as, "checker"]]
     for line in sorted(lines, key=_by_tel):
-        name = line.record.method + (MARK if line.keeps_tokens else "")
+        name = line.record.method + (MARK if line.marked else "")
         if line.schedule is None:
             rows.append([name, line.reason])
             continue
         shown = Shown(line.instance, line.record, line.schedule, against)
         cells = [cell(shown) for cell in shown_as.values()]
-        rows.append([name, class_told(line.record.method, line.instance), *cells, "valid"])
+        rows.append([name, str(told(line.record.method).on(line.instance)), *cells, "valid"])
     return rows
 
 

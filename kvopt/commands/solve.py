@@ -16,10 +16,12 @@ from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
 from instances.outputs import OutputError, check_apart
 from instances.streams import steadily
+from instances.telling import counted
 from instances.traces.arguments import trace_options
 from instances.traces.measured import Measured
 from instances.traces.reading import read_input
 from instances.usage import UsageError, complain
+from kvopt.best_bound import KnownBound
 from kvopt.commands.in_seconds import chosen_batch_time
 from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.solve_arguments import named_method, outputs_of, read_arguments
@@ -37,7 +39,7 @@ from kvopt.running.batch_time import (
 from kvopt.running.execute import execute
 from kvopt.running.limits import deadline_of
 from kvopt.running.provenance import usable_cores
-from kvopt.running.task import Task
+from kvopt.running.task import Finished, Task
 from kvopt.terminal import ProgressLines, summary
 from schedules.real_time.requests import write_requests
 from schedules.real_time.serving import measured_lines
@@ -132,7 +134,9 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
 def _first_lines(
     instance: Instance, batch_time: BatchTime | None, options: argparse.Namespace
 ) -> list[str]:
-    told = f"{instance.name}: {len(instance)} requests, {instance.memory} tokens"
+    told = (
+        f"{instance.name}: {counted(len(instance), 'request')}, {counted(instance.memory, 'token')}"
+    )
     if batch_time is None:
         return [told]
     of = whose(batch_time, default=options.batch_time is None)
@@ -161,8 +165,31 @@ def _solve(
     )
     # The run has limits of its own, and what it has found is told, however long that takes.
     watchdog.rest()
-    finished = execute(task, listen=ProgressLines(sys.stdout, started, options.quiet))
-    return Result(instance, finished, time.monotonic() - started, options.slo)
+    listen = ProgressLines(sys.stdout, started, options.quiet)
+    beside: list[KnownBound] = []
+    if batch_time and method.kind in ("policy", "file"):
+        finished, beside = _beside_the_bound(task, listen, options)
+    else:
+        finished = execute(task, listen=listen)
+    elapsed = time.monotonic() - started
+    return Result(instance, finished, elapsed, options.slo, beside=tuple(beside))
+
+
+def _beside_the_bound(
+    task: Task, listen: ProgressLines, options: argparse.Namespace
+) -> tuple[Finished, list[KnownBound]]:
+    """Run a policy in seconds beside the bound, for which it has time left, as for a table."""
+    from kvopt.commands.bound_beside import BoundBeside, Limits  # what no other method needs
+
+    assert task.instance is not None
+    assert task.deadline is not None
+    limits = Limits(task.deadline, task.memory_limit, task.threads)
+    with BoundBeside(task.instance, task.batch_time, task.seed, limits) as bound:
+        if bound.seconds and not options.quiet:
+            print(f"computing the bound, {bound.seconds:.1f} s at most", flush=True)
+        finished = execute(task, listen=listen)
+        ended = finished.record.ending == "interrupted" or finished.schedule is None
+        return finished, list(bound.found(at_once=ended))
 
 
 def _print_table(
@@ -174,7 +201,8 @@ def _print_table(
     watchdog: Watchdog,
 ) -> int:
     # What no other method needs.
-    from kvopt.commands.policies_table import Limits, policies_table
+    from kvopt.commands.bound_beside import Limits
+    from kvopt.commands.policies_table import policies_table
 
     # Every policy has limits of its own; what has been found is told, however long that takes.
     watchdog.rest()
@@ -211,13 +239,14 @@ def _finish(result: Result, options: argparse.Namespace) -> int:
     code = EXIT_NO_SCHEDULE if result.schedule is None else _write_results(result, options)
     if finished.about_the_file:
         code = EXIT_BAD_INPUT
-    if finished.refused or finished.contradictions:
+    wrong = [*finished.contradictions, *result.exceeded]
+    if finished.refused or wrong:
         code = EXIT_REFUSED
     print(result)
     bug = "a bug of the method's" if is_own(result.method) else "a bug"
     for line in finished.refused:
         complain(options.program, f"THE CHECKER REFUSED A SCHEDULE, this is {bug}: {line}")
-    for line in finished.contradictions:
+    for line in wrong:
         complain(options.program, f"A BOUND IS WRONG, this is {bug}: {line}")
     if finished.failure and result.schedule is not None:
         complain(options.program, f"the method failed: {finished.failure}")

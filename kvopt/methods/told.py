@@ -6,23 +6,41 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from heuristics.policy import AdvisedPolicy, Policy
+from heuristics.policy import AdvisedPolicy, Policy, RoundPolicy
+from heuristics.registry import policies
 from instances import Instance
 from kvopt.methods.described import Described
 from kvopt.methods.grammar import FILE, MethodError, read_method, read_prediction
 from kvopt.methods.method import Method
 from kvopt.methods.options import bound_only
 
-#: What a policy is told of the outputs.  ``file``: the prediction intervals of the instance's
-#: file and, where it has none, the outputs themselves.
-Lengths = Literal["outputs", "file", "intervals", "nothing", "unknown"]
-_WORDS: dict[Lengths, str] = {
-    "outputs": "the outputs",
-    "file": "the file's intervals, else the outputs",
-    "intervals": "intervals",
-    "nothing": "no lengths",
+#: What a policy is told: every output; a prediction of each, which is exact, or that of the
+#: instance's file (exact where it has none), or another; or nothing.
+Lengths = Literal["outputs", "exact", "file", "intervals", "nothing", "unknown"]
+WORDS: dict[Lengths, str] = {
+    "outputs": "clairvoyant",
+    "exact": "with exact predictions",
+    "file": "with the file's predictions, else exact",
+    "intervals": "with predictions",
+    "nothing": "non-clairvoyant",
     "unknown": "not declared",
 }
+#: What stands in rows that were stored before.
+_OLD_WORDS = {
+    "the outputs": "clairvoyant",
+    "the file's intervals, else the outputs": WORDS["file"],
+    "intervals": "with predictions",
+    "no lengths": "non-clairvoyant",
+}
+_OFFLINE, _OLD_OFFLINE = ", offline", ", all arrivals"
+#: What the words mean, for the reader of a table.
+OF_CLASSES = (
+    "clairvoyant: told every output; with predictions: told an interval of each output, with exact "
+    "ones the output itself; non-clairvoyant: told no lengths; offline: told all arrivals"
+)
+#: Marks methods that may keep tokens over an eviction, in all tables and figures: policies that
+#: are made so, and methods of which a schedule did.
+MARK = " *"
 
 
 @dataclass(frozen=True)
@@ -41,17 +59,25 @@ class Told:
     offline: bool = False
 
     def __str__(self) -> str:
-        return _WORDS[self.lengths] + (", all arrivals" if self.offline else "")
+        return WORDS[self.lengths] + (_OFFLINE if self.offline else "")
+
+    def on(self, instance: Instance) -> Told:
+        """Return what is told of an instance, whose file may have predictions or not."""
+        if self.lengths != "file":
+            return self
+        # As ``heuristics.predictions`` takes them: a request without an interval tells its output.
+        some = any(each.output_lower is not None for each in instance.requests)
+        return Told("intervals" if some else "exact", self.offline)
 
     @staticmethod
     def of_words(words: str) -> Told:
-        """Return what :meth:`__str__` wrote; of other words nothing is known."""
-        for lengths in _WORDS:
-            for offline in (False, True):
-                told = Told(lengths, offline)
-                if str(told) == words:
-                    return told
-        return Told("unknown")
+        """Return what :meth:`__str__` wrote, also in earlier words; of others nothing is known."""
+        offline = words.endswith((_OFFLINE, _OLD_OFFLINE))
+        words = words.removesuffix(_OFFLINE).removesuffix(_OLD_OFFLINE)
+        words = _OLD_WORDS.get(words, words)
+        return next(
+            (Told(each, offline) for each in WORDS if WORDS[each] == words), Told("unknown")
+        )
 
 
 def told_of(method: Method) -> Told:
@@ -65,43 +91,11 @@ def told_of(method: Method) -> Told:
         return Told("unknown")
     if policy.blind:
         return Told("nothing", policy.offline)
-    if policy.clairvoyant or (prediction is not None and prediction.name == "exact"):
+    if policy.clairvoyant:
         return Told("outputs", policy.offline)
-    return Told("file" if prediction is None else "intervals", policy.offline)
-
-
-def class_told(text: str, instance: Instance) -> str:
-    """Return the class of a policy's information on an instance, in the field's terms.
-
-    ``exact predictions`` are those of a policy that would take intervals and is told the outputs
-    themselves, as where the instance's file has no intervals.  ``OF_CLASSES`` explains them all.
-    """
-    known = told(text)
-    if known.lengths == "nothing":
-        lengths = "non-clairvoyant"
-    elif known.lengths == "unknown":
-        lengths = _WORDS["unknown"]
-    elif _takes_none(text):
-        lengths = "clairvoyant"
-    else:
-        # As ``heuristics.predictions`` takes them: a request without an interval tells its output.
-        some = any(each.output_lower is not None for each in instance.requests)
-        exact = known.lengths == "outputs" or (known.lengths == "file" and not some)
-        lengths = "exact predictions" if exact else "predictions"
-    return lengths + (", offline" if known.offline else "")
-
-
-#: What the classes of :func:`class_told` mean, for the reader of a table.
-OF_CLASSES = (
-    "clairvoyant and exact predictions: told every output; predictions: told an interval of each; "
-    "non-clairvoyant: told no lengths; offline: told all arrivals"
-)
-
-
-def _takes_none(text: str) -> bool:
-    """Tell whether a policy knows the outputs without a prediction."""
-    method = _read(text)
-    return method is not None and method.call is not None and method.call.policy.clairvoyant
+    if prediction is None:
+        return Told("file", policy.offline)
+    return Told("exact" if prediction.name == "exact" else "intervals", policy.offline)
 
 
 @cache
@@ -159,16 +153,30 @@ def only_bounds(text: str) -> bool:
     return method.model is not None and bound_only(method.model, method.options)[0]
 
 
+@cache
+def token_keeping_policies() -> frozenset[str]:
+    """Return the names of the policies whose requests keep their tokens over an eviction.
+
+    Whether a schedule of theirs did is told by the schedule alone (``any_kept``).
+    """
+    return frozenset(
+        name
+        for name, policy in policies().items()
+        if isinstance(policy, RoundPolicy) and policy.keeps_tokens
+    )
+
+
+def policy_name(method: str) -> str:
+    """Return the first word of a method's text, without parameters and prediction."""
+    return method.partition(" ")[0].partition("(")[0]
+
+
 def knowledge(policy: Policy) -> str:
     """Return what a policy may know, in a few words."""
-    words = [
-        "all arrivals (offline)" if policy.offline else "online",
-        "the outputs (clairvoyant)"
-        if policy.clairvoyant
-        else "nothing of the outputs (non-clairvoyant)"
-        if policy.blind
-        else "prediction intervals (non-clairvoyant)",
-    ]
+    lengths: Lengths = (
+        "outputs" if policy.clairvoyant else "nothing" if policy.blind else "intervals"
+    )
+    words = ["offline" if policy.offline else "online", WORDS[lengths]]
     if isinstance(policy, AdvisedPolicy):
         words.append("a solved LP relaxation")
     if policy.randomised:

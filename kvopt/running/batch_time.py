@@ -75,8 +75,8 @@ def whose(model: BatchTime, default: bool) -> str:
     if model.served is None:
         return ""
     how = "the default, --batch-time names another" if default else model.name
-    held = f"{model.served.memory.tokens:,} tokens of memory"
-    return f"batch time of {model.served} ({how}), which has {held} (--memory)"
+    held = f"would hold {model.served.memory.tokens:,} tokens"
+    return f"batch time of {model.served} ({how}), which {held}; M is the instance's own (--memory)"
 
 
 def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) -> str:

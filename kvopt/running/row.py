@@ -86,6 +86,7 @@ def finished(task: Task, run: Supervised, started: float) -> Finished:
         about_the_file=state.about_the_file,
         formulation=state.chosen,
         itself=_itself(task, state),
+        compiling=run.compiling,
         expected_starts=None if state.expected_starts is None else state.expected_starts.tolist(),
     )
 

@@ -216,5 +216,6 @@ class _Current:
         ready = now if self.ready is None else self.ready
         self.state.end(outcome)
         task = replace(self.task, time_limit=round(self.limit, 3))
-        run = Supervised(self.state, outcome, ready - self.started, now - ready)
+        began = ready - self.started
+        run = Supervised(self.state, outcome, began, now - ready, self.compiled)
         return finished(task, run, self.started)

@@ -45,12 +45,15 @@ class Supervised:
         How its process ended, and what it cost.
     start_seconds, seconds
         From the start of the process to the end of its imports, and from there to its end.
+    compiling
+        Seconds of the start that went into compiling, which no limit counts.
     """
 
     state: RunState
     outcome: Outcome
     start_seconds: float
     seconds: float
+    compiling: float = 0.0
 
 
 def supervise(
@@ -82,7 +85,7 @@ def supervise(
     watch = _Watch(Process.of(task), task, limit, kill_at, stop or threading.Event(), listen)
     outcome = watch.run()
     ready = watch.end if watch.ready is None else watch.ready
-    return Supervised(watch.state, outcome, ready, watch.end - ready)
+    return Supervised(watch.state, outcome, ready, watch.end - ready, watch.spent_compiling())
 
 
 class _Watch:
@@ -150,15 +153,15 @@ class _Watch:
                 self.state.tell(f"the imports took more than {limit:g} s")
         if late or self._kill_at is None:
             return late
-        return time.monotonic() > self._kill_at + self._spent_compiling()
+        return time.monotonic() > self._kill_at + self.spent_compiling()
 
-    def _spent_compiling(self) -> float:
+    def spent_compiling(self) -> float:
         """Return the seconds that compiling has taken before the clock of the run started."""
         goes_on = 0.0 if self._compiling is None else self._process.age() - self._compiling
         return self._compiled + goes_on
 
     def _look(self) -> None:
-        compiling = self._spent_compiling() if self.ready is None else 0.0
+        compiling = self.spent_compiling() if self.ready is None else 0.0
         self._listen(Look(self.state, compiling, self._kernels))
 
     def _take(self, event: Event) -> None:
@@ -181,10 +184,10 @@ class _Watch:
             self._own_file = now
         elif isinstance(event, Compiling) and event.goes_on != (self._compiling is not None):
             self._compiled, self._compiling = (
-                self._spent_compiling(),
+                self.spent_compiling(),
                 now if event.goes_on else None,
             )
             return
         else:
             return
-        self._compiled, self._compiling = self._spent_compiling(), None
+        self._compiled, self._compiling = self.spent_compiling(), None

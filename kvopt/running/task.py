@@ -162,6 +162,8 @@ class Finished:
         Label and value of a line on what the engine had by itself, where others worked beside it.
     expected_starts
         Σ t·x of each request in the LP relaxation that a policy was advised by (rounds).
+    compiling
+        Seconds that compiling took before the run's clock started, which no limit counts.
     """
 
     record: Record
@@ -177,6 +179,7 @@ class Finished:
     formulation: str = ""
     itself: tuple[str, ...] = ()
     expected_starts: list[float] | None = None
+    compiling: float = 0.0
 
     def to_line(self) -> str:
         """Return everything as one line of JSON, for engines on other machines."""

@@ -26,6 +26,7 @@ from kvopt.sweeps.contradictions import Showing, alarms, showings
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import display
+from schedules.evidence import bounds_hold
 from schedules.real_time.serving import METRICS
 
 if TYPE_CHECKING:
@@ -51,10 +52,11 @@ def comparison(
     -------
     pandas.DataFrame
         One row a run, with the columns ``instance``, ``method``, ``seed``, ``status``, ``tel`` and
-        ``bound`` (rounds), ``gap``, ``best`` and ``best_bound`` (TEL and bound of the instance, the
-        best of these runs and of the library's registry), ``ratio_low`` and ``ratio_high`` (TEL to
-        these two: the ratio to the optimum is between them), ``seconds``, and ``detail`` (one line
-        on what went wrong).  A run that failed, and a file that cannot be read, is a row too.
+        ``bound`` (rounds), ``gap`` (missing where tokens were kept and the bound does not hold for
+        that), ``best`` and ``best_bound`` (TEL and bound of the instance, the best of these runs
+        and of the library's registry), ``ratio_low`` and ``ratio_high`` (TEL to these two: the
+        ratio to the optimum is between them), ``seconds``, and ``detail`` (one line on what went
+        wrong).  A run that failed, and a file that cannot be read, is a row too.
 
         Of instances in seconds TEL and bounds are nanoseconds, and where there are such,
         ``batch_time`` and the serving metrics (docs/serving.md) are further columns.
@@ -162,7 +164,8 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
     kept = pd.Series([shown[key].keeps_tokens for key in rows.index], rows.index, dtype=bool)
     upper = tel.astype("Float64")
     gap = (upper - bound.astype("Float64")) / upper.where(upper > 0)
-    # A schedule that keeps tokens is outside the problem that bounds are about.
+    covered = pd.Series(map(bounds_hold, rows["detail"], kept), rows.index, dtype=bool)
+    # A schedule that keeps tokens is outside the problem: its TEL is no UB.
     best = _with_registry(rows, tel.where(~kept), "upper_bound").min(axis=1).astype("Int64")
     lowers = _with_registry(rows, bound.where(believed_rows(rows)), "lower_bound")
     most = lowers.max(axis=1).astype("Int64")
@@ -176,7 +179,7 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
             "status": rows["status"],
             "tel": tel,
             "bound": bound,
-            "gap": gap.mask(kept),
+            "gap": gap.where(covered),
             "best": best,
             "best_bound": most,
             "ratio_low": (upper / best.where(best > 0).astype("Float64")).where(sure),

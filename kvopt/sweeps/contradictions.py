@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
-from heuristics.policy import RoundPolicy
-from heuristics.registry import policies
+from kvopt.methods.told import policy_name, token_keeping_policies
 from kvopt.methods.witness import is_own
 from kvopt.store import Store
 from schedules.evidence import Statement, alarming, contradictions, keeps_tokens
@@ -46,24 +44,6 @@ class Showing:
     def alarming(self) -> bool:
         """Whether the run itself proves its method wrong."""
         return alarming(self.status, self.detail)
-
-
-@cache
-def token_keeping_policies() -> frozenset[str]:
-    """Return the names of the policies whose requests keep their tokens over an eviction.
-
-    Whether a schedule of theirs did is told by the schedule alone (``any_kept``).
-    """
-    return frozenset(
-        name
-        for name, policy in policies().items()
-        if isinstance(policy, RoundPolicy) and policy.keeps_tokens
-    )
-
-
-def policy_name(method: str) -> str:
-    """Return the first word of a method's text, without parameters and prediction."""
-    return method.partition(" ")[0].partition("(")[0]
 
 
 def showings(store: Store, keys: Collection[str] | None) -> list[Showing]:

@@ -9,6 +9,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.colors import PowerNorm
 
+from instances.telling import counted
 from reports.figures.spots import Drawn, Told
 from reports.figures.style import INK, Drawing, drawing, short_name
 from reports.interval import shares
@@ -86,6 +87,7 @@ def _cells(averaged: pd.DataFrame) -> pd.DataFrame:
         gap_high=("gap_high", "mean"),
         bounded=("gap_high", "count"),
         instances=("id", "size"),
+        unsolved=("failed", "sum"),
         largest=("id", "first"),
         name=("instance", "first"),
     )
@@ -99,14 +101,16 @@ def _tell(made: Drawing, axes: Any, cells: pd.DataFrame, low: pd.DataFrame) -> N
     """Say of each cell the mean gap, over how many instances, and where it is largest."""
     lines = {name: k for k, name in enumerate(low.index)}
     columns = {name: k for k, name in enumerate(low.columns)}
-    shown = cells[["gap_low", "gap_high", "instances", "largest", "name"]]
+    shown = cells[["gap_low", "gap_high", "instances", "unsolved", "largest", "name"]]
     for label, family, *cell in shown.reset_index().itertuples(index=False, name=None):
         if label not in lines or family not in columns:
             continue
-        gap_low, gap_high, instances, largest, name = cell
+        gap_low, gap_high, instances, unsolved, largest, name = cell
         value, opens = f"gap {shares(gap_low, gap_high)}", "on"
         if instances > 1:
-            value, opens = f"mean {value} over {instances:,} instances", "largest on"
+            value, opens = f"mean {value} over {counted(instances, 'instance')}", "largest on"
+        if unsolved:
+            value += f", {unsolved:,} without a schedule at 100 %"
         told = Told(label, value, largest, name, family, opens)
         made.tell(axes, columns[family] + 0.5, lines[label] + 0.5, told)
 

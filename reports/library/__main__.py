@@ -12,6 +12,7 @@ from tabulate import tabulate
 
 from instances.committed import regenerate
 from instances.outputs import OutputError
+from instances.telling import counted
 from instances.usage import Parser, UsageError, complain, read_integer
 from kvopt.best_known import RegistryError, known_values, read_registry
 from kvopt.best_known.entry import Registry
@@ -110,7 +111,7 @@ def _write_site(registry: Registry, options: argparse.Namespace) -> int:
     finally:
         if store is not None:
             store.close()
-    print(f"{len(write_files(options.html, files, SITE)):,} files in {options.html}")
+    print(f"{counted(len(write_files(options.html, files, SITE)), 'file')} in {options.html}")
     return 0
 
 

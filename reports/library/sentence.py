@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from instances.telling import counted
 from reports.table import Table
 from reports.verdict import Name, Sentence
 
@@ -13,7 +14,7 @@ def state(table: Table) -> Sentence:
     """
     gaps = table.frame["gap"]
     still = gaps[gaps > 0]
-    told = f"{len(gaps):,} instances, {len(gaps) - len(still):,} of them with UB = LB"
+    told = f"{counted(len(gaps), 'instance')}, {len(gaps) - len(still):,} of them with UB = LB"
     if still.empty:
         return Sentence((f"{told}.",))
     rest = (

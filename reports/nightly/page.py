@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from instances.telling import counted
 from reports.build import BestKnown, make_report
 from reports.markdown import table_text
 from reports.nightly.compare import Comparison
@@ -92,8 +93,9 @@ def _first_screen(report: Report) -> tuple[list[str], dict[str, str]]:
 def _sections(rows: pd.DataFrame) -> str:
     counts = rows.groupby("section", sort=False)
     shown = [
-        f"`{name}` ({len(group):,} runs, {group['instance_sha256'].nunique():,} instances, "
-        f"{group['method'].nunique():,} methods)"
+        f"`{name}` ({counted(len(group), 'run')}, "
+        f"{counted(group['instance_sha256'].nunique(), 'instance')}, "
+        f"{counted(group['method'].nunique(), 'method')})"
         for name, group in counts
     ]
     return "Sections: " + ", ".join(shown) + "."
@@ -105,7 +107,7 @@ def comparison_text(comparison: Comparison) -> str:
     lines = [
         f"# The night {verdict}",
         "",
-        f"{comparison.compared:,} runs compared with the committed rows: "
+        f"{counted(comparison.compared, 'run')} compared with the committed rows: "
         f"{len(comparison.failures):,} failures, {len(comparison.better):,} better, "
         f"{len(comparison.changed):,} changed, {len(comparison.slower):,} slower.",
     ]

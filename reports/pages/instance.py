@@ -100,6 +100,7 @@ def _facts(line: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
             "" if line["reason"] == STANDINGS[line["standing"]] else line["reason"],
             "name",
         ),
+        ("not two proofs, since", line["shared"], "name"),
         (f"OPT, {unit}", line["opt"], kind),
         (f"best schedule UB, {unit}", line["upper"], kind),
         ("UB by", line["upper_by"], "name"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from instances.telling import counted
 from reports.boards import Board, boards, outside
 from reports.interval import interval_text, share_text
 from reports.metrics.gap import gap
@@ -12,11 +13,13 @@ from reports.table import WORST_ON, Column, Table
 
 _RULE = (
     "Rule: ranked by the mean gap to the best known schedule, (TEL − UB) / TEL, over the "
-    "{instances:,} instances that all of these policies were run on; seeds are averaged, and a run "
-    "without a schedule counts as 100 %. The mean gap to OPT lies in the interval, whose upper end "
-    "is the mean gap to the bound, (TEL − LB) / TEL; it is one number where every OPT is known. "
-    "Worst ratio: TEL / OPT on the instance named, an interval where OPT is open there. Optimal: "
-    "share of the instances whose OPT is known and met. Seconds: mean over the runs."
+    "{instances} that all of these policies were run on; seeds are averaged, and a run without a "
+    "schedule counts as 100 %: on how many instances there is one is said beside the gap. The "
+    "mean gap to OPT lies in the interval, whose upper end is the mean gap to the bound, (TEL − "
+    "LB) / TEL; it is one number where every OPT is known. Worst ratio: TEL / OPT on the instance "
+    "named, an interval where OPT is open there, with “?” where there is no bound or no schedule "
+    "on some instance. Optimal: share of the instances whose OPT is known and met. Seconds: mean "
+    "over the runs."
 )
 _OUTSIDE = (
     "These keep tokens over evictions, which no schedule that OPT is about may: they solve an "
@@ -77,11 +80,11 @@ def bounds_board(runs: pd.DataFrame) -> Table:
 
 
 def _board(position: int, board: Board) -> Table:
-    where = "" if position == 0 else f" on {board.instances:,} instances"
+    where = "" if position == 0 else f" on {counted(board.instances, 'instance')}"
     return Table(
         "leaderboard" if position == 0 else f"leaderboard-{position + 1}",
         f"Leaderboard{where}",
-        _RULE.format(instances=board.instances),
+        _RULE.format(instances=counted(board.instances, "instance")),
         (Column("rank", "rank", "count"), Column("label", "policy", "name"), *_COLUMNS),
         _written(board.lines),
         note_below=True,
@@ -89,8 +92,12 @@ def _board(position: int, board: Board) -> Table:
 
 
 def _written(lines: pd.DataFrame) -> pd.DataFrame:
+    gaps = share_text(lines["gap_low"], lines["gap_high"])
+    penalties = "(" + lines["unsolved"].astype(str) + " failed)"
+    gaps = gaps.where(lines["unsolved"].eq(0), gaps + " " + penalties)
     return lines.assign(
-        gap=share_text(lines["gap_low"], lines["gap_high"]),
+        # A mean of penalties only is no gap.
+        gap=gaps.where(lines["unsolved"].lt(lines["instances"]), ""),
         worst=interval_text(lines["ratio_low"], lines["ratio_high"], lines["known"]),
     )
 
@@ -100,7 +107,7 @@ _COLUMNS = (
     Column("worst", "worst ratio", "ratio", sort="ratio_low"),
     Column("instance", WORST_ON, "name"),
     Column("optimal", "optimal", "share"),
-    Column("knows", "is told"),
+    Column("knows", "class"),
     Column("unsolved", "no schedule", "count"),
     Column("seconds", "seconds", "seconds"),
 )

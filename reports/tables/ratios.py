@@ -5,15 +5,16 @@ from __future__ import annotations
 import pandas as pd
 
 from reports.interval import interval_text
+from reports.per_instance import worst_instances
 from reports.rows import MARK_NOTE
 from reports.table import WORST_ON, Column, Table
 from schedules.evidence import STANDINGS
 
 _NOTE = (
-    "Ratio = TEL / OPT, seeds averaged. One number where OPT is known; else the interval "
-    "[TEL / UB, TEL / LB] that holds it (“?”: no bound). The worst instance is the one with the "
-    "greatest lower end: that much is shown. No instance of the family here exceeds “at most”. "
-    + MARK_NOTE
+    "Ratio = TEL / OPT, seeds averaged. One number where OPT is known; else the interval [TEL / "
+    "UB, TEL / LB] that holds it (“?”: no bound, or no schedule on some instance, where there is "
+    "no mean either). The worst instance is the one with the greatest lower end: that much is "
+    "shown. No instance of the family here exceeds “at most”. " + MARK_NOTE
 )
 
 
@@ -27,17 +28,10 @@ def competitive_ratios(averaged: pd.DataFrame) -> Table:
     """
     frame = averaged[~averaged["engine"]]
     groups = frame.groupby(["family", "label"], sort=True)
-    worst = frame.sort_values(
-        ["family", "label", "ratio_low", "n", "instance", "id"],
-        ascending=[True, True, False, True, True, True],
-        na_position="last",
-    ).drop_duplicates(["family", "label"])
-    worst = worst.set_index(["family", "label"])
+    worst = worst_instances(frame, ["family", "label"])
     worst["worst"] = interval_text(worst["ratio_low"], worst["ratio_high"], worst["known"])
     table = worst.join(
         groups.agg(
-            instances=("id", "nunique"),
-            unsolved=("failed", "sum"),
             mean_low=("ratio_low", "mean"),
             bounded=("ratio_high", "count"),
             mean_high=("ratio_high", "mean"),
@@ -49,6 +43,8 @@ def competitive_ratios(averaged: pd.DataFrame) -> Table:
     unbounded = table["bounded"] < table["instances"]
     for column in ("mean_high", "most"):
         table[column] = table[column].mask(unbounded)
+    # A mean over those with a schedule would hide the others.
+    table["mean_low"] = table["mean_low"].mask(table["unsolved"].gt(0))
     table["mean"] = interval_text(table["mean_low"], table["mean_high"], table["all_known"])
     table["standing"] = table["standing"].map(STANDINGS)
     # What shows no ratio at all names no instance.

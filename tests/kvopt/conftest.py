@@ -32,6 +32,14 @@ def runs_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def quick_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the bound beside policies end soon, and kept in a folder of the test's own."""
+    monkeypatch.setattr("kvopt.commands.bound_beside.SHARE", 0.005)
+    store = tmp_path / "results" / "runs.sqlite"
+    monkeypatch.setattr("kvopt.commands.bound_beside.DEFAULT_STORE", store)
+
+
+@pytest.fixture
 def solve_afresh() -> Command:
     """Run it by an interpreter of its own, whose start counts."""
 

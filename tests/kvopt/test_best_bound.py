@@ -81,6 +81,31 @@ def test_three_commands_give_one_answer(tmp_path: Path, capsys: pytest.CaptureFi
         assert text.count(coverage(instance, DEFAULT)) == 1
 
 
+def test_a_policy_alone_is_told_what_the_table_of_all_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In either order, in an empty folder: the bound is computed once and kept."""
+    (tmp_path / "conv.csv").write_text(_TRACE)
+    question = ["conv.csv", "--memory", "1000", "--rate", "2", "--time-limit", "8"]
+    assert solve([*question, "--policy", "svf"]) == 0
+    alone = capsys.readouterr().out
+    assert "computing the bound, " in alone
+    (bound,) = re.findall(r"^lower bound +([\d.]+) s  \(from rates, computed here", alone, re.M)
+    (own,) = re.findall(r"^of this run +([\d.]+) s ", alone, re.M)
+    assert float(own) < float(bound)
+    kept = DEFAULT_STORE.stat().st_size
+    assert solve([*question, "--policy", "all", "--quiet"]) == 0
+    told = capsys.readouterr().out
+    assert f"lower bound {bound} s  (from rates, bound in " in told
+    (left_of_svf,) = re.findall(r"^svf +clairvoyant +[\d.]+ +[\d.]+ +([\d.]+) ", told, re.M)
+    assert f"at most {left_of_svf} % of the TEL" in alone
+    assert solve([*question, "--policy", "svf"]) == 0
+    again = capsys.readouterr().out
+    assert "computing the bound" not in again
+    assert f"at most {left_of_svf} % of the TEL" in again
+    assert DEFAULT_STORE.stat().st_size == kept
+
+
 def test_the_store_is_asked_for_this_instance_and_batch_time(bounded: Finished) -> None:
     """Of another instance, or another batch time, it says nothing; a better one here stands."""
     found = best_bound(TIGHT, DEFAULT)

@@ -80,7 +80,7 @@ def test_what_is_stored_is_skipped(
     before = _when(store)
     assert evaluate(small, "--methods", "svf,mc-sf") == 0
     out = capfd.readouterr().out
-    assert "1 runs, 0 of them stored already" in out
+    assert "1 run, 0 of them stored already" in out
     assert "2 runs, 1 of them stored already" in out
     assert before.items() <= _when(store).items()
     assert evaluate(small, "--methods", "svf,mc-sf", "--quiet") == 0

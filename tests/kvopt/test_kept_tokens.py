@@ -12,7 +12,8 @@ import pytest
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request, write_instance
-from kvopt.commands.policies_table import Limits, policies_table
+from kvopt.commands.bound_beside import Limits
+from kvopt.commands.policies_table import policies_table
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
 from kvopt.running.events import Event, Refusal, Report
@@ -33,7 +34,7 @@ from schedules.model import KEEPS_TOKENS_NOTE, any_kept, better
 from tests.kvopt.conftest import Command
 from tests.oracles.brute_force import brute_force_optimum
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
+pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
 
 #: M = 2 and four requests of two tokens, at 0 or at 1.  A request that holds two tokens runs alone,
 #: so OPT is 18 by brute force; vllm-v1 goes on with what it kept and needs 14.

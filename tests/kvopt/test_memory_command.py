@@ -29,12 +29,12 @@ LLAMA = ["--layers", "80", "--kv-heads", "64", "--head-size", "128", "--gpus", "
 def test_the_papers_setting(kv_heads: int, unit: int, tokens: int) -> None:
     """J1's formula, by hand."""
     assert llama2_70b(kv_heads, unit).tokens == tokens
-    assert any(f"{tokens:,}" in line for line in on_the_published())
+    assert any(f"{tokens:,}" in line for line in on_the_published(llama2_70b(8, GB)))
 
 
 def test_16492_is_explained() -> None:
     """It would take 16,492 · 2,621,440 bytes = 43.2 GB of the cache."""
-    told = "\n".join(on_the_published())
+    told = "\n".join(on_the_published(llama2_70b(8, GB)))
     assert "16,492 such tokens take 43.2 GB" in told
     assert "observed" in told
 
@@ -53,7 +53,7 @@ def test_the_default_batch_time_has_its_own_memory() -> None:
     assert llama2_70b(8, GB).token_bytes < read_bytes < llama2_70b(64, GB).token_bytes
     assert read_batch_time(f"{DEFAULT}(scale=1.6)").served == model.served
     assert read_batch_time("affine(base=50,token=0.3)").served is None
-    assert any("61,035 belongs" in line for line in on_the_published())
+    assert any("61,035 belongs" in line for line in on_the_published(llama2_70b(8, GB)))
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,15 @@ def test_every_step_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "16,492" in told
     assert main([*LLAMA, *arguments, "--quiet"]) == 0
     assert capsys.readouterr().out == "1525\n"
+
+
+def test_the_papers_number_is_told_of_its_model_only(capsys: pytest.CaptureFixture[str]) -> None:
+    """Who asks for another model reads of that alone."""
+    other = ["--layers", "32", "--kv-heads", "8", "--head-size", "128", "--gpu-memory", "80GB"]
+    assert main(other) == 0
+    told = capsys.readouterr().out
+    assert told.splitlines()[-1].startswith("M ")
+    assert "70B" not in told
 
 
 def test_half_bytes_are_exact() -> None:

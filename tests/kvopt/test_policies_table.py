@@ -10,11 +10,12 @@ import pytest
 import kvopt
 from instances import Instance, Request
 from kvopt.commands import policies_table as module
-from kvopt.commands.policies_table import Limits, PoliciesTable, policies_table
+from kvopt.commands.bound_beside import Limits
+from kvopt.commands.policies_table import PoliciesTable, policies_table
 from kvopt.registered import Registered
 from kvopt.running.task import Finished, Task
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
+pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
 
 SIX = Instance("six", 20, tuple(Request(i, i, 2 + i % 3, 3 + 2 * (i % 3)) for i in range(6)))
 SECONDS = replace(SIX, time_unit="second")
@@ -32,7 +33,7 @@ def _told(table: PoliciesTable, policy: str) -> str:
     """Return what a policy is told, from its line."""
     header, *lines = table.text.splitlines()
     (line,) = (each for each in lines if each.startswith(f"{policy} "))
-    begin = header.index("told")
+    begin = header.index("class")
     return line[begin:].split("  ")[0].strip()
 
 
@@ -40,7 +41,7 @@ def test_who_is_told_what() -> None:
     """A policy that takes intervals knows the outputs where there are none, and vllm-v1 nothing."""
     table = _table(SECONDS, BATCH)
     expected = {
-        "a-min": "exact predictions",
+        "a-min": "with exact predictions",
         "vllm-v1": "non-clairvoyant",
         "mc-sf": "clairvoyant",
         "local-search": "clairvoyant, offline",
@@ -49,9 +50,9 @@ def test_who_is_told_what() -> None:
     requests = tuple(
         replace(each, output_lower=1, output_upper=each.output + 1) for each in SIX.requests
     )
-    assert _told(_table(replace(SIX, requests=requests)), "a-min") == "predictions"
+    assert _told(_table(replace(SIX, requests=requests)), "a-min") == "with predictions"
     given = _table(SIX, prediction="interval(1,10)")
-    assert _told(given, "a-min with interval(high=10)") == "predictions"
+    assert _told(given, "a-min with interval(high=10)") == "with predictions"
 
 
 def test_who_would_be_refused_alone_is_not_run() -> None:

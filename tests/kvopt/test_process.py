@@ -214,6 +214,7 @@ def test_only_compiling_is_free(worker: Path, compiles: bool, ending: str) -> No
     )
     assert run.outcome.ending == ending
     assert (max(looks) > 1) == compiles
+    assert (run.compiling > 1) == compiles
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="Linux tells shares")

@@ -16,7 +16,8 @@ import kvopt.commands.solve
 import kvopt.running.state
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request, write_instance
-from kvopt.commands.policies_table import Limits, policies_table
+from kvopt.commands.bound_beside import Limits
+from kvopt.commands.policies_table import policies_table
 from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved, ScheduleFound
 from kvopt.running.state import RunState
@@ -32,7 +33,7 @@ from schedules.model import KEEPS_TOKENS_NOTE
 from tests.kvopt.conftest import Command
 from tests.oracles.brute_force import brute_force_optimum
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
+pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
 
 #: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 with starts 0, 1, 0, 3 (docs/errata.md, E1), volumes 10.
 FOUR = Instance(

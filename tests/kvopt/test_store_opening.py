@@ -144,7 +144,7 @@ def test_a_sweep_on_a_read_only_disk(folder: Path) -> None:
             assert result.returncode == code, result.stderr
             assert Path(export).exists() is (code == 0)
             Path(export).unlink(missing_ok=True)
-        assert "cannot be written, 1 runs are left" in result.stderr
+        assert "cannot be written, 1 run left" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_ranks_by_the_mean_gap_and_says_up_to_where() -> None:
     # The greatest lower end: 200 / 160 = 1.25 on b, 125 / 100 on a; 400 / 100 on a.
     assert lines["worst"].tolist() == ["[1.250, 1.667]", "1.250", "4.000"]
     assert lines["instance"].tolist() == ["b", "a", "a"]
-    assert lines["knows"].tolist() == ["the outputs", "the outputs", "no lengths"]
+    assert lines["knows"].tolist() == ["clairvoyant", "clairvoyant", "non-clairvoyant"]
 
 
 def test_a_run_without_a_schedule_counts_in_full() -> None:
@@ -69,7 +69,9 @@ def test_a_run_without_a_schedule_counts_in_full() -> None:
     runs = [each for each in _policies() if (each.method, each.instance) != ("fcfs", "a")]
     failed = record(instance="a", method="fcfs", status="no_solution", known_optimum=100)
     lines = _tables(_report(*runs, failed))["leaderboard"]
-    assert lines.loc["fcfs", "gap"] == "[50.0, 62.5] %"
+    assert lines.loc["fcfs", "gap"] == "[50.0, 62.5] % (1 failed)"
+    # On b the ratio is 1.000 at least; of a there is none.
+    assert lines.loc["fcfs", "worst"] == "[1.000, ?]"
     assert lines.loc["fcfs", "unsolved"] == 1
 
 
@@ -102,10 +104,12 @@ def test_methods_outside_the_problem_never_rank() -> None:
     # (80 - 100) / 80 and (150 - 160) / 150 to (150 - 120) / 150.
     assert tables["outside"].loc["vllm-v1 *", "gap"] == "[-15.8, -2.5] %"
     assert "rank" not in [column.key for column in _part(report, "outside").columns]
-    assert "outside the problem, vllm-v1 * leaves -15.8 %" in str(report.verdict[1])
-    assert str(report.verdict[1]).endswith(
-        " (2 instances; * keeps tokens over evictions, an easier problem)."
+    outside = str(report.verdict[2])
+    assert (
+        "outside the problem, vllm-v1 * is 15.8 % of its TEL below the best known schedules, 2.5 % "
+        "below the best bound (2" in outside
     )
+    assert outside.endswith(" (2 instances; * keeps tokens over evictions, an easier problem).")
 
 
 @pytest.mark.parametrize(
@@ -133,15 +137,16 @@ def test_engines_have_a_board_of_their_own() -> None:
 
 
 def test_the_verdict_is_computed() -> None:
-    """Three sentences; another row gives other figures and another winner."""
-    first, second, third = map(str, _report(*_policies()).verdict)
+    """A sentence a class and one on the worst; another row gives another winner."""
+    first, none, second, third = map(str, _report(*_policies()).verdict)
     assert first == (
-        "Where output lengths are known, svf is best of 2 online policies and leaves 10.0 % to the "
-        "best known schedules, at most 20.0 % to OPT (mean gap over 2 instances)."
+        "Clairvoyant: svf is best of 2 online policies and leaves 10.0 % to the best known "
+        "schedules, at most 20.0 % to OPT (mean gap over 2 instances)."
     )
+    assert none == "No policy with predictions was run."
     assert second == (
-        "Where output lengths are not known: told nothing of them, alpha-beta is the only policy "
-        "and leaves 67.5 % to the best known schedules, at most 72.5 % to OPT (2 instances)."
+        "Non-clairvoyant: alpha-beta is the only online policy and leaves 67.5 % to the best known "
+        "schedules, at most 72.5 % to OPT (mean gap over 2 instances)."
     )
     assert third == (
         "The worst ratio to OPT seen is 4.000 (alpha-beta on a); the worst of svf, first of the "
@@ -149,32 +154,32 @@ def test_the_verdict_is_computed() -> None:
     )
     changed = _policies(svf_a=150)
     changed[-1] = record(instance="b", method="bound:bound-lp", tel=200, lower_bound=160)
-    first, second, third = map(str, _report(*changed).verdict)
+    first, _, second, third = map(str, _report(*changed).verdict)
     # Open no more: 0 and 25 / 125.
     assert first == (
-        "Where output lengths are known, fcfs is best of 2 online policies and leaves 10.0 % to "
-        "OPT (mean gap over 2 instances)."
+        "Clairvoyant: fcfs is best of 2 online policies and leaves 10.0 % to OPT (mean gap over 2 "
+        "instances)."
     )
-    assert "leaves 67.5 % to OPT (2 instances)" in second
+    assert "leaves 67.5 % to OPT (mean gap over 2 instances)" in second
     assert "the worst of fcfs, first of the leaderboard, is 1.250 (on a)" in third
 
 
 def test_the_verdict_compares_what_is_told_on_the_same_instances() -> None:
     """Intervals were run on a only: there alpha-beta leaves 300 / 400, not its mean over both."""
     told = record(instance="a", method="a-min with interval", tel=160, known_optimum=100)
-    second = str(_report(*_policies(), told).verdict[1])
-    assert "alpha-beta is the only policy and leaves 67.5 % to the best known" in second
-    assert second.endswith(
-        "told intervals, a-min with interval(1,1000) is the only policy and leaves 37.5 % to OPT "
-        "(1 instances, where alpha-beta leaves 75.0 % to OPT)."
+    _, second, third, _ = map(str, _report(*_policies(), told).verdict)
+    assert "alpha-beta is the only online policy and leaves 67.5 % to the best known" in third
+    assert second == (
+        "With predictions: a-min with interval(1,1000) is the only online policy and leaves 37.5 % "
+        "to OPT (mean gap over 1 instance), where alpha-beta leaves 75.0 % to OPT."
     )
 
 
 def test_the_verdict_without_some_kinds_of_policies() -> None:
     """What was not run is said; of engines alone nobody is ranked."""
     told = [str(each) for each in _report(record(tel=100)).verdict]
-    assert told[0].startswith("Where output lengths are known, svf is the only online policy")
-    assert told[1] == "No policy was run that does not know the output lengths."
+    assert told[0].startswith("Clairvoyant: svf is the only online policy")
+    assert told[2] == "No non-clairvoyant policy was run."
     (alone,) = _report(record(method="cpsat", tel=100)).verdict
     assert str(alone).startswith("No policy within the problem was run")
 
@@ -183,8 +188,8 @@ def test_labels_say_what_was_run() -> None:
     """The values of a prediction stand beside its name, also where they are the defaults."""
     report = _report(record(method="a-min with interval", tel=100, known_optimum=50))
     assert _tables(report)["leaderboard"].index.tolist() == ["a-min with interval(1,1000)"]
-    assert "told intervals, a-min with interval(1,1000) is the only policy" in str(
-        report.verdict[1]
+    assert "With predictions: a-min with interval(1,1000) is the only online policy" in str(
+        report.verdict[2]
     )
 
 

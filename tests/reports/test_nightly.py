@@ -229,7 +229,7 @@ def test_the_tables_are_a_function_of_the_rows(suite: Suite) -> None:
     assert "tables/gaps-open.md" in files or "tables/gaps.md" in files
     assert any(name.startswith("anytime/") for name in files)
     told = files["README.md"]
-    assert "`proofs` (1 runs, 1 instances, 1 methods)" in told
+    assert "`proofs` (1 run, 1 instance, 1 method)" in told
     for name in files:
         assert name == "README.md" or f"({name})" in told
     # What the machine decides stands in no reproducible table.

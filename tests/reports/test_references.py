@@ -55,6 +55,7 @@ def test_two_engines_with_common_code_are_one_witness() -> None:
     """The search and the integer programs have their windows from one file."""
     line = _line(_proof("highs:ilp", "HiGHS"), _proof("search", "search"))
     assert (line["standing"], line["opt"]) == ("one witness", 100)
+    assert line["shared"] == "highs:ilp and search share code of the model"
 
 
 def test_two_engines_with_one_shared_bound_are_one_proof() -> None:

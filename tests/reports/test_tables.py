@@ -19,6 +19,8 @@ from reports.rows import prepare
 from reports.series import with_series
 from reports.table import Table
 from reports.tables.growth import series_of
+from reports.tables.serving import serving_table
+from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from tests.reports.synthetic import frame, record
 
 
@@ -282,3 +284,16 @@ def test_policies_are_ranked_and_engines_stand_apart() -> None:
     lines = _table(report, "gaps-open").set_index("label")
     assert lines["rank"].to_dict() == {"svf": 1, "fcfs": 2}
     assert _table(report, "gaps-open-solvers")["upper_mean"].tolist() == [pytest.approx(5 / 95)]
+
+
+@pytest.mark.parametrize(
+    ("note", "left"), [(KEEPS_TOKENS_COVERED, 0.25), (KEEPS_TOKENS_NOTE, None)]
+)
+def test_what_is_left_where_tokens_are_kept(note: str, left: float | None) -> None:
+    """In seconds the run says whether its bound holds for that."""
+    told = {"batch_time": "linear", "method": "vllm-v1", "tel": 120, "lower_bound": 90}
+    rows = prepare(frame(record(**told, detail=f"{note}; more")))
+    table = serving_table(measured(rows, references(rows)))
+    assert table is not None
+    (found,) = table.frame["gap_lower"]
+    assert (None if pd.isna(found) else found) == left

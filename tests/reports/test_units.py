@@ -119,8 +119,8 @@ def test_the_leaderboard_command_keeps_them_apart() -> None:
     told = " ".join(terminal_text(frame(*ROUNDS, *FASTER)).split())
     assert "Outside the problem (marked *) in seconds" in told
     assert "Bounds in seconds" in told
-    assert f"In seconds under {FAST}, mc-sf is best of 3 policies" in told
-    assert "Where output lengths are known, svf is best" in told
+    assert f"In seconds under {FAST}: Clairvoyant: mc-sf is best of 3 online policies" in told
+    assert "In rounds: Clairvoyant: svf is best" in told
 
 
 def test_any_text_may_be_a_batch_time() -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instances.batch_time import NANOSECONDS
-from kvopt.methods.told import told
+from kvopt.methods.told import WORDS, shown_method, told
 from kvopt.running.record import Record
 from reports.measured import measured
 from reports.references import references
 from reports.rows import prepare
-from reports.table import Table
-from reports.tables.leaderboard import leaderboards, outside_board
+from reports.tables.leaderboard import leaderboards
 from reports.units import Unit, units
 from reports.verdict import verdict
 from tests.reports.synthetic import frame, record
@@ -23,9 +23,13 @@ from tests.reports.synthetic import frame, record
 #: problem; not declared, of one's own and of another program.
 METHODS = (
     *("svf", "mc-sf", "local-search", "alpha-beta", "a-min with interval", "a-min", "vllm-v1"),
-    *("sglang-ratio", "file:mine.py", "file:yours.py", "another"),
+    *("sglang-ratio", "file:mine.py", "file:yours.py", "another", "a-min with exact"),
 )
-KNOWN, UNKNOWN = {"outputs", "file"}, {"nothing", "intervals"}
+CLASSES = {
+    "clairvoyant policy": {"outputs"},
+    "policy with predictions": {"exact", "file", "intervals"},
+    "non-clairvoyant policy": {"nothing"},
+}
 
 
 def _unit(*records: Record) -> tuple[list[Unit], list[str]]:
@@ -54,66 +58,136 @@ def stores(draw: st.DrawFn) -> list[Record]:
     return runs
 
 
-@settings(max_examples=150, deadline=None)
+def _gaps(runs: list[Record]) -> dict[str, dict[str, float]]:
+    """Return (TEL - UB) / TEL by label and instance, from the records alone; 1 without a TEL."""
+    best_of: dict[str, int] = {}
+    for run in runs:
+        if run.tel is not None and run.method not in OUTSIDE:
+            best_of[run.instance] = min(run.tel, best_of.get(run.instance, run.tel))
+    gaps: dict[str, dict[str, float]] = {}
+    for run in runs:
+        best = best_of.get(run.instance)
+        label = shown_method(run.method) + (" *" if run.method in OUTSIDE else "")
+        if run.tel is None:
+            gaps.setdefault(label, {})[run.instance] = 1.0
+        elif best is not None:
+            gaps.setdefault(label, {})[run.instance] = (run.tel - best) / run.tel
+    return gaps
+
+
+OUTSIDE = ("vllm-v1", "sglang-ratio")
+
+
+def _about(unit: Unit, sentences: list[str], several: bool) -> list[str]:
+    """Return the sentences on a unit, without what each begins with."""
+    where = f"In seconds under {unit.batch_time}: " if unit.batch_time else "In rounds: "
+    if not unit.batch_time and not several:
+        return sentences
+    return [each.removeprefix(where) for each in sentences if each.startswith(where)]
+
+
+@settings(max_examples=60, deadline=None)
 @given(stores())
-def test_who_is_first_in_the_table_is_named_and_nobody_is_denied(records: list[Record]) -> None:
-    """Whatever was run: the first sentence has the table's first line, and no sentence is false."""
+def test_every_unit_s_sentences_follow_from_its_rows(records: list[Record]) -> None:
+    """Whatever was run, in rounds and in seconds: the best of each class, the worst ratio."""
     found, sentences = _unit(*records)
-    first, lines = found[0], sentences[0]
-    boards = leaderboards(first.averaged)
-    if boards:
-        assert _first(boards[0]) in lines
-    others = [each for each in found[1:] if not each.averaged["marked"].all()]
-    for other, sentence in zip(others, sentences[len(sentences) - len(others) :], strict=True):
-        for board in leaderboards(other.averaged)[:1]:
-            assert _first(board) in sentence
-    averaged = first.averaged
-    lengths = {told(method).lengths for method in averaged["method"]}
-    inside = {told(method).lengths for method in averaged.loc[~averaged["marked"], "method"]}
-    for sentence in sentences:
-        denied = sentence.startswith("No policy was run that")
-        declared = "by its own declaration" in sentence
-        if "No policy within the problem was run, so" in sentence:
-            assert not inside
-        kinds = UNKNOWN if "does not know" in sentence else KNOWN
-        if denied:
-            assert not lengths & kinds
-            assert declared == ("unknown" in lengths)
-        if sentence.startswith("No policy within the problem was run that"):
-            assert not inside & kinds
-            assert lengths & kinds
-            assert _first(outside_board(averaged)).removesuffix(" *") in METHODS
-            assert "; outside the problem, " in sentence
+    for unit in found:
+        told_of_it = _about(unit, sentences, len(found) > 1)
+        runs = [each for each in records if each.batch_time == unit.batch_time]
+        gaps = _gaps(runs)
+        for table in leaderboards(unit.averaged)[:1]:
+            assert any(str(table.frame["label"].iloc[0]) in each for each in told_of_it)
+        seen: set[str] = set()
+        for table in leaderboards(unit.averaged):
+            shared = set.intersection(*(set(gaps.get(each, {})) for each in table.frame["label"]))
+            for kind in set(table.frame["lengths"]) - seen - {"unknown"}:
+                own = table.frame[table.frame["lengths"].eq(kind) & ~table.frame["offline"]]
+                means = [fmean(gaps[each][k] for k in shared) for each in own["label"] if shared]
+                whole = table.frame["instances"].eq(len(shared)).all()
+                # Where an instance has no UB the gap is not known.
+                if means and whole and min(means) < 1:
+                    text = f" {100 * min(means):.1f} %"
+                    assert any(text in each and WORDS[kind] in each.lower() for each in told_of_it)
+            seen |= set(table.frame["lengths"])
+        (worst,) = [each for each in told_of_it if "ratio to OPT" in each] or [""]
+        ratios = [1 / (1 - gap) for each in gaps.values() for gap in each.values() if gap < 1]
+        if ratios and worst:
+            assert f"{max(ratios):.3f}" in worst.split("(")[0]
+        for what, kinds in CLASSES.items():
+            ran = {told(run.method).lengths for run in runs}
+            if any(each == f"No {what} was run." for each in told_of_it):
+                assert not ran & kinds
 
 
-def _first(table: Table) -> str:
-    return str(table.frame["label"].iloc[0])
+def test_seconds_are_told_as_rounds_are() -> None:
+    """Who is outside the problem, the worst ratio and who failed are told of either unit."""
+    told_of = [
+        _run(method, name, tel, text)
+        for text in ("", "linear")
+        for method, tels in (("mc-sf", (100, 110)), ("vllm-v1", (150, 90)), ("svf", (100, None)))
+        for name, tel in zip("ab", tels, strict=True)
+    ]
+    found, sentences = _unit(*told_of)
+    both = [_about(unit, sentences, several=True) for unit in found]
+    assert both[0] == both[1]
+    assert both[0] == [
+        "Clairvoyant: mc-sf is best of 2 online policies and leaves 0.0 % to the best known "
+        "schedules, at most 14.1 % to OPT (mean gap over 2 instances).",
+        "No policy with predictions was run.",
+        "No non-clairvoyant policy within the problem was run; outside the problem, vllm-v1 * "
+        "leaves 5.6 % to the best known schedules, at most 20.0 % to OPT (2 instances; * keeps "
+        "tokens over evictions, an easier problem).",
+        "The worst ratio to OPT seen is [1.500, 1.667] (vllm-v1 * on a); the worst of mc-sf, "
+        "first of the leaderboard, is [1.000, 1.111] (on a); without a schedule on some instance: "
+        "svf.",
+    ]
+    lines = leaderboards(found[0].averaged)[0].frame.set_index("label")
+    assert (lines.loc["svf", "worst"], lines.loc["svf", "gap"]) == (
+        "[1.000, ?]",
+        "[50.0, 55.0] % (1 failed)",
+    )
+
+
+def test_what_only_fails_shows_no_ratio_and_no_gap() -> None:
+    """A mean of penalties is none, and a TEL that is below the best schedule leaves nothing."""
+    failing = [_run("svf", "a", None), _run("mc-sf", "a", 110), _run("vllm-v1", "a", 100)]
+    found, sentences = _unit(*failing)
+    lines = leaderboards(found[0].averaged)[0].frame.set_index("label")
+    assert (lines.loc["svf", "worst"], lines.loc["svf", "gap"]) == ("", "")
+    (outside,) = [each for each in sentences if "outside the problem" in each]
+    assert (
+        "vllm-v1 * is 10.0 % of its TEL below the best known schedules, at most 10.0 % to OPT "
+        "(1 instance;" in outside
+    )
+    _, alone = _unit(_run("svf", "a", None), _run("h-sf", "a", 100), _run("fcfs", "a", 100))
+    assert "fcfs, h-sf are best of 3 online policies and leave 0.0 %" in alone[0]
 
 
 def test_a_method_of_one_s_own_that_is_first_is_said_to_be() -> None:
     """Here svf is second in the table: it is best of those that know the outputs, not of all."""
     runs = [_run("file:mine.py", "a", 100), _run("svf", "a", 110), _run("vllm-v1", "a", 120)]
-    _, (first, second, _) = _unit(*runs)
+    _, (first, second, third, fourth, _) = _unit(*runs)
     assert first == (
         "file:mine.py (undeclared) is first overall and leaves 0.0 % to the best known schedules, "
-        "at most 10.0 % to OPT (mean gap over 1 instances); where output lengths are known, svf is "
-        "the only online policy and leaves 9.1 % to the best known schedules, at most 18.2 % to "
-        "OPT (mean gap over 1 instances)."
+        "at most 10.0 % to OPT (mean gap over 1 instance)."
     )
     assert second == (
-        "No policy within the problem was run that does not know the output lengths; outside the "
-        "problem, vllm-v1 * leaves 16.7 % to the best known schedules, at most 25.0 % to OPT "
-        "(1 instances; * keeps tokens over evictions, an easier problem)."
+        "Clairvoyant: svf is the only online policy and leaves 9.1 % to the best known schedules, "
+        "at most 18.2 % to OPT (mean gap over 1 instance)."
+    )
+    assert third == "No policy was run that declares to be a policy with predictions."
+    assert fourth == (
+        "No non-clairvoyant policy within the problem was run; outside the problem, vllm-v1 * "
+        "leaves 16.7 % to the best known schedules, at most 25.0 % to OPT "
+        "(1 instance; * keeps tokens over evictions, an easier problem)."
     )
 
 
 def test_what_nobody_declares_is_said_so() -> None:
     """A file may know the outputs or not: neither is denied of it."""
-    _, (first, second, _) = _unit(_run("file:mine.py", "a", 100))
+    _, (first, *classes, _) = _unit(_run("file:mine.py", "a", 100))
     assert first.startswith("file:mine.py (undeclared) is first overall")
-    assert second == (
-        "No policy was run that by its own declaration does not know the output lengths."
-    )
+    assert classes == [f"No policy was run that declares to be a {what}." for what in CLASSES]
 
 
 def test_who_shares_no_instances_is_named() -> None:
@@ -121,10 +195,7 @@ def test_who_shares_no_instances_is_named() -> None:
     runs = [
         _run(name, f"{place}", 100) for place, name in enumerate(("svf", "mc-sf", "alpha-beta"))
     ]
-    found, (first, second, _) = _unit(*runs)
+    found, (first, _, third, _) = _unit(*runs)
     assert not leaderboards(found[0].averaged)
-    assert first == (
-        "No policy that knows the output lengths shares instances enough to be ranked; run: "
-        "mc-sf, svf."
-    )
-    assert second.endswith("shares instances enough to be ranked; run: alpha-beta.")
+    assert first == ("No clairvoyant policy shares instances enough to be ranked; run: mc-sf, svf.")
+    assert third.endswith("shares instances enough to be ranked; run: alpha-beta.")

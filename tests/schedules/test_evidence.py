@@ -133,6 +133,21 @@ def test_one_solver_is_one_witness() -> None:
         is None
     )
     assert judge(12, 12, [CP, CP]).reason == "one proof only: cpsat:cpsat"
+    assert judge(12, 12, [CP, CP]).shared == judge(12, 12, [CP, ILP]).shared == ""
+
+
+def test_why_a_second_proof_does_not_count() -> None:
+    """The solver, code of the model, the argument, or several of them."""
+    assert judge(12, 12, [ILP, SEARCH]).shared == ("highs:ilp and search share code of the model")
+    assert judge(12, 12, [BACKWARD, SWEEP]).shared == (
+        "search:sweep and certificate: sweep share the argument (backward state-space relaxation "
+        "with prices)"
+    )
+    other = Witness("highs:strong", 12, "highs", ILP.model_code, Argument.BRANCH_AND_BOUND)
+    assert judge(12, 12, [ILP, other]).shared == (
+        "highs:ilp and highs:strong share the solver and code of the model and the argument "
+        "(time-indexed MIP, branch and bound)"
+    )
     assert independent_pair([ILP, SEARCH, CP]) == (ILP, CP)
 
 

@@ -170,14 +170,10 @@ def test_the_listing_says_what_a_policy_may_know() -> None:
     for policy in policies().values():
         (at,) = (i for i, line in enumerate(lines) if line.startswith(f"  {policy.name} "))
         assert lines[at].endswith(policy.summary)
-        assert lines[at + 1].strip() == f"knows: {knowledge(policy)}"
+        assert lines[at + 1].strip() == f"class: {knowledge(policy)}"
         assert lines[at + 2].strip() == f"guarantee: {policy.guarantee or 'none'}"
-    assert knowledge(policies()["a-min"]) == (
-        "online, prediction intervals (non-clairvoyant), randomised"
-    )
-    assert knowledge(policies()["sorted-lp"]) == (
-        "all arrivals (offline), the outputs (clairvoyant), a solved LP relaxation"
-    )
+    assert knowledge(policies()["a-min"]) == ("online, with predictions, randomised")
+    assert knowledge(policies()["sorted-lp"]) == ("offline, clairvoyant, a solved LP relaxation")
     for engine in named_engines().values():
         assert any(engine.name in line and engine.summary in line for line in lines)
 

@@ -23,7 +23,7 @@ from kvopt.methods.grammar import (
     read_methods,
     split_methods,
 )
-from kvopt.methods.told import Told, shown_method, told, told_of
+from kvopt.methods.told import WORDS, Told, shown_method, told, told_of
 from kvopt.running.execute import execute
 from kvopt.running.task import Task
 from kvopt.store.export import read_rows
@@ -91,7 +91,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("file:knows.py( SIGN = -1 )", "file:knows.py(sign=-1)", Told("outputs")),
         ("file:knows.py(sign=1,mood=good)", "file:knows.py", Told("outputs")),
         ("file:guesses.py", "file:guesses.py", Told("file")),
-        ("file:guesses.py with exact", "file:guesses.py with exact", Told("outputs")),
+        ("file:guesses.py with exact", "file:guesses.py with exact", Told("exact")),
         (
             "file:guesses.py(-1,bad)with Interval( 1, 40 )",
             "file:guesses.py(sign=-1,mood=bad) with interval(high=40)",
@@ -265,7 +265,7 @@ def test_two_calls_of_one_file_side_by_side(folder: Path) -> None:
     for name in ("a.sqlite", "b.sqlite"):
         rows = read_rows(folder / name).set_index("method").sort_index()
         assert rows["own_name"].tolist() == ["guesses", "guesses", "mine"]
-        assert rows["told"].tolist() == ["the file's intervals, else the outputs", "intervals", ""]
+        assert rows["told"].tolist() == [WORDS["file"], WORDS["intervals"], ""]
         assert rows["tel"].tolist() == [8, 7, 7]
         shown = [shown_method(each, rows.loc[each, "own_name"]) for each in rows.index]
         assert shown == [
@@ -277,7 +277,7 @@ def test_two_calls_of_one_file_side_by_side(folder: Path) -> None:
 
 def test_words_and_what_they_mean() -> None:
     """What a row says is read as it was written; a file whose row says nothing is not declared."""
-    for lengths in ("outputs", "file", "intervals", "nothing"):
+    for lengths in ("outputs", "exact", "file", "intervals", "nothing"):
         for offline in (False, True):
             each = Told(lengths, offline)
             assert told("file:x.py(beta=2)", str(each)) == each
@@ -287,10 +287,15 @@ def test_words_and_what_they_mean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "place"), [("the outputs", 0), ("no lengths", 1), ("intervals", 1)]
+    ("words", "place"),
+    [
+        *((WORDS["outputs"], 0), (WORDS["exact"], 2), (WORDS["file"], 2), (WORDS["nothing"], 3)),
+        # Of rows that were stored before.
+        *(("the outputs", 0), ("no lengths", 3), ("intervals", 2)),
+    ],
 )
 def test_it_is_ranked_by_what_it_declares(words: str, place: int) -> None:
-    """Among those that know the lengths, or in the sentence on those that do not."""
+    """In the sentence on its class, also where its row has the words of earlier versions."""
     own = record(method="file:x.py(beta=2)", own_name="mine", tel=90, known_optimum=50)
     other = record(tel=100, known_optimum=50)
     said = make_report(frame(replace(own, told=words), other)).verdict

@@ -13,7 +13,7 @@ from kvopt.methods.told import Told, only_bounds, shown_method, told
         ("svf", Told("outputs")),
         ("local-search", Told("outputs", offline=True)),
         ("a-min", Told("file")),
-        ("a-min with exact", Told("outputs")),
+        ("a-min with exact", Told("exact")),
         ("a-min with interval", Told("intervals")),
         ("alpha-beta(alpha=0.2)", Told("nothing")),
         ("vllm-v1 with interval", Told("nothing")),

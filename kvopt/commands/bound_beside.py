@@ -1,0 +1,134 @@
+"""The bound in seconds, computed beside policies, and kept for whoever asks next."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+
+from instances import Instance
+from kvopt.best_bound import KnownBound, best_bound, of_run
+from kvopt.methods.fingerprint import fingerprint, versions
+from kvopt.methods.grammar import read_method
+from kvopt.places import DEFAULT_STORE
+from kvopt.running.execute import InterruptedRunError, execute
+from kvopt.running.state import RunState
+from kvopt.running.supervise import Look
+from kvopt.running.task import Finished, Task
+
+#: Share of the time that the bound may take.
+SHARE = 0.25
+_BOUND = "bound"
+#: Share of the time from which on a kept run had as long.
+_AS_LONG = 0.9
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the policies may take.
+
+    Attributes
+    ----------
+    deadline
+        On the clock of ``time.monotonic``, seconds.
+    memory_limit
+        Resident memory of the policies' process, and of the bound's, gigabytes.
+    jobs
+        Processes side by side: the bound in seconds is computed beside the policies from two on.
+    """
+
+    deadline: float
+    memory_limit: float | None
+    jobs: int
+
+
+class BoundBeside:
+    """The bound in seconds, computed beside what happens meanwhile; of rounds there is none.
+
+    One process computes it first where ``limits.jobs`` is 1.  It is kept in the default store, and
+    one that is there, from a run that had as long, is not computed again.
+    """
+
+    def __init__(self, instance: Instance, batch_time: str, seed: int, limits: Limits) -> None:
+        self._instance, self._stop = instance, threading.Event()
+        self._state: RunState | None = None
+        self._pool = ThreadPoolExecutor(1)
+        self._future: Future[Finished] | None = None
+        #: Seconds that it may take; 0 where there is nothing to compute.
+        self.seconds = round(max(SHARE * (limits.deadline - time.monotonic()), 0.1), 1)
+        if not batch_time or _is_kept(instance, batch_time, self.seconds):
+            self.seconds = 0.0
+            return
+        task = Task(
+            instance=instance,
+            name=instance.name,
+            method=read_method(_BOUND),
+            seed=seed,
+            time_limit=self.seconds,
+            memory_limit=limits.memory_limit,
+            deadline=limits.deadline,
+            batch_time=batch_time,
+        )
+        self._future = self._pool.submit(self._computed, task)
+        if limits.jobs == 1:
+            self._future.result()
+
+    def __enter__(self) -> BoundBeside:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+        self._pool.shutdown()
+
+    def found(self, *, at_once: bool) -> Iterator[KnownBound]:
+        """Yield the bound, if there is one: when it is finished, or what there is of it so far."""
+        if self._future is None:
+            return
+        try:
+            if at_once:
+                self._stop.set()
+            finished = self._future.result()
+            yield from of_run(self._instance, finished.record)
+            _keep(finished)
+        except (InterruptedRunError, KeyboardInterrupt):
+            state = self._state
+            if state is not None and state.lower_bound is not None:
+                yield KnownBound(state.lower_bound, state.bound_source, "computed here")
+
+    def _computed(self, task: Task) -> Finished:
+        # What is kept is a row like all others.
+        code, libraries = fingerprint(task.method), versions(task.method)
+        return execute(replace(task, code=code, versions=libraries), self._stop, self._look)
+
+    def _look(self, look: Look) -> None:
+        self._state = look.state
+
+
+def _is_kept(instance: Instance, batch_time: str, seconds: float) -> bool:
+    """Tell whether the default store proves a bound that a run of as many seconds has found."""
+    if not DEFAULT_STORE.is_file():
+        return False
+    from kvopt.store import Store  # a quarter of a second
+
+    # Whatever is wrong with that file is no reason to withhold what was asked for.
+    with suppress(Exception), closing(Store(DEFAULT_STORE, readonly=True)) as store:
+        equal = {"instance_sha256": instance.sha256, "batch_time": batch_time, "method": _BOUND}
+        rows = store.select("time_limit", "lower_bound", **equal)
+        # A busy command begins a little later.
+        long = [bound for limit, bound in rows if bound and limit >= _AS_LONG * seconds]
+        known = best_bound(instance, batch_time, stores=(store,)) if long else None
+        return known is not None and known.value >= max(long)
+    return False
+
+
+def _keep(finished: Finished) -> None:
+    """Put a run into the default store, where that can be written to."""
+    from kvopt.store import Store  # a quarter of a second
+
+    with suppress(Exception):
+        DEFAULT_STORE.parent.mkdir(exist_ok=True)
+        with closing(Store(DEFAULT_STORE)) as store:
+            store.put(finished)
