@@ -77,6 +77,8 @@ class TraceReport:
         What the file says that it was recorded with; empty where it does not say.
     measured
         Latencies of the requests as they were measured there; None where the file has none.
+    warning
+        What the file lacks that others of its format have, and what that means; empty if nothing.
     """
 
     file: str
@@ -87,9 +89,17 @@ class TraceReport:
     notes: tuple[str, ...]
     model: str = ""
     measured: Measured | None = None
+    warning: str = ""
 
     @property
     def lines(self) -> list[str]:
         """What a command prints on standard error, one line each."""
         counts = f"{self.format}, {self.rows:,} rows read, {self.kept:,} requests kept"
-        return [f"{self.file}: {each}" for each in (counts, *map(str, self.skipped), *self.notes)]
+        told = [f"{self.file}: {each}" for each in (counts, *map(str, self.skipped), *self.notes)]
+        return told + self.told(quiet=True)
+
+    def told(self, *, quiet: bool) -> list[str]:
+        """Return the lines, or of a command that is to be quiet the warning alone."""
+        if not quiet:
+            return self.lines
+        return [f"{self.file}: {self.warning}"] if self.warning else []

@@ -36,7 +36,7 @@ from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.store.files import store_files
-from kvopt.suites import SuiteError, suites
+from kvopt.suites import Section, SuiteError, suites
 from kvopt.sweeps.contradictions import Showing, alarms, showings
 from kvopt.sweeps.failures import all_unread, failures, outputs, unread
 from kvopt.sweeps.inputs import DEFAULT_METHOD, InputError, Wishes, read_inputs
@@ -135,15 +135,16 @@ def _run(arguments: Sequence[str], program: str) -> int:
         complain(program, mask_text(hidden))
     wishes = _wishes(options)
 
-    def listen(instance: Instance, report: TraceReport) -> None:
-        if not options.quiet:
-            _tell(report.lines)
+    def listen(section: Section, instance: Instance, report: TraceReport) -> None:
+        _tell(report.told(quiet=options.quiet))
         timed = report if instance.time_unit == "second" else None
-        if foreign := refuse_silent_default(timed, wishes.batch_time):
+        # A suite runs as it is written, which is told; who names a trace is asked for a batch time.
+        wished = section.batch_time or (read_wish(DEFAULT) if section.name else None)
+        if foreign := refuse_silent_default(timed, wished):
             _tell([foreign])
 
-    sections = read_inputs(options.inputs, wishes, trace_options(options), listen)
-    tasks = plan(sections)
+    sections = read_inputs(options.inputs, wishes, trace_options(options))
+    tasks = plan(sections, listen)
     if not options.quiet:
         _tell(_whose(tasks, default=any(each.batch_time is None for each in sections)))
     if options.inputs and not tasks:

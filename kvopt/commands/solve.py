@@ -105,8 +105,9 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
     )
     method = None if options.policy == "all" else named_method(options)
     instance, report = read_input(options.instance, trace_options(options))
-    if report is not None and not options.quiet:
-        print("\n".join(report.lines), file=sys.stderr)
+    if report is not None:
+        for line in report.told(quiet=options.quiet):
+            print(line, file=sys.stderr)
     batch_time = chosen_batch_time(instance, options)
     timed = None if batch_time is None else report
     wished = None if options.batch_time is None else batch_time

@@ -124,7 +124,7 @@ def carried_out(
 
 def _sources(instance: Instance | str | Path) -> Iterator[Source]:
     if isinstance(instance, Instance):
-        yield Source(instance.name, lambda: instance)
+        yield Source(instance.name, lambda: (instance, None))
         return
     for section in read_inputs([str(instance)], Wishes()):
         yield from section.sources

@@ -134,7 +134,7 @@ def _with_rates(
 
 
 def _source(instance: Instance) -> Source:
-    return Source(instance.name, lambda: instance)
+    return Source(instance.name, lambda: (instance, None))
 
 
 def _goodputs(tasks: Sequence[Task], store: Store, slo: Slo) -> dict[str, float]:

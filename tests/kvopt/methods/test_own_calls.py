@@ -314,7 +314,7 @@ def test_groups() -> None:
 def test_a_group_leaves_out_what_does_not_apply() -> None:
     """In seconds: solvers of models in rounds, and policies advised by a relaxation in rounds."""
     late = Instance("late", 9, (Request(0, 0.0, 1, 2), Request(1, 0.5, 1, 3)), time_unit="second")
-    sources = (Source("late", lambda: late),)
+    sources = (Source("late", lambda: (late, None)),)
     tasks = plan([Section("", sources, read_methods(["policies,solvers"]))])
     texts = {task.method.text for task in tasks}
     assert {"svf", "auto", "bound"} <= texts
