@@ -28,6 +28,7 @@ from kvopt.commands.listing import listing
 from kvopt.executors.executor import Executor, ExecutorError
 from kvopt.masking import mask_text, own_command
 from kvopt.methods.grammar import MethodError, read_methods
+from kvopt.methods.told import shown_method
 from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import read_count, read_gigabytes, read_seconds
 from kvopt.running.batch_time import read_wish, refuse_silent_default, whose
@@ -364,8 +365,9 @@ def _store(store: Store, finished: Finished) -> None:
     try:
         store.put(replace(finished, record=record))
     except StoreError as error:
+        shown = shown_method(record.method, record.own_name)
         raise StoreError(
-            f"{error}; {record.method} on {record.instance}, seed {record.seed}, had finished "
+            f"{error}; {shown} on {record.instance}, seed {record.seed}, had finished "
             f"({record.status}, TEL {record.tel}) and is NOT stored, nor are the runs under way; "
             "what was stored before is intact, the same command resumes"
         ) from None

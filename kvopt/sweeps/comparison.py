@@ -18,6 +18,7 @@ from instances.batch_time import BatchTime
 from kvopt.best_known import known_values
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import read_methods
+from kvopt.methods.told import shown_methods
 from kvopt.methods.witness import is_own
 from kvopt.running.task import Task
 from kvopt.store import Store
@@ -172,7 +173,7 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "instance": rows["instance"],
-            "method": rows["method"],
+            "method": shown_methods(rows["method"], rows["own_name"]),
             "seed": rows["seed"],
             "status": rows["status"],
             "tel": tel,

@@ -46,7 +46,8 @@ POLICY = ListPolicy(
 #: Written as a user may, who need not write them as rows do.  That a method in parts (``--policy``
 #: and ``--predict``, say) is the same method, the tests of ``kvopt.methods`` show.
 METHODS = (
-    "alpha-beta( beta=0.1,alpha=0.25 ) with noise(sigma=0.5)",
+    "alpha-beta( beta=0.1,alpha=0.25 )",
+    "a-max with noise(sigma=0.5)",
     "a-min with interval(1,1000)",
     "highs:ilp-strong(fixing=yes)",
     "CPSAT:cpsat-strong(equal=no,groups=no)",
