@@ -191,7 +191,7 @@ def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
         first, second = capfd.readouterr().err.splitlines()
         assert first == line
         assert second.startswith(
-            "evaluate.py: always [always.py] failed on all runs (3 error), first on small_0, seed 0: "
+            "evaluate.py: always [always.py] failed on all runs (3 error), first on small_0, "
         )
 
 
