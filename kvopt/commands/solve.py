@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from heuristics.policy import NotApplicableError
+from heuristics.predictions import predict
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
 from instances.outputs import OutputError, check_apart
@@ -116,6 +118,7 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
         complain(program, foreign)
     if method is not None:
         refuse_rounds_only(instance, method)
+        _refuse_missed(instance, method, options.seed)
     if not options.quiet:
         print("\n".join(_first_lines(instance, batch_time, options)), flush=True)
     measured = None if timed is None else timed.measured
@@ -128,6 +131,16 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
     name = "" if batch_time is None else batch_time.name
     result = _solve(instance, method, name, options, started, watchdog)
     return _finish(replace(result, measured=measured), options)
+
+
+def _refuse_missed(instance: Instance, method: Method, seed: int) -> None:
+    """Refuse a prediction whose intervals do not hold the outputs, as a file's are refused."""
+    called = method.call or method.own
+    if called is not None and called.prediction is not None:
+        try:
+            predict(instance, called.prediction, called.prediction_values, seed)
+        except NotApplicableError as error:
+            raise UsageError(f"{instance.name}: {error}") from None
 
 
 def _first_lines(
