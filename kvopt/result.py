@@ -402,7 +402,7 @@ class Result:
         shown += [f"lower bound {self._told(self.bound)}"] if self.bound is not None else []
         shown += [f"gap {100 * self.gap:.3f} %"] if self.gap is not None else []
         told = ", ".join([self.status, *shown, f"{self.seconds:.2f} s"])
-        return f"<Result of {self.method} on {self.instance.name}: {told}>"
+        return f"<Result of {self._named} on {self.instance.name}: {told}>"
 
     def _repr_html_(self) -> str:
         cells = "".join(
@@ -422,8 +422,11 @@ class Result:
         """Return the method, and the formulation where it was left to the size."""
         chosen = self.finished.formulation
         left = chosen and f":{chosen}" not in self.method
-        shown = shown_method(self.method, self.record.own_name)
-        return f"{shown}  ({chosen}, by size)" if left else shown
+        return f"{self._named}  ({chosen}, by size)" if left else self._named
+
+    @property
+    def _named(self) -> str:
+        return shown_method(self.method, self.record.own_name)
 
     def _told(self, value: int) -> str:
         return f"{seconds_of(value)} s" if self.batch_time else str(value)
@@ -435,7 +438,7 @@ class Result:
 
     def _some_schedule(self, wanted: str) -> Schedule:
         if self.schedule is None:
-            raise ValueError(f"{self.method} on {self.instance.name}: no schedule {wanted}")
+            raise ValueError(f"{self._named} on {self.instance.name}: no schedule {wanted}")
         return self.schedule
 
 

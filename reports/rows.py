@@ -10,7 +10,7 @@ import pandas as pd
 
 from heuristics.registry import policies
 from kvopt.methods.engines import named_engines
-from kvopt.methods.told import MARK, only_bounds, shown_method, token_keeping_policies
+from kvopt.methods.told import MARK, only_bounds, shown_methods, token_keeping_policies
 from kvopt.methods.witness import is_own
 from kvopt.running.record import PROVED, columns
 from kvopt.store.belief import believed_rows
@@ -102,8 +102,7 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _labels(rows: pd.DataFrame) -> pd.Series:
     """Name an engine's limits where it was run with several: they are not one method then."""
-    named = zip(rows["method"], rows["own_name"], strict=True)
-    label = pd.Series([shown_method(*each) for each in named], rows.index, dtype=object)
+    label = pd.Series(shown_methods(rows["method"], rows["own_name"]), rows.index, dtype=object)
     engines = rows["engine"]
     for column, unit in (("time_limit", "s"), ("memory_limit", "GB"), ("threads", "threads")):
         several = rows.groupby("method")[column].transform("nunique", dropna=False)

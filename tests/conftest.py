@@ -26,6 +26,21 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+#: No two of them can be loaded in one process, and tests share theirs in any order.
+ENGINES = {"highspy", "ortools"}
+
+
+_loaded: set[str] = set()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Fail the first test after which pytest's own process has an engine."""
+    found = sys.modules.keys() & ENGINES - _loaded
+    _loaded.update(found)
+    assert not found, f"{found} loaded here: ask tests.engine_batch or tests.oracles.prices"
+
+
 #: Tests that run no compiled kernels come first, while these are made.
 FIRST = ("tests/instances/", "tests/schedules/", "tests/heuristics/")
 #: The longest file by far: at the end the other process would wait for it.

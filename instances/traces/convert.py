@@ -46,8 +46,8 @@ def _main(arguments: Sequence[str] | None, program: str) -> int:
             raise UsageError("expected a TRACE, found none (--list names the formats)")
         check_outputs({"--out": options.out}, [options.trace])
         instance, report = read_trace(options.trace, trace_options(options))
-        if not options.quiet:
-            print("\n".join(report.lines), file=sys.stderr)
+        for line in report.told(quiet=options.quiet):
+            print(line, file=sys.stderr)
         check_apart({"--out": options.out})
         write_out(options.out, format_instance(instance))
     except (UsageError, OutputError, InstanceFileError) as error:

@@ -40,6 +40,9 @@ class Rows:
         What the file says that it was recorded with; empty where it does not say.
     notes
         What was done to the rows, for the report; one line each.
+    lacks
+        Where there are no times: what would state them, which this file lacks; empty where no file
+        of the format states any.
     """
 
     numbers: NDArray[np.int64]
@@ -52,6 +55,7 @@ class Rows:
     measured: Measured | None = None
     model: str = ""
     notes: tuple[str, ...] = ()
+    lacks: str = ""
 
 
 class Reader(Protocol):

@@ -155,6 +155,7 @@ def read_trace(
         notes=tuple(notes),
         model=selection.model,
         measured=selection.measured,
+        warning=selection.warning,
     )
     return instance, report
 
@@ -225,6 +226,7 @@ class _Selection:
     seen: bool = False
     timed: bool = False
     model: str = ""
+    lacks: str = ""
     notes: dict[str, None] = field(default_factory=dict)
     _first: int = 0
     _last: int = 0
@@ -305,6 +307,7 @@ class _Selection:
     def _note(self, rows: Rows, kept: NDArray[np.int64]) -> None:
         """Take what the file tells of the requests besides, by their places in the rows."""
         self.model = self.model or rows.model
+        self.lacks = self.lacks or rows.lacks
         self.notes |= dict.fromkeys(rows.notes)
         if rows.measured is not None:
             self._measured.append(rows.measured.take(kept))
@@ -332,6 +335,17 @@ class _Selection:
         return Measured.joined(self._measured)
 
     @property
+    def warning(self) -> str:
+        """What the file should state and does not, and what that means for a run."""
+        if not self.lacks or self.options.rate is not None:
+            return ""
+        measured = ", and what was measured is not shown" if self._measured else ""
+        return (
+            f"no {self.lacks} in the file: all requests arrive at round 0, in rounds and not in "
+            f"seconds{measured} (--rate draws arrivals)"
+        )
+
+    @property
     def told(self) -> list[str]:
         """What the report says of the rows, one line each."""
         return [*self.notes, *([self._prefixes.note(self._block)] if self._block else [])]
@@ -357,9 +371,9 @@ def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance
     if options.rate is not None:
         times = _poisson(options, len(prompts))
         notes.append(f"arrivals drawn: Poisson, {options.rate:g} a second")
-    elif times is None:
+    elif times is None and not selection.lacks:
         notes.append("no arrivals in the file: all at round 0")
-    else:
+    elif times is not None:
         start = "the window's start" if options.window else "the first kept request"
         notes.append(f"{form.reader.units}, rounded to nanoseconds, counted from {start}")
     if options.round_seconds is not None:

@@ -77,6 +77,8 @@ class TraceReport:
         What the file says that it was recorded with; empty where it does not say.
     measured
         Latencies of the requests as they were measured there; None where the file has none.
+    warning
+        What the file lacks that others of its format have, and what that means; empty if nothing.
     """
 
     file: str
@@ -87,6 +89,7 @@ class TraceReport:
     notes: tuple[str, ...]
     model: str = ""
     measured: Measured | None = None
+    warning: str = ""
 
     @property
     def lines(self) -> list[str]:
@@ -94,4 +97,11 @@ class TraceReport:
         counts = (
             f"{self.format}, {counted(self.rows, 'row')} read, {counted(self.kept, 'request')} kept"
         )
-        return [f"{self.file}: {each}" for each in (counts, *map(str, self.skipped), *self.notes)]
+        told = [f"{self.file}: {each}" for each in (counts, *map(str, self.skipped), *self.notes)]
+        return told + self.told(quiet=True)
+
+    def told(self, *, quiet: bool) -> list[str]:
+        """Return the lines, or of a command that is to be quiet the warning alone."""
+        if not quiet:
+            return self.lines
+        return [f"{self.file}: {self.warning}"] if self.warning else []

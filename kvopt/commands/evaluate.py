@@ -29,6 +29,7 @@ from kvopt.commands.listing import listing
 from kvopt.executors.executor import Executor, ExecutorError
 from kvopt.masking import mask_text, own_command
 from kvopt.methods.grammar import MethodError, read_methods
+from kvopt.methods.told import shown_method
 from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import read_count, read_gigabytes, read_seconds
 from kvopt.running.batch_time import read_wish, refuse_silent_default, whose
@@ -37,7 +38,7 @@ from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.store.files import store_files
-from kvopt.suites import SuiteError, suites
+from kvopt.suites import Section, SuiteError, suites
 from kvopt.sweeps.contradictions import Showing, alarms, showings
 from kvopt.sweeps.failures import all_unread, failures, outputs, unread
 from kvopt.sweeps.inputs import DEFAULT_METHOD, InputError, Wishes, read_inputs
@@ -136,15 +137,16 @@ def _run(arguments: Sequence[str], program: str) -> int:
         complain(program, mask_text(hidden))
     wishes = _wishes(options)
 
-    def listen(instance: Instance, report: TraceReport) -> None:
-        if not options.quiet:
-            _tell(report.lines)
+    def listen(section: Section, instance: Instance, report: TraceReport) -> None:
+        _tell(report.told(quiet=options.quiet))
         timed = report if instance.time_unit == "second" else None
-        if foreign := refuse_silent_default(timed, wishes.batch_time):
+        # A suite runs as it is written, which is told; who names a trace is asked for a batch time.
+        wished = section.batch_time or (read_wish(DEFAULT) if section.name else None)
+        if foreign := refuse_silent_default(timed, wished):
             _tell([foreign])
 
-    sections = read_inputs(options.inputs, wishes, trace_options(options), listen)
-    tasks = plan(sections)
+    sections = read_inputs(options.inputs, wishes, trace_options(options))
+    tasks = plan(sections, listen)
     if not options.quiet:
         _tell(_whose(tasks, default=any(each.batch_time is None for each in sections)))
     if options.inputs and not tasks:
@@ -366,8 +368,9 @@ def _store(store: Store, finished: Finished) -> None:
     try:
         store.put(replace(finished, record=record))
     except StoreError as error:
+        shown = shown_method(record.method, record.own_name)
         raise StoreError(
-            f"{error}; {record.method} on {record.instance}, seed {record.seed}, had finished "
+            f"{error}; {shown} on {record.instance}, seed {record.seed}, had finished "
             f"({record.status}, TEL {record.tel}) and is NOT stored, nor are the runs under way; "
             "what was stored before is intact, the same command resumes"
         ) from None

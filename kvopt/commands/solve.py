@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from heuristics.policy import NotApplicableError
+from heuristics.predictions import predict
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
 from instances.outputs import OutputError, check_apart
@@ -107,8 +109,9 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
     )
     method = None if options.policy == "all" else named_method(options)
     instance, report = read_input(options.instance, trace_options(options))
-    if report is not None and not options.quiet:
-        print("\n".join(report.lines), file=sys.stderr)
+    if report is not None:
+        for line in report.told(quiet=options.quiet):
+            print(line, file=sys.stderr)
     batch_time = chosen_batch_time(instance, options)
     timed = None if batch_time is None else report
     wished = None if options.batch_time is None else batch_time
@@ -117,6 +120,7 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
         complain(program, foreign)
     if method is not None:
         refuse_rounds_only(instance, method)
+        _refuse_missed(instance, method, options.seed)
     if not options.quiet:
         print("\n".join(_first_lines(instance, batch_time, options)), flush=True)
     measured = None if timed is None else timed.measured
@@ -129,6 +133,16 @@ def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: 
     name = "" if batch_time is None else batch_time.name
     result = _solve(instance, method, name, options, started, watchdog)
     return _finish(replace(result, measured=measured), options)
+
+
+def _refuse_missed(instance: Instance, method: Method, seed: int) -> None:
+    """Refuse a prediction whose intervals do not hold the outputs, as a file's are refused."""
+    called = method.call or method.own
+    if called is not None and called.prediction is not None:
+        try:
+            predict(instance, called.prediction, called.prediction_values, seed)
+        except NotApplicableError as error:
+            raise UsageError(f"{instance.name}: {error}") from None
 
 
 def _first_lines(

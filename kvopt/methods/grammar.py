@@ -180,7 +180,7 @@ def with_prediction(policy: str, prediction: str | None) -> str:
 
 
 def every_policy(prediction: str | None = None) -> list[Method]:
-    """Return every policy with default parameters, told the prediction unless it is clairvoyant.
+    """Return every policy with default parameters, told the prediction where that changes it.
 
     Raises
     ------
@@ -188,7 +188,9 @@ def every_policy(prediction: str | None = None) -> list[Method]:
         If there is no such prediction.
     """
     return [
-        read_method(name if policy.clairvoyant else with_prediction(name, prediction))
+        read_method(
+            name if policy.clairvoyant or policy.blind else with_prediction(name, prediction)
+        )
         for name, policy in policies().items()
     ]
 
@@ -231,7 +233,7 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
     if known is not None and among != "solver":
         if formulation is not None:
             raise MethodError(f"{known} is a policy: it takes no formulation")
-        return _read_policy(policies()[known], inside, prediction)
+        return _read_policy(policies()[known], inside, prediction, planned)
     solver = _solver(name, planned, among)
     if prediction is not None:
         raise MethodError(f"{solver} knows the outputs: it takes no prediction")
@@ -335,20 +337,28 @@ def _called(
         return Method(text, "file", path=path, own=OwnCall(declared, values))
     if not declared.is_policy:
         raise MethodError(f"{name}: solve is given the outputs: it takes no prediction")
-    if declared.clairvoyant:
-        raise MethodError(f"{name} knows the outputs: it takes no prediction")
+    _refuse_useless(name, declared)
     chosen, told, shown_call = read_prediction(prediction)
     own = OwnCall(declared, values, chosen, told)
     return Method(f"{text} with {shown_call}", "file", path=path, own=own)
 
 
-def _read_policy(policy: Policy, inside: str | None, prediction: str | None) -> Method:
+def _refuse_useless(name: str, policy: Policy | Described) -> None:
+    """Refuse a prediction to a policy that no prediction changes."""
+    if policy.clairvoyant or policy.blind:
+        why = "knows the outputs" if policy.clairvoyant else "uses nothing of the outputs"
+        raise MethodError(f"{name} {why}: it takes no prediction")
+
+
+def _read_policy(
+    policy: Policy, inside: str | None, prediction: str | None, planned: bool
+) -> Method:
     values = read_values(policy.name, inside or "", policy.parameters)
     text = format_call(policy.name, values, policy.parameters)
     if prediction is None:
         return Method(text, "policy", call=PolicyCall(policy, values, None, {}, text))
-    if policy.clairvoyant:
-        raise MethodError(f"{policy.name} knows the outputs: it takes no prediction")
+    if not planned:
+        _refuse_useless(policy.name, policy)
     chosen, told, shown_call = read_prediction(prediction)
     text += f" with {shown_call}"
     return Method(text, "policy", call=PolicyCall(policy, values, chosen, told, text))

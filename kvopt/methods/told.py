@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -81,14 +82,19 @@ class Told:
 
 
 def told_of(method: Method) -> Told:
-    """Return what a method's policy declares to be told; of anything else nothing is declared."""
+    """Return what a method's policy declares to be told, and what ``solve`` of a file is given.
+
+    Of an engine nothing is declared.
+    """
     if method.call is not None:
         policy: Policy | Described = method.call.policy
         prediction = method.call.prediction
-    elif method.own is not None and method.own.described.is_policy:
-        policy, prediction = method.own.described, method.own.prediction
-    else:
+    elif method.own is None:
         return Told("unknown")
+    elif not method.own.described.is_policy:
+        return Told("outputs", offline=True)
+    else:
+        policy, prediction = method.own.described, method.own.prediction
     if policy.blind:
         return Told("nothing", policy.offline)
     if policy.clairvoyant:
@@ -130,6 +136,11 @@ def shown_method(text: str, own_name: str = "") -> str:
         return text
     file, _, called = text.removeprefix(FILE).rpartition(".py")
     return f"{own_name}{called} [{file}.py]"
+
+
+def shown_methods(texts: Iterable[str], own_names: Iterable[str]) -> list[str]:
+    """Return how the methods of rows are shown."""
+    return list(map(shown_method, texts, own_names))
 
 
 def _prediction_values(text: str) -> str:

@@ -37,6 +37,8 @@ _EXIT_SECONDS, _GONE_SECONDS = 10, 1.5
 _OUTPUT_KEPT = 4_000
 #: How long what a process had sent before its end may take to be looked at.
 _DRAIN_SECONDS = 1.0
+#: How often memory is looked at anew where a process has ended during the look.
+_LOOKS = 3
 #: Bytes of the longest event, and what each request adds: starts, attempts and their certificates.
 _LONGEST_LINE = 64_000_000
 _BYTES_A_REQUEST = 1_000
@@ -208,17 +210,28 @@ class _Watch:
         if time.monotonic() - self._looked < _POLL_SECONDS / 2:
             return False
         self._looked = time.monotonic()
-        now = 0
         with contextlib.suppress(psutil.NoSuchProcess):
+            now = self._held()
+            self.peak = max(self.peak, now)
+            return gigabytes is not None and now > gigabytes * 1e9
+        return False
+
+    def _held(self) -> int:
+        """Return the bytes that the tree holds, and no more than the peak if that is sure."""
+        least = sys.maxsize
+        for _ in range(_LOOKS):
             root = psutil.Process(self._pid)
-            processes = [root, *root.children(recursive=True)]
-            resident = {each.pid: _resident(each) for each in processes}
+            resident = {each: _resident(each) for each in (root, *root.children(recursive=True))}
             now = sum(resident.values())
             if now > self.peak:
                 # Shares take a look at every page, and are less: only where they decide something.
-                now = sum(min(rss, _share(pid, rss)) for pid, rss in resident.items())
-        self.peak = max(self.peak, now)
-        return gigabytes is not None and now > gigabytes * 1e9
+                now = sum(min(rss, _share(process)) for process, rss in resident.items())
+            least = min(least, now)
+            # The share of one that ends meanwhile is counted again in those of the others.
+            gone = any(rss and not _resident(process) for process, rss in resident.items())
+            if least <= self.peak or not gone:
+                break
+        return least
 
 
 def _resident(process: psutil.Process) -> int:
@@ -227,15 +240,15 @@ def _resident(process: psutil.Process) -> int:
     return 0
 
 
-def _share(pid: int, otherwise: int) -> int:
-    """Return the proportional set size of a process in bytes, where Linux tells."""
-    try:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
+def _share(process: psutil.Process) -> int:
+    """Return the proportional set size of a process in bytes, where Linux tells, 0 of one gone."""
+    with contextlib.suppress(OSError, ValueError):
+        rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text(encoding="ascii")
+        for line in rollup.splitlines():
             if line.startswith("Pss:"):
                 return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    return otherwise
+    # Asked again: what has no share to read may have ended since.
+    return _resident(process)
 
 
 def _file_holding(line: str) -> IO[bytes]:

@@ -31,13 +31,14 @@ class Source:
     name
         Path of the file, or what is drawn: what a fault is reported under.
     read
-        Returns the instance, or raises one of the errors that :func:`load` knows.
+        Returns the instance, and of a trace its report, or raises one of the errors that
+        :func:`load` knows.
     file
         The file that is read, None for a generator.
     """
 
     name: str
-    read: Callable[[], Instance]
+    read: Callable[[], tuple[Instance, TraceReport | None]]
     file: Path | None = None
 
 
@@ -54,10 +55,15 @@ class Loaded:
     fault_status: str = "error"
 
 
-def load(source: Source) -> Loaded:
-    """Read a source; an instance that cannot be read is a fault, never an exception."""
+def load(source: Source, listen: Listener = lambda *_: None) -> Loaded:
+    """Read a source; an instance that cannot be read is a fault, never an exception.
+
+    ``listen`` is called with a trace and its report.
+    """
     try:
-        instance = source.read()
+        instance, report = source.read()
+        if report is not None:
+            listen(instance, report)
     except InfeasibleInstanceError as error:
         return Loaded(source.name, None, one_line(error), "infeasible")
     except ValidationError as error:
@@ -68,10 +74,7 @@ def load(source: Source) -> Loaded:
 
 
 def file_source(
-    path: str | Path,
-    name: str | None = None,
-    trace: TraceOptions | None = None,
-    listen: Listener | None = None,
+    path: str | Path, name: str | None = None, trace: TraceOptions | None = None
 ) -> Source:
     """Return the source of an instance file, or of a trace.
 
@@ -83,18 +86,13 @@ def file_source(
         What faults call it, by default the path.
     trace
         How a trace is read; what says that it is an instance is read as one.
-    listen
-        Called with a trace and its report.
     """
     told = str(path) if name is None else name
 
-    def read() -> Instance:
+    def read() -> tuple[Instance, TraceReport | None]:
         options = None if trace is None or is_instance_file(path) else trace
         try:
-            instance, report = read_input(path, options, told)
-            if report is not None and listen is not None:
-                listen(instance, report)
-            return instance
+            return read_input(path, options, told)
         except (FileError, InfeasibleInstanceError) as error:
             error.args = (str(error).replace(str(path), told, 1),)
             raise
@@ -115,7 +113,7 @@ def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
     """
     label = ", ".join([family, f"seed={seed}", *(f"{k}={v}" for k, v in parameters.items())])
 
-    def read() -> Instance:
+    def read() -> tuple[Instance, None]:
         instance = families()[family].generate(seed=seed, **parameters)
         told = instance.name.split("_")
         untold = [
@@ -123,7 +121,7 @@ def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
             for key, value in parameters.items()
             if str(value) not in told and f"{key}{value}" not in told
         ]
-        return replace(instance, name="_".join([instance.name, *untold]))
+        return replace(instance, name="_".join([instance.name, *untold])), None
 
     return Source(label, read)
 
@@ -139,7 +137,8 @@ def arriving_source(source: Source, rate: float, seed: int) -> Source:
         Of the arrivals, see :func:`instances.rates.at_rate`.
     """
 
-    def read() -> Instance:
-        return at_rate(source.read(), rate, seed)
+    def read() -> tuple[Instance, TraceReport | None]:
+        instance, report = source.read()
+        return at_rate(instance, rate, seed), report
 
     return Source(f"{source.name}, rate={rate:g}, arrival_seed={seed}", read)

@@ -18,6 +18,7 @@ from instances.batch_time import BatchTime
 from kvopt.best_known import known_values
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import read_methods
+from kvopt.methods.told import shown_methods
 from kvopt.running.task import Task
 from kvopt.store import Store
 from kvopt.store.belief import believed_rows
@@ -125,7 +126,7 @@ def carried_out(
 
 def _sources(instance: Instance | str | Path) -> Iterator[Source]:
     if isinstance(instance, Instance):
-        yield Source(instance.name, lambda: instance)
+        yield Source(instance.name, lambda: (instance, None))
         return
     for section in read_inputs([str(instance)], Wishes()):
         yield from section.sources
@@ -174,7 +175,7 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "instance": rows["instance"],
-            "method": rows["method"],
+            "method": shown_methods(rows["method"], rows["own_name"]),
             "seed": rows["seed"],
             "status": rows["status"],
             "tel": tel,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from kvopt.methods.told import policy_name, token_keeping_policies
+from kvopt.methods.told import policy_name, shown_method, token_keeping_policies
 from kvopt.methods.witness import is_own
 from kvopt.store import Store
 from schedules.evidence import Statement, alarming, contradictions, keeps_tokens
@@ -14,7 +14,7 @@ from schedules.model import any_kept
 
 _COLUMNS = (
     *("key", "instance", "instance_sha256", "method", "seed", "status", "detail", "tel"),
-    *("lower_bound", "batch_time", "claimed_bound"),
+    *("lower_bound", "batch_time", "claimed_bound", "own_name"),
 )
 
 
@@ -33,12 +33,18 @@ class Showing:
     lower_bound: int | None
     batch_time: str = ""
     claimed_bound: int | None = None
+    own_name: str = ""
     keeps_tokens: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The method as tables show it."""
+        return shown_method(self.method, self.own_name)
 
     @property
     def run(self) -> str:
         """Instance, method and seed in words."""
-        return f"{self.method} on {self.instance}, seed {self.seed}"
+        return f"{self.shown} on {self.instance}, seed {self.seed}"
 
     @property
     def alarming(self) -> bool:
@@ -78,7 +84,7 @@ def alarms(runs: Sequence[Showing]) -> list[str]:
     for together in of_instance.values():
         found = contradictions(
             [
-                Statement(run.tel, f"{run.method}, seed {run.seed}")
+                Statement(run.tel, f"{run.shown}, seed {run.seed}")
                 for run in together
                 if run.tel is not None and not run.keeps_tokens
             ],

@@ -20,15 +20,12 @@ class Failure:
 
     Attributes
     ----------
-    method
-        Its text.
     runs
         How many runs it had on instances that could be run.
     failed
         Those that gave nothing, in the order of the sweep; at least one.
     """
 
-    method: str
     runs: int
     failed: Sequence[Showing]
 
@@ -52,7 +49,7 @@ class Failure:
         # An exception's last line is the reason already.
         printed = f"; its output ends: {last}" if last and last not in first.detail else ""
         return (
-            f"{self.method} failed on {share} runs ({told}), first on {first.instance}, seed "
+            f"{first.shown} failed on {share} runs ({told}), first on {first.instance}, seed "
             f"{first.seed}: {first.detail or first.status}{printed}"
         )
 
@@ -71,8 +68,7 @@ def failures(runs: Iterable[Showing], tasks: Sequence[Task]) -> list[Failure]:
         if runnable and task.key in of_key:
             of_method.setdefault(task.method.text, []).append(of_key[task.key])
     found = [
-        Failure(method, len(each), [run for run in each if _failed(run)])
-        for method, each in of_method.items()
+        Failure(len(each), [run for run in each if _failed(run)]) for each in of_method.values()
     ]
     return [failure for failure in found if failure.failed]
 

@@ -14,7 +14,6 @@ from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
 from kvopt.places import shown
 from kvopt.suites import Section, Source, file_source, read_suite, suites
-from kvopt.suites.sources import Listener
 
 #: Most runs (instances, methods and seeds multiplied) of one command; a run takes a tenth of a
 #: second at least, so these take a day.
@@ -43,7 +42,6 @@ def read_inputs(
     names: Sequence[str],
     wishes: Wishes,
     trace: TraceOptions | None = None,
-    listen: Listener | None = None,
 ) -> list[Section]:
     """Return the sections of suites, and one of all instances that are named by themselves.
 
@@ -55,8 +53,6 @@ def read_inputs(
         What the user asks for in place of the suites.
     trace
         How traces are read that are named by themselves.
-    listen
-        Called with each such trace and its report, once it is read.
 
     Raises
     ------
@@ -72,7 +68,7 @@ def read_inputs(
         if name in suites() or name.endswith(".toml"):
             sections += read_suite(name).sections
         else:
-            sources.update((source.name, source) for source in _sources(name, trace, listen))
+            sources.update((source.name, source) for source in _sources(name, trace))
     _refuse_loose_options(trace, sources.values())
     if sources:
         sections.append(Section("", tuple(sources.values()), (read_method(DEFAULT_METHOD),)))
@@ -96,7 +92,7 @@ def as_wished(section: Section, wishes: Wishes) -> Section:
     return replace(section, **given)
 
 
-def _sources(name: str, trace: TraceOptions | None, listen: Listener | None) -> Iterator[Source]:
+def _sources(name: str, trace: TraceOptions | None) -> Iterator[Source]:
     try:
         files = find_instances(name)
     except OSError as error:
@@ -109,4 +105,4 @@ def _sources(name: str, trace: TraceOptions | None, listen: Listener | None) -> 
             f"{name!r}: expected a suite ({', '.join(suites())}), an instance of the library, an "
             f"instance file, a folder or a glob with instances, found none{near}"
         )
-    return (file_source(file, shown(file), trace, listen) for file in files)
+    return (file_source(file, shown(file), trace) for file in files)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
+from instances import Instance
+from instances.traces import TraceReport
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import MethodError, refuse_namesakes
 from kvopt.methods.method import Method
@@ -11,8 +14,11 @@ from kvopt.running.batch_time import batch_time_of, rounds_only
 from kvopt.running.task import Task
 from kvopt.suites import Section, load
 
+#: Hears of which section what trace was read, as :data:`kvopt.suites.sources.Listener` does.
+Listener = Callable[[Section, Instance, TraceReport], object]
 
-def plan(sections: Iterable[Section]) -> list[Task]:
+
+def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> list[Task]:
     """Return the tasks of sections, every key once, in the order of the sections.
 
     Within a section all methods run on an instance before the next one.  A method that draws
@@ -29,14 +35,14 @@ def plan(sections: Iterable[Section]) -> list[Task]:
     """
     sections = list(sections)
     refuse_namesakes(each for section in sections for each in section.methods)
-    tasks = (task for section in sections for task in _section_tasks(section))
+    tasks = (task for section in sections for task in _section_tasks(section, listen))
     return list({task.key: task for task in reversed(list(tasks))}.values())[::-1]
 
 
-def _section_tasks(section: Section) -> Iterable[Task]:
+def _section_tasks(section: Section, listen: Listener) -> Iterable[Task]:
     methods = [(method, *_identity(method)) for method in section.methods]
     for source in section.sources:
-        loaded = load(source)
+        loaded = load(source, partial(listen, section))
         instance = loaded.instance
         batch_time = "" if instance is None else batch_time_of(instance, section.batch_time)
         for method, code, libraries in methods:

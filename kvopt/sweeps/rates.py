@@ -15,6 +15,7 @@ from instances.rates import at_rate
 from kvopt.best_bound import KnownBound, best_bound, left
 from kvopt.methods.grammar import read_method, unique_methods
 from kvopt.methods.method import Method
+from kvopt.methods.told import shown_methods
 from kvopt.running.batch_time import bounds_kept_tokens, refuse_rounds_only
 from kvopt.running.task import Task
 from kvopt.store import Store
@@ -134,7 +135,7 @@ def _with_rates(
 
 
 def _source(instance: Instance) -> Source:
-    return Source(instance.name, lambda: instance)
+    return Source(instance.name, lambda: (instance, None))
 
 
 def _goodputs(tasks: Sequence[Task], store: Store, slo: Slo) -> dict[str, float]:
@@ -165,7 +166,8 @@ def _exceeded(
     rows: pd.DataFrame, bounds: Mapping[str, KnownBound], kept: Collection[str]
 ) -> list[str]:
     """Return one line for every run whose schedule a bound from elsewhere excludes."""
-    columns = rows[["instance_sha256", "method", "instance", "tel"]].itertuples()
+    shown = rows.assign(method=shown_methods(rows["method"], rows["own_name"]))
+    columns = shown[["instance_sha256", "method", "instance", "tel"]].itertuples()
     return [
         f"{method} on {instance}: TEL {tel}, and a bound of {bounds[sha].value} ({bounds[sha]})"
         for key, sha, method, instance, tel in columns
@@ -190,7 +192,7 @@ def _table(
     table = pd.DataFrame(
         {
             "n": rows["n"],
-            "method": rows["method"],
+            "method": shown_methods(rows["method"], rows["own_name"]),
             "seed": rows["seed"],
             "status": rows["status"],
             "batch_time": rows["batch_time"],

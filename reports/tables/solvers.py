@@ -18,18 +18,31 @@ _NOTE = (
 )
 
 
+_NOTE_ITSELF = (
+    " Beside a solver without a formulation others work; what it had itself, of its own schedules "
+    "and bounds: the runs in which it began and those that it closed, and the mean of its own gaps "
+    "where it had both."
+)
+
+
 def solver_table(engines: pd.DataFrame) -> Table:
     """Return one line per solver, over all families; ``engines`` is ``Timed.runs``."""
     frame = _lines(engines, ["label"])
-    return Table("solvers", "Solvers", _NOTE, (_METHOD, *_COLUMNS), frame)
+    columns, note = _shown(frame)
+    return Table("solvers", "Solvers", _NOTE + note, (_METHOD, *columns), frame)
 
 
 def solver_table_by_family(engines: pd.DataFrame) -> Table:
     """Return one line per family and solver; ``engines`` is ``Timed.runs``."""
     frame = _lines(engines, ["family", "label"])
-    columns = (Column("family", "family", "name"), _METHOD, *_COLUMNS)
+    columns = (Column("family", "family", "name"), _METHOD, *_shown(frame)[0])
     note = "The table above, by family."
     return Table("solvers-by-family", "Solvers by family", note, columns, frame)
+
+
+def _shown(frame: pd.DataFrame) -> tuple[tuple[Column, ...], str]:
+    """Return the columns, those on solvers themselves where there are any, and what these mean."""
+    return (_COLUMNS + _ITSELF, _NOTE_ITSELF) if frame["started"].any() else (_COLUMNS, "")
 
 
 def _lines(engines: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -38,6 +51,9 @@ def _lines(engines: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
         counted=counted_seconds(engines["seconds"].fillna(0.0), engines["solved"], limit),
         solved_seconds=engines["seconds"].where(engines["solved"]),
         peak=engines["peak_memory"].where(engines["peak_memory"] > 0),
+        began=engines["engine_formulation"].ne(""),
+        closed=engines["engine_tel"].eq(engines["engine_bound"]).fillna(False),
+        open=1.0 - engines["engine_bound"].astype("Float64") / engines["engine_tel"],
     )
     frame = runs.groupby(keys, sort=True).agg(
         instances=("id", "nunique"),
@@ -50,6 +66,9 @@ def _lines(engines: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
         primal_dual=("primal_dual_integral", "mean"),
         peak=("peak", "max"),
         nodes=("nodes", "median"),
+        started=("began", "sum"),
+        own_solved=("closed", "sum"),
+        own_gap=("open", "mean"),
     )
     return frame.reset_index()
 
@@ -66,4 +85,9 @@ _COLUMNS = (
     Column("primal_dual", "primal-dual integral, s", "seconds"),
     Column("peak", "peak memory, MB", "megabytes"),
     Column("nodes", "nodes, median", "count"),
+)
+_ITSELF = (
+    Column("started", "itself begun", "count"),
+    Column("own_solved", "itself solved", "count"),
+    Column("own_gap", "own gap, mean", "share"),
 )

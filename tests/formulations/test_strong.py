@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.clique_lp import by_highs, priced_windows
+from formulations.bounds.clique_lp import priced_windows
 from formulations.lagrangian.starts import start_costs
 from formulations.mip import ilp_cliques
 from formulations.valid.differences import forbidden_differences
@@ -23,6 +23,7 @@ from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
+from tests.oracles.prices import by_scipy
 
 SMALL = instances(max_requests=5, max_memory=12, max_arrival=6, max_output=7)
 #: Nearly all pairs and many triples of these exclude each other, so that groups are large.
@@ -225,7 +226,7 @@ def test_priced_windows_keep_schedules_up_to_the_known_one(
     windows = start_windows(instance, known)
     if any(start > last for start, last in zip(starts, windows.latest, strict=True)):
         return
-    fixed = priced_windows(instance, windows, known, by_highs)
+    fixed = priced_windows(instance, windows, known, by_scipy)
     for i, start in enumerate(starts):
         assert fixed.earliest[i] <= start <= fixed.latest[i]
 
@@ -234,8 +235,8 @@ def test_priced_windows_narrow_and_stay_without_a_bound() -> None:
     """On an am1 draw with its optimum known two fifths of the starts go; without one, none."""
     instance = am1.generate(seed=0, n=12)
     windows = start_windows(instance, 411)
-    assert priced_windows(instance, windows, None, by_highs) is windows
-    assert priced_windows(instance, windows, 411, by_highs).starts < 0.6 * windows.starts
+    assert priced_windows(instance, windows, None, by_scipy) is windows
+    assert priced_windows(instance, windows, 411, by_scipy).starts < 0.6 * windows.starts
 
 
 DRAWS = [am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(12)] + [

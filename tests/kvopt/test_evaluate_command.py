@@ -182,7 +182,7 @@ def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
     assert evaluate(folder, "--methods", f"svf,file:{once}", "--quiet") == 0
     (line,) = capfd.readouterr().err.splitlines()
     assert line.startswith(
-        "evaluate.py: file:once.py failed on 1 of 3 runs (1 error), first on small_1, seed 0: "
+        "evaluate.py: once [once.py] failed on 1 of 3 runs (1 error), first on small_1, seed 0: "
     )
     assert line.endswith("too bad")
     # What is stored counts as what is run now.
@@ -191,7 +191,7 @@ def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
         first, second = capfd.readouterr().err.splitlines()
         assert first == line
         assert second.startswith(
-            "evaluate.py: file:always.py failed on all runs (3 error), first on small_0, seed 0: "
+            "evaluate.py: always [always.py] failed on all runs (3 error), first on small_0, "
         )
 
 
@@ -227,7 +227,7 @@ def test_a_method_that_knows_rounds_only_fails_on_seconds(
 def test_what_a_failing_method_has_printed() -> None:
     """The last line of its output stands in its line, unless the reason says the same."""
     run = Showing("k", "i", "h", "file:own.py", 0, "error", "own.py:3: boom", None, None)
-    failure = Failure("file:own.py", 1, [run])
+    failure = Failure(1, [run])
     line = "file:own.py failed on all runs (1 error), first on i, seed 0: own.py:3: boom"
     assert failure.line() == line
     assert failure.line("a\nb  c\n") == f"{line}; its output ends: b c"

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import kvopt.running.keeper
@@ -217,18 +218,56 @@ def test_only_compiling_is_free(worker: Path, compiles: bool, ending: str) -> No
     assert (run.compiling > 1) == compiles
 
 
-@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="Linux tells shares")
+#: 300 MB, written where they stay, and five copies of the process that write no page of their own.
+_SHARED = (
+    "import os, time\n"
+    "block = bytearray(300_000_000)\n"
+    "block[::4096] = b'x' * len(block[::4096])\n"
+    "for _ in range(5):\n"
+    "    if os.fork() == 0:\n"
+    "        time.sleep(100)\n"
+    "time.sleep(1.5)\n"
+    'print(\'{"kind": "peak", "bytes": 1}\', flush=True)\n'
+)
+_tells_shares = pytest.mark.skipif(
+    not Path("/proc/self/smaps_rollup").exists(), reason="Linux tells shares"
+)
+
+
+@_tells_shares
 def test_shared_pages_count_once(worker: Path) -> None:
-    """300 MB and five copies of the process, which hold no page of their own: not 1.8 GB."""
-    worker.write_text(
-        "import os, time\n"
-        "block = bytearray(b'x' * 300_000_000)\n"
-        "for _ in range(5):\n"
-        "    if os.fork() == 0:\n"
-        "        time.sleep(100)\n"
-        "time.sleep(1.5)\n"
-        'print(\'{"kind": "peak", "bytes": 1}\', flush=True)\n'
-    )
+    """Of 1.8 GB that six processes call theirs there are 300 MB."""
+    worker.write_text(_SHARED)
     outcome = _run(memory_limit=0.6).outcome
     assert outcome.ending == "finished"
     assert 300_000_000 < outcome.peak_memory < 600_000_000
+
+
+@_tells_shares
+def test_what_ends_during_a_look_counts_once(worker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither all that such a process held counts, nor its share a second time in the others'."""
+    share, resident = kvopt.running.process._share, kvopt.running.process._resident
+    copies: list[psutil.Process] = []
+
+    def end(process: psutil.Process) -> None:
+        process.kill()
+        while resident(process):
+            time.sleep(0.01)
+
+    def share_of_the_ending(process: psutil.Process) -> int:
+        if not copies and len(process.children()) == 5:
+            copies.extend(process.children())
+        if process in copies[:1]:
+            end(process)
+        told = share(process)
+        if process in copies[1:]:
+            end(process)
+        return told
+
+    worker.write_text(_SHARED)
+    monkeypatch.setattr(kvopt.running.process, "_share", share_of_the_ending)
+    outcome = _run(memory_limit=0.6).outcome
+    assert len(copies) == 5
+    assert outcome.ending == "finished"
+    # One look at the shares of six, then five, four, three and two tells 50 + 60 + 75 + 100 + 150.
+    assert 300_000_000 < outcome.peak_memory < 400_000_000

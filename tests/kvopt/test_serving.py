@@ -283,6 +283,38 @@ def test_another_models_measurements_get_no_silent_default(
     assert solve([*named, "--policy", "svf", "--round-seconds", "1"]) == 0
 
 
+def test_a_suite_s_traces_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of another model: which batch time they get, unless the suite names one; what was read."""
+    _measured(tmp_path / "bench.json", "Qwen/Qwen3-8B")
+    suite, store = tmp_path / "mine.toml", ["--store", str(tmp_path / "runs.sqlite")]
+    told = "measured with Qwen/Qwen3-8B, the batch time is that of Llama-2-70B"
+    for batch_time, expected in (("", 1), (f'batch_time = "{BATCH}"\n', 0)):
+        suite.write_text(
+            f'summary = "s"\n[[section]]\nname = "a"\nmethods = ["svf"]\n{batch_time}'
+            'instances = [{ trace = "bench.json", memory = 50 }]\n'
+        )
+        assert evaluate([str(suite), "--quiet", *store]) == 0
+        assert capsys.readouterr().err.count(told) == expected
+    assert evaluate([str(suite), *store]) == 0
+    assert "2 rows read, 2 requests kept" in capsys.readouterr().err
+
+
+def test_quiet_commands_tell_that_measurements_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without starts a result of vllm bench runs in rounds, where no latency is in seconds."""
+    path = tmp_path / "bench.json"
+    _measured(path, "")
+    result = json.loads(path.read_text())
+    del result["start_times"]
+    path.write_text(json.dumps(result))
+    named = [str(path), "--memory", "50", "--quiet"]
+    store = ["--store", str(tmp_path / "runs.sqlite")]
+    for command in (lambda: solve([*named, "--policy", "svf"]), lambda: evaluate([*named, *store])):
+        assert command() == 0
+        _one_line(capsys, "no start_times in the file")
+
+
 def test_a_batch_time_fitted_to_a_file(tmp_path: Path, four: Path) -> None:
     """The schedule names the numbers, not the file, which no output may replace."""
     rows = [(0, 1, k, 0.1 + 0.001 * k) for k in range(20)]

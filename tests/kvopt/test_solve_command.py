@@ -121,16 +121,18 @@ def test_policy_all_prints_one_table(small: Path, solve: Command) -> None:
     assert "REFUSED" not in result.stdout
 
 
-@pytest.mark.parametrize("policy", ["vllm-v1", "alpha-beta(alpha=0.1,beta=0.5)", "a-min"])
-def test_policies_that_evict(policy: str, solve: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "method", ["vllm-v1", "alpha-beta(alpha=0.1,beta=0.5)", "a-min with interval(1,50)"]
+)
+def test_policies_that_evict(method: str, solve: Command, tmp_path: Path) -> None:
     """Attempts and kept tokens reach the schedule file, and the checker replays them."""
     path, out = ROOT / "instances" / "mixed_200.json", tmp_path / "out.json"
-    result = solve(path, "--policy", policy, "--predict", "interval(1,50)", "--out", out)
+    result = solve(path, "--method", method, "--out", out)
     assert result.returncode == 0, result.stderr
     schedule = read_schedule(out)
     assert schedule.attempts is not None
     assert check_schedule(read_instance(path), schedule).valid
-    assert (schedule.kept is not None) == (policy == "vllm-v1")
+    assert (schedule.kept is not None) == (method == "vllm-v1")
 
 
 def test_the_time_limit_holds_for_policies_too(solve_afresh: Command, tmp_path: Path) -> None:
@@ -216,6 +218,21 @@ def test_bad_parameters_are_one_line(spec: str, small: Path, solve: Command) -> 
 def test_bad_predictions_are_one_line(spec: str, small: Path, solve: Command) -> None:
     """Unknown prediction models and values out of range are named."""
     _assert_one_line(solve(small, "--policy", "a-min", "--predict", spec), 2)
+
+
+@pytest.mark.parametrize("predict", ["interval(1,2)", "interval(2,9)"])
+def test_intervals_that_miss_an_output_are_bad_input(
+    predict: str, small: Path, solve: Command
+) -> None:
+    """Stated by the file or by the command, named by request, before anything runs: exit 2."""
+    result = solve(small, "--policy", "a-min", "--predict", predict)
+    _assert_one_line(result, 2)
+    assert "interval: expected intervals that hold the outputs, found [" in result.stderr
+    assert solve(small, "--policy", "a-min", "--predict", "interval(1,3)").returncode == 0
+    document = json.loads(small.read_text())
+    document["requests"][3] |= {"output_lower": 1, "output_upper": 2}
+    small.write_text(json.dumps(document))
+    _assert_one_line(solve(small, "--policy", "a-min"), 2)
 
 
 def test_quiet_prints_the_summary_only(small: Path, solve: Command) -> None:

@@ -104,8 +104,8 @@ def test_refusals_and_contradictions_are_loud(
     lines = [line for line in err.splitlines() if "A METHOD IS WRONG" in line]
     assert code == 5
     assert len(lines) == 2
-    assert any("infeasible.py on small_0" in line for line in lines)
-    assert any("false_bound.py on small_0" in line for line in lines)
+    assert any("infeasible.py] on small_0" in line for line in lines)
+    assert any("false_bound.py] on small_0" in line for line in lines)
 
 
 def test_nothing_is_left_running(sweep: tuple[pd.DataFrame, str, int, list[str]]) -> None:

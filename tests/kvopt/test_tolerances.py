@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import time
 from dataclasses import replace
@@ -16,13 +15,15 @@ from hypothesis import strategies as st
 from pyomo.opt import SolverResults, TerminationCondition
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
+from formulations.bounds import clique_lp
 from formulations.mip.kind import IntegerProgram
 from formulations.registry import formulations
 from formulations.valid.windows import Windows
 from heuristics.simulator import run_policy
 from instances import Instance, Request
-from kvopt.engines import pyomo_solver
+from kvopt.engines import export, pyomo_solver
 from kvopt.engines.job import Job
+from kvopt.engines.parts import tolerances
 from kvopt.engines.parts.prepared import covered, prepare, separated
 from kvopt.engines.parts.pyomo_options import KNOWN, Known
 from kvopt.engines.parts.size import exact_as_floats
@@ -44,6 +45,7 @@ from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
+from tests.oracles.prices import by_scipy
 
 MIPS = ("ilp", "ilp-sparse", "ilp-strong", "ilp-cliques", "ilp-xy")
 
@@ -298,6 +300,8 @@ def test_only_the_bound_of_a_known_solver_counts(
             return engine
 
     monkeypatch.setattr(pyo, "SolverFactory", Factory(registered))
+    # Prices, which an engine would find, are sent where the solver's own bound is no proof.
+    monkeypatch.setattr(tolerances, "lp_prices", lambda *_: None)
     events: list[Event] = []
     job = _job(_instance(5, (0, 3, 1), (0, 3, 1)), "ilp", name)
     pyomo_solver.solve(job, Report(events.append))
@@ -317,16 +321,17 @@ def test_every_known_solver_has_a_gap_of_zero() -> None:
 
 
 @pytest.mark.parametrize("solver", ["pyomo", "export"])
-def test_all_solvers_get_a_formulation_s_own_windows(solver: str, tmp_path: Path) -> None:
+def test_all_solvers_get_a_formulation_s_own_windows(
+    solver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Fixing by prices narrows the model whoever solves it; the file was that of ``ilp-strong``."""
+    monkeypatch.setattr(clique_lp, "by_highs", by_scipy)
     instance = _instance(9, (0, 0, 4), (0, 2, 5), (1, 3, 3), (2, 0, 6), (0, 1, 2))
     columns = []
     for formulation in ("ilp-strong", "ilp-strong(fixing=yes)"):
         job = _job(instance, formulation, solver, str(tmp_path / "model.lp"))
         events: list[Event] = []
         if solver == "export":
-            # Imported here: with prices it loads an engine, as no other test of this file does.
-            export = importlib.import_module("kvopt.engines.export")
             export.solve(job, Report(events.append))
             assert isinstance(events[0], ModelBuilt)
             columns.append(events[0].columns)

@@ -176,6 +176,31 @@ def test_solver_table() -> None:
     assert (line["peak"], line["nodes"]) == (5_000_000, 7)
 
 
+def test_what_solvers_had_themselves() -> None:
+    """Begun in three of four runs, closed by itself in one; its own gaps are 0 and 1/4."""
+    own = {"method": "highs", "engine_formulation": "ilp", "tel": 90, "lower_bound": 90}
+    alone = record(instance="a", method="cpsat:cpsat", tel=100, lower_bound=100)
+    report = _report(
+        record(instance="a", engine_tel=90, engine_bound=90, **own),
+        record(instance="b", engine_tel=120, engine_bound=90, **own),
+        record(instance="c", **own | {"engine_formulation": ""}),
+        record(instance="d", engine_bound=80, **own),
+        alone,
+    )
+    lines = _table(report, "solvers").set_index("label")
+    line = lines.loc["highs"]
+    assert (line["started"], line["own_solved"]) == (3, 1)
+    assert line["own_gap"] == pytest.approx((0 + 1 / 4) / 2)
+    assert lines.loc["cpsat:cpsat", "started"] == 0
+    assert "itself begun" in _titles(report)
+    assert "itself begun" not in _titles(_report(alone))
+
+
+def _titles(report: Report) -> list[str]:
+    (table,) = (each for each in report.parts if isinstance(each, Table) and each.slug == "solvers")
+    return [column.title for column in table.columns]
+
+
 def test_methods_are_compared_on_shared_instances() -> None:
     """The method with the fewest instances leaves until half of all instances are shared."""
     lines = [("a", k) for k in range(4)] + [("b", k) for k in range(4)] + [("c", 9)]

@@ -128,7 +128,9 @@ def _rows(
     errors = lists.get(_ERRORS, [""] * n)
     reasons = [Reason.FAILED if error else Reason.NONE for error in errors]
     rows = make_rows(numbers, lists.get(_STARTS), lists[_PROMPTS], lists[_OUTPUTS], reasons)
-    return replace(rows, model=model, notes=notes, measured=_measured(stream, numbers, lists))
+    lacks = "" if _STARTS in lists else _STARTS
+    measured = _measured(stream, numbers, lists)
+    return replace(rows, model=model, notes=notes, measured=measured, lacks=lacks)
 
 
 def _measured(

@@ -10,6 +10,7 @@ import pytest
 
 from instances.batch_time import NANOSECONDS
 from instances.traces import TraceError, TraceOptions
+from instances.traces.convert import main as convert
 from instances.traces.options import TraceOptionError
 from instances.traces.reading import read_trace
 from tests.instances.traces.cases import BY_NAME
@@ -82,6 +83,24 @@ def test_no_latencies_of_another_load(tmp_path: Path) -> None:
     path = written(tmp_path, DETAILED)
     assert read(path, rate=2.0)[1].measured is None
     assert len(read(path, limit=2)[1].measured) == 2
+
+
+@pytest.mark.parametrize("lacking", [("start_times",), ("start_times", "ttfts")])
+def test_no_starts_are_told_by_a_quiet_command(
+    lacking: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Runs are in rounds then, and what was measured is beside nothing; drawn arrivals are told."""
+    result = {key: each for key, each in DETAILED.items() if key not in lacking}
+    named = [str(written(tmp_path, result)), "--memory", "100"]
+    told = f"{named[0]}: no start_times in the file: all requests arrive at round 0, in rounds and "
+    shown = "measured is not shown" if len(lacking) == 1 else "in seconds (--rate"
+    for quiet in ([], ["--quiet"]):
+        assert convert([*named, *quiet, "--out", str(tmp_path / "out.json")]) == 0
+        lines = capsys.readouterr().err.splitlines()
+        assert [told in line and shown in line for line in lines].count(True) == 1
+        assert "all at round 0" not in "".join(lines)
+    assert read(tmp_path / "bench.json", rate=2.0)[1].warning == ""
+    assert read(written(tmp_path, DETAILED))[1].warning == ""
 
 
 def test_nothing_that_was_streamed(tmp_path: Path) -> None:

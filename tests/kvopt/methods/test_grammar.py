@@ -134,6 +134,7 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
         ("ilp-strong", "it is a formulation; did you mean highs:ilp-strong?"),
         ("svf:ilp", "svf is a policy: it takes no formulation"),
         ("svf with interval(1,10)", "svf knows the outputs: it takes no prediction"),
+        ("alpha-beta with interval(1,40)", "uses nothing of the outputs: it takes no prediction"),
         ("highs with interval", "highs knows the outputs: it takes no prediction"),
         ("a-min with interval(1000,1)", "expected low <= high, found 1000 and 1"),
         ("auto:ilp", "auto takes no formulation, found 'ilp'"),

@@ -50,7 +50,7 @@ def _methods(draw: st.DrawFn) -> str:
     if draw(st.booleans()):
         policy = draw(st.sampled_from(list(policies().values())))
         text = draw(_calls(policy.name, policy.parameters))
-        if policy.clairvoyant or draw(st.booleans()):
+        if policy.clairvoyant or policy.blind or draw(st.booleans()):
             return text
         model = draw(st.sampled_from(list(PREDICTIONS.values())))
         if model.name == "interval":
@@ -136,13 +136,13 @@ def test_a_formulation_alone_finds_its_engine() -> None:
 
 
 def test_every_policy_is_told_what_it_may_know() -> None:
-    """With a prediction for all, those that know the outputs run without."""
+    """With a prediction for all, those that know the outputs or use none run without."""
     methods = every_policy("interval(1,50)")
     assert [method.call and method.call.policy.name for method in methods] == list(policies())
     for method in methods:
         assert method.call is not None
         told = method.text.endswith(" with interval(high=50)")
-        assert told == (not method.call.policy.clairvoyant)
+        assert told == (not method.call.policy.clairvoyant and not method.call.policy.blind)
     with pytest.raises(MethodError, match="unknown prediction 'magic'"):
         every_policy("magic")
 

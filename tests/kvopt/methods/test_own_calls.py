@@ -13,6 +13,7 @@ import kvopt
 from heuristics.registry import policies
 from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main as evaluate
+from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
 from kvopt.methods import described
 from kvopt.methods.engines import named_engines
@@ -98,9 +99,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             Told("intervals"),
         ),
         ("file:blind.py", "file:blind.py", Told("nothing")),
-        ("file:mine.py(first=1.0)", "file:mine.py(first=1)", Told("unknown")),
-        ("file:mine.py(first=0.5,how=a b)", "file:mine.py(first=0.5,how=a b)", Told("unknown")),
-        ("file:mine.py(loud=YES)", "file:mine.py(loud=yes)", Told("unknown")),
+        ("file:mine.py(first=1.0)", "file:mine.py(first=1)", Told("outputs", offline=True)),
+        (
+            "file:mine.py(first=0.5,how=a b)",
+            "file:mine.py(first=0.5,how=a b)",
+            Told("outputs", offline=True),
+        ),
+        ("file:mine.py(loud=YES)", "file:mine.py(loud=yes)", Told("outputs", offline=True)),
+        ("file:plain.py", "file:plain.py", Told("outputs", offline=True)),
+        ("file:broken.py", "file:broken.py", Told("unknown")),
     ],
 )
 def test_one_text(text: str, canonical: str, declared: Told) -> None:
@@ -122,6 +129,10 @@ def test_one_text(text: str, canonical: str, declared: Told) -> None:
         ("file:knows.py(sgn=1)", "takes sign, mood, found 'sgn'; did you mean sign?"),
         ("file:knows.py(sign=2)", "expected sign as an integer from -1 to 1, found '2'"),
         ("file:knows.py with interval", "knows the outputs: it takes no prediction"),
+        (
+            "file:blind.py with interval(1,40)",
+            "uses nothing of the outputs: it takes no prediction",
+        ),
         ("file:guesses.py with magic", "unknown prediction 'magic'"),
         ("file:guesses.py with interval(9,1)", "expected low <= high"),
         ("file:mine.py with interval", "solve is given the outputs: it takes no prediction"),
@@ -265,7 +276,8 @@ def test_two_calls_of_one_file_side_by_side(folder: Path) -> None:
     for name in ("a.sqlite", "b.sqlite"):
         rows = read_rows(folder / name).set_index("method").sort_index()
         assert rows["own_name"].tolist() == ["guesses", "guesses", "mine"]
-        assert rows["told"].tolist() == [WORDS["file"], WORDS["intervals"], ""]
+        told = [WORDS["file"], WORDS["intervals"], f"{WORDS['outputs']}, offline"]
+        assert rows["told"].tolist() == told
         assert rows["tel"].tolist() == [8, 7, 7]
         shown = [shown_method(each, rows.loc[each, "own_name"]) for each in rows.index]
         assert shown == [
@@ -273,6 +285,26 @@ def test_two_calls_of_one_file_side_by_side(folder: Path) -> None:
             "guesses(sign=-1) with interval(1,9) [guesses.py]",
             "mine [mine.py]",
         ]
+
+
+def test_everybody_shows_it_by_its_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the tables of rates and comparisons, in results, and where it fails or is wrong."""
+    (folder / "late.py").write_text("def solve(instance):\n    raise ValueError('too late')\n")
+    (folder / "wrong.py").write_text("def solve(instance):\n    return [0] * len(instance)\n")
+    texts = ["file:guesses.py(sign=-1)", "file:late.py", "file:wrong.py"]
+    names = ["guesses(sign=-1) [guesses.py]", "late [late.py]", "wrong [wrong.py]"]
+    asked = ["two.json", "--methods", ",".join(texts), "--store", "a.sqlite"]
+    assert evaluate(asked) == 5
+    assert rates([*asked, "--rates", "1", "--quiet"]) == 5
+    told = capsys.readouterr()
+    assert "file:" not in told.out + told.err
+    assert all(name in told.out for name in names)
+    assert f"rates: {names[1]} at rate 1: no schedule" in told.err
+    assert f"{names[1]} failed on all runs" in told.err
+    assert f"A METHOD IS WRONG: {names[2]} on two, seed 0" in told.err
+    with pytest.warns(UserWarning, match=r"WRONG: wrong \[wrong\.py\] on two"):
+        assert kvopt.compare([TWO], texts)["method"].tolist() == names
+    assert repr(kvopt.run(TWO, texts[0])).startswith(f"<Result of {names[0]} on two: ")
 
 
 def test_words_and_what_they_mean() -> None:
@@ -319,7 +351,7 @@ def test_groups() -> None:
 def test_a_group_leaves_out_what_does_not_apply() -> None:
     """In seconds: solvers of models in rounds, and policies advised by a relaxation in rounds."""
     late = Instance("late", 9, (Request(0, 0.0, 1, 2), Request(1, 0.5, 1, 3)), time_unit="second")
-    sources = (Source("late", lambda: late),)
+    sources = (Source("late", lambda: (late, None)),)
     tasks = plan([Section("", sources, read_methods(["policies,solvers"]))])
     texts = {task.method.text for task in tasks}
     assert {"svf", "auto", "bound"} <= texts
