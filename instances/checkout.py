@@ -13,6 +13,19 @@ _NOT_INSTALLED = ("pyproject.toml", "solve.py")
 CHECKOUT = all((ROOT / name).is_file() for name in _NOT_INSTALLED)
 
 
+def cache_folder(name: str) -> Path:
+    """Return the folder of the user's for what can be made again at any time; it need not exist.
+
+    Raises
+    ------
+    RuntimeError
+        If the user has no home.
+    """
+    from platformdirs import user_cache_path  # here: few commands need it
+
+    return user_cache_path("kvopt") / name
+
+
 def require_checkout(instead: str = "") -> None:
     """Refuse to write among the packages where that is no checkout.
 

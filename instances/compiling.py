@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from instances.checkout import cache_folder
+
 
 class _Clock:
     """How long this process has compiled so far, or waited for another that compiles.
@@ -176,11 +178,9 @@ def kernel_folder() -> Path | None:
 
 def _folders() -> Iterator[Path]:
     """Yield the folders that take files, the preferred one first."""
-    from platformdirs import user_cache_path
-
     named = os.environ.get("NUMBA_CACHE_DIR")
     with contextlib.suppress(RuntimeError):  # a user without a home
-        folder = Path(named) if named else user_cache_path("kvopt") / "kernels"
+        folder = Path(named) if named else cache_folder("kernels")
         if is_writable(folder):
             yield folder
     if (private := private_folder()) is not None:

@@ -4,16 +4,26 @@ What a bound rests on is a text that anyone can write.  So a bound that names a 
 anew wherever rows are taken out of a store, from the instance and the certificate that lie there;
 and of all others only the word of a solver counts (:func:`schedules.evidence.believed`).  Exported
 rows carry neither: a certificate that they name is none.
+
+What an evaluation has found is remembered in the user's cache folder, by the digest of all that it
+depends on, the verifier's sources among it: no store can write there.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from formulations.valid.volumes import volume_bound
 from instances import InfeasibleInstanceError, Instance
+from instances.checkout import cache_folder
 from instances.files import parse_instance
+from instances.jsonfile import write_text
+from kvopt.methods.sources import reachable, read_source
 from kvopt.methods.witness import word_counts
 from kvopt.running.record import PROVED
 from kvopt.running.stated_optimum import evaluated, evaluated_in_seconds
@@ -90,9 +100,33 @@ def _proved(store: Store, source: str, key: str, instance: Instance | None, batc
         document: dict[str, Any] | None = {"kind": source, "value": 0, "batch_time": batch_time}
     else:
         document = store.certificate(key)
+    told = [instance.sha256, batch_time, document]
     if batch_time:
-        return evaluated_in_seconds(instance, batch_time, document)
-    return evaluated(instance, _checked_tel(store, key, instance), document)
+        return _remembered(told, lambda: evaluated_in_seconds(instance, batch_time, document))
+    tel = _checked_tel(store, key, instance)
+    return _remembered([*told, tel], lambda: evaluated(instance, tel, document))
+
+
+def _remembered(told: list[Any], evaluate: Callable[[], int]) -> int:
+    """Return what an evaluation of what is told finds, or has found before."""
+    whole = json.dumps([_verifier(), *told], sort_keys=True).encode()
+    digest = hashlib.sha256(whole).hexdigest()
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
+        return int((cache_folder("proved") / digest).read_text(encoding="ascii"))
+    value = evaluate()
+    with contextlib.suppress(OSError, RuntimeError):
+        file = cache_folder("proved") / digest
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_text(file, str(value))
+    return value
+
+
+@cache
+def _verifier() -> str:
+    """Return a digest of the sources that evaluate certificates."""
+    files = sorted(reachable(["kvopt.running.stated_optimum"]).items())
+    told = [f"{module} {read_source(path).digest}" for module, path in files]
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
 
 def _checked_tel(store: Store, key: str, instance: Instance) -> int | None:

@@ -21,8 +21,9 @@ from kvopt.best_known.files import REGISTRY_FILE
 from kvopt.best_known.verify import LibraryInstance
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.methods.witness import is_own, word_counts
+from kvopt.running.stated_optimum import evaluated
 from kvopt.running.task import Finished
-from kvopt.store import Store
+from kvopt.store import Store, belief
 from kvopt.store.belief import believed_rows
 from kvopt.store.export import export_rows, read_rows
 from kvopt.sweeps.contradictions import showings
@@ -120,6 +121,31 @@ def test_a_proof_that_is_named_is_evaluated(
     """Whoever names it: without its certificate a source is a text."""
     forger.put(method=method, certificate=certificate, lower_bound=bound, bound_source=source)
     assert forger.believed == [expected]
+
+
+def test_what_was_evaluated_is_remembered(
+    forger: Forger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Until anything that it depends on is another: the certificate, or what evaluates it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    evaluations: list[object] = []
+
+    def counting(*told: Any) -> int:
+        evaluations.append(told)
+        return evaluated(*told)
+
+    monkeypatch.setattr(belief, "evaluated", counting)
+    source = "certificate: sweep"
+    forger.put(certificate=SWEEP, bound_source=source)
+    assert forger.believed == [True]
+    assert forger.believed == [True]
+    assert len(evaluations) == 1
+    forger.put(certificate=SWEEP | {"value": 13}, seed=1, bound_source=source)
+    assert sorted(forger.believed) == [False, True]
+    assert len(evaluations) == 2
+    monkeypatch.setattr(belief, "_verifier", lambda: "another")
+    assert sorted(forger.believed) == [False, True]
+    assert len(evaluations) == 4
 
 
 @pytest.mark.parametrize(
