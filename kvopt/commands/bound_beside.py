@@ -48,15 +48,24 @@ class Limits:
 class BoundBeside:
     """The bound in seconds, computed beside what happens meanwhile; of rounds there is none.
 
-    One process computes it first where ``limits.jobs`` is 1.  It is kept in the default store, and
-    one that is there, from a run that had as long, is not computed again.
+    Where ``limits.jobs`` is 1 it is computed first, or ``last``.  It is kept in the default store,
+    and one that is there, from a run that had as long, is not computed again.
     """
 
-    def __init__(self, instance: Instance, batch_time: str, seed: int, limits: Limits) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        batch_time: str,
+        seed: int,
+        limits: Limits,
+        *,
+        last: bool = False,
+    ) -> None:
         self._instance, self._stop = instance, threading.Event()
         self._state: RunState | None = None
         self._pool = ThreadPoolExecutor(1)
         self._future: Future[Finished] | None = None
+        self._later: Task | None = None
         #: Seconds that it may take; 0 where there is nothing to compute.
         self.seconds = round(max(SHARE * (limits.deadline - time.monotonic()), 0.1), 1)
         if not batch_time or _is_kept(instance, batch_time, self.seconds):
@@ -72,8 +81,10 @@ class BoundBeside:
             deadline=limits.deadline,
             batch_time=batch_time,
         )
-        self._future = self._pool.submit(self._computed, task)
-        if limits.jobs == 1:
+        self._later = task if last and limits.jobs == 1 else None
+        if self._later is None:
+            self._future = self._pool.submit(self._computed, task)
+        if limits.jobs == 1 and self._future is not None:
             self._future.result()
 
     def __enter__(self) -> BoundBeside:
@@ -85,6 +96,8 @@ class BoundBeside:
 
     def found(self, *, at_once: bool) -> Iterator[KnownBound]:
         """Yield the bound, if there is one: when it is finished, or what there is of it so far."""
+        if self._later is not None and not at_once:
+            self._future = self._pool.submit(self._computed, self._later)
         if self._future is None:
             return
         try:

@@ -198,7 +198,7 @@ def _beside_the_bound(
     assert task.instance is not None
     assert task.deadline is not None
     limits = Limits(task.deadline, task.memory_limit, task.threads)
-    with BoundBeside(task.instance, task.batch_time, task.seed, limits) as bound:
+    with BoundBeside(task.instance, task.batch_time, task.seed, limits, last=True) as bound:
         if bound.seconds and not options.quiet:
             print(f"computing the bound, {bound.seconds:.1f} s at most", flush=True)
         finished = execute(task, listen=listen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,6 +105,24 @@ def test_a_policy_alone_is_told_what_the_table_of_all_says(
     assert "computing the bound" not in again
     assert f"at most {left_of_svf} % of the TEL" in again
     assert DEFAULT_STORE.stat().st_size == kept
+
+
+def test_on_one_core_the_schedule_of_a_policy_comes_before_its_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks for a schedule does not wait for a quarter of the time."""
+    (tmp_path / "conv.csv").write_text(_TRACE)
+    order: list[str] = []
+
+    def noting(task: Task, *told: Any, **named: Any) -> Finished:
+        order.append(task.method.text)
+        return execute(task, *told, **named)
+
+    monkeypatch.setattr("kvopt.commands.solve.execute", noting)
+    monkeypatch.setattr("kvopt.commands.bound_beside.execute", noting)
+    question = ["conv.csv", "--memory", "1000", "--rate", "2", "--time-limit", "4"]
+    assert solve([*question, "--policy", "svf", "--threads", "1", "--quiet"]) == 0
+    assert order == ["svf", "bound"]
 
 
 def test_the_store_is_asked_for_this_instance_and_batch_time(bounded: Finished) -> None:
