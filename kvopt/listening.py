@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kvopt.running.supervise import Listener, Look
-from kvopt.terminal import ProgressLines
+from kvopt.terminal import CompilingLine, ProgressLines
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,16 @@ def listener(progress: bool | Callable[[Progress], object], stop: threading.Even
     ----------
     progress
         True for the lines that ``solve.py`` prints; or a function, called at every improvement, and
-        for every kernel that is compiled.
+        for every kernel that is compiled; False for nothing but what compiling takes, once on a
+        machine, on standard error.
     stop
         Set when that function raises, which ends the run; see :class:`Calls`.
     """
     if callable(progress):
         return Calls(progress, stop)
-    return ProgressLines(sys.stdout, time.monotonic(), quiet=not progress)
+    if progress:
+        return ProgressLines(sys.stdout, time.monotonic(), quiet=False)
+    return CompilingLine(sys.stderr)
 
 
 @dataclass

@@ -33,10 +33,8 @@ class ProgressLines:
         """Print a line if schedule or bound have improved or the last line is old."""
         now = time.monotonic()
         state = look.state
-        if not self._quiet and look.compiling > TOLD_FROM_SECONDS and look.kernels[1]:
-            self._compiling.tell(*look.kernels)
-        elif not look.compiling:
-            self._compiling.end()
+        if not self._quiet:
+            self._compiling(look)
         tel = None if state.schedule is None else state.schedule.tel
         improved = tel is not None and (tel, state.lower_bound) != self._shown
         waited = now - self._last >= EVERY_SECONDS and not look.compiling
@@ -64,6 +62,13 @@ class CompilingLine:
     def __init__(self, stream: IO[str]) -> None:
         self._stream, self._rewrites = stream, stream.isatty()
         self._text, self._told_at = "", -math.inf
+
+    def __call__(self, look: Look) -> None:
+        """Say how far the compiling of a run is, once it has taken a while."""
+        if look.compiling > TOLD_FROM_SECONDS and look.kernels[1]:
+            self.tell(*look.kernels)
+        elif not look.compiling:
+            self.end()
 
     def tell(self, done: int, of: int) -> None:
         """Say how many kernels are there, of how many."""

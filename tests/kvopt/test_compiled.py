@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
@@ -13,13 +14,18 @@ from pathlib import Path
 
 import pytest
 
+import kvopt
 from instances import Instance, Request
 from instances.checkout import ROOT
+from kvopt.listening import Progress
 from kvopt.methods.grammar import read_method
 from kvopt.places import PACKAGES
 from kvopt.running import compiled
 from kvopt.running.execute import execute
+from kvopt.running.state import RunState
+from kvopt.running.supervise import Look
 from kvopt.running.task import Task
+from kvopt.terminal import CompilingLine
 
 #: The area bound is 10, the optimum 12: nothing ends a search before its time.
 OPEN = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
@@ -180,3 +186,40 @@ def test_a_torn_file_is_dropped_before_the_clock(
     assert (found.ending, found.detail, found.tel) == ("finished", "", 12)
     assert [file.stat().st_size for file in files] == sizes
     assert compiled._holds(mark)
+
+
+class _Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), _Screen()], ids=["pipe", "screen"])
+def test_a_line_says_how_far_compiling_is(stream: io.StringIO) -> None:
+    """On a screen it is rewritten, in a pipe a second one comes seconds later; API and command."""
+    state = RunState(OPEN, "improve")
+    line = CompilingLine(stream)
+    for compiling, kernels in ((0.5, (0, 7)), (2.0, (3, 7)), (2.1, (4, 7)), (0.0, (7, 7))):
+        line(Look(state, compiling, kernels))
+    said = "of 7 kernels, once on this machine; the clock waits"
+    texts = [f"compiling {done} {said}" for done in (3, 4)]
+    if stream.isatty():
+        assert stream.getvalue() == "".join(f"\r{text}" for text in texts) + "\n"
+    else:
+        assert stream.getvalue() == f"{texts[0]}\n"
+
+
+def test_a_first_call_from_python_is_not_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without progress nothing is told but that kernels are compiled; a function is told, too."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    kvopt.solve(OPEN, "improve", time_limit=0.5)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "kernels, once on this machine" in told.err
+    calls: list[Progress] = []
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "again"))
+    kvopt.solve(OPEN, "improve", time_limit=0.5, progress=calls.append)
+    assert any(each.kernels[1] for each in calls)
+    kvopt.solve(OPEN, "improve", time_limit=0.5)
+    assert capsys.readouterr().err == ""
