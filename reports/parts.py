@@ -44,7 +44,7 @@ class Report:
     contradictions
         What cannot be true; not empty means that a method or a bound is wrong.
     verdict
-        What the rows say, in three sentences.
+        What the rows say, in sentences.
     parts
         Tables and figures in the order of the page; none is empty.
     pages

@@ -354,7 +354,8 @@ def _closed(witnesses: Sequence[Witness], construction: int | None) -> Verdict:
 def _shared(found: Sequence[Witness]) -> str:
     """Return what each two of some witnesses share, none of which are independent."""
     pairs = []
-    for one, other in combinations({each.name: each for each in found}.values(), 2):
+    by_name = sorted({each.name: each for each in found}.items())
+    for (_, one), (_, other) in combinations(by_name, 2):
         what = ["the solver"] if one.solver == other.solver else []
         what += ["code of the model"] if one.model_code & other.model_code else []
         common = sorted(one.arguments & other.arguments)

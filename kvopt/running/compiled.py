@@ -157,7 +157,7 @@ def _holds(mark: Path) -> bool:
     """Tell whether kernels have been compiled and their files are still as they were made."""
     try:
         files = json.loads(mark.read_bytes())
-        return all(os.stat(file).st_size == size for file, size in files.items())
+        return all((mark.parent / file).stat().st_size == size for file, size in files.items())
     except (OSError, ValueError, AttributeError, TypeError):
         return False
 
@@ -206,7 +206,9 @@ def _main(unit: str) -> None:
 
     at_each_kernel(tell)
     importlib.import_module(UNITS[unit]).compile_kernels()
-    print(json.dumps({str(file): file.stat().st_size for file in kept_files()}))
+    folder = kernel_folder()
+    files = {os.path.relpath(file, folder): file.stat().st_size for file in kept_files()}
+    print(json.dumps(files if folder is not None else {}))
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def _value(option: Option, draws: random.Random) -> bool | int:
 
 
 def draw_policy(draws: random.Random, instance: Instance) -> tuple[str, str | None]:
-    """Draw a policy with its parameters, and a prediction where it is not clairvoyant.
+    """Draw a policy with its parameters, and a prediction where that changes it.
 
     Those that clear and start again may do so in every round up to the last arrival, since only
     after it a repeated state is a proof; they are not drawn where that is far away.
@@ -69,7 +69,8 @@ def draw_policy(draws: random.Random, instance: Instance) -> tuple[str, str | No
         f"{parameter.name}={_setting(parameter, draws)}" for parameter in policy.parameters
     )
     method = f"{policy.name}({given})" if given and draws.random() < 0.67 else policy.name
-    return method, None if policy.clairvoyant else draws.choice(PREDICTIONS)
+    useless = policy.clairvoyant or policy.blind
+    return method, None if useless else draws.choice(PREDICTIONS)
 
 
 def _setting(parameter: Parameter | Choice, draws: random.Random) -> str:

@@ -121,9 +121,12 @@ def test_keyboard_reaches_sorting(browser: Browser, folder: Path) -> None:
 
 
 def test_the_verdict_comes_first(browser: Browser, folder: Path) -> None:
-    """Three sentences, then the leaderboard and the map: before any table of evidence."""
+    """The sentences, as in Markdown, then leaderboard and map: before any table of evidence."""
     page = _open(browser, folder / "index.html")
-    assert page.locator("#verdict p:not(.note)").count() == 3
+    told = page.locator("#verdict p:not(.note)").all_text_contents()
+    markdown = (folder / "README.md").read_text(encoding="utf-8").partition("## Leaderboard")[0]
+    assert len(told) > 2
+    assert all(" ".join(each.split()) in markdown.replace("`", "") for each in told)
     assert page.locator("#verdict p.note").count() == 1
     order = page.evaluate("[...document.querySelectorAll('main > section')].map(each => each.id)")
     assert order[:3] == ["verdict", "leaderboard", "gap-map"]
