@@ -37,7 +37,9 @@ class ProgressLines:
             self._compiling(look)
         tel = None if state.schedule is None else state.schedule.tel
         improved = tel is not None and (tel, state.lower_bound) != self._shown
-        waited = now - self._last >= EVERY_SECONDS and not look.compiling
+        if look.compiling:
+            self._last = now  # what has its own line
+        waited = now - self._last >= EVERY_SECONDS
         if self._quiet or not (improved or waited):
             return
         if not self._header_printed:
