@@ -77,7 +77,7 @@ def test_the_arrows_run_one_way(copy: Path) -> None:
         ("kvopt/api.py", "import kvopt.commands.start", "Only the command line"),
         ("reports/table.py", "import kvopt.commands.start", "Only the command line"),
         ("instances/files.py", "import formulations.registry", "The checker shares no code"),
-        ("formulations/valid/windows.py", "import formulations.lagrangian.prices", "in storeys"),
+        ("formulations/valid/windows.py", "import formulations.lagrangian.prices", "in layers"),
         ("kvopt/sweeps/plan.py", "import highspy", "Engines are imported by formulations"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What the README says of installing and calling kvopt."""
+"""What the README and the pages of commands say of installing and calling kvopt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from kvopt.places import PACKAGES
 from kvopt.suites import suites
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = ("README.md", *(f"docs/{name}.md" for name in ("solving", "sweeps", "policies", "proofs")))
+README = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
 
 
 def _commands(program: str) -> list[list[str]]:
@@ -60,7 +61,7 @@ def test_every_instance_of_the_readme_is_found_from_any_folder(
         if words[1] == "show":
             assert show(named)
         elif "--memory" in words:
-            assert named == "trace.csv"  # of one's own
+            assert named == "trace.csv"  # written by the page
         elif named == LEADERBOARD:
             assert program == "python evaluate.py"
         elif not named.startswith("--") and words[1] != "generate":
@@ -68,13 +69,14 @@ def test_every_instance_of_the_readme_is_found_from_any_folder(
 
 
 def test_every_folder_of_the_readme_exists() -> None:
-    """Of the table that says where things are."""
-    table = README.partition("## Where things are")[2].partition("\n## ")[0]
+    """Of the table that says where things are, and of the pages of commands."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## Folders")[2].partition("\n## ")[0]
     folders = re.findall(r"^\| `(\w+)/`", table, re.MULTILINE)
     assert {"instances", "kvopt", "tests"} <= set(folders)
     assert all((ROOT / folder).is_dir() for folder in folders)
     packages = "|".join(PACKAGES)
-    for path in re.findall(rf"`((?:{packages})/[\w/.]*)`", README):
+    for path in re.findall(rf"`((?:{packages})/[\w/.]*)`", README + table):
         assert (ROOT / path).exists(), path
 
 

@@ -557,9 +557,9 @@ def test_the_examples_of_the_docstrings(
     assert report.getvalue() == ""
 
 
-def test_the_snippet_of_the_readme(tmp_path: Path) -> None:
+def test_the_snippet_of_the_docs(tmp_path: Path) -> None:
     """It runs as it stands there, in an interpreter of its own, but for its time limits."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "solving.md").read_text(encoding="utf-8")
     (snippet,) = re.findall(r"```python\n(import kvopt\n.*?)```", text, re.S)
     assert _LIMIT.search(snippet)
     code = f"{_LIMIT.sub('time_limit=2', snippet)}\nprint(result.status)\n"

@@ -21,7 +21,6 @@ from kvopt.places import PACKAGES
 from tests.copies import run_copy
 from tests.kvopt.conftest import ROOT
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 #: An engine as short as one can be: it sends what it was given, and a note.
 NEW = '''\
 """Sends back the warm start, one more time."""
@@ -184,15 +183,20 @@ def test_both_commands_list_the_same() -> None:
     assert shown[0] == shown[1] == listing() + "\n"
 
 
-def test_readme_names_every_engine_with_its_summary() -> None:
-    """The table of solvers in the README is that of the files."""
-    rows = re.findall(r"^\| `([a-z-]+)` \| ([a-z-]+|–) \| (.*) \|$", README, re.MULTILINE)
+def _page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def test_docs_name_every_engine_with_its_summary() -> None:
+    """The table of solvers is that of the files."""
+    page = _page("solving.md")
+    rows = re.findall(r"^\| `([a-z-]+)` \| ([a-z-]+|–) \| (.*) \|$", page, re.MULTILINE)
     expected = [(each.name, each.solves or "–", each.summary) for each in named_engines().values()]
     assert rows == expected
 
 
-def test_readme_names_every_policy_and_no_other() -> None:
+def test_docs_name_every_policy_and_no_other() -> None:
     """So does the table of policies."""
-    section = README.partition("\n## Policies\n")[2].partition("\n## ")[0]
-    table = "\n".join(line for line in section.splitlines() if line.startswith("| "))
+    lines = _page("policies.md").splitlines()
+    table = "\n".join(line for line in lines if line.startswith("| "))
     assert sorted(re.findall(r"`([^`]+)`", table)) == sorted(policies())
