@@ -86,7 +86,7 @@ class Dates:
         """Return nanoseconds since 1970."""
         import pandas as pd  # only where there are dates: it takes half a second
 
-        expected = "a date and a time as in 2023-11-16 18:15:46.68"
+        expected = "a date and a time as in 2023-11-16 10:00:00.25"
         for position, value in enumerate(values):
             if not isinstance(value, str) or not _DATE.fullmatch(value):
                 raise TimeError(position, expected)
