@@ -15,7 +15,7 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -76,6 +76,8 @@ _declared: dict[tuple[str, str], bool] = {}
 _listen: list[Callable[[], object]] = []
 #: Where this process has found kernels, or put them.
 _used: list[Any] = []
+#: Types of what a kernel may read of its module, beside functions.
+_CONSTANTS = (int, float, str, tuple, np.generic)
 
 
 def njit(**options: Any) -> Any:
@@ -204,7 +206,7 @@ def _digest(function: Callable[..., Any]) -> str:
             inner = getattr(value, "py_func", value)
             if inner is not value or getattr(value, "is_kernel", False):
                 waiting.append(inner)
-            elif isinstance(value, int | float | np.generic):
+            elif not name.startswith("__") and isinstance(value, _CONSTANTS):
                 told.append(f"{name} {value!r}")
     whole = hashlib.sha256(b"\0".join(files[file] for file in sorted(files)))
     whole.update("\n".join(sorted(told)).encode())
@@ -253,7 +255,22 @@ def _place_in(folder: Path) -> Callable[[Any], Any]:
     class Place(caching.FunctionCache):  # type: ignore[misc]
         _impl_class = Impl
 
+        def _index_key(self, sig: Any, codegen: Any) -> Any:
+            return *super()._index_key(sig, codegen), _fields(getattr(sig, "args", sig))
+
     return Place
+
+
+def _fields(types: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the names of the fields of named tuples, which a kernel reads by their places.
+
+    Their class may lie in a file that no kernel does, so no digest tells of its change.
+    """
+    return tuple(
+        (getattr(each, "fields", ()), _fields(each.types))
+        for each in types
+        if hasattr(each, "types")
+    )
 
 
 @cache

@@ -200,6 +200,31 @@ def test_a_torn_file_is_dropped_before_the_clock(
     assert compiled._holds(mark)
 
 
+def test_a_kernel_reads_the_fields_of_today(tmp_path: Path) -> None:
+    """Of a named tuple, too, whose class is another one in another file."""
+    (tmp_path / "kernels.py").write_text(
+        "from instances.compiling import njit\n"
+        "@njit(cache=True)\n"
+        "def first(pairs):\n"
+        "    return pairs[0].a\n"
+    )
+    (tmp_path / "main.py").write_text(
+        "from kernels import first\nfrom pairs import Pair\nprint(first((Pair(a=1, b=2),)))\n"
+    )
+    kept = str(tmp_path / "kept")
+    env = os.environ | {"NUMBA_CACHE_DIR": kept, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    for fields in ("a: int\n    b: int", "b: int\n    a: int"):
+        (tmp_path / "pairs.py").write_text(
+            f"from typing import NamedTuple\nclass Pair(NamedTuple):\n    {fields}\n"
+        )
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        ran = subprocess.run(
+            [sys.executable, "main.py"], cwd=tmp_path, env=env, capture_output=True, check=True
+        )
+        assert ran.stdout == b"1\n"
+    assert len(list(Path(kept).rglob("*.nbc"))) == 2
+
+
 class _Screen(io.StringIO):
     def isatty(self) -> bool:
         return True
