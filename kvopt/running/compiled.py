@@ -175,11 +175,11 @@ def _mark(unit: str) -> Path | None:
 
 @cache
 def _sources(module: str) -> list[str]:
-    """Return the digests of all kernels that a module can reach."""
+    """Return the digests of all kernels that a module can reach, and of what keeps them."""
     kernels = {
         each: path
         for each, path in reachable([module]).items()
-        if _COMPILERS & read_source(path).imports
+        if _COMPILERS & read_source(path).imports or each == "instances.compiling"
     }
     return [f"{each} {read_source(path).digest}" for each, path in sorted(kernels.items())]
 
