@@ -140,7 +140,7 @@ def test_why_a_second_proof_does_not_count() -> None:
     """The solver, code of the model, the argument, or several of them."""
     assert judge(12, 12, [ILP, SEARCH]).shared == ("highs:ilp and search share code of the model")
     assert judge(12, 12, [BACKWARD, SWEEP]).shared == (
-        "search:sweep and certificate: sweep share the argument (backward state-space relaxation "
+        "certificate: sweep and search:sweep share the argument (backward state-space relaxation "
         "with prices)"
     )
     other = Witness("highs:strong", 12, "highs", ILP.model_code, Argument.BRANCH_AND_BOUND)
