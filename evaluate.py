@@ -2,7 +2,7 @@
 
 import sys
 
-from kvopt.commands.start import start_evaluate
+from kvopt.commands.start import script
 
 if __name__ == "__main__":
-    sys.exit(start_evaluate(sys.argv[1:], "evaluate.py"))
+    sys.exit(script("evaluate.py", "evaluate"))

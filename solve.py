@@ -2,7 +2,7 @@
 
 import sys
 
-from kvopt.commands.start import start_solve
+from kvopt.commands.start import script
 
 if __name__ == "__main__":
-    sys.exit(start_solve(sys.argv[1:], "solve.py"))
+    sys.exit(script("solve.py", "solve"))

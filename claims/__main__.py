@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import pandas as pd
 
 from claims.page import Page, pages
 from claims.render import index_text, page_text
 from claims.rows import joined, read_rows, suite_rows
 from instances.checkout import require_checkout
+from instances.command import CHECK_OPTION, Command, Options, argument, option
 from instances.committed import regenerate
 from instances.jsonfile import write_text
 from instances.telling import unknown_name
-from instances.usage import Parser, UsageError, complain
-from kvopt.masking import mask_text
+from instances.usage import UsageError
 from kvopt.methods.grammar import MethodError
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError
@@ -27,41 +26,36 @@ from reports.nightly.rows import RowsError, rows_text
 
 FOLDER = Path(__file__).parent
 _PROGRAM = "python -m claims"
-_EPILOG = "exit codes: 0 done; 1 --check found a stale file; 2 bad usage, or rows that are damaged"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
-    try:
-        return _run(_parse(arguments))
-    except (UsageError, ExportError, StoreError, SuiteError, MethodError, RowsError) as error:
-        complain(_PROGRAM, mask_text(str(error)))
-        return 2
-    except OSError as error:
-        complain(_PROGRAM, f"{error.filename}: {error.strerror}")
-        return 2
+@click.command(
+    _PROGRAM,
+    cls=Command,
+    fails={
+        ExportError: 2,
+        StoreError: 2,
+        SuiteError: 2,
+        MethodError: 2,
+        RowsError: 2,
+        OSError: 2,
+    },
+    examples=("--check", f"{next(iter(pages()))} --store results/runs.sqlite"),
+    codes="0 done; 1 --check found a stale file; 2 bad usage, or rows that are damaged",
+)
+@argument("pages", nargs=-1, metavar="[PAGE]...")
+@option("--store", metavar="FILE | URL", help="rows: a store, or .csv or .parquet")
+@option("--suite", metavar="FILE", help="with --out: run in place of the page's own")
+@option("--out", type=Path, metavar="DIR", help="where the page of the store's rows goes")
+@CHECK_OPTION
+def main(options: Options) -> int:
+    """Write the pages of the papers' experiments from the committed rows.
+
+    With --store, take the rows of the named pages first.
+    """
+    return _run(options)
 
 
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = Parser(
-        prog=_PROGRAM,
-        description="Write the pages of the papers' experiments from the committed rows; with "
-        "--store, take the rows of the pages that are named before.",
-        epilog=_EPILOG,
-    )
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help=", ".join(pages()))
-    parser.add_argument("--store", metavar="FILE | URL", help="rows: a store, or .csv or .parquet")
-    parser.add_argument(
-        "--suite", metavar="FILE", help="that was run in place of the page's own, with --out"
-    )
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="where the page of the store's rows alone goes"
-    )
-    parser.add_argument("--check", action="store_true", help="write nothing; name stale files")
-    return parser.parse_args(arguments)
-
-
-def _run(options: argparse.Namespace) -> int:
+def _run(options: Options) -> int:
     for name in options.pages:
         if name not in pages():
             raise UsageError(unknown_name("page", name, pages()))
@@ -103,7 +97,7 @@ def _write(folder: Path, page: Page, rows: pd.DataFrame) -> None:
         write_text(folder / f"{page.slug}.svg", page.figure(read_rows(_rows_file(folder, page))))
 
 
-def _elsewhere(options: argparse.Namespace) -> int:
+def _elsewhere(options: Options) -> int:
     if not options.pages:
         raise UsageError("--out: expected a page and a --store")
     for name in options.pages:
@@ -131,7 +125,7 @@ def _committed(*, check: bool) -> int:
     # A figure is only looked for: its text depends on the drawing library's version.
     files |= {path: path.read_text(encoding="utf-8") for path in drawn}
     present = [*FOLDER.glob("*.md"), *FOLDER.glob("*.svg")]
-    return regenerate(_PROGRAM, files, present, ["--check"] if check else [])
+    return regenerate(_PROGRAM, files, present, check=check)
 
 
 if __name__ == "__main__":

@@ -7,64 +7,64 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, get_type_hints
 
+import click
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from instances.command import Command, Options, argument, beginning, option
 from instances.families import families
 from instances.families.build import LAST_SEED, ranges
 from instances.files import format_instance
 from instances.jsonfile import write_text
 from instances.model import InfeasibleInstanceError, Instance
 from instances.outputs import OutputError, check_outputs
-from instances.streams import steadily
 from instances.telling import did_you_mean, find_name, unknown_name
-from instances.usage import Parser, UsageError, complain, read_integer
+from instances.usage import UsageError, read_integer
 
 #: What is expected, by the first word of the type of pydantic's complaint.
 _NUMBERS = {"int": "an integer", "float": "a number"}
 
 
-def main(
-    arguments: Sequence[str] | None = None, program: str = "python -m instances.generate"
-) -> int:
-    """Run the command, by the name it was called, and return its exit code.
-
-    It is 0, or 2 for bad usage (one line on stderr).
-    """
-    return steadily(program, lambda: _main(arguments, program))
+def family_seed(text: str) -> int:
+    """Read a seed of what a family draws."""
+    return read_integer(text, 0, LAST_SEED)
 
 
-def _main(arguments: Sequence[str] | None, program: str) -> int:
-    parser = Parser(
-        prog=program,
-        description="Write one instance of a family.",
-        epilog="exit code: 0 written, 2 bad usage",
-    )
-    parser.add_argument("family", metavar="FAMILY", nargs="?", help="name from --list")
-    parser.add_argument("--seed", metavar="K", type=_seed, default=0, help="default 0")
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="a parameter of the family, such as n=8; may stand several times",
-    )
-    parser.add_argument("--out", metavar="FILE", help="file to write (default: stdout)")
-    parser.add_argument(
-        "--list", action="store_true", help="name the families and their parameters, then stop"
-    )
-    try:
-        options = parser.parse_args(arguments)
-        if options.list:
-            return _print(_listing())
-        if options.family is None:
-            raise UsageError("expected a FAMILY; --list names them")
-        check_outputs({"--out": options.out})
-        instance = drawn_family(options.family, options.seed, options.set)
-        write_out(options.out, format_instance(instance))
-    except (UsageError, OutputError) as error:
-        complain(parser.prog, error)
-        return 2
+#: Lets a command take the parameters of a family, for :func:`drawn_family`.
+SET_OPTION = option(
+    "--set",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="a parameter of the family, as n=8; may be repeated",
+)
+
+
+@click.command(
+    "python -m instances.generate",
+    cls=Command,
+    fails={OutputError: 2},
+    examples=("--list", "am1 --seed 7 --out mine.json", "uniform --set n=20 --set memory=100"),
+    codes="0 written; 2 bad usage",
+)
+@argument(
+    "family",
+    required=False,
+    metavar="FAMILY",
+    shell_complete=lambda *asked: beginning(asked[-1], families()),
+)
+@option("--seed", metavar="K", type=family_seed, default=0, help="of what is drawn (default: 0)")
+@SET_OPTION
+@option("--out", metavar="FILE", help="file to write (default: standard output)")
+@option("--list", is_flag=True, help="name the families and their parameters")
+def main(options: Options) -> int:
+    """Write one instance of a family."""
+    if options.list:
+        return _print(_listing())
+    if options.family is None:
+        raise UsageError("expected a FAMILY; --list names them")
+    check_outputs({"--out": options.out})
+    instance = drawn_family(options.family, options.seed, options.set)
+    write_out(options.out, format_instance(instance))
     return 0
 
 
@@ -118,10 +118,6 @@ def _reason(fault: ErrorDetails, limits: str) -> str:
         return fault["msg"]
     expected = f"{kind}, {limits}" if limits else kind
     return f"expected {expected}, found {fault['input']!r}"
-
-
-def _seed(text: str) -> int:
-    return read_integer(text, 0, LAST_SEED)
 
 
 def _parameters(generate: Callable[..., Instance]) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from instances.committed import regenerate
+from instances.command import Generated, generating
 from instances.families import (
     am1,
     am2,
@@ -123,10 +123,11 @@ def _is_registry(path: Path) -> bool:
     return path.relative_to(FOLDER).parts[0].startswith("best_known")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 1 if ``--check`` found a difference, else 0."""
-    present = (path for path in FOLDER.rglob("*.json") if not _is_registry(path))
-    return regenerate("python -m instances.library", texts(), present, arguments)
+def _generated() -> Generated:
+    return texts(), (path for path in FOLDER.rglob("*.json") if not _is_registry(path))
+
+
+main = generating("python -m instances.library", _generated)
 
 
 if __name__ == "__main__":

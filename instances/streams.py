@@ -86,17 +86,20 @@ def steadily(program: str, run: Callable[[], int], failed: int = 2) -> int:
     standard output could not be written to its end, which a reader that has merely gone is no case
     of, one line says why, and the code is ``failed`` in place of 0.
     """
+    before = sys.stdout, sys.stderr
     steady_streams()
     try:
         with taking_note():
             code = run()
+        # What was printed is handed on only now.
+        sys.stdout.flush()
+        failure = sys.stdout.failure if isinstance(sys.stdout, SteadyStream) else None
+        if failure is None:
+            return code
+        print(f"{program}: standard output could not be written: {failure}", file=sys.stderr)
+        return code or failed
     except MemoryError:
         print(f"{program}: out of memory", file=sys.stderr)
         return failed
-    # What was printed is handed on only now.
-    sys.stdout.flush()
-    failure = sys.stdout.failure if isinstance(sys.stdout, SteadyStream) else None
-    if failure is None:
-        return code
-    print(f"{program}: standard output could not be written: {failure}", file=sys.stderr)
-    return code or failed
+    finally:
+        sys.stdout, sys.stderr = before

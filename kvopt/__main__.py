@@ -2,7 +2,7 @@
 
 import sys
 
-from kvopt.commands.main import main
+from kvopt.commands.start import kvopt
 
 if __name__ == "__main__":
-    sys.exit(main(program="python -m kvopt"))
+    sys.exit(kvopt("python -m kvopt"))

@@ -7,7 +7,6 @@ session.
 
 from __future__ import annotations
 
-import argparse
 import operator
 import threading
 import time
@@ -422,5 +421,5 @@ def _numbers(**given: float | None) -> dict[str, Any]:
 def _checked(name: str, value: float | None) -> float:
     try:
         return _READERS[name](str(value))
-    except argparse.ArgumentTypeError as error:
+    except ValueError as error:
         raise ValueError(f"{name}: {error}") from None

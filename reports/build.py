@@ -6,21 +6,20 @@ no clock, no draw, no path of a machine.  ``--check`` compares instead of writin
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import click
 import pandas as pd
 
+from instances.command import CHECK_OPTION, Command, Options, option
 from instances.committed import regenerate
 from instances.outputs import OutputError
-from instances.streams import steadily
 from instances.telling import counted
-from instances.usage import Parser, UsageError, complain, read_integer
-from kvopt.masking import mask_text
+from instances.usage import complain, read_integer
 from kvopt.store import Store, StoreError
 from kvopt.store.export import SUFFIXES, ExportError, read_rows
 from kvopt.store.files import store_files
@@ -267,42 +266,67 @@ def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) ->
     return ", ".join(part for part in parts if part) + "."
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code.
-
-    0: done; 1: ``--check`` found a difference, or a file could not be written; 2: bad input; 5: the
-    reports are written, but rows contradict each other.
-    """
-    return steadily(_PROGRAM, lambda: _main(arguments))
+def _count(text: str) -> int:
+    return read_integer(text, 0, 10**6)
 
 
-def _main(arguments: Sequence[str] | None) -> int:
-    try:
-        options = _parser().parse_args(arguments)
-        frame = read_rows(options.store)
-        if not options.check:
-            check_place("--out", options.out, inputs=store_files(options.store))
-        report = _report(frame, options)
-    except (UsageError, ExportError, StoreError, OSError, ValueError) as error:
-        complain(_PROGRAM, mask_text(str(error)))
-        return 2
+@click.command(
+    "python -m reports.build",
+    cls=Command,
+    fails={ExportError: 2, StoreError: 2, OutputError: 2, OSError: 2, ValueError: 2},
+    examples=(
+        "--store results/runs.sqlite --out results/report",
+        "--store rows.csv --out report --check",
+    ),
+    codes="0 done; 1 --check found a difference, or a file could not be written; 2 bad usage or "
+    "input; 5 the reports are written, but rows contradict each other",
+)
+@option("--store", required=True, metavar="FILE | URL", help="a store, or rows (.csv, .parquet)")
+@option("--out", required=True, type=Path, metavar="DIR", help="where to write")
+@option("--title", metavar="TEXT", default=TITLE, help=f"of the page (default: {TITLE})")
+@option(
+    "--pages",
+    type=_count,
+    default=MOST_PAGES,
+    metavar="N",
+    help=f"instances with a page of their own (default: {MOST_PAGES})",
+)
+@option(
+    "--pictures",
+    type=_count,
+    default=MOST_PICTURES,
+    metavar="N",
+    help=f"most pictures of schedules, beside the worst (default: {MOST_PICTURES})",
+)
+@option(
+    "--best-known/--no-best-known",
+    default=True,
+    help="take instances/best_known.json as references too (default)",
+)
+@CHECK_OPTION
+def main(options: Options) -> int:
+    """Build the reports of stored runs."""
+    frame = read_rows(options.store)
+    if not options.check:
+        check_place("--out", options.out, inputs=store_files(options.store))
+    report = _report(frame, options)
     for line in report.contradictions:
         print(f"CONTRADICTION {line}", file=sys.stderr)
     files = texts(report)
     if options.check:
         made = {options.out / name: text for name, text in files.items()}
-        code = regenerate(_PROGRAM, made, report_files(options.out), ["--check"])
+        code = regenerate(options.program, made, report_files(options.out), check=True)
     else:
         try:
             print(f"{counted(len(write_files(options.out, files)), 'file')} in {options.out}")
             code = 0
         except (OSError, OutputError) as error:
-            complain(_PROGRAM, error)
+            complain(options.program, error)
             code = 1
     return code or (5 if report.contradictions else 0)
 
 
-def _report(frame: pd.DataFrame, options: argparse.Namespace) -> Report:
+def _report(frame: pd.DataFrame, options: Options) -> Report:
     store = None if _is_export(options.store) else Store(options.store, readonly=True)
     try:
         return make_report(
@@ -318,9 +342,6 @@ def _report(frame: pd.DataFrame, options: argparse.Namespace) -> Report:
             store.close()
 
 
-_PROGRAM = "python -m reports.build"
-
-
 def _registry() -> BestKnown:
     from kvopt.best_known.known import known_values
 
@@ -329,47 +350,6 @@ def _registry() -> BestKnown:
 
 def _is_export(location: str) -> bool:
     return Path(location).suffix.lower() in SUFFIXES
-
-
-def _parser() -> Parser:
-    parser = Parser(prog=_PROGRAM, description="Build the reports of stored runs.")
-    parser.add_argument(
-        "--store", required=True, help="a store (file or URL), or exported rows (.csv, .parquet)"
-    )
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
-    parser.add_argument("--title", default=TITLE, help="title of the page (default: %(default)s)")
-    parser.add_argument(
-        "--pages",
-        type=_count,
-        default=MOST_PAGES,
-        metavar="N",
-        help="instances with a page of their own (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--pictures",
-        type=_count,
-        default=MOST_PICTURES,
-        metavar="N",
-        help="pictures of schedules after which no page gets any more, but for those of instances "
-        "that are named as the worst (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--best-known",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="take what instances/best_known.json holds as references too, as evaluate.py --report "
-        "does (default), or only what the rows say",
-    )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="write nothing; name stale, missing and extra files and exit with 1 if there are any",
-    )
-    return parser
-
-
-def _count(text: str) -> int:
-    return read_integer(text, 0, 10**6)
 
 
 if __name__ == "__main__":

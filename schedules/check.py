@@ -25,22 +25,15 @@ usage.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from instances.files import read_instance
-from instances.jsonfile import FileError
-from instances.model import InfeasibleInstanceError, Instance
-from instances.named import INSTANCE_HELP, find_instance, hides
-from instances.streams import steadily
-from instances.telling import one_line
-from instances.usage import Parser, UsageError, complain
-from schedules.files import read_schedule
+from instances.model import Instance
 from schedules.memory import Piece, memory_exceeded
 from schedules.model import KEEPS_TOKENS, KEEPS_TOKENS_NOTE, Schedule
 from schedules.real_time.check import overlap, run_in_time, wrong_clock
-from schedules.verdict import EXIT_CODES, Verdict, malformed, shown
+from schedules.verdict import Verdict, malformed, shown
 
-__all__ = ["Verdict", "check_schedule", "main"]
+__all__ = ["Verdict", "check_schedule"]
 
 
 def check_schedule(instance: Instance, schedule: Schedule) -> Verdict:
@@ -270,35 +263,7 @@ def _remark(instance: Instance, schedule: Schedule) -> str:
     return ""
 
 
-def main(arguments: Sequence[str] | None = None, program: str = "python -m schedules.check") -> int:
-    """Run the command, by the name it was called, and return its exit code."""
-    return steadily(program, lambda: _main(arguments, program))
-
-
-def _main(arguments: Sequence[str] | None, program: str) -> int:
-    parser = Parser(
-        prog=program,
-        description="Check a schedule file against its instance file in integer arithmetic.",
-        epilog="exit code: 0 valid, 2 bad usage, 10 malformed or unreadable, 21 infeasible",
-    )
-    parser.add_argument("instance", metavar="INSTANCE", help=INSTANCE_HELP)
-    parser.add_argument("schedule", metavar="SCHEDULE", help="schedule file (kvopt.schedule/1)")
-    try:
-        options = parser.parse_args(arguments)
-        if hidden := hides(options.instance):
-            complain(parser.prog, hidden)
-        instance = read_instance(find_instance(options.instance))
-        schedule = read_schedule(options.schedule)
-    except UsageError as error:
-        complain(parser.prog, error)
-        return 2
-    except (InfeasibleInstanceError, FileError) as error:
-        print(one_line(error), file=sys.stderr)
-        return EXIT_CODES["malformed"]
-    verdict = check_schedule(instance, schedule)
-    print(verdict)
-    return verdict.exit_code
-
-
 if __name__ == "__main__":
+    from schedules.check_command import main  # what nobody else needs
+
     sys.exit(main())

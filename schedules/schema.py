@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 
-from instances.committed import regenerate
+from instances.command import Generated, generating
 from schedules.files import SCHEMA_FILE, schedule_schema
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 1 if ``--check`` found a difference, else 0."""
-    texts = {SCHEMA_FILE: json.dumps(schedule_schema(), indent=1) + "\n"}
-    return regenerate("python -m schedules.schema", texts, (), arguments)
+def _generated() -> Generated:
+    return {SCHEMA_FILE: json.dumps(schedule_schema(), indent=1) + "\n"}, ()
+
+
+main = generating("python -m schedules.schema", _generated)
 
 
 if __name__ == "__main__":

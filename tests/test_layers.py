@@ -152,5 +152,5 @@ def test_the_first_line_comes_at_once() -> None:
         f"sys.exit(str([name for name in {HEAVY} if name in sys.modules]))"
     )
     ran = _python(code, ROOT)
-    assert ran.stdout.startswith("usage: kvopt COMMAND")
+    assert ran.stdout.startswith("Usage: kvopt [OPTIONS] COMMAND")
     assert ran.stderr.strip() == "[]"

@@ -126,7 +126,7 @@ def test_the_wheel_brings_one_command(run: Run) -> None:
     assert run("kvopt", "--version").stdout.startswith("kvopt ")
     for name in ("solve", "evaluate", "check", "generate", "best-known"):
         shown = run("kvopt", name, "--help")
-        assert shown.stdout.startswith(f"usage: kvopt {name}"), shown.stderr
+        assert shown.stdout.startswith(f"Usage: kvopt {name}"), shown.stderr
 
 
 def test_solve_and_check_from_the_wheel(place: Path, run: Run) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
+
 from instances.checkout import require_checkout
+from instances.command import Command, Options, option
 from instances.jsonfile import FileError, read_bytes
 from instances.named import FOLDER
 from instances.outputs import OutputError, check_folder
-from instances.usage import Parser, UsageError, complain
+from instances.usage import UsageError, complain
 from kvopt.best_known.claims import Claims, collect, runs_by_instance
 from kvopt.best_known.entry import Entry, Registry, SolverReported
 from kvopt.best_known.files import (
@@ -33,7 +35,6 @@ from kvopt.best_known.verify import (
     missing,
     stale_proofs,
 )
-from kvopt.masking import mask_text
 from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
 from kvopt.store.files import store_files
@@ -48,64 +49,47 @@ EXIT_CONTRADICTION = 5
 #: What there is to complain of, line by line, and the exit code.
 _Verdict = tuple[Sequence[str], int]
 
-_EPILOG = """\
-exit codes: 0 fine, and every bound is certified; 1 a value is not proved by its files, an instance
-of the library is missing, --check found the registry stale, or Ctrl-C came first: what was merged
-until then is written, and the same command goes on; 2 bad usage or a store that cannot be read;
-3 --check found no fault, but a bound that is solver-reported only (of an optimum,
-python -m kvopt.best_known.prove makes a certificate), or a proof that other sources or solvers than
-today's have made (python -m kvopt.best_known.prove --stale runs them again); each is named; 5 a
-bound exceeds a checked schedule: nothing is written
-"""
 
-
-def main(
-    arguments: Sequence[str] | None = None, program: str = "python -m kvopt.best_known"
-) -> int:
-    """Run the command, by the name it was called, and return its exit code."""
-    lines, code = _run(arguments, program)
+@click.command(
+    "python -m kvopt.best_known",
+    cls=Command,
+    fails={
+        OutputError: EXIT_BAD_USAGE,
+        StoreError: EXIT_BAD_USAGE,
+        RegistryError: EXIT_FAULTS,
+        DamagedError: EXIT_FAULTS,
+        MethodError: EXIT_FAULTS,
+        FileError: EXIT_BAD_USAGE,
+        OSError: EXIT_BAD_USAGE,
+    },
+    interrupted=(EXIT_FAULTS, "interrupted"),
+    examples=("--check", "--store results/runs.sqlite", "--store results/runs.sqlite --check"),
+    codes="0 fine; 1 a value is not proved, an instance is missing, --check found the registry "
+    "stale, or interrupted; 2 bad usage or store; 3 --check found only bounds that are "
+    "solver-reported or proofs that are stale; 5 a bound exceeds a checked schedule: nothing is "
+    "written (docs/best_known.md)",
+)
+@option("--store", metavar="FILE | URL", help="runs to be merged")
+@option(
+    "--check",
+    is_flag=True,
+    help="write nothing; verify every value from its files, and whether --store has a better one",
+)
+@option("--folder", type=Path, metavar="DIR", default=FOLDER, help="(default: instances/)")
+def main(options: Options) -> int:
+    """Merge stored runs into the best-known values, or verify these."""
+    if options.store is None and not options.check:
+        raise UsageError("expected --store STORE, --check, or both")
+    try:
+        lines, code = _merge_and_verify(options)
+    except ContradictionError as error:
+        lines, code = str(error).splitlines(), EXIT_CONTRADICTION
     for line in lines:
-        complain(program, mask_text(line))
+        complain(options.program, line)
     return code
 
 
-def _run(arguments: Sequence[str] | None, program: str) -> _Verdict:
-    try:
-        return _merge_and_verify(_parse(arguments, program))
-    except (UsageError, OutputError, StoreError) as error:
-        return [str(error)], EXIT_BAD_USAGE
-    except (RegistryError, DamagedError, MethodError) as error:
-        return [str(error)], EXIT_FAULTS
-    except KeyboardInterrupt:
-        return ["interrupted"], EXIT_FAULTS
-    except ContradictionError as error:
-        return str(error).splitlines(), EXIT_CONTRADICTION
-    except (FileError, OSError) as error:
-        return [" ".join(str(error).split())], EXIT_BAD_USAGE
-
-
-def _parse(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
-    parser = Parser(
-        prog=program,
-        description="Merge stored runs into instances/best_known.json, or verify it.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--store", metavar="FILE | URL", help="runs to be merged")
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="write nothing; verify every value from its files, and with --store tell whether the "
-        "store has anything better",
-    )
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="default: instances/")
-    options = parser.parse_args(arguments)
-    if options.store is None and not options.check:
-        raise UsageError("expected --store STORE, --check, or both")
-    return options
-
-
-def _merge_and_verify(options: argparse.Namespace) -> _Verdict:
+def _merge_and_verify(options: Options) -> _Verdict:
     if options.store is not None and not options.check:
         if options.folder == FOLDER:
             require_checkout("--check writes nothing, --folder names another folder")

@@ -6,7 +6,6 @@ as it ends, so that the same command goes on where it was stopped, however.
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
 import json
 import sys
@@ -14,6 +13,8 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+
+import click
 
 from formulations.bounds.tree_search import BetterScheduleError, grow
 from formulations.lagrangian.certificate import evaluate
@@ -26,9 +27,10 @@ from formulations.lagrangian.certificate_file import (
 from formulations.lagrangian.tree import TreeError, TreeNode
 from instances import Instance
 from instances.checkout import require_checkout
+from instances.command import Command, Options, argument, option
 from instances.jsonfile import FileError, read_object, write_text
 from instances.named import FOLDER
-from instances.usage import Parser, UsageError, complain
+from instances.usage import UsageError, complain
 from kvopt.best_known.again import prove_again
 from kvopt.best_known.claims import Claims
 from kvopt.best_known.entry import Certified
@@ -46,91 +48,68 @@ EXIT_BAD_USAGE = 2
 _PROGRAM = "python -m kvopt.best_known.prove"
 _SCHEMA = "kvopt.unfinished_tree/1"
 _SECONDS_BETWEEN_SAVES = 10
-_EPILOG = """\
-exit codes: 0 all of them have a certificate, or with --stale were proved again; 1 the time was up
-before, a tree comes down to a better schedule, or a stale proof did not hold; 2 bad usage, or a
-registry or file that cannot be read or written
-"""
 
 
-def _parser() -> Parser:
-    parser = Parser(
-        prog=_PROGRAM,
-        description=__doc__,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "names",
-        nargs="*",
-        metavar="INSTANCE",
-        help="default: all optima that are solver-reported, or all with a stale proof",
-    )
-    parser.add_argument(
-        "--stale",
-        action="store_true",
-        help="run the proofs again that other sources or solvers than today's have made, one after "
-        "the other and each with one thread, and enter those that hold",
-    )
-    parser.add_argument(
-        "--drop",
-        action="store_true",
-        help="with --stale: what does not hold any more leaves the registry",
-    )
-    parser.add_argument(
-        "--by",
-        metavar="METHOD",
-        default="",
-        help="run SOLVER:FORMULATION as one more proof of each INSTANCE, and enter it if it holds",
-    )
-    parser.add_argument(
-        "--each",
-        type=read_seconds,
-        default=600.0,
-        metavar="S",
-        help="with --stale or --by: of each run (default: 600)",
-    )
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="default: instances/")
-    parser.add_argument(
-        "--work",
-        type=Path,
-        default=Path("results/trees"),
-        help="where unfinished trees are kept (default: results/trees)",
-    )
-    parser.add_argument(
-        "--time-limit", type=read_seconds, default=float("inf"), metavar="S", help="of all together"
-    )
-    return parser
+@click.command(
+    _PROGRAM,
+    cls=Command,
+    fails={
+        RegistryError: EXIT_BAD_USAGE,
+        DamagedError: EXIT_BAD_USAGE,
+        FileError: EXIT_BAD_USAGE,
+        CertificateError: EXIT_BAD_USAGE,
+        TreeError: EXIT_BAD_USAGE,
+        MethodError: EXIT_BAD_USAGE,
+        OSError: EXIT_BAD_USAGE,
+    },
+    interrupted=(EXIT_OPEN, "interrupted; the same command goes on"),
+    examples=("", "--stale --each 60", "am1_00 --by cpsat:cpsat-strong"),
+    codes="0 all have a certificate, or were proved again; 1 the time was up before, a tree comes "
+    "down to a better schedule, or a stale proof did not hold; 2 bad usage, or a registry or file "
+    "that cannot be read or written",
+)
+@argument("names", nargs=-1, metavar="[INSTANCE]...")
+@option("--stale", is_flag=True, help="run the proofs again that other sources or solvers made")
+@option("--drop", is_flag=True, help="with --stale: what does not hold leaves the registry")
+@option("--by", metavar="METHOD", default="", help="enter a proof of INSTANCE by this method")
+@option(
+    "--each",
+    type=read_seconds,
+    default=600.0,
+    metavar="S",
+    help="with --stale or --by: seconds of each run (default: 600)",
+)
+@option("--folder", type=Path, metavar="DIR", default=FOLDER, help="(default: instances/)")
+@option(
+    "--work",
+    type=Path,
+    metavar="DIR",
+    default=Path("results/trees"),
+    help="where unfinished trees are kept (default: results/trees)",
+)
+@option(
+    "--time-limit",
+    type=read_seconds,
+    default=float("inf"),
+    metavar="S",
+    help="seconds of all together (default: none)",
+)
+def main(options: Options) -> int:
+    """Make the certificate of an optimum that is solver-reported, or run stale proofs again.
+
+    Without INSTANCE, of all such optima.  A tree is written as it grows and a proof as it ends: the
+    same command goes on where it was stopped.
+    """
+    if options.folder == FOLDER:
+        require_checkout("--folder names another folder")
+    if options.by and not options.names:
+        raise UsageError("--by: expected the instances that are to be proved")
+    if options.stale or options.by:
+        return _again(options)
+    return _prove(options.names, options.folder, options.work, options.time_limit)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
-    try:
-        options = _parser().parse_args(arguments)
-        if options.folder == FOLDER:
-            require_checkout("--folder names another folder")
-        if options.by and not options.names:
-            raise UsageError("--by: expected the instances that are to be proved")
-        if options.stale or options.by:
-            return _again(options)
-        return _prove(options.names, options.folder, options.work, options.time_limit)
-    except (
-        UsageError,
-        RegistryError,
-        DamagedError,
-        FileError,
-        CertificateError,
-        TreeError,
-        MethodError,
-    ) as error:
-        return _fail(str(error), EXIT_BAD_USAGE)
-    except OSError as error:
-        return _fail(" ".join(str(error).split()), EXIT_BAD_USAGE)
-    except KeyboardInterrupt:
-        return _fail("interrupted; the same command goes on", EXIT_OPEN)
-
-
-def _again(options: argparse.Namespace) -> int:
+def _again(options: Options) -> int:
     code = EXIT_OK
     deadline = time.monotonic() + options.time_limit
     method = read_method(options.by).text if options.by else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -10,38 +9,38 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import click
 
 from instances import Instance
 from instances.batch_time import DEFAULT, parse_batch_time
+from instances.command import Command, Options
+from instances.masking import mask_text, own_command
 from instances.named import hides
 from instances.outputs import OutputError, check_apart, check_outputs
-from instances.streams import steadily
 from instances.telling import counted
 from instances.traces import TraceReport
-from instances.traces.arguments import add_trace_options, trace_options
-from instances.usage import Parser, UsageError, complain
+from instances.traces.arguments import trace_options
+from instances.usage import complain
 from kvopt.best_known import RegistryError, known_values
-from kvopt.commands.in_seconds import add_batch_time
-from kvopt.commands.interrupts import interrupt_once
+from kvopt.commands.evaluate_arguments import EVALUATE_OPTIONS, judge_options
 from kvopt.commands.leaderboard import NAME as LEADERBOARD
 from kvopt.commands.leaderboard import leaderboard
-from kvopt.commands.listing import listing
 from kvopt.executors.executor import Executor, ExecutorError
-from kvopt.masking import mask_text, own_command
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.methods.told import shown_method
 from kvopt.places import DEFAULT_STORE
-from kvopt.ranges import read_count, read_gigabytes, read_seconds
 from kvopt.running.batch_time import read_wish, refuse_silent_default, whose
 from kvopt.running.record import FAILED
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.store.files import store_files
-from kvopt.suites import Section, SuiteError, suites
+from kvopt.suites import Section, SuiteError
 from kvopt.sweeps.contradictions import Showing, alarms, showings
 from kvopt.sweeps.failures import all_unread, failures, outputs, unread
-from kvopt.sweeps.inputs import DEFAULT_METHOD, InputError, Wishes, read_inputs
+from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import counts, display
 from kvopt.terminal import summary
@@ -55,30 +54,6 @@ EXIT_STORE = 6
 EXIT_EXECUTOR = 7
 EXIT_INTERRUPTED = 130
 
-_EPILOG = f"""\
-%(prog)s {LEADERBOARD} [--store FILE | URL] prints who is best by what is stored.
-
-Runs whose key (instance hash, method, seed, limits, threads, versions, digest of the sources that
-the method can reach, batch time) is in the store are not run again, so that a sweep that was
-stopped, however, is resumed by the same command.  Two commands may work on one store at the same
-time.
-
-exit codes:
-  0    every run has a row, every method gave a schedule on one of its runs at least, and nothing is
-       refused or contradicted; a method that failed on some runs is named on standard error
-  1    a method failed on all its runs, stored ones included: named on standard error with the first
-       reason.  A run has failed where its status is one of
-       {", ".join(FAILED)},
-       without a schedule.  Instances that are infeasible or cannot be read are no failure of a
-       method; the latter are named on standard error
-  2    bad usage or bad input: one line on standard error; also if no instance could be read
-  5    the checker refused a schedule, or a bound is contradicted: named on standard error
-  6    the store cannot be opened, read or written: one line on standard error
-  7    the executor failed, so that runs have no row: one line on standard error
-  130  interrupted: what was finished is stored
-Where several apply, 5 goes before 2, and 2 before 1.
-"""
-
 
 @dataclass(frozen=True)
 class _Sweep:
@@ -88,45 +63,64 @@ class _Sweep:
     todo: list[Task]
 
 
-def main(arguments: Sequence[str], program: str = "evaluate.py") -> int:
-    """Run the command, by the name it was called, and return its exit code."""
-    interrupt_once()
-    return steadily(program, lambda: _main(arguments, program))
+class _Evaluate(Command):
+    """The command, whose first word may be that of another."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Return the context of this command, or of the other one."""
+        if args[:1] == [LEADERBOARD]:
+            return leaderboard.make_context(f"{info_name} {LEADERBOARD}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
 
 
-def _main(arguments: Sequence[str], program: str) -> int:
-    try:
-        return _run(arguments, program)
-    except (
-        UsageError,
-        OutputError,
-        InputError,
-        MethodError,
-        SuiteError,
-        ExportError,
-        RegistryError,
-    ) as error:
-        return _fail(program, str(error), EXIT_BAD_INPUT)
-    except StoreError as error:
-        return _fail(program, str(error), EXIT_STORE)
-    except ExecutorError as error:
-        return _fail(program, str(error), EXIT_EXECUTOR)
-    except KeyboardInterrupt:
-        reason = "interrupted; what was finished is stored, the same command resumes"
-        return _fail(program, reason, EXIT_INTERRUPTED)
+@click.command(
+    "evaluate.py",
+    cls=_Evaluate,
+    fails={
+        OutputError: EXIT_BAD_INPUT,
+        InputError: EXIT_BAD_INPUT,
+        MethodError: EXIT_BAD_INPUT,
+        SuiteError: EXIT_BAD_INPUT,
+        ExportError: EXIT_BAD_INPUT,
+        RegistryError: EXIT_BAD_INPUT,
+        StoreError: EXIT_STORE,
+        ExecutorError: EXIT_EXECUTOR,
+    },
+    interrupted=(
+        EXIT_INTERRUPTED,
+        "interrupted; what was finished is stored, the same command resumes",
+    ),
+    examples=(
+        "smoke --report results/report",
+        '"instances/tiny/*.json" --methods svf,mc-sf,highs --seeds 5 --jobs 2',
+        'trace.csv --memory 16492 --methods "vllm-v1,a-min with bins(10)"',
+        f"{LEADERBOARD} --store results/runs.sqlite",
+    ),
+    codes="0 done; 1 a method failed on all its runs; 2 bad usage or input; 5 a schedule or bound "
+    "is refused; 6 the store failed; 7 the executor failed; 130 interrupted (docs/sweeps.md)",
+)
+@EVALUATE_OPTIONS
+def main(options: Options) -> int:
+    """Run instances × methods × seeds, one process a run, and store every run.
+
+    SUITE is a suite of --list or a .toml file, INSTANCE a name of the library, a file, a folder, a
+    glob or a trace; none with --report or --export: all that is stored.  What is stored is not run
+    again, so the same command resumes a sweep.
+    """
+    return _run(options)
 
 
-def _fail(program: str, reason: str, code: int) -> int:
-    complain(program, mask_text(reason))
-    return code
-
-
-def _run(arguments: Sequence[str], program: str) -> int:
-    if arguments and arguments[0] == LEADERBOARD:
-        print(leaderboard(arguments[1:], program))
-        return EXIT_OK
-    options = _parse(arguments, program)
+def _run(options: Options) -> int:
+    judge_options(options)
     if options.list:
+        from kvopt.commands.listing import listing  # what no run needs
+
         print(listing())
         return EXIT_OK
     if not options.inputs and not (options.report or options.export):
@@ -134,7 +128,7 @@ def _run(arguments: Sequence[str], program: str) -> int:
     if options.export:
         check_export(options.export)
     for hidden in filter(None, map(hides, options.inputs)):
-        complain(program, mask_text(hidden))
+        complain(options.program, hidden)
     wishes = _wishes(options)
 
     def listen(section: Section, instance: Instance, report: TraceReport) -> None:
@@ -168,108 +162,9 @@ def _run(arguments: Sequence[str], program: str) -> int:
         store.close()
 
 
-def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
-    parser = Parser(
-        prog=program,
-        description="Run instances × methods × seeds, one process a run, and store every run.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    _add_runs(parser)
-    _add_sweep(parser)
-    parser.add_argument("--list", action="store_true", help="list suites and methods")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but what went wrong")
-    parser.set_defaults(program=program)
-    options = parser.parse_args(arguments)
-    if options.scheduler and options.executor != "dask":
-        raise InputError("--scheduler goes with --executor dask")
-    return options
-
-
-def _add_runs(parser: argparse.ArgumentParser) -> None:
-    """Add what decides which runs there are: instances, methods, seeds and limits."""
-    parser.add_argument(
-        "inputs",
-        nargs="*",
-        metavar="SUITE | INSTANCE",
-        help=f"a suite ({', '.join(suites())}, or a .toml file); an instance of the library by "
-        "name, an instance file, a trace (--memory), a folder, or a glob; none with --report or "
-        "--export alone: then all that is stored",
-    )
-    parser.add_argument(
-        "--methods",
-        action="append",
-        metavar="A,B,...",
-        help="methods of --list, or policies or solvers for all of them, in place of the suite's; "
-        "may stand several times (default: "
-        f"{DEFAULT_METHOD})",
-    )
-    parser.add_argument(
-        "--seeds",
-        type=read_count,
-        metavar="K",
-        help="seeds 0 to K-1, for methods that draw (default: 1)",
-    )
-    parser.add_argument(
-        "--time-limit",
-        type=read_seconds,
-        metavar="S",
-        help="seconds of wall clock of a run, from the end of its imports, up to 1e9 (default: 60)",
-    )
-    parser.add_argument(
-        "--memory-limit",
-        type=read_gigabytes,
-        metavar="GB",
-        help="resident memory of a run's processes together, up to 1e6 (default: no limit)",
-    )
-    parser.add_argument(
-        "--threads", type=read_count, metavar="N", help="threads of each method (default: 1)"
-    )
-
-
-def _add_sweep(parser: argparse.ArgumentParser) -> None:
-    """Add where and how the runs are carried out, kept and reported."""
-    parser.add_argument(
-        "--jobs",
-        type=read_count,
-        default=1,
-        metavar="N",
-        help="runs side by side (default: 1; more of them share cores, so times get longer)",
-    )
-    add_batch_time(parser)
-    add_trace_options(parser)
-    parser.add_argument(
-        "--store",
-        metavar="FILE | URL",
-        help="an SQLite file or postgresql://user@host/database (default: results/runs.sqlite)",
-    )
-    parser.add_argument("--report", metavar="DIR", help="build the reports of these runs there")
-    parser.add_argument("--export", metavar="FILE", help="write the rows (.csv or .parquet)")
-    parser.add_argument(
-        "--executor",
-        choices=("local", "dask"),
-        default="local",
-        help="this machine's processes, or Dask workers (default: local)",
-    )
-    # Its name before, which scripts rely on.
-    parser.add_argument(
-        "--engine",
-        dest="executor",
-        choices=("local", "dask"),
-        default=argparse.SUPPRESS,
-        help=argparse.SUPPRESS,
-    )
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, as in tcp://host:8786")
-    again = parser.add_mutually_exclusive_group()
-    again.add_argument("--rerun", action="store_true", help="run again what is stored")
-    again.add_argument(
-        "--rerun-failed", action="store_true", help=f"run again what is {', '.join(FAILED)}"
-    )
-
-
-def _wishes(options: argparse.Namespace) -> Wishes:
+def _wishes(options: Options) -> Wishes:
     return Wishes(
-        methods=options.methods and read_methods(options.methods),
+        methods=read_methods(options.methods) if options.methods else None,
         seeds=options.seeds,
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
@@ -278,7 +173,7 @@ def _wishes(options: argparse.Namespace) -> Wishes:
     )
 
 
-def _check_places(options: argparse.Namespace) -> None:
+def _check_places(options: Options) -> None:
     """Find out before the runs, not after them, what cannot be written or must not be.
 
     All that is read has been read.
@@ -326,7 +221,7 @@ def _whose(tasks: Iterable[Task], default: bool) -> list[str]:
     return [line for line in told if line]
 
 
-def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sweep:
+def _choose(tasks: list[Task], store: Store, options: Options) -> _Sweep:
     stored = {} if options.rerun else store.statuses()
     if options.rerun_failed:
         stored = {key: status for key, status in stored.items() if status not in FAILED}
@@ -337,7 +232,7 @@ def _choose(tasks: list[Task], store: Store, options: argparse.Namespace) -> _Sw
     return _Sweep(tasks, todo)
 
 
-def _executor(options: argparse.Namespace) -> Executor:
+def _executor(options: Options) -> Executor:
     if options.executor == "dask":
         from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
 
@@ -347,7 +242,7 @@ def _executor(options: argparse.Namespace) -> Executor:
     return LocalExecutor(options.jobs)
 
 
-def _carry_out(sweep: _Sweep, store: Store, options: argparse.Namespace) -> None:
+def _carry_out(sweep: _Sweep, store: Store, options: Options) -> None:
     """Run what is left and store every row as it comes."""
     shown = display(sys.stdout, len(sweep.todo), options.jobs, options.quiet)
     results = _executor(options).run(sweep.todo)
@@ -380,7 +275,7 @@ def _finish(
     keys: list[str] | None,
     sweep: _Sweep,
     store: Store,
-    options: argparse.Namespace,
+    options: Options,
     seconds: float,
 ) -> int:
     """Write what was asked for, print the summary, name what is wrong; return the exit code."""
@@ -422,12 +317,12 @@ def _tell_what_is_wrong(
     for line in wrong:
         print(f"{program}: A METHOD IS WRONG: {line}", file=sys.stderr)
     for line in unread(tasks):
-        complain(program, mask_text(line))
+        complain(program, line)
     failed = failures(runs, tasks)
     printed = outputs(store) if failed else {}
     for failure in failed:
         line = failure.line(printed.get(failure.failed[0].key, ""))
-        complain(program, mask_text(line))
+        complain(program, line)
     if wrong:
         return EXIT_REFUSED
     if all_unread(tasks):

@@ -2,47 +2,40 @@
 
 from __future__ import annotations
 
-import argparse
-
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime
+from instances.command import Options, option, together
+from kvopt.commands import completion
 from kvopt.running.batch_time import InSecondsError, batch_time_of, read_wish, too_late
-from schedules.real_time.slo import Slo, read_slo
+from schedules.real_time.slo import read_slo
 
-
-def add_batch_time(parser: argparse.ArgumentParser) -> None:
-    """Let a parser take ``--batch-time``."""
-    parser.add_argument(
-        "--batch-time",
-        metavar="TEXT",
-        help="how long a round takes where arrivals are in seconds: a batch time of --list, as in "
-        f'"affine(base=50,token=0.5)" or "fitted(FILE.csv)" (default: {DEFAULT})',
-    )
-
-
-def add_slo(parser: argparse.ArgumentParser) -> None:
-    """Let a parser take ``--slo``."""
-    parser.add_argument(
-        "--slo",
-        metavar="TEXT",
-        type=_slo,
-        help="the objective that goodput counts by, seconds (or ms) at most: "
-        "ttft:0.5,tpot:50ms,e2el:30, one of them at least",
-    )
-
-
-def add_serving(parser: argparse.ArgumentParser) -> None:
-    """Let a parser take all options of one run in seconds."""
-    add_batch_time(parser)
-    add_slo(parser)
-    parser.add_argument(
+#: Lets a command take ``--batch-time``.
+BATCH_TIME_OPTION = option(
+    "--batch-time",
+    metavar="TEXT",
+    shell_complete=completion.clocks,
+    help=f"how long rounds take, in seconds (default: {DEFAULT})",
+)
+#: Lets a command take ``--slo``.
+SLO_OPTION = option(
+    "--slo",
+    metavar="TEXT",
+    type=read_slo,
+    help="objective of goodput, as in ttft:0.5,tpot:50ms,e2el:30",
+)
+#: Lets a command take all options of one run in seconds.
+SERVING_OPTIONS = together(
+    BATCH_TIME_OPTION,
+    SLO_OPTION,
+    option(
         "--requests",
         metavar="FILE",
-        help="write one row a request: its times, latencies and evictions (.csv or .parquet)",
-    )
+        help="write a row a request in seconds (.csv or .parquet)",
+    ),
+)
 
 
-def chosen_batch_time(instance: Instance, options: argparse.Namespace) -> BatchTime | None:
+def chosen_batch_time(instance: Instance, options: Options) -> BatchTime | None:
     """Return the batch time that a run takes; None for an instance in rounds.
 
     Raises
@@ -62,10 +55,3 @@ def chosen_batch_time(instance: Instance, options: argparse.Namespace) -> BatchT
     if reason := too_late(instance):
         raise InSecondsError(reason)
     return wished or read_wish(DEFAULT)
-
-
-def _slo(text: str) -> Slo:
-    try:
-        return read_slo(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None

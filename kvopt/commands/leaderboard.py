@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import click
 
-from instances.usage import Parser
-from kvopt.best_known import known_values
+from instances.command import Command, Options, option
+from kvopt.best_known import RegistryError, known_values
 from kvopt.places import DEFAULT_STORE
-from kvopt.store.export import read_rows
+from kvopt.store import StoreError
+from kvopt.store.export import ExportError, read_rows
 
 #: The word after ``evaluate.py``; a folder of this name is ``./leaderboard``.
 NAME = "leaderboard"
 
 
-def leaderboard(arguments: Sequence[str], program: str) -> str:
-    """Return the verdict and the boards of a store as text.
-
-    Parameters
-    ----------
-    arguments
-        What follows the word.
-
-    Raises
-    ------
-    UsageError, ExportError, StoreError, RegistryError
-        If they cannot be read, or the store, its exported rows or the registry cannot.
-    """
-    parser = Parser(
-        prog=f"{program} {NAME}",
-        description="Print the leaderboard of a store, as its report begins.",
-    )
-    parser.add_argument(
-        "--store",
-        metavar="FILE | URL",
-        default=str(DEFAULT_STORE),
-        help="a store, or exported rows (.csv, .parquet) (default: %(default)s)",
-    )
-    options = parser.parse_args(arguments)
+@click.command(
+    NAME,
+    cls=Command,
+    fails={ExportError: 2, RegistryError: 2, StoreError: 6},
+    examples=("", "--store rows.csv"),
+    codes="0 printed; 2 bad usage or input; 6 the store cannot be read",
+)
+@option(
+    "--store",
+    metavar="FILE | URL",
+    default=str(DEFAULT_STORE),
+    help=f"a store, or exported rows (.csv, .parquet) (default: {DEFAULT_STORE})",
+)
+def leaderboard(options: Options) -> int:
+    """Print the leaderboard of a store, as its report begins."""
     from reports.first import terminal_text  # loads pandas: half a second
 
-    return terminal_text(read_rows(options.store), known_values())
+    print(terminal_text(read_rows(options.store), known_values()))
+    return 0

@@ -6,128 +6,120 @@ Each subcommand imports what it needs when it is called, so that the first line 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
 
 import kvopt
-from kvopt.commands.start import start_evaluate, start_solve
 
-EXIT_OK = 0
-EXIT_BAD_USAGE = 2
+if TYPE_CHECKING:
+    from instances.command import Command
 
-
-@dataclass(frozen=True)
-class _Subcommand:
-    """What ``--help`` says of it, and what runs it: arguments and the name it was called by."""
-
-    summary: str
-    run: Callable[[Sequence[str], str], int]
-
-
-def main(arguments: Sequence[str] | None = None, program: str = "kvopt") -> int:
-    """Run a subcommand and return its exit code; 2 with one line where there is no such one."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] in (["-h"], ["--help"]):
-        return _tell(program, _help(program))
-    if given == ["--version"]:
-        return _tell(program, f"kvopt {kvopt.__version__}")
-    if given and given[0] in _SUBCOMMANDS:
-        return _SUBCOMMANDS[given[0]].run(given[1:], f"{program} {given[0]}")
-    return _refuse(program, given)
-
-
-def _check(arguments: Sequence[str], program: str) -> int:
-    from schedules.check import main as check
-
-    return check(arguments, program)
-
-
-def _generate(arguments: Sequence[str], program: str) -> int:
-    from instances.generate import main as generate
-
-    return generate(arguments, program)
-
-
-def _convert(arguments: Sequence[str], program: str) -> int:
-    from instances.traces.convert import main as convert
-
-    return convert(arguments, program)
-
-
-def _memory(arguments: Sequence[str], program: str) -> int:
-    from kvopt.commands.memory import main as memory
-
-    return memory(arguments, program)
-
-
-def _rates(arguments: Sequence[str], program: str) -> int:
-    from kvopt.commands.rates import main as rates
-
-    return rates(arguments, program)
-
-
-def _show(arguments: Sequence[str], program: str) -> int:
-    from kvopt.commands.show import main as show
-
-    return show(arguments, program)
-
-
-def _warm(arguments: Sequence[str], program: str) -> int:
-    from kvopt.commands.warm import main as warm
-
-    return warm(arguments, program)
-
-
-def _best_known(arguments: Sequence[str], program: str) -> int:
-    from kvopt.best_known.__main__ import main as best_known
-
-    return best_known(arguments, program)
-
-
+#: Where each subcommand is, and what the help says of it.
 _SUBCOMMANDS = {
-    "solve": _Subcommand("one instance with one method: schedule, bound, gap", start_solve),
-    "evaluate": _Subcommand(
-        "many instances with many methods: a store of runs, reports", start_evaluate
+    "solve": ("kvopt.commands.solve", "one instance with one method: schedule, bound, gap"),
+    "evaluate": (
+        "kvopt.commands.evaluate",
+        "many instances with many methods: a store of runs, reports",
     ),
-    "rates": _Subcommand("latency and goodput against the rate, with the bound below", _rates),
-    "check": _Subcommand("a schedule file against its instance, in integers", _check),
-    "generate": _Subcommand("an instance of a family", _generate),
-    "convert": _Subcommand("a trace as an instance file", _convert),
-    "warm": _Subcommand("compile all kernels, so that no run waits for them", _warm),
-    "memory": _Subcommand("how many tokens a GPU's memory holds, step by step", _memory),
-    "show": _Subcommand("a policy beside its paper's pseudocode, or a formulation", _show),
-    "best-known": _Subcommand("the best values known: merge runs into them, verify", _best_known),
+    "rates": ("kvopt.commands.rates", "latency and goodput against the rate, with the bound below"),
+    "check": ("schedules.check_command", "a schedule file against its instance, in integers"),
+    "generate": ("instances.generate", "an instance of a family"),
+    "convert": ("instances.traces.convert", "a trace as an instance file"),
+    "warm": ("kvopt.commands.warm", "compile all kernels, so that no run waits for them"),
+    "memory": ("kvopt.commands.memory", "how many tokens a GPU's memory holds, step by step"),
+    "show": ("kvopt.commands.show", "a policy beside its paper's pseudocode, or a formulation"),
+    "best-known": (
+        "kvopt.best_known.__main__",
+        "the best values known: merge runs into them, verify",
+    ),
 }
 
 
-def _help(program: str) -> str:
-    width = max(len(name) for name in _SUBCOMMANDS)
-    return "\n".join(
-        [
-            f"usage: {program} COMMAND ...",
-            "",
-            "Scheduling of LLM inference under a KV-cache limit: optima, bounds, policies.",
-            "",
-            "commands (each has a --help):",
-            *(f"  {name:<{width}}  {each.summary}" for name, each in _SUBCOMMANDS.items()),
-            "",
-            "options:",
-            f"  {'--version':<{width}}  print the version",
-            "",
-            "exit code: that of the command; 2 for bad usage",
+def subcommand(name: str) -> Command:
+    """Import a subcommand."""
+    command: Command = import_module(_SUBCOMMANDS[name][0]).main
+    return command
+
+
+class _Group(click.Group):
+    """The subcommands, each imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return their names, the most used first."""
+        del ctx
+        return list(_SUBCOMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a subcommand, if there is one of that name."""
+        del ctx
+        return subcommand(cmd_name) if cmd_name in _SUBCOMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return a subcommand and its arguments, or refuse the name with the nearest ones."""
+        if args[0] not in _SUBCOMMANDS:
+            from instances.telling import did_you_mean
+
+            near = did_you_mean(args[0], _SUBCOMMANDS) or " (see --help)"
+            ctx.fail(f"{_EXPECTED}, found {args[0]!r}{near}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what each subcommand does, and import none."""
+        del ctx
+        with formatter.section("Commands (each has a --help)"):
+            formatter.write_dl([(name, told) for name, (_, told) in _SUBCOMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Propose subcommands and options; none is imported for it."""
+        found = click.Command.shell_complete(self, ctx, incomplete)
+        items = [
+            click.shell_completion.CompletionItem(name, help=told)
+            for name, (_, told) in _SUBCOMMANDS.items()
+            if name.startswith(incomplete)
         ]
-    )
+        return [*items, *found]
 
 
-def _refuse(program: str, given: Sequence[str]) -> int:
-    from instances.telling import did_you_mean
-    from instances.usage import complain
+_EXPECTED = f"expected one of {', '.join(_SUBCOMMANDS)}"
+COMMANDS = _Group(
+    "kvopt",
+    help="Scheduling of LLM inference under a KV-cache limit: optima, bounds, policies.",
+    epilog='Tab completion in bash: eval "$(_KVOPT_COMPLETE=bash_source kvopt)" (zsh: zsh_source).',
+    params=[click.Option(["--version"], is_flag=True, help="Print the version.")],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    subcommand_metavar="COMMAND ...",
+)
 
-    expected = f"expected one of {', '.join(_SUBCOMMANDS)}"
-    found = "found none" if not given else f"found {given[0]!r}"
-    near = did_you_mean(given[0], _SUBCOMMANDS) if given else ""
-    complain(program, f"{expected}, {found}{near or ' (see --help)'}")
-    return EXIT_BAD_USAGE
+
+def main(arguments: Sequence[str] | None = None, program: str = "kvopt", caller: Any = None) -> int:
+    """Run a subcommand and return its exit code; 2 with one line where there is no such one.
+
+    Parameters
+    ----------
+    program
+        The name by which the user called it.
+    caller
+        What is handed on to the subcommand.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given in (["-h"], ["--help"]):
+        with COMMANDS.make_context(program, [], resilient_parsing=True) as context:
+            return _tell(program, COMMANDS.get_help(context))
+    if given == ["--version"]:
+        return _tell(program, f"kvopt {kvopt.__version__}")
+    from instances.command import run
+
+    if not given or given[0].startswith("-"):
+        from instances.usage import complain
+
+        complain(program, f"{_EXPECTED}, found {given[0] if given else 'none'} (see --help)")
+        return 2
+    return run(COMMANDS, given, program, caller)
 
 
 def _tell(program: str, text: str) -> int:
@@ -137,5 +129,5 @@ def _tell(program: str, text: str) -> int:
         from instances.streams import steadily
 
         # Says why, unless the reader has merely gone.
-        return steadily(program, lambda: print(text) or EXIT_OK)
-    return EXIT_OK
+        return steadily(program, lambda: print(text) or 0)
+    return 0

@@ -2,87 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import re
-from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
+import click
+
+from instances.command import Command, Options, option
 from instances.kv_memory import GB, GIB, KvMemory, on_the_published
-from instances.streams import steadily
-from instances.usage import Parser, UsageError, complain, read_integer
+from instances.usage import read_integer
 
-EXIT_OK = 0
-EXIT_BAD_USAGE = 2
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(GB|GiB)?", re.ASCII)
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
-
-
-def main(arguments: Sequence[str] | None = None, program: str = "kvopt memory") -> int:
-    """Run the command and return its exit code: 0, or 2 for bad usage (one line)."""
-    return steadily(program, lambda: _main(arguments, program))
-
-
-def _main(arguments: Sequence[str] | None, program: str) -> int:
-    try:
-        options = _parse(arguments, program)
-        found = KvMemory(
-            layers=options.layers,
-            kv_heads=options.kv_heads,
-            head_size=options.head_size,
-            number_bytes=options.bytes,
-            gpu_bytes=options.gpu_memory,
-            gpus=options.gpus,
-            weight_bytes=options.weights,
-            utilization=options.utilization,
-        )
-    except (UsageError, ValueError) as error:
-        complain(program, error)
-        return EXIT_BAD_USAGE
-    if options.quiet:
-        print(found.tokens)
-        return EXIT_OK
-    for label, text in found.steps():
-        print(f"{label:<13}  {text}")
-    if lines := on_the_published(found):
-        print("", *lines, sep="\n")
-    return EXIT_OK
-
-
-def _parse(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
-    parser = Parser(
-        prog=program,
-        description="Compute how many tokens of keys and values the memory of the GPUs holds, and "
-        "say how.",
-        epilog="SIZE is a number with GB (10^9 bytes, the default) or GiB (2^30).  exit code: 0 "
-        "computed, 2 bad usage",
-    )
-    for option, text in (
-        ("--layers", "layers of the model"),
-        ("--kv-heads", "heads with keys and values of their own; under grouped-query attention "
-         "fewer than heads"),
-        ("--head-size", "numbers of a head's key, hidden size / heads"),
-    ):  # fmt: skip
-        parser.add_argument(option, type=_count, required=True, metavar="N", help=text)
-    parser.add_argument(
-        "--bytes", type=_bytes, default=Fraction(2), metavar="B",
-        help="bytes of a number of the cache, 0.5 to 8 (default: 2, as of bfloat16)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--gpu-memory", type=_size, required=True, metavar="SIZE", help="memory of one GPU"
-    )
-    parser.add_argument(
-        "--gpus", type=_count, default=1, metavar="N", help="GPUs that share the model (default: 1)"
-    )
-    parser.add_argument(
-        "--weights", type=_size, default=0, metavar="SIZE",
-        help="memory of the model itself, all GPUs together (default: 0)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--utilization", type=_share, default=Fraction(1), metavar="U",
-        help="share of the GPUs' memory that is used, above 0 to 1 (default: 1)",
-    )  # fmt: skip
-    parser.add_argument("--quiet", action="store_true", help="print M and nothing else")
-    return parser.parse_args(arguments)
 
 
 def _count(text: str) -> int:
@@ -92,7 +23,7 @@ def _count(text: str) -> int:
 def _size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if match is None:
-        raise argparse.ArgumentTypeError(f"expected a size as in 80GB or 80GiB, found {text!r}")
+        raise ValueError(f"expected a size as in 80GB or 80GiB, found {text!r}")
     return int(Fraction(match[1]) * (GIB if match[2] == "GiB" else GB))
 
 
@@ -107,5 +38,70 @@ def _share(text: str) -> Fraction:
 def _between(text: str, least: Fraction, largest: Fraction, expected: str) -> Fraction:
     value = Fraction(text) if _NUMBER.fullmatch(text) else Fraction(0)
     if not least <= value <= largest:
-        raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}")
+        raise ValueError(f"expected {expected}, found {text!r}")
     return value
+
+
+_COUNT: dict[str, Any] = {"type": _count, "metavar": "N"}
+
+
+@click.command(
+    "kvopt memory",
+    cls=Command,
+    fails={ValueError: 2},
+    examples=(
+        "--layers 80 --kv-heads 8 --head-size 128 --gpu-memory 80GB --gpus 2 --weights 138GB",
+        "--layers 32 --kv-heads 8 --head-size 128 --gpu-memory 24GiB --utilization 0.9 --quiet",
+    ),
+    codes="0 computed; 2 bad usage",
+)
+@option("--layers", required=True, **_COUNT, help="layers of the model")
+@option("--kv-heads", required=True, **_COUNT, help="heads with keys and values of their own")
+@option("--head-size", required=True, **_COUNT, help="hidden size / heads")
+@option(
+    "--bytes",
+    type=_bytes,
+    default=Fraction(2),
+    metavar="B",
+    help="bytes of a number of the cache, 0.5 to 8 (default: 2)",
+)
+@option("--gpu-memory", type=_size, required=True, metavar="SIZE", help="memory of one GPU")
+@option("--gpus", default=1, **_COUNT, help="GPUs that share the model (default: 1)")
+@option(
+    "--weights",
+    type=_size,
+    default=0,
+    metavar="SIZE",
+    help="memory of the model, all GPUs together (default: 0)",
+)
+@option(
+    "--utilization",
+    type=_share,
+    default=Fraction(1),
+    metavar="U",
+    help="share of the GPUs' memory that is used (default: 1)",
+)
+@option("--quiet", is_flag=True, help="print M and nothing else")
+def main(options: Options) -> int:
+    """Compute how many tokens of keys and values the memory of the GPUs holds, step by step.
+
+    SIZE is a number with GB (10^9 bytes, the default) or GiB (2^30).
+    """
+    found = KvMemory(
+        layers=options.layers,
+        kv_heads=options.kv_heads,
+        head_size=options.head_size,
+        number_bytes=options.bytes,
+        gpu_bytes=options.gpu_memory,
+        gpus=options.gpus,
+        weight_bytes=options.weights,
+        utilization=options.utilization,
+    )
+    if options.quiet:
+        print(found.tokens)
+        return 0
+    for label, text in found.steps():
+        print(f"{label:<13}  {text}")
+    if lines := on_the_published(found):
+        print("", *lines, sep="\n")
+    return 0

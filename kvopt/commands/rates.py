@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
+import click
 
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import DEFAULT, BatchTime, read_batch_time
+from instances.command import Command, Options, argument, option, together
 from instances.families import families
-from instances.families.build import LAST_SEED
-from instances.generate import drawn_family
+from instances.generate import SET_OPTION, drawn_family, family_seed
 from instances.jsonfile import write_text
+from instances.masking import mask_text
 from instances.named import find_instance, hides
 from instances.outputs import OutputError, check_apart, check_outputs
-from instances.streams import steadily
 from instances.telling import find_name
-from instances.traces.arguments import add_trace_options, trace_options
+from instances.traces.arguments import TRACE_OPTIONS, trace_options
 from instances.traces.reading import read_input
-from instances.usage import Parser, UsageError, complain, read_integer
+from instances.usage import UsageError, complain
 from kvopt.best_bound import coverage, percent_left
-from kvopt.commands.in_seconds import add_batch_time, add_slo
-from kvopt.commands.interrupts import interrupt_once
-from kvopt.masking import mask_text
+from kvopt.commands import completion
+from kvopt.commands.in_seconds import BATCH_TIME_OPTION, SLO_OPTION
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import read_count, read_gigabytes, read_seconds
@@ -35,7 +33,9 @@ from kvopt.store import StoreError
 from kvopt.store.files import store_files
 from kvopt.sweeps.inputs import Wishes
 from kvopt.sweeps.rates import BOUND, RatesError, of_methods, rate_sweep, read_rates
-from reports.figures.rates import rates_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -45,41 +45,94 @@ EXIT_STORE = 6
 EXIT_INTERRUPTED = 130
 
 _DEFAULT_METHODS = "mc-sf,vllm-v1"
-_EPILOG = """\
-The requests are those of the input in its order; at every rate they arrive as a Poisson process
-whose gaps are those of one seed at rate 1, divided by the rate.  Runs are kept in the store, so a
-sweep that was stopped is resumed by the same command.
 
-exit code: 0 done; 1 a method gave no schedule at some rate; 2 bad usage or input; 5 the checker
-refused a schedule, or a bound is contradicted; 6 the store cannot be used; 130 interrupted
-"""
+RATES_OPTIONS = together(
+    argument("input", metavar="INPUT", shell_complete=completion.instances),
+    option("--rates", required=True, metavar="A,B,...", help="requests a second, ascending"),
+    option(
+        "--methods",
+        default=_DEFAULT_METHODS,
+        metavar="A,B,...",
+        shell_complete=completion.methods,
+        help=f"methods of solve --list (default: {_DEFAULT_METHODS}); {BOUND} runs beside",
+    ),
+    SLO_OPTION,
+    BATCH_TIME_OPTION,
+    option(
+        "--arrivals",
+        type=family_seed,
+        default=0,
+        metavar="K",
+        help="seed of the arrivals, the same at every rate (default: 0)",
+    ),
+    option(
+        "--seed",
+        type=family_seed,
+        default=0,
+        metavar="K",
+        help="seed of a family's lengths (default: 0)",
+    ),
+    SET_OPTION,
+    option(
+        "--seeds",
+        type=read_count,
+        default=1,
+        metavar="K",
+        help="seeds of methods that draw (default: 1)",
+    ),
+    option(
+        "--time-limit", type=read_seconds, default=60.0, metavar="S", help="of a run (default: 60)"
+    ),
+    option("--memory-limit", type=read_gigabytes, metavar="GB", help="of a run (default: none)"),
+    option(
+        "--jobs", type=read_count, default=1, metavar="N", help="runs side by side (default: 1)"
+    ),
+    option(
+        "--store",
+        metavar="FILE | URL",
+        help="where runs are kept (default: results/runs.sqlite)",
+    ),
+    option("--export", metavar="FILE", help="write one row a run (.csv)"),
+    option("--plot", metavar="FILE", help="draw latency and goodput (.svg)"),
+    option("--quiet", is_flag=True, help="print the table only"),
+    TRACE_OPTIONS,
+)
 
 
-def main(arguments: Sequence[str] | None = None, program: str = "kvopt rates") -> int:
-    """Run the command, by the name it was called, and return its exit code."""
-    interrupt_once()
-    return steadily(program, lambda: _main(arguments, program))
+@click.command(
+    "kvopt rates",
+    cls=Command,
+    fails={
+        OutputError: EXIT_BAD_INPUT,
+        MethodError: EXIT_BAD_INPUT,
+        RatesError: EXIT_BAD_INPUT,
+        InstanceFileError: EXIT_BAD_INPUT,
+        InfeasibleInstanceError: EXIT_BAD_INPUT,
+        StoreError: EXIT_STORE,
+    },
+    interrupted=(
+        EXIT_INTERRUPTED,
+        "interrupted; what was finished is stored, the same command resumes",
+    ),
+    examples=(
+        "trace.csv --memory 16492 --rates 1,2,4,8",
+        "uniform --set n=200 --rates 5,10 --methods mc-sf,svf --slo ttft:0.5 --plot rates.svg",
+    ),
+    codes="0 done; 1 a method gave no schedule; 2 bad usage or input; 5 a schedule or bound is "
+    "refused; 6 the store cannot be used; 130 interrupted",
+)
+@RATES_OPTIONS
+def main(options: Options) -> int:
+    """Run methods on one workload at several rates of arrivals, and bound what any could reach.
+
+    INPUT is a trace, a family or an instance.  Its requests arrive in their order as a Poisson
+    process, the same gaps at every rate but for their scale.  Runs are stored: the same command
+    resumes.
+    """
+    return _run(options, options.program)
 
 
-def _main(arguments: Sequence[str] | None, program: str) -> int:
-    try:
-        return _run(arguments, program)
-    except (UsageError, OutputError, MethodError, RatesError, InstanceFileError) as error:
-        complain(program, mask_text(str(error)))
-        return EXIT_BAD_INPUT
-    except InfeasibleInstanceError as error:
-        complain(program, error)
-        return EXIT_BAD_INPUT
-    except StoreError as error:
-        complain(program, mask_text(str(error)))
-        return EXIT_STORE
-    except KeyboardInterrupt:
-        complain(program, "interrupted; what was finished is stored, the same command resumes")
-        return EXIT_INTERRUPTED
-
-
-def _run(arguments: Sequence[str] | None, program: str) -> int:
-    options = _parse(arguments, program)
+def _run(options: Options, program: str) -> int:
     rates = read_rates(options.rates)
     methods = read_methods((options.methods,))
     wishes = Wishes(
@@ -186,37 +239,37 @@ def _cell(value: float, name: str) -> str:
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-def _write(table: pd.DataFrame, options: argparse.Namespace) -> None:
+def _write(table: pd.DataFrame, options: Options) -> None:
     texts = {}
     if options.export is not None:
         texts["export"] = table.to_csv(index=False, lineterminator="\n")
     if options.plot is not None:
+        from reports.figures.rates import rates_figure  # loads seaborn: seconds
+
         texts["plot"] = rates_figure(of_methods(table), options.slo)
-    for option, text in texts.items():
-        path = getattr(options, option)
+    for name, text in texts.items():
+        path = getattr(options, name)
         try:
             write_text(path, text)
         except OSError as error:
-            raise OutputError(
-                f"--{option} {path}: could not be written: {error.strerror}"
-            ) from None
+            raise OutputError(f"--{name} {path}: could not be written: {error.strerror}") from None
 
 
-def _refuse_suffixes(options: argparse.Namespace) -> None:
-    for option, suffix in (("export", ".csv"), ("plot", ".svg")):
-        path = getattr(options, option)
+def _refuse_suffixes(options: Options) -> None:
+    for name, suffix in (("export", ".csv"), ("plot", ".svg")):
+        path = getattr(options, name)
         if path is not None and Path(path).suffix.lower() != suffix:
-            raise UsageError(f"--{option}: expected a name with {suffix}, found {path}")
+            raise UsageError(f"--{name}: expected a name with {suffix}, found {path}")
 
 
-def _check_outputs(options: argparse.Namespace) -> None:
+def _check_outputs(options: Options) -> None:
     """Refuse what cannot be written or must not be; all that is read has been read."""
     kept = store_files(options.store or DEFAULT_STORE)
     check_apart({"--store": kept[0] if kept else None})
     check_outputs({"--export": options.export, "--plot": options.plot}, kept)
 
 
-def _store(options: argparse.Namespace) -> str:
+def _store(options: Options) -> str:
     if options.store is not None:
         return str(options.store)
     try:
@@ -226,7 +279,7 @@ def _store(options: argparse.Namespace) -> str:
     return str(DEFAULT_STORE)
 
 
-def _instance(options: argparse.Namespace, wished: BatchTime | None) -> Instance:
+def _instance(options: Options, wished: BatchTime | None) -> Instance:
     """Return the requests: of a family, a trace, or an instance."""
     if options.trace_arrival_seed is not None:
         raise UsageError("--arrivals is the seed of the arrivals here: leave out --arrival-seed")
@@ -246,78 +299,5 @@ def _instance(options: argparse.Namespace, wished: BatchTime | None) -> Instance
     if report is not None and not options.quiet:
         print("\n".join(map(mask_text, report.lines)), file=sys.stderr)
     if foreign := refuse_silent_default(report, wished):
-        complain(options.program, mask_text(foreign))
+        complain(options.program, foreign)
     return instance
-
-
-def _parse(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
-    parser = Parser(
-        prog=program,
-        description="Run methods on one workload at several rates of arrivals, and bound what any "
-        "schedule could reach.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "input", metavar="TRACE | FAMILY | INSTANCE", help="where prompts and outputs come from"
-    )
-    parser.add_argument(
-        "--rates", required=True, metavar="A,B,...", help="requests a second, ascending"
-    )
-    parser.add_argument(
-        "--methods",
-        default=_DEFAULT_METHODS,
-        metavar="A,B,...",
-        help=f"methods of --list of solve.py, or policies for all policies (default: %(default)s); "
-        f"{BOUND} always runs beside",
-    )
-    add_slo(parser)
-    add_batch_time(parser)
-    _add_draws(parser)
-    _add_running(parser)
-    parser.add_argument("--export", metavar="FILE", help="write one row a run (.csv)")
-    parser.add_argument("--plot", metavar="FILE", help="draw latency and goodput (.svg)")
-    parser.add_argument("--quiet", action="store_true", help="print the table only")
-    add_trace_options(parser)
-    parser.set_defaults(program=program)
-    return parser.parse_args(arguments)
-
-
-def _add_draws(parser: Parser) -> None:
-    parser.add_argument(
-        "--arrivals",
-        type=lambda text: read_integer(text, 0, LAST_SEED),
-        default=0,
-        metavar="K",
-        help="seed of the arrivals, the same at every rate (default: 0)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=lambda text: read_integer(text, 0, LAST_SEED),
-        default=0,
-        metavar="K",
-        help="seed of a family's lengths (default: 0)",
-    )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="a family's parameter"
-    )
-    parser.add_argument(
-        "--seeds", type=read_count, default=1, metavar="K", help="seeds of methods that draw"
-    )
-
-
-def _add_running(parser: Parser) -> None:
-    parser.add_argument(
-        "--time-limit", type=read_seconds, default=60.0, metavar="S", help="of a run (default: 60)"
-    )
-    parser.add_argument(
-        "--memory-limit", type=read_gigabytes, metavar="GB", help="of a run (default: none)"
-    )
-    parser.add_argument(
-        "--jobs", type=read_count, default=1, metavar="N", help="runs side by side (default: 1)"
-    )
-    parser.add_argument(
-        "--store",
-        metavar="FILE | URL",
-        help="where runs are kept (default: results/runs.sqlite)",
-    )

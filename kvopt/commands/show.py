@@ -4,52 +4,46 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
+
+import click
 
 from formulations.registry import formulations
 from heuristics.reference import references
 from heuristics.registry import policies
 from instances.checkout import ROOT
-from instances.streams import steadily
+from instances.command import Command, Options, argument
 from instances.telling import find_name, unknown_name
-from instances.usage import Parser, UsageError, complain
+from instances.usage import UsageError
+from kvopt.commands import completion
 from kvopt.methods.sources import module_file, read_source
 
-EXIT_OK = 0
-EXIT_BAD_USAGE = 2
 #: Columns of a line of source.
 _LINE = 100
 _BETWEEN = " | "
 
 
-def main(arguments: Sequence[str] | None = None, program: str = "kvopt show") -> int:
-    """Run the command and return its exit code: 0, or 2 for an unknown name (one line)."""
-    return steadily(program, lambda: _main(arguments, program))
+@click.command(
+    "kvopt show",
+    cls=Command,
+    examples=("mc-sf", "ilp-strong"),
+    codes="0 shown; 2 no such name",
+)
+@argument("name", metavar="NAME", shell_complete=completion.shown_names)
+def main(options: Options) -> int:
+    """Show a policy's file and the pseudocode of its paper, or a formulation's file.
 
-
-def _main(arguments: Sequence[str] | None, program: str) -> int:
-    parser = Parser(
-        prog=program,
-        description="Show a policy's file and, under it or beside it where the terminal is "
-        f"{2 * _LINE + len(_BETWEEN)} columns wide, the pseudocode of its paper line by line; "
-        "of a formulation, its file.",
-        epilog="exit code: 0 shown, 2 no such name",
-    )
-    parser.add_argument("name", metavar="NAME", help="a policy or a formulation (solve --list)")
-    try:
-        word = parser.parse_args(arguments).name
-        known = [*policies(), *formulations()]
-        name = find_name(word, known)
-        if name is None:
-            raise UsageError(unknown_name("policy or formulation", word, known))
-    except UsageError as error:
-        complain(program, error)
-        return EXIT_BAD_USAGE
+    They stand side by side where the terminal is wide enough.  NAME is a policy or a formulation of
+    solve --list.
+    """
+    known = [*policies(), *formulations()]
+    name = find_name(options.name, known)
+    if name is None:
+        raise UsageError(unknown_name("policy or formulation", options.name, known))
     wide = sys.stdout.isatty() and shutil.get_terminal_size().columns >= 2 * _LINE + len(_BETWEEN)
     print(show(name, beside=wide))
-    return EXIT_OK
+    return 0
 
 
 def show(name: str, *, beside: bool = False) -> str:

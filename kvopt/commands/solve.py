@@ -6,18 +6,19 @@ sends is checked and shown, and the result is written.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
+
+import click
 
 from heuristics.policy import NotApplicableError
 from heuristics.predictions import predict
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
+from instances.command import Command, Options
 from instances.outputs import OutputError, check_apart
-from instances.streams import steadily
 from instances.telling import counted
 from instances.traces.arguments import trace_options
 from instances.traces.measured import Measured
@@ -25,8 +26,7 @@ from instances.traces.reading import read_input
 from instances.usage import UsageError, complain
 from kvopt.best_bound import KnownBound
 from kvopt.commands.in_seconds import chosen_batch_time
-from kvopt.commands.interrupts import interrupt_once
-from kvopt.commands.solve_arguments import named_method, outputs_of, read_arguments
+from kvopt.commands.solve_arguments import SOLVE_OPTIONS, judge_options, named_method, outputs_of
 from kvopt.commands.watchdog import Watchdog
 from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import MethodError
@@ -57,51 +57,44 @@ EXIT_REFUSED = 5
 OVER_SHARE, BARK_SECONDS = 0.1, 1.3
 
 
-def main(
-    arguments: Sequence[str],
-    watchdog: Watchdog | None = None,
-    started: float | None = None,
-    program: str = "solve.py",
-) -> int:
-    """Run the command, by the name it was called, and return its exit code.
+@click.command(
+    "solve.py",
+    cls=Command,
+    fails={
+        OutputError: EXIT_BAD_INPUT,
+        MethodError: EXIT_BAD_INPUT,
+        InstanceFileError: EXIT_BAD_INPUT,
+        NotWrittenError: EXIT_BAD_INPUT,
+        InfeasibleInstanceError: EXIT_INFEASIBLE,
+    },
+    interrupted=(EXIT_NO_SCHEDULE, "interrupted before there was a schedule"),
+    examples=(
+        "uniform_100",
+        "uniform_100 --policy mc-sf --plot mc-sf.svg",
+        "am1/am1_00 --solver highs --formulation ilp --time-limit 600 --out found.json",
+        'trace.csv --memory 16492 --method "a-min with bins(10)"',
+    ),
+    codes="0 a checked schedule; 2 bad usage or input; 3 infeasible; 4 no schedule within the "
+    "limits; 5 a schedule or a bound is refused, which is a bug (docs/formats.md)",
+)
+@SOLVE_OPTIONS
+def main(options: Options) -> int:
+    """Solve one instance: a schedule of small total end-to-end latency (TEL), and a bound.
 
-    Parameters
-    ----------
-    started
-        From when the time limit counts, on the clock of ``time.monotonic``; now, if left out.
+    INSTANCE is a name of the library, an instance file or a trace.
     """
-    begun = time.monotonic() if started is None else started
-    interrupt_once()
-    return steadily(program, lambda: _main(arguments, begun, watchdog or Watchdog(), program))
-
-
-def _main(arguments: Sequence[str], started: float, watchdog: Watchdog, program: str) -> int:
-    try:
-        return _run(arguments, started, watchdog, program)
-    except (
-        UsageError,
-        OutputError,
-        MethodError,
-        InstanceFileError,
-        NotWrittenError,
-    ) as error:
-        complain(program, error)
-        return EXIT_BAD_INPUT
-    except InfeasibleInstanceError as error:
-        complain(program, error)
-        return EXIT_INFEASIBLE
-    except KeyboardInterrupt:
-        print(f"{program}: interrupted before there was a schedule", file=sys.stderr)
-        return EXIT_NO_SCHEDULE
-
-
-def _run(arguments: Sequence[str], started: float, watchdog: Watchdog, program: str) -> int:
-    options = read_arguments(arguments, program)
+    watchdog = options.caller or Watchdog()
     if options.list:
         from kvopt.commands.listing import listing  # what no run needs
 
         print(listing())
         return EXIT_OK
+    judge_options(options)
+    return _run(options, watchdog, options.program)
+
+
+def _run(options: Options, watchdog: Watchdog, program: str) -> int:
+    started = watchdog.started
     watchdog.bark_at(
         started + (1 + OVER_SHARE) * options.time_limit + BARK_SECONDS,
         EXIT_NO_SCHEDULE,
@@ -145,9 +138,7 @@ def _refuse_missed(instance: Instance, method: Method, seed: int) -> None:
             raise UsageError(f"{instance.name}: {error}") from None
 
 
-def _first_lines(
-    instance: Instance, batch_time: BatchTime | None, options: argparse.Namespace
-) -> list[str]:
+def _first_lines(instance: Instance, batch_time: BatchTime | None, options: Options) -> list[str]:
     told = (
         f"{instance.name}: {counted(len(instance), 'request')}, {counted(instance.memory, 'token')}"
     )
@@ -162,7 +153,7 @@ def _solve(
     instance: Instance,
     method: Method,
     batch_time: str,
-    options: argparse.Namespace,
+    options: Options,
     started: float,
     watchdog: Watchdog,
 ) -> Result:
@@ -190,7 +181,7 @@ def _solve(
 
 
 def _beside_the_bound(
-    task: Task, listen: ProgressLines, options: argparse.Namespace
+    task: Task, listen: ProgressLines, options: Options
 ) -> tuple[Finished, list[KnownBound]]:
     """Run a policy in seconds beside the bound, for which it has time left, as for a table."""
     from kvopt.commands.bound_beside import BoundBeside, Limits  # what no other method needs
@@ -210,7 +201,7 @@ def _print_table(
     instance: Instance,
     batch_time: BatchTime | None,
     measured: Measured | None,
-    options: argparse.Namespace,
+    options: Options,
     started: float,
     watchdog: Watchdog,
 ) -> int:
@@ -247,7 +238,7 @@ def _print_table(
     return EXIT_OK if table.found else EXIT_NO_SCHEDULE
 
 
-def _finish(result: Result, options: argparse.Namespace) -> int:
+def _finish(result: Result, options: Options) -> int:
     """Write what was asked for, print the summary, and return the exit code."""
     finished = result.finished
     code = EXIT_NO_SCHEDULE if result.schedule is None else _write_results(result, options)
@@ -271,7 +262,7 @@ def _finish(result: Result, options: argparse.Namespace) -> int:
     return code
 
 
-def _write_results(result: Result, options: argparse.Namespace) -> int:
+def _write_results(result: Result, options: Options) -> int:
     writers: dict[str, Callable[[str], object]] = {
         "out": result.save,
         "plot": result.plot,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from instances.named import INSTANCE_HELP, find_instance, hides
+from instances.command import Options, argument, option, refuse_both, together
+from instances.named import find_instance, hides
 from instances.outputs import check_apart, check_outputs
-from instances.traces.arguments import add_trace_options
-from instances.usage import Parser, UsageError, complain
-from kvopt.commands.in_seconds import add_serving
-from kvopt.methods.engines import default_engine, named_engines
+from instances.traces.arguments import TRACE_OPTIONS
+from instances.usage import UsageError, complain
+from kvopt.commands import completion
+from kvopt.commands.in_seconds import SERVING_OPTIONS
+from kvopt.methods.engines import default_engine
 from kvopt.methods.grammar import (
-    FORM,
     every_policy,
     read_formulation,
     read_method,
@@ -28,38 +29,20 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 #: The method where none is named, and the solver whose model is written then.
 DEFAULT_METHOD, DEFAULT_WRITER = "auto", "highs"
 
-_EPILOG = """\
-A method file:PATH.py is a program with the rights of whoever runs it: read it first.
 
-exit codes:
-  0  a checked schedule was produced, optimal or not (or the listing, or the model file)
-  2  bad usage or bad input: one line on standard error; also where a checked schedule or a
-     bound contradicts the known_optimum that the instance's file states (the schedule is
-     reported and written all the same)
-  3  the instance is infeasible: a request's prompt + output exceeds the memory
-  4  no schedule within the limits
-  5  the checker refused the method's own schedule, or a bound exceeds a checked schedule: a
-     bug, please report it
-"""
-
-
-def read_arguments(arguments: Sequence[str], program: str) -> argparse.Namespace:
-    """Return the options, as far as they can be judged without the instance.
-
-    ``instance`` is a file that was found by its name, ``program`` the name of the command.
+def judge_options(options: Options) -> None:
+    """Judge the options as far as they can be without the instance, and find its file.
 
     Raises
     ------
     UsageError, OutputError, MethodError, InstanceFileError
         With one line.
     """
-    options = _parse(arguments, program)
-    if options.list:
-        return options
+    _refuse_loose_parts(options)
     if options.instance is None:
         raise UsageError("expected INSTANCE, found none (see --help)")
     if hidden := hides(options.instance):
-        complain(program, hidden)
+        complain(options.program, hidden)
     options.instance = find_instance(options.instance)
     check_outputs(outputs_of(options), [options.instance])
     _refuse_unknown_suffix(options.plot, "--plot", (".png", ".svg"))
@@ -69,10 +52,9 @@ def read_arguments(arguments: Sequence[str], program: str) -> argparse.Namespace
         raise UsageError("--policy all prints a table, it has no single schedule to write")
     if options.policy == "all":
         every_policy(options.predict)  # refuses a prediction that there is not
-    return options
 
 
-def named_method(options: argparse.Namespace) -> Method:
+def named_method(options: Options) -> Method:
     """Return the method that the options name; the formulation is left to the size by default.
 
     Options that name it in parts are put together and read as one text.
@@ -90,7 +72,7 @@ def named_method(options: argparse.Namespace) -> Method:
     return method
 
 
-def outputs_of(options: argparse.Namespace) -> dict[str, str | None]:
+def outputs_of(options: Options) -> dict[str, str | None]:
     """Return the files that are to be written, by the options that name them."""
     return {
         "--out": options.out,
@@ -100,7 +82,7 @@ def outputs_of(options: argparse.Namespace) -> dict[str, str | None]:
     }
 
 
-def _read_named(options: argparse.Namespace) -> Method:
+def _read_named(options: Options) -> Method:
     if options.method is not None:
         return read_method(options.method)
     if options.policy is not None:
@@ -115,7 +97,7 @@ def _read_named(options: argparse.Namespace) -> Method:
     return read_method(options.solver + formulation, among="solver")
 
 
-def _default_solver(options: argparse.Namespace) -> str:
+def _default_solver(options: Options) -> str:
     """Return the method that the other options make when no solver is named."""
     if options.formulation is not None:
         kind = read_formulation(options.formulation)[0].kind
@@ -123,104 +105,91 @@ def _default_solver(options: argparse.Namespace) -> str:
     return DEFAULT_WRITER if options.write_model else DEFAULT_METHOD
 
 
-def _parse(arguments: Sequence[str], program: str) -> argparse.Namespace:
-    parser = Parser(
-        prog=program,
-        description=(
-            "Solve one instance of LLM-inference scheduling under a KV-cache limit: minimise the "
-            "total end-to-end latency (TEL).  Every schedule is re-checked independently."
+def _parts_declared() -> Callable[[Any], Any]:
+    """Return the options that name the method, whole or in parts."""
+    return together(
+        option(
+            "--method",
+            metavar="TEXT",
+            shell_complete=completion.methods,
+            help=f"a method of --list, solver or policy (default: {DEFAULT_METHOD})",
         ),
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("instance", nargs="?", metavar="INSTANCE", help=INSTANCE_HELP)
-    _add_method(parser)
-    _add_limits(parser)
-    add_serving(parser)
-    add_trace_options(parser)
-    parser.add_argument("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)")
-    parser.add_argument("--plot", metavar="FILE", help="draw the schedule (.png or .svg)")
-    parser.add_argument(
-        "--write-model", metavar="FILE", help="write the MIP (.mps or .lp) and solve nothing"
-    )
-    parser.add_argument("--quiet", action="store_true", help="print the summary only")
-    parser.add_argument(
-        "--list", action="store_true", help="list solvers, formulations, policies and predictions"
-    )
-    parser.set_defaults(program=program)
-    options = parser.parse_args(arguments)
-    _refuse_loose_parts(options)
-    return options
-
-
-def _add_method(parser: argparse.ArgumentParser) -> None:
-    """Add what names the method, whole or in parts."""
-    method = parser.add_mutually_exclusive_group()
-    method.add_argument(
-        "--method",
-        metavar="TEXT",
-        help=f'a method of --list: {FORM}, as in "highs:ilp-strong(fixing=yes)" '
-        f"(default: {DEFAULT_METHOD})",
-    )
-    method.add_argument(
-        "--solver",
-        metavar="NAME",
-        help=f"{', '.join(named_engines())}, or any solver that Pyomo lists and finds on this "
-        "machine; with --formulation F, which is the same as --method NAME:F, the solver alone, "
-        "without it a solver of models has what auto runs beside it",
-    )
-    method.add_argument(
-        "--policy",
-        metavar="SPEC",
-        help='a policy of --list with parameters, as in "alpha-beta(alpha=0.2,beta=0.1)", or '
-        'all for a table of all of them; --policy P --predict Q is --method "P with Q"',
-    )
-    parser.add_argument(
-        "--predict",
-        metavar="SPEC",
-        help='what policies that are not clairvoyant are told, as in "interval(1,1000)" '
-        "(default: the instance's own intervals, exact where it has none)",
-    )
-    parser.add_argument(
-        "--formulation",
-        metavar="NAME",
-        help='a formulation of --list with options, as in "cpsat-strong(groups=no,equal=no)" '
-        "(default: by size)",
+        option(
+            "--solver",
+            metavar="NAME",
+            shell_complete=completion.solvers,
+            help="a solver of --list, or one that Pyomo finds here",
+        ),
+        option(
+            "--formulation",
+            metavar="NAME",
+            shell_complete=completion.formulation_names,
+            help="solve this formulation alone (default: chosen by size)",
+        ),
+        option(
+            "--policy",
+            metavar="SPEC",
+            shell_complete=completion.policies,
+            help="a policy of --list, or all for a table of all",
+        ),
+        option(
+            "--predict",
+            metavar="SPEC",
+            shell_complete=completion.predictions,
+            help="predictions of outputs (default: the instance's)",
+        ),
     )
 
 
-def _add_limits(parser: argparse.ArgumentParser) -> None:
-    """Add what the method may take, and its seed."""
-    parser.add_argument(
-        "--time-limit",
-        type=read_seconds,
-        default=60.0,
-        metavar="S",
-        help="seconds of wall clock for reading, building and solving together, up to 1e9 "
-        "(default: 60)",
-    )
-    parser.add_argument(
-        "--memory-limit",
-        type=read_gigabytes,
-        metavar="GB",
-        help="resident memory of the method's processes, gigabytes, up to 1e6, what they share "
-        "counted once, shared memory that none of them maps not at all (default: what the machine "
-        "has)",
-    )
-    parser.add_argument(
-        "--threads", type=read_count, metavar="N", help="threads of the method (default: all cores)"
-    )
-    parser.add_argument(
-        "--seed",
-        type=read_seed,
-        default=0,
-        metavar="K",
-        help="seed of the engine, the policy and the prediction (default: 0)",
+def _limits() -> Callable[[Any], Any]:
+    """Return the options of what the method may take, and its seed."""
+    return together(
+        option(
+            "--time-limit",
+            type=read_seconds,
+            default=60.0,
+            metavar="S",
+            help="seconds for all together (default: 60)",
+        ),
+        option(
+            "--memory-limit",
+            type=read_gigabytes,
+            metavar="GB",
+            help="resident memory of its processes (default: no limit)",
+        ),
+        option(
+            "--threads",
+            type=read_count,
+            metavar="N",
+            help="threads of the method (default: all cores)",
+        ),
+        option(
+            "--seed",
+            type=read_seed,
+            default=0,
+            metavar="K",
+            help="seed of the method and the prediction (default: 0)",
+        ),
     )
 
 
-def _refuse_loose_parts(options: argparse.Namespace) -> None:
+SOLVE_OPTIONS = together(
+    argument("instance", required=False, metavar="INSTANCE", shell_complete=completion.instances),
+    _parts_declared(),
+    _limits(),
+    SERVING_OPTIONS,
+    option("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)"),
+    option("--plot", metavar="FILE", help="draw the schedule (.png or .svg)"),
+    option("--write-model", metavar="FILE", help="write the MIP (.mps or .lp), solve nothing"),
+    option("--quiet", is_flag=True, help="print the summary only"),
+    option("--list", is_flag=True, help="list solvers, formulations, policies, predictions"),
+    TRACE_OPTIONS,
+)
+
+
+def _refuse_loose_parts(options: Options) -> None:
     """Refuse a part of a method that would be left out without a word."""
+    refuse_both(options, "--method", "--solver", "--policy")
     if options.formulation is not None and options.policy is not None:
         raise UsageError("--formulation goes with --solver, not with --policy")
     if options.write_model is not None and options.policy is not None:

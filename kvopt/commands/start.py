@@ -1,55 +1,68 @@
-"""How the two long commands begin, by whichever name: before anything heavy is imported."""
+"""How a command begins in a process of its own: before anything heavy is imported."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.watchdog import Watchdog, under_watch
 from kvopt.running.kernel import occupy_streams, process_age
 
+#: The variable by which a shell asks what may follow on the command line.
+_COMPLETE = "_KVOPT_COMPLETE"
 
-def start_solve(arguments: Sequence[str], program: str) -> int:
-    """Solve one instance under a watchdog; return the exit code.
 
-    Parameters
-    ----------
-    program
-        The name by which the user called it.
-    """
+def kvopt(program: str = "kvopt") -> int:
+    """Run the command line of this process, by the name it was called; return the exit code."""
+    if asked := os.environ.get(_COMPLETE):
+        return _complete(program, asked)
+    first = sys.argv[1] if len(sys.argv) > 1 else ""
+
+    def run(watchdog: Watchdog | None) -> int:
+        from kvopt.commands.main import main
+
+        return main(sys.argv[1:], program, watchdog)
+
+    return _start(f"{program} {first}", run, solves=first == "solve")
+
+
+def script(program: str, name: str) -> int:
+    """Run a script that is one subcommand, such as ``solve.py``; return the exit code."""
+
+    def run(watchdog: Watchdog | None) -> int:
+        from kvopt.commands.main import subcommand
+
+        return subcommand(name)(sys.argv[1:], program, watchdog)
+
+    return _start(program, run, solves=name == "solve")
+
+
+def _start(program: str, run: Callable[[Watchdog | None], int], *, solves: bool) -> int:
+    """Run a command, under a watchdog where it solves; what it loads its watcher does not need."""
     occupy_streams()
     # Importing is part of the time limit.
     started = time.monotonic() - process_age()
 
-    def run(watchdog: Watchdog) -> int:
+    def begin(watchdog: Watchdog | None = None) -> int:
         interrupt_once()
         try:
-            watchdog.let_signals_in()
-            from kvopt.commands.solve import main  # loads what the watcher does not need
-
-            return main(arguments, watchdog, started, program)
+            if watchdog is not None:
+                watchdog.let_signals_in()
+            return run(watchdog)
         except KeyboardInterrupt:
-            print(f"{program}: interrupted before there was a schedule", file=sys.stderr)
-            return 4
+            what = "before there was a schedule" if solves else "before anything was run"
+            print(f"{program}: interrupted {what}", file=sys.stderr)
+            return 4 if solves else 130
 
-    return under_watch(run)
+    return under_watch(begin, started) if solves else begin()
 
 
-def start_evaluate(arguments: Sequence[str], program: str) -> int:
-    """Run many instances with many methods; return the exit code.
+def _complete(program: str, asked: str) -> int:
+    from click.shell_completion import shell_complete
 
-    Parameters
-    ----------
-    program
-        The name by which the user called it.
-    """
-    occupy_streams()
-    interrupt_once()
-    try:
-        from kvopt.commands.evaluate import main
-    except KeyboardInterrupt:
-        print(f"{program}: interrupted before anything was run", file=sys.stderr)
-        return 130
-    return main(arguments, program)
+    from kvopt.commands.main import COMMANDS
+
+    return shell_complete(COMMANDS, {}, program, _COMPLETE, asked)

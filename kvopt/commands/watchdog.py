@@ -22,12 +22,22 @@ _STOPPED_SECONDS = 1.0
 
 
 class Watchdog:
-    """What the command tells its watcher; without one (``descriptor`` None) nobody watches."""
+    """What the command tells its watcher; without one (``descriptor`` None) nobody watches.
+
+    Attributes
+    ----------
+    started
+        From when the time limit counts, on the clock of ``time.monotonic``: now, if left out.
+    """
 
     def __init__(
-        self, descriptor: int | None = None, held_back: Collection[signal.Signals] = ()
+        self,
+        descriptor: int | None = None,
+        held_back: Collection[signal.Signals] = (),
+        started: float | None = None,
     ) -> None:
         self._descriptor, self._held_back = descriptor, held_back
+        self.started = time.monotonic() if started is None else started
 
     def let_signals_in(self) -> None:
         """Let signals come that are held back until the command is ready to be interrupted."""
@@ -53,7 +63,7 @@ class Watchdog:
             os.write(self._descriptor, order.encode())
 
 
-def under_watch(run: Callable[[Watchdog], int]) -> int:
+def under_watch(run: Callable[[Watchdog], int], started: float) -> int:
     """Run a command in a copy of this process and return its exit code.
 
     The copy gets no signal before it calls :meth:`Watchdog.let_signals_in`.
@@ -61,7 +71,7 @@ def under_watch(run: Callable[[Watchdog], int]) -> int:
     Where the system cannot wait for signals, as macOS, the command runs here, unwatched.
     """
     if not hasattr(signal, "sigtimedwait"):
-        return run(Watchdog())
+        return run(Watchdog(started=started))
     orders, descriptor = os.pipe()
     waited = {*_FORWARDED, signal.SIGCHLD}
     signal.pthread_sigmask(signal.SIG_BLOCK, waited)
@@ -70,7 +80,7 @@ def under_watch(run: Callable[[Watchdog], int]) -> int:
     if child == 0:
         os.close(orders)
         end_with(watcher)
-        return run(Watchdog(descriptor, waited))
+        return run(Watchdog(descriptor, waited, started))
     os.close(descriptor)
     os.set_blocking(orders, False)
     return _watch(child, orders, waited)

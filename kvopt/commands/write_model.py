@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from formulations.choice import default_formulation
 from formulations.registry import formulations
 from instances import Instance
+from instances.command import Options
 from kvopt.methods.method import Method
 from kvopt.running.execute import execute
 from kvopt.running.task import Task
@@ -17,9 +17,7 @@ class NotWrittenError(Exception):
     """The model cannot be written; the message is one line."""
 
 
-def write_model(
-    instance: Instance, method: Method, deadline: float, options: argparse.Namespace
-) -> str:
+def write_model(instance: Instance, method: Method, deadline: float, options: Options) -> str:
     """Write the model of a method's formulation; return one line on it.
 
     Raises

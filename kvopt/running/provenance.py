@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 from instances.checkout import CHECKOUT, ROOT
-from kvopt.masking import own_command
+from instances.masking import own_command
 
 
 def provenance(**of_run: Any) -> dict[str, Any]:

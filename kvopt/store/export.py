@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from instances.inputs import read_whole
 from instances.jsonfile import write_bytes
+from instances.masking import mask_command
 from instances.telling import one_line
-from kvopt.masking import mask_command
 from kvopt.running.record import PROVED, Column, columns
 from kvopt.store.store import LARGEST, Store, checked
 

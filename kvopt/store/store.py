@@ -19,8 +19,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import SQLAlchemyError
 
+from instances.masking import mask_url
 from instances.telling import one_line
-from kvopt.masking import mask_url
 from kvopt.running.record import PROVED, Column, columns
 from kvopt.running.task import Finished
 from kvopt.store.location import StoreError, hide_secrets, read_location

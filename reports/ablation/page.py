@@ -11,9 +11,9 @@ import io
 import math
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+import click
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -24,8 +24,8 @@ from matplotlib.figure import Figure
 
 from formulations.registry import RELAXED
 from instances.checkout import require_checkout
+from instances.command import CHECK_OPTION, Command, Options
 from instances.jsonfile import write_bytes, write_text
-from instances.usage import Parser, UsageError, complain
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.store.export import ExportError
 from kvopt.store.export import read_rows as stored_rows
@@ -434,22 +434,21 @@ def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
     axes.set_title(title, loc="left", fontsize=11)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page, or compare it with ``--check``."""
-    parser = Parser(prog=_PROGRAM, description="Build the ablation page from its rows.")
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; tell whether the page is stale"
-    )
-    try:
-        check = parser.parse_args(arguments).check
-        if not check:
-            require_checkout("--check writes nothing")
-        rows = read_rows(ROWS)
-    except (UsageError, ExportError) as error:
-        complain(_PROGRAM, str(error))
-        return 2
+@click.command(
+    _PROGRAM,
+    cls=Command,
+    fails={ExportError: 2},
+    examples=("", "--check"),
+    codes="0 done; 1 --check found a stale page; 2 bad usage or rows",
+)
+@CHECK_OPTION
+def main(options: Options) -> int:
+    """Build the ablation page from its rows."""
+    if not options.check:
+        require_checkout("--check writes nothing")
+    rows = read_rows(ROWS)
     text = page(rows)
-    if check:
+    if options.check:
         # Pictures depend on the drawing library's version; the page holds the numbers.
         stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
         print("ABLATION.md is stale" if stale else "ABLATION.md is what rows.csv gives")

@@ -12,10 +12,10 @@ import io
 import json
 import math
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import matplotlib
 import pandas as pd
 import seaborn as sns
@@ -24,8 +24,9 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
 from instances.checkout import require_checkout
+from instances.command import CHECK_OPTION, Command, Options, option
 from instances.jsonfile import write_bytes, write_text
-from instances.usage import Parser, UsageError, complain
+from instances.usage import UsageError
 
 FOLDER = Path(__file__).parent
 ROWS, PAGE, PICTURE = "ratios.csv", "README.md", "ratios.svg"
@@ -140,26 +141,23 @@ def picture(rows: pd.DataFrame) -> bytes:
         return content.getvalue()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; exit codes: 0 done, 1 --check found a stale page, 2 bad usage or input."""
-    parser = Parser(prog=_PROGRAM, description="Keep the ratios of the benchmarks; draw them.")
-    parser.add_argument("--add", type=Path, metavar="FILE", help="JSON of pytest-benchmark")
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="default: reports/benchmarks")
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; tell whether the page is stale"
-    )
-    try:
-        options = parser.parse_args(arguments)
-        if options.check and options.add:
-            raise UsageError("expected --add FILE or --check")
-        if not options.check and options.folder == FOLDER:
-            require_checkout("--folder DIR names another folder")
-        return _run(options.folder, options.add, check=options.check)
-    except (UsageError, MeasuredError) as error:
-        complain(_PROGRAM, str(error))
-    except OSError as error:
-        complain(_PROGRAM, f"{error.filename}: {error.strerror}")
-    return 2
+@click.command(
+    _PROGRAM,
+    cls=Command,
+    fails={MeasuredError: 2, OSError: 2},
+    examples=("--check", "--add measured.json"),
+    codes="0 done; 1 --check found a stale page; 2 bad usage or input",
+)
+@option("--add", type=Path, metavar="FILE", help="JSON of pytest-benchmark")
+@option("--folder", type=Path, metavar="DIR", default=FOLDER, help="(default: reports/benchmarks)")
+@CHECK_OPTION
+def main(options: Options) -> int:
+    """Keep the ratios of the benchmarks, and draw them."""
+    if options.check and options.add:
+        raise UsageError("expected --add FILE or --check")
+    if not options.check and options.folder == FOLDER:
+        require_checkout("--folder DIR names another folder")
+    return _run(options.folder, options.add, check=options.check)
 
 
 def _run(folder: Path, measured: Path | None, *, check: bool) -> int:

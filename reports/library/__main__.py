@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+import click
 import pandas as pd
 from tabulate import tabulate
 
+from instances.command import CHECK_OPTION, Command, Options, option
 from instances.committed import regenerate
 from instances.outputs import OutputError
 from instances.telling import counted
-from instances.usage import Parser, UsageError, complain, read_integer
+from instances.usage import UsageError, read_integer
 from kvopt.best_known import RegistryError, known_values, read_registry
 from kvopt.best_known.entry import Registry
-from kvopt.masking import mask_text
 from kvopt.store import Store, StoreError
 from kvopt.store.export import SUFFIXES, ExportError, read_rows
 from kvopt.store.files import store_files
@@ -71,33 +70,46 @@ def _linked(cell: Cell, key: str, line: pd.Series) -> str:
     return text if not isinstance(path, str) else f"[{text}]({folder}/{path})"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page, or compare it with ``--check``, or write the site; return the exit code."""
-    try:
-        options = _parser().parse_args(arguments)
-        registry = read_registry()
-        if registry is None:
-            raise UsageError("there is no registry of best known values")
-        if options.html is not None:
-            return _write_site(registry, options)
-        if options.store is not None:
-            raise UsageError("--store: expected --html DIR beside it, found none")
-    except (
-        UsageError,
-        RegistryError,
-        OutputError,
-        ExportError,
-        StoreError,
-        OSError,
-        ValueError,
-    ) as error:
-        complain(_PROGRAM, mask_text(str(error)))
-        return 2
+@click.command(
+    _PROGRAM,
+    cls=Command,
+    fails={
+        RegistryError: 2,
+        OutputError: 2,
+        ExportError: 2,
+        StoreError: 2,
+        OSError: 2,
+        ValueError: 2,
+    },
+    examples=("--check", "--html site/library"),
+    codes="0 done; 1 --check found a stale page; 2 bad usage or input",
+)
+@CHECK_OPTION
+@option("--html", type=Path, metavar="DIR", help="write sortable pages and their files there")
+@option(
+    "--store", metavar="FILE | URL", help="with --html: runs that the instances' pages show too"
+)
+@option(
+    "--pictures",
+    type=lambda text: read_integer(text, 0, 10**6),
+    default=MOST_PICTURES,
+    metavar="N",
+    help=f"with --html: most pictures of schedules (default: {MOST_PICTURES})",
+)
+def main(options: Options) -> int:
+    """Write the library's page in the checkout, or all of it as HTML elsewhere."""
+    registry = read_registry()
+    if registry is None:
+        raise UsageError("there is no registry of best known values")
+    if options.html is not None:
+        return _write_site(registry, options)
+    if options.store is not None:
+        raise UsageError("--store: expected --html DIR beside it, found none")
     wanted = {FOLDER / "README.md": page_text(registry)}
-    return regenerate(_PROGRAM, wanted, wanted, ["--check"] if options.check else [])
+    return regenerate(_PROGRAM, wanted, wanted, check=options.check)
 
 
-def _write_site(registry: Registry, options: argparse.Namespace) -> int:
+def _write_site(registry: Registry, options: Options) -> int:
     # Loads the drawing: a second.
     from reports.library.site import SITE, site
 
@@ -113,38 +125,6 @@ def _write_site(registry: Registry, options: argparse.Namespace) -> int:
             store.close()
     print(f"{counted(len(write_files(options.html, files, SITE)), 'file')} in {options.html}")
     return 0
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        prog=_PROGRAM,
-        description="Write the library's page in the checkout, or all of it as HTML elsewhere.",
-    )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="write nothing; tell whether the page in the checkout is that of the registry",
-    )
-    parser.add_argument(
-        "--html",
-        type=Path,
-        metavar="DIR",
-        help="write a sortable page, one an instance, and the files that they link, there",
-    )
-    parser.add_argument(
-        "--store",
-        metavar="FILE | URL",
-        help="with --html: runs (a store, or exported rows) that the instances' pages show too",
-    )
-    parser.add_argument(
-        "--pictures",
-        type=lambda text: read_integer(text, 0, 10**6),
-        default=MOST_PICTURES,
-        metavar="N",
-        help="with --html: pictures of schedules after which no page gets any more, the widest "
-        "gaps first (default: %(default)s)",
-    )
-    return parser
 
 
 if __name__ == "__main__":

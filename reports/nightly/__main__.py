@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+import click
 import pandas as pd
 
 from instances.checkout import require_checkout
+from instances.command import CHECK_OPTION, Command, Options, option
 from instances.committed import regenerate
 from instances.outputs import OutputError
-from instances.usage import Parser, UsageError, complain
+from instances.usage import UsageError
 from kvopt.best_known import RegistryError, known_values
-from kvopt.masking import mask_text
 from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
 from kvopt.store.files import store_files
@@ -41,32 +40,35 @@ EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 
 _PROGRAM = "python -m reports.nightly"
-_EPILOG = """\
-exit codes: 0 as good as the committed rows; 1 the night failed, or --check found a stale file;
-2 bad usage, or a store or file that cannot be read
-"""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
-    try:
-        return _run(arguments)
-    except (
-        UsageError,
-        OutputError,
-        StoreError,
-        SuiteError,
-        MethodError,
-        RowsError,
-        RegistryError,
-    ) as error:
-        return _fail(str(error))
-    except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}")
+@click.command(
+    _PROGRAM,
+    cls=Command,
+    fails={
+        OutputError: EXIT_BAD_INPUT,
+        StoreError: EXIT_BAD_INPUT,
+        SuiteError: EXIT_BAD_INPUT,
+        MethodError: EXIT_BAD_INPUT,
+        RowsError: EXIT_BAD_INPUT,
+        RegistryError: EXIT_BAD_INPUT,
+        OSError: EXIT_BAD_INPUT,
+    },
+    examples=("--check", "--store night.sqlite --out night", "--store night.sqlite --update"),
+    codes="0 as good as the committed rows; 1 the night failed, or --check found a stale file; "
+    "2 bad usage, or a store or file that cannot be read",
+)
+@option("--store", metavar="FILE | URL", help="in which the suite has been run")
+@option("--suite", metavar="SUITE", default="nightly", help="(default: nightly)")
+@option("--out", type=Path, metavar="DIR", help="where the tables go")
+@option("--update", is_flag=True, help="replace the committed tables, with --store the rows too")
+@CHECK_OPTION
+def main(options: Options) -> int:
+    """Build the nightly tables and compare them with the committed rows."""
+    return _run(options)
 
 
-def _run(arguments: Sequence[str] | None) -> int:
-    options = _parse(arguments)
+def _run(options: Options) -> int:
     if options.check:
         return _check()
     wanted = "expected --check, --update, or --store STORE with either --out DIR or --update"
@@ -94,29 +96,6 @@ def _run(arguments: Sequence[str] | None) -> int:
     _tell(comparison)
     # What replaces the reference has been looked at by whoever asked for it.
     return EXIT_OK if comparison.passed or options.update else EXIT_FAILED
-
-
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = Parser(
-        prog=_PROGRAM,
-        description="Build the nightly tables and compare them with the committed rows.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--store", metavar="FILE | URL", help="in which the suite has been run")
-    parser.add_argument("--suite", default="nightly", help="default: %(default)s")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where the tables go")
-    parser.add_argument(
-        "--update",
-        action="store_true",
-        help="replace the committed rows and tables instead; without --store the tables only",
-    )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="write nothing; tell whether the committed tables are those of the committed rows",
-    )
-    return parser.parse_args(arguments)
 
 
 def _stored(location: str, name: str) -> pd.DataFrame:
@@ -152,22 +131,17 @@ def _write(rows: pd.DataFrame, comparison: Comparison | None, out: Path, *, upda
 
 def _check() -> int:
     if not (FOLDER / ROWS).exists():
-        return _fail(f"{FOLDER / ROWS}: there is none")
+        raise RowsError(f"{FOLDER / ROWS}: there is none")
     files = texts(read_rows(FOLDER / ROWS), known_values())
     files[MARKER] = list_text([*files, ROWS], _NIGHT)
     wanted = {FOLDER / name: text for name, text in files.items()}
-    return regenerate(_PROGRAM, wanted, report_files(FOLDER, _NIGHT), ["--check"])
+    return regenerate(_PROGRAM, wanted, report_files(FOLDER, _NIGHT), check=True)
 
 
 def _tell(comparison: Comparison) -> None:
     for line in comparison.failures:
         print(f"{_PROGRAM}: FAILED: {line}", file=sys.stderr)
     print(comparison_text(comparison).split("\n\n")[1])
-
-
-def _fail(line: str) -> int:
-    complain(_PROGRAM, mask_text(line))
-    return EXIT_BAD_INPUT
 
 
 if __name__ == "__main__":

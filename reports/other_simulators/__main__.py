@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+import click
+
 from instances.checkout import require_checkout
+from instances.command import CHECK_OPTION, Command, Options, option
 from instances.jsonfile import write_text
-from instances.usage import Parser, UsageError, complain
+from instances.usage import UsageError
 from reports.other_simulators import page
 from reports.other_simulators.blis import run_blis
 from reports.other_simulators.outcome import Outcome, SimulatorError
@@ -35,39 +36,29 @@ PAGE = FOLDER / "README.md"
 _PROGRAM = "python -m reports.other_simulators"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
-    try:
-        return _run(_parse(arguments))
-    except (UsageError, SimulatorError) as error:
-        complain(_PROGRAM, error)
-        return 2
+@click.command(
+    _PROGRAM,
+    cls=Command,
+    fails={SimulatorError: 2},
+    examples=("--check", "--vidur vidur --blis blis"),
+    codes="0 done; 1 --check found a stale page; 2 bad usage, or no such simulator",
+)
+@option("--vidur", type=Path, metavar="DIR", help="checkout of microsoft/vidur")
+@option(
+    "--python",
+    default=sys.executable,
+    metavar="FILE",
+    help="interpreter that has what Vidur needs (default: this one)",
+)
+@option("--blis", type=Path, metavar="FILE", help="program of inference-sim")
+@option("--traces", is_flag=True, help="draw the traces again before")
+@CHECK_OPTION
+def main(options: Options) -> int:
+    """Run the scenarios in this suite and in what is named, and build the page."""
+    return _run(options)
 
 
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = Parser(
-        prog=_PROGRAM,
-        description="Run the scenarios in this suite and in what is named, and build the page.",
-        epilog="exit code: 0 done; 1 --check found a stale page; 2 bad usage, or no such simulator",
-    )
-    parser.add_argument("--vidur", type=Path, metavar="DIR", help="checkout of microsoft/vidur")
-    parser.add_argument(
-        "--python",
-        default=sys.executable,
-        metavar="FILE",
-        help="interpreter that has what Vidur needs (default: this one)",
-    )
-    parser.add_argument("--blis", type=Path, metavar="FILE", help="program of inference-sim")
-    parser.add_argument("--traces", action="store_true", help="draw the traces again before")
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="run and write nothing; tell whether the page is what the rows give",
-    )
-    return parser.parse_args(arguments)
-
-
-def _run(options: argparse.Namespace) -> int:
+def _run(options: Options) -> int:
     if options.check:
         return _check()
     require_checkout("--check writes nothing")
@@ -104,7 +95,7 @@ def _check() -> int:
     return int(stale)
 
 
-def _outcomes(name: str, scenario: Scenario, options: argparse.Namespace) -> list[Outcome]:
+def _outcomes(name: str, scenario: Scenario, options: Options) -> list[Outcome]:
     """Return what a simulator says of a scenario; nothing if it has not been named."""
     trace, machine = read_trace(scenario.trace), scenario.machine
     if name == KVOPT:

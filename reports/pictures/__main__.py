@@ -7,12 +7,11 @@ request with the shortest output holds all of the memory, and 21 small ones wait
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
-from instances.committed import regenerate
+from instances.command import Generated, generating
 from instances.files import read_instance
 from instances.named import find_instance
 from kvopt.best_known import known_values
@@ -37,10 +36,12 @@ def picture() -> str:
     return svg_of(pair_picture(instance, best, run_policy(policies()[POLICY], instance)))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the picture, or compare it with ``--check``; return the exit code."""
+def _generated() -> Generated:
     wanted = {FOLDER / f"{INSTANCE}.svg": picture()}
-    return regenerate("python -m reports.pictures", wanted, wanted, arguments)
+    return wanted, wanted
+
+
+main = generating("python -m reports.pictures", _generated)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,15 @@ last line is the verdict.  Exit codes: 0 no fault, 1 faults, 2 bad usage.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import threading
 import time
 from collections import Counter
 from pathlib import Path
 
+import click
+
+from instances.command import Command, Options, option
 from tests.attack.attempt import ENGINE, Crew, attempt
 from tests.attack.choices import switches
 from tests.attack.rows import Rows, RowsError
@@ -116,26 +118,23 @@ def report(rows: Rows, seed: int) -> int:
     return 1 if faults else 0
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.attack",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--out", type=Path, default=Path("results/attack.jsonl"), metavar="FILE")
-    parser.add_argument("--instances", type=int, default=10_000, metavar="N")
-    parser.add_argument("--seed", type=int, default=0, metavar="K")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N")
-    parser.add_argument("--minutes", type=float, help="stop after so long", metavar="M")
-    chosen = parser.parse_args(arguments)
-    try:
-        rows = Rows(chosen.out, chosen.seed)
-    except RowsError as error:
-        print(error, file=sys.stderr)
-        return 2
-    run(rows, chosen.seed, chosen.instances, chosen.jobs, minutes=chosen.minutes)
-    return report(rows, chosen.seed)
+@click.command(
+    "python -m tests.attack",
+    cls=Command,
+    fails={RowsError: 2},
+    examples=("", "--instances 100 --minutes 5 --out results/attack.jsonl"),
+    codes="0 no fault; 1 faults; 2 bad usage",
+)
+@option("--out", type=Path, metavar="FILE", default=Path("results/attack.jsonl"), help="raw rows")
+@option("--instances", type=int, default=10_000, metavar="N", help="how many (default: 10,000)")
+@option("--seed", type=int, default=0, metavar="K", help="of the instances (default: 0)")
+@option("--jobs", type=int, default=2, metavar="N", help="side by side (default: 2)")
+@option("--minutes", type=float, metavar="M", help="stop after so long")
+def main(options: Options) -> int:
+    """Run methods on small adversarial instances and compare them with an oracle."""
+    rows = Rows(options.out, options.seed)
+    run(rows, options.seed, options.instances, options.jobs, minutes=options.minutes)
+    return report(rows, options.seed)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ from kvopt.suites import SuiteError, suites
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from reports.references import contradictions, references
 from reports.rows import prepare
-from schedules import check, read_schedule
+from schedules import check_command, read_schedule
 from schedules.files import schedule_document
 from tests.mutations import VALUES, damaged_bytes, damaged_document, damaged_json, draws
 from tests.reports.synthetic import record
@@ -153,7 +153,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     instance, schedule = tmp_path / "instance.json", tmp_path / "schedule.json"
     shutil.copy(FOLDER / "tiny/some_predictions.json", instance)
     shutil.copy(FOLDER / "best_known/schedules/tiny_some_predictions.json", schedule)
-    assert check.main([str(instance), str(schedule)]) == 0
+    assert check_command.main([str(instance), str(schedule)]) == 0
     return instance, schedule
 
 
@@ -170,7 +170,7 @@ def test_the_checker(damaged: str, pair: tuple[Path, Path], benchmark: Benchmark
         chosen = larger if damaged == "schedule" and draw.random() < 0.5 else document
         path.write_bytes(damaged_json(chosen, draw))
 
-    tally = _measure(benchmark, damage, lambda: check.main([*map(str, pair)]), {0, 10, 21})
+    tally = _measure(benchmark, damage, lambda: check_command.main([*map(str, pair)]), {0, 10, 21})
     assert tally.codes[10] > 0
 
 

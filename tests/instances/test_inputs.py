@@ -11,7 +11,7 @@ import pytest
 import instances.inputs
 import instances.traces.reading
 import instances.traces.stream
-import schedules.check
+import schedules.check_command
 from instances.batch_time import BatchTimeError, read_batch_time
 from instances.files import read_instance
 from instances.inputs import TooLargeError, files_read, no_file, read_whole, taking_note
@@ -63,7 +63,7 @@ def test_a_huge_file_is_refused_by_its_size(
 
 def test_a_device_is_no_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """One line, as for any file that is no instance."""
-    assert schedules.check.main(["/dev/zero", str(tmp_path / "x")]) == 10
+    assert schedules.check_command.main(["/dev/zero", str(tmp_path / "x")]) == 10
     told = capsys.readouterr().err
     assert told == "/dev/zero: cannot be read: expected a file, found a device\n"
 

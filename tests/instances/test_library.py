@@ -46,15 +46,15 @@ def test_check_names_what_is_stale_missing_or_extra(
     (tmp_path / "a.json").write_bytes(b"a\r\n")
     (tmp_path / "mine.json").write_text("{}")
     present = [tmp_path / "a.json", tmp_path / "mine.json"]
-    assert regenerate("command", wanted, present, ["--check"]) == 1
+    assert regenerate("command", wanted, present, check=True) == 1
     shown = capsys.readouterr().out.splitlines()
     assert shown[:3] == ["stale: a.json", "missing: b/b.json", "extra: mine.json"]
     assert not (tmp_path / "b").exists()
-    assert regenerate("command", wanted, present, []) == 0
+    assert regenerate("command", wanted, present, check=False) == 0
     assert [path.read_text() for path in wanted] == ["a\n", "b\n"]
     assert (tmp_path / "mine.json").exists()
     capsys.readouterr()
-    assert regenerate("command", wanted, wanted, ["--check"]) == 0
+    assert regenerate("command", wanted, wanted, check=True) == 0
 
 
 def test_a_file_that_cannot_be_written_is_one_line(
@@ -62,7 +62,7 @@ def test_a_file_that_cannot_be_written_is_one_line(
 ) -> None:
     """A file where a folder is needed ends the command with 1 and one line."""
     (tmp_path / "file").write_text("")
-    assert regenerate("command", {tmp_path / "file" / "a.json": "a"}, [], []) == 1
+    assert regenerate("command", {tmp_path / "file" / "a.json": "a"}, [], check=False) == 1
     assert capsys.readouterr().err.count("\n") == 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import kvopt.methods.fingerprint
 from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
 from kvopt.executors.local import LocalExecutor
-from kvopt.running.record import FAILED, PROVED
+from kvopt.running.record import PROVED
 from kvopt.store.export import read_rows
 from kvopt.sweeps.contradictions import Showing
 from kvopt.sweeps.failures import Failure
@@ -236,13 +237,12 @@ def test_what_a_failing_method_has_printed() -> None:
 
 def test_the_exit_codes_are_told(evaluate: Run, capfd: pytest.CaptureFixture[str]) -> None:
     """``--help`` names every code that the command ends with."""
-    with pytest.raises(SystemExit):
-        evaluate("--help")
+    assert evaluate("--help") == 0
     told = capfd.readouterr().out
     codes = [value for name, value in vars(evaluate_module).items() if name.startswith("EXIT_")]
     assert len(codes) == 7
-    assert all(f"\n  {code:<4} " in told for code in codes)
-    assert all(status in told for status in FAILED)
+    told = " ".join(told.partition("Exit codes:")[2].split())
+    assert all(re.search(rf"(^| ){code} \w", told) for code in codes)
 
 
 def test_a_suite_with_a_method_of_ones_own(
@@ -331,8 +331,8 @@ def test_names_are_only_names(
         (["smoke", "--export", "rows.xls"], ".csv or .parquet"),
         (["smoke", "--rerun", "--rerun-failed"], "not allowed with"),
         (["smoke", "--scheduler", "tcp://127.0.0.1:1"], "--executor dask"),
-        (["smoke", "--executor", "slurm"], "argument --executor: invalid choice: 'slurm'"),
-        (["smoke", "--engine", "slurm"], "argument --engine: invalid choice: 'slurm'"),
+        (["smoke", "--executor", "slurm"], "--executor: 'slurm' is not one of 'local', 'dask'"),
+        (["smoke", "--engine", "slurm"], "--engine: 'slurm' is not one of 'local', 'dask'"),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_2(
@@ -369,10 +369,9 @@ def test_only_one_name_of_the_executor_is_shown(
     evaluate: Run, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The older name works, and a reader of the help need not learn it."""
-    with pytest.raises(SystemExit):
-        evaluate("--help")
+    assert evaluate("--help") == 0
     shown = capfd.readouterr().out
-    assert "--executor {local,dask}" in shown
+    assert "--executor [local|dask]" in shown
     assert "--engine" not in shown
 
 

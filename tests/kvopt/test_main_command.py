@@ -51,7 +51,7 @@ def test_a_subcommand_is_the_same_under_another_name(
     typed = f"python -m kvopt {subcommand}"
     assert new.returncode == old.returncode
     for told, expected in ((new.stderr, old.stderr), (new.stdout, old.stdout)):
-        if told.startswith("usage: "):  # the width of the name decides where lines break
+        if told.startswith("Usage: "):  # the width of the name decides where lines break
             told, expected = " ".join(told.split()), " ".join(expected.split())
         assert told == re.sub(rf"{re.escape(name)}(?![.\w])", typed, expected)
     if new.returncode:

@@ -17,7 +17,7 @@ import kvopt.commands.rates
 import kvopt.commands.solve
 import reports.build
 from instances.outputs import OutputError
-from kvopt.commands.solve_arguments import named_method, read_arguments
+from kvopt.commands.solve_arguments import judge_options, named_method
 from kvopt.store import Store
 from kvopt.store.files import store_files
 from tests.instances.traces.cases import BY_NAME
@@ -183,9 +183,9 @@ def test_solve_does_not_replace_the_file_of_its_method(tmp_path: Path, link: str
     if link is not None:
         out = tmp_path / "out.json"
         (out.symlink_to if link == "symbolic" else out.hardlink_to)(mine)
-    options = read_arguments(
-        ["tiny_handover", "--method", f"file:{mine}", "--out", str(out)], "solve.py"
-    )
+    main = kvopt.commands.solve.main
+    options = main.read(["tiny_handover", "--method", f"file:{mine}", "--out", str(out)])
+    judge_options(options)
     with pytest.raises(OutputError, match="is the input"):
         named_method(options)
     assert mine.read_text() == text

@@ -17,7 +17,7 @@ from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
 from kvopt.store import Store
 from kvopt.suites import SuiteError, load, read_suite
-from schedules.check import main as check
+from schedules.check_command import main as check
 from tests.instances.traces.cases import BY_NAME
 
 VIDUR, BURST = BY_NAME["vidur.csv"].path, BY_NAME["burstgpt.csv"].path

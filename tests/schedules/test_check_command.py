@@ -13,7 +13,7 @@ import pytest
 
 from instances import Instance, Request, write_instance
 from schedules import Schedule, make_schedule, write_schedule
-from schedules.check import main
+from schedules.check_command import main
 
 ROOT = Path(__file__).parents[2]
 # Request 0 holds 3, 4, 5 at times 1, 2, 3; request 1, started at 1, holds 2, 3 at times 2, 3.

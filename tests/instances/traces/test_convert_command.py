@@ -58,7 +58,7 @@ def test_the_listing_names_every_format(capsys: pytest.CaptureFixture[str]) -> N
     [
         ([], "expected a TRACE, found none"),
         (["TRACE"], "a trace states no memory"),
-        (["TRACE", "--memory", "0"], "argument --memory: expected an integer from 1"),
+        (["TRACE", "--memory", "0"], "--memory: expected an integer from 1"),
         (["TRACE", "--memory", "9", "--window", "3", "1"], "window: expected a start before"),
         (["TRACE", "--memory", "9", "--window", "x", "1"], "expected seconds from 0 to"),
         (["TRACE", "--memory", "9", "--rate", "-1"], "--rate: expected a number above 0"),

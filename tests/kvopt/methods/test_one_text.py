@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,9 @@ from formulations.registry import Option, formulations
 from heuristics.policy import Choice, Parameter
 from heuristics.predictions import PREDICTIONS
 from heuristics.registry import policies
-from kvopt.commands.solve_arguments import named_method, read_arguments
+from instances.command import Options
+from kvopt.commands.solve import main
+from kvopt.commands.solve_arguments import judge_options, named_method
 from kvopt.methods.engines import engines, named_engines
 from kvopt.methods.grammar import MethodError, every_policy, read_method, read_methods
 from kvopt.suites import read_suite
@@ -83,8 +84,10 @@ def test_solve_reads_the_same_from_a_text_and_from_parts(text: str) -> None:
         assert named_method(_arguments(*arguments)) == method
 
 
-def _arguments(*arguments: str) -> argparse.Namespace:
-    return read_arguments(["tiny_handover", *arguments], "solve.py")
+def _arguments(*arguments: str) -> Options:
+    options = main.read(["tiny_handover", *arguments])
+    judge_options(options)
+    return options
 
 
 def _parts(text: str, kind: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from kvopt.masking import mask_command, mask_text, mask_url
+from instances.masking import mask_command, mask_text, mask_url
 from kvopt.store import Store, StoreError
 from kvopt.store.location import told_location
 from tests.copies import run_copy

@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 HIDDEN = "***"
 
-#: The option after which a store stands; argparse takes any beginning of it, ``--s`` only to
-#: complain of it.
+#: The option after which a store stands, and any beginning of it, which is complained of.
 _STORE_OPTION = "--store"
 _SHORTEST = len("--s")
+#: The command that runs, where it was called from Python: its name and its arguments.
+_called: list[list[str]] = []
 _URL = re.compile(
     r"(?P<scheme>[\w+.-]+)://"
     r"(?:(?P<user>[^:/?#@\s]*)(?P<password>:[^@]*)?@)?"
@@ -90,9 +92,19 @@ def mask_command(arguments: Sequence[str]) -> list[str]:
     return masked
 
 
+@contextmanager
+def called(command: list[str]) -> Iterator[None]:
+    """Have a command and its arguments taken for this process's within."""
+    _called.append(command)
+    try:
+        yield
+    finally:
+        _called.remove(command)
+
+
 def mask_text(text: str) -> str:
-    """Return a message without the secrets of this process's arguments, and of URLs in it."""
-    pairs = dict(_replacements(sys.argv[1:]))
+    """Return a message without the secrets of the command's arguments, and of URLs in it."""
+    pairs = dict(_replacements(_command()[1:]))
     # The longest first: a shorter one may be a part of it.
     for secret in sorted(pairs, key=len, reverse=True):
         text = text.replace(secret, pairs[secret])
@@ -100,8 +112,12 @@ def mask_text(text: str) -> str:
 
 
 def own_command() -> list[str]:
-    """Return this process's command as it can be stored: the program's name and its arguments."""
-    return [Path(sys.argv[0]).name, *mask_command(sys.argv[1:])]
+    """Return the command that runs as it can be stored: the program's name and its arguments."""
+    return mask_command(_command())
+
+
+def _command() -> list[str]:
+    return _called[-1] if _called else [Path(sys.argv[0]).name, *sys.argv[1:]]
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,302 @@
+"""How commands are declared and called, over click: each returns its exit code."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, reduce
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from instances.committed import regenerate
+from instances.masking import called
+from instances.streams import steadily
+from instances.telling import did_you_mean
+from instances.usage import UsageError, complain
+
+EXIT_BAD_USAGE = 2
+EXIT_INTERRUPTED = 130
+#: Columns of a help, where the terminal has as many.
+_WIDTH = 100
+#: Signs of a URL or of a connection string among the arguments.
+_LIKE_SECRET = re.compile(r"://|@|passw", re.IGNORECASE)
+#: What is no value of the option before it, but an option.
+_LIKE_OPTION = re.compile(r"-[-A-Za-z]")
+
+_Declared = TypeVar("_Declared", bound=Callable[..., Any])
+
+
+#: Texts by their files, and the files that stand where only these belong.
+Generated = tuple[Mapping[Path, str], Iterable[Path]]
+_GENERATED_CODES = "0 fresh; 1 --check found a difference, or a file cannot be written; 2 bad usage"
+
+
+class Options(SimpleNamespace):
+    """What a command was given, with its name as ``program`` and what its caller hands on.
+
+    Attributes
+    ----------
+    program
+        The name that the user called it by.
+    caller
+        What was given to :meth:`Command.__call__` as such.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+
+class Command(click.Command):
+    """A command that is called with its arguments and returns its exit code.
+
+    Parameters
+    ----------
+    fails
+        The exit code of each exception that it tells in one line.
+    interrupted
+        Exit code and line after Ctrl-C.
+    examples
+        Arguments, which the help shows after the command's name.
+    codes
+        What its exit codes mean, for the help.
+    """
+
+    def __init__(
+        self,
+        *given: Any,
+        fails: Mapping[type[Exception], int] | None = None,
+        interrupted: tuple[int, str] = (EXIT_INTERRUPTED, "interrupted"),
+        examples: Sequence[str] = (),
+        codes: str = "0 done; 2 bad usage or input",
+        **settings: Any,
+    ) -> None:
+        context = {"help_option_names": ["-h", "--help"], "max_content_width": _WIDTH}
+        settings["context_settings"] = context
+        super().__init__(*given, **settings)
+        self.fails = {UsageError: EXIT_BAD_USAGE} | dict(fails or {})
+        self.interrupted = interrupted
+        self.examples = examples
+        self.codes = codes
+        self.allow_extra_args = True  # told of below
+
+    def __call__(
+        self, arguments: Sequence[str] | None = None, program: str = "", caller: Any = None
+    ) -> int:
+        """Run the command by the name it was called; return its exit code."""
+        return run(self, arguments, program or str(self.name), caller)
+
+    def read(self, arguments: Sequence[str], program: str = "", caller: Any = None) -> Options:
+        """Return what arguments say, without running the command.
+
+        Raises
+        ------
+        UsageError, click.UsageError
+            If they are wrong.
+        """
+        return self._options(
+            self.make_context(program or str(self.name), list(arguments), obj=caller)
+        )
+
+    @staticmethod
+    def _options(ctx: click.Context) -> Options:
+        return Options(program=ctx.command_path, caller=ctx.obj, **ctx.params)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments, and quote of what is left over nothing that may be a password."""
+        given = list(args)
+        left = super().parse_args(ctx, args)
+        if left and not ctx.resilient_parsing:
+            # A password may have been cut at a blank, and stand in any word.
+            secret = any(_LIKE_SECRET.search(each) for each in given)
+            words = " ".join("***" if secret else each for each in left)
+            raise UsageError(f"unrecognized arguments: {words}")
+        return left
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Call the function; what it is known to fail by is one line and a code."""
+        assert self.callback is not None
+        program = ctx.command_path
+        try:
+            return int(self.callback(self._options(ctx)))
+        except tuple(self.fails) as error:
+            if isinstance(error, OSError) and error.filename:
+                complain(program, f"{error.filename}: {error.strerror}")
+            else:
+                complain(program, error)
+            return next(code for kind, code in self.fails.items() if isinstance(error, kind))
+        except KeyboardInterrupt:
+            code, line = self.interrupted
+            complain(program, line)
+            return code
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by their groups."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for each in self.get_params(ctx):
+            if isinstance(each, click.Option) and (record := each.get_help_record(ctx)):
+                groups.setdefault(getattr(each, "group", "Options"), []).append(record)
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, each on one line, and the exit codes."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for each in self.examples:
+                    formatter.write(f"  {ctx.command_path} {each}".rstrip() + "\n")
+        formatter.write_paragraph()
+        formatter.write_text(f"Exit codes: {self.codes}.")
+
+
+class Option(click.Option):
+    """An option of a group, whose value never is the option that follows.
+
+    Parameters
+    ----------
+    group
+        The heading under which the help names it.
+    """
+
+    def __init__(self, *given: Any, group: str = "Options", type: Any = None, **settings: Any):
+        settings["type"] = _Read(type) if _is_reader(type) else type
+        super().__init__(*given, **settings)
+        self.group = group
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """Read the value, which does not look like an option."""
+        texts = value if isinstance(value, list | tuple) else [value]
+        for each in texts:
+            if isinstance(each, str) and not self.is_flag and _LIKE_OPTION.match(each):
+                raise click.BadParameter(f"expected a value, found {each}", ctx, self)
+        return super().process_value(ctx, value)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return what the value may be: names, or else files where it is one."""
+        found = super().shell_complete(ctx, incomplete)
+        kind = {"FILE": "file", "FILE | URL": "file", "DIR": "dir"}.get(str(self.metavar))
+        return found or ([CompletionItem(incomplete, type=kind)] if kind else [])
+
+
+class _Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """What a function reads from a text, or refuses by a ``ValueError``."""
+
+    def __init__(self, read: Callable[[str], Any]) -> None:
+        self.name = "text"
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value."""
+        try:
+            return self._read(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _is_reader(kind: Any) -> bool:
+    return callable(kind) and not isinstance(kind, click.ParamType)
+
+
+#: As ``click.option`` and ``click.argument``.
+option = partial(click.option, cls=Option)
+argument = click.argument
+
+
+def together(*declarations: Callable[[_Declared], _Declared]) -> Callable[[_Declared], _Declared]:
+    """Return the declarations of several options as one, in their order."""
+    return lambda function: reduce(lambda made, each: each(made), reversed(declarations), function)
+
+
+def beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+    """Return the names that begin so, which the shell proposes."""
+    return [each for each in names if each.startswith(incomplete)]
+
+
+def run(
+    command: click.Command, arguments: Sequence[str] | None, program: str, caller: Any = None
+) -> int:
+    """Run a command by the name it was called; return its exit code.
+
+    Bad usage is one line on standard error.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+
+    def answer() -> int:
+        try:
+            with command.make_context(program, list(given), obj=caller) as context:
+                return int(context.command.invoke(context))
+        except click.exceptions.Exit as end:
+            return end.exit_code
+        except UsageError as error:
+            complain(program, error)
+        except click.UsageError as error:
+            complain(error.ctx.command_path if error.ctx else program, _told(error))
+        except KeyboardInterrupt:
+            complain(program, "interrupted")
+            return EXIT_INTERRUPTED
+        return EXIT_BAD_USAGE
+
+    with called([*program.split(), *given]):
+        return steadily(program, answer)
+
+
+def _told(error: click.UsageError) -> str:
+    """Return bad usage in the words of all our complaints."""
+    if isinstance(error, click.NoSuchOption):
+        params = error.ctx.command.params if error.ctx else []
+        known = [name for each in params for name in each.opts if name.startswith("-")]
+        near = did_you_mean(error.option_name, known)
+        return f"unrecognized option {error.option_name}{near or ' (see --help)'}"
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return f"expected {_shown(error.param)}, found none (see --help)"
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        return f"{_shown(error.param)}: {error.message}"
+    return error.message
+
+
+def _shown(param: click.Parameter) -> str:
+    option = isinstance(param, click.Option)
+    return "/".join(param.opts) if option else str(param.metavar or param.name)
+
+
+#: Lets a command compare what it would write.
+CHECK_OPTION = option(
+    "--check", is_flag=True, help="write nothing; exit with 1 if a file is not what it shall be"
+)
+
+
+def generating(name: str, texts: Callable[[], Generated]) -> Command:
+    """Return the command that writes generated files that are committed, or compares them.
+
+    Parameters
+    ----------
+    texts
+        Returns what each file shall hold, and the files that stand where only these belong.
+    """
+
+    @click.command(name, cls=Command, codes=_GENERATED_CODES, examples=("", "--check"))
+    @CHECK_OPTION
+    def main(options: Options) -> int:
+        """Write the generated files that are committed."""
+        wanted, present = texts()
+        return regenerate(options.program, wanted, present, check=options.check)
+
+    return main
+
+
+def refuse_both(options: Options, *names: str) -> None:
+    """Refuse two options that exclude each other.
+
+    Raises
+    ------
+    UsageError
+        If more than one of them is given.
+    """
+    given = [each for each in names if getattr(options, each[2:].replace("-", "_"))]
+    if len(given) > 1:
+        raise UsageError(f"{given[1]}: not allowed with {given[0]}")

@@ -1,0 +1,95 @@
+"""The arguments of ``kvopt evaluate``."""
+
+from __future__ import annotations
+
+import click
+
+from instances.command import Options, argument, option, refuse_both, together
+from instances.traces.arguments import TRACE_OPTIONS
+from instances.usage import UsageError
+from kvopt.commands import completion
+from kvopt.commands.in_seconds import BATCH_TIME_OPTION
+from kvopt.ranges import read_count, read_gigabytes, read_seconds
+from kvopt.sweeps.inputs import DEFAULT_METHOD
+
+EXECUTORS = ("local", "dask")
+
+#: What decides which runs there are: instances, methods, seeds and limits.
+_RUNS = together(
+    argument("inputs", nargs=-1, metavar="[SUITE | INSTANCE]...", shell_complete=completion.inputs),
+    option(
+        "--methods",
+        multiple=True,
+        metavar="A,B,...",
+        shell_complete=completion.methods,
+        help="methods of --list; policies, solvers stand for all of them "
+        f"(default: the suite's, or {DEFAULT_METHOD})",
+    ),
+    option(
+        "--seeds",
+        type=read_count,
+        metavar="K",
+        help="seeds 0 to K-1, for methods that draw (default: 1)",
+    ),
+    option(
+        "--time-limit",
+        type=read_seconds,
+        metavar="S",
+        help="seconds a run, from the end of its imports (default: 60)",
+    ),
+    option(
+        "--memory-limit",
+        type=read_gigabytes,
+        metavar="GB",
+        help="resident memory of a run (default: no limit)",
+    ),
+    option("--threads", type=read_count, metavar="N", help="threads of a method (default: 1)"),
+    BATCH_TIME_OPTION,
+)
+
+#: Where and how the runs are carried out, kept and reported.
+_SWEEP = together(
+    option(
+        "--jobs", type=read_count, default=1, metavar="N", help="runs side by side (default: 1)"
+    ),
+    option(
+        "--store",
+        metavar="FILE | URL",
+        help="SQLite file or postgresql://user@host/database (default: results/runs.sqlite)",
+    ),
+    option("--report", metavar="DIR", help="build the reports of these runs there"),
+    option("--export", metavar="FILE", help="write the rows (.csv or .parquet)"),
+    option(
+        "--executor",
+        type=click.Choice(EXECUTORS),
+        default="local",
+        help="processes here, or Dask workers (default: local)",
+    ),
+    # Its name before, which scripts rely on.
+    option("--engine", type=click.Choice(EXECUTORS), hidden=True),
+    option("--scheduler", metavar="ADDRESS", help="of Dask, as in tcp://host:8786"),
+    option("--rerun", is_flag=True, help="run again what is stored"),
+    option("--rerun-failed", is_flag=True, help="run again what gave no schedule"),
+)
+
+EVALUATE_OPTIONS = together(
+    _RUNS,
+    _SWEEP,
+    option("--list", is_flag=True, help="list suites and methods"),
+    option("--quiet", is_flag=True, help="print nothing but what went wrong"),
+    TRACE_OPTIONS,
+)
+
+
+def judge_options(options: Options) -> None:
+    """Refuse options that do not go together.
+
+    Raises
+    ------
+    UsageError
+        With one line.
+    """
+    options.executor = options.engine or options.executor
+    refuse_both(options, "--rerun", "--rerun-failed")
+    if options.scheduler and options.executor != "dask":
+        raise UsageError("--scheduler goes with --executor dask")

@@ -1,0 +1,44 @@
+"""The command ``kvopt check``, also ``python -m schedules.check``."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from instances.command import Command, Options, argument
+from instances.files import read_instance
+from instances.jsonfile import FileError
+from instances.model import InfeasibleInstanceError
+from instances.named import find_instance, hides
+from instances.telling import one_line
+from instances.usage import complain
+from schedules.check import check_schedule
+from schedules.files import read_schedule
+from schedules.verdict import EXIT_CODES
+
+
+@click.command(
+    "python -m schedules.check",
+    cls=Command,
+    examples=("uniform_100 found.json",),
+    codes="0 valid; 2 bad usage; 10 malformed or unreadable; 21 infeasible",
+)
+@argument("instance", metavar="INSTANCE")
+@argument("schedule", metavar="SCHEDULE")
+def main(options: Options) -> int:
+    """Check a schedule file against its instance, in integers.
+
+    INSTANCE is a name of the library or an instance file, SCHEDULE a kvopt.schedule/1 file.
+    """
+    if hidden := hides(options.instance):
+        complain(options.program, hidden)
+    try:
+        instance = read_instance(find_instance(options.instance))
+        schedule = read_schedule(options.schedule)
+    except (InfeasibleInstanceError, FileError) as error:
+        print(one_line(error), file=sys.stderr)
+        return EXIT_CODES["malformed"]
+    verdict = check_schedule(instance, schedule)
+    print(verdict)
+    return verdict.exit_code
