@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 
 from kvopt.places import PACKAGES
-from tests.copied import TOLD
-from tests.copies import original
 from tests.docs.pages import ROOT, Block, blocks, shown
 
 _SCRIPTS = ("solve.py", "evaluate.py")
@@ -69,33 +67,24 @@ def _script(block: Block) -> str:
     return "\n".join(lines)
 
 
-def _programs(folder: Path, *, copies: bool) -> Path:
-    """Write the programs ``python`` and ``kvopt``.
-
-    The project's own commands run in copies of one process that has imported it, unless the page
-    changes the project; others, and what looks at what is imported, in interpreters of their own.
-    """
+def _programs(folder: Path) -> Path:
+    """Write the programs ``python`` and ``kvopt``."""
     folder.mkdir()
-    afresh = f'exec "{sys.executable}" "$@"\n'
-    copied = f'exec "{sys.executable}" -I -S "{ROOT}/tests/copied.py" "$@"\n'
-    ours = "|".join(f"-m\\ {name}*" for name in PACKAGES)
-    choice = f'case "$*" in {ours}|*.py\\ *|-c*) {copied};; *) {afresh};; esac\n'
-    for name, words in (("python", ""), ("kvopt", 'set -- -m kvopt "$@"\n')):
-        (folder / name).write_text(f"#!/bin/sh\n{words}{choice if copies else afresh}")
+    for name, words in (("python", ""), ("kvopt", "-m kvopt ")):
+        (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
         (folder / name).chmod(0o755)
     return folder
 
 
 def run(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
     checkout = _workspace(folder, block.page)
-    programs = _programs(folder / ".programs", copies=checkout == ROOT)
+    programs = _programs(folder / ".programs")
     # A command of its own is no worker of the tests' pytest, nor told what that was told.
     inherited = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
     environment = inherited | {
         "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]),
         "PYTHONPATH": str(checkout),
         "CHECKOUT": str(ROOT),
-        TOLD: original(),
     }
     if block.language == "sh":
         command = ["bash", "-c", _script(block)]

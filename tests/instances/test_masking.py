@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
+import reports.build
+from instances.command import Command
 from instances.masking import mask_command, mask_text, mask_url
+from kvopt.best_known import __main__ as best_known
+from kvopt.commands import evaluate
 from kvopt.store import Store, StoreError
 from kvopt.store.location import told_location
-from tests.copies import run_copy
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.commands import run_command
 
 #: Stores with the password "hid den" or a part of it, well and badly written.
 SECRETS = [
@@ -54,7 +56,7 @@ SECRETS = [
     "host = h\npassword = 'hid'",
     "service=hid",
 ]
-#: The ways in which argparse takes it.
+#: The ways in which it is written.
 WAYS = [
     lambda url: ["smoke", "--store", url],
     lambda url: ["--store", url, "smoke"],
@@ -155,21 +157,20 @@ def test_what_is_no_store_never_becomes_a_file(
 
 
 @pytest.mark.parametrize(
-    ("command", "location", "code"),
+    ("command", "given", "location", "code"),
     [
-        (["evaluate.py", "instances/tiny/one_token.json"], "host=h user=u password=hidden", 6),
-        (["evaluate.py", "instances/tiny/one_token.json"], "", 6),
-        (["evaluate.py", "instances/tiny/one_token.json"], ":memory:", 6),
-        (["-m", "kvopt.best_known"], "host=h user=u password=hidden", 2),
-        (["-m", "reports.build", "--out", "nowhere"], "host=h user=u password=hidden", 2),
+        (evaluate.main, ["tiny_one_token"], "host=h user=u password=hidden", 6),
+        (evaluate.main, ["tiny_one_token"], "", 6),
+        (evaluate.main, ["tiny_one_token"], ":memory:", 6),
+        (best_known.main, [], "host=h user=u password=hidden", 2),
+        (reports.build.main, ["--out", "nowhere"], "host=h user=u password=hidden", 2),
     ],
 )
 def test_the_commands_refuse_it(
-    command: list[str], location: str, code: int, tmp_path: Path
+    command: Command, given: list[str], location: str, code: int, tmp_path: Path
 ) -> None:
     """One line on standard error, the documented exit code, and nothing is made."""
-    script = [ROOT / command[0], ROOT / command[1]] if code == 6 else command[:2]
-    result = run_copy(*script, *command[2:], "--store", location, cwd=tmp_path, env={"PATH": ""})
+    result = run_command(command, *given, "--store", location, cwd=tmp_path)
     assert result.returncode == code
     assert len(result.stderr.splitlines()) == 1
     assert "hidden" not in result.stderr

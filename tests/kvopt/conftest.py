@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import kvopt.commands.solve
 import kvopt.running.process
 from instances import Instance, Request, write_instance
-from tests.copies import OF_RUNS, run_copy
+from tests.commands import run_command
+from tests.forks import OF_RUNS
 from tests.kvopt.postgres_server import PostgresServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,13 +23,13 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def solve() -> Command:
-    """Run ``solve.py`` with the given arguments."""
-    return partial(run_copy, ROOT / "solve.py")
+    """Call the command ``solve.py`` with the given arguments."""
+    return partial(run_command, kvopt.commands.solve.main)
 
 
 @pytest.fixture
 def runs_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start the processes of runs as copies of one that has imported what they need."""
+    """Start the processes of runs as forks of one that has imported what they need."""
     monkeypatch.setattr(kvopt.running.process, "subprocess", OF_RUNS)
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import psutil
 
 from instances import Instance, Request, write_instance
+from kvopt.commands.evaluate import main
 from kvopt.store.export import read_rows
-from tests.copied import LISTED, Copy
-from tests.copies import original, run_copy
+from tests.commands import run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Set in the environment of a command and of all that it starts.
@@ -61,42 +61,14 @@ class Evaluate:
         out, err = process.communicate(timeout=timeout)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
-    def run_copy(self) -> subprocess.CompletedProcess[str]:
-        """Do the same for what it stores and says: its processes are not told as alive."""
-        return run_copy(ROOT / "evaluate.py", *self.arguments)
-
-    def start_copy(self, listed: Path) -> tuple[Copy, int]:
-        """Start a copy with copies for its runs; return it and the reading end of its output.
-
-        Their ids are added to a file, by which ``alive_copies`` knows them.
-        """
-        output, written = os.pipe()
-        with open(os.devnull, "wb") as nowhere:
-            copy = Copy(
-                [str(ROOT / "evaluate.py"), *map(str, self.arguments)],
-                asked=original(),
-                stdout=written,
-                stderr=nowhere.fileno(),
-                env=os.environ | {LISTED: str(listed)},
-            )
-        os.close(written)
-        return copy, output
+    def call(self) -> subprocess.CompletedProcess[str]:
+        """Do the same here, for what it stores and says: its processes are not told as alive."""
+        return run_command(main, *self.arguments)
 
     def alive(self) -> list[str]:
         """Return the command lines of processes that are left after five seconds' grace."""
         deadline = time.monotonic() + 5
         while (found := self.living()) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        return found
-
-    @staticmethod
-    def alive_copies(listed: Path) -> list[int]:
-        """Return the ids of copies that are left after five seconds' grace."""
-        started = [int(line) for line in listed.read_text(encoding="utf-8").split()]
-        deadline = time.monotonic() + 5
-        while found := [pid for pid in started if _runs(pid)]:
-            if time.monotonic() > deadline:
-                break
             time.sleep(0.05)
         return found
 
@@ -110,15 +82,6 @@ class Evaluate:
             except psutil.Error:
                 continue
         return found
-
-
-def _runs(pid: int) -> bool:
-    """Tell whether a copy runs; another process that has got its id since is none."""
-    try:
-        process = psutil.Process(pid)
-        return "tests.copies" in process.cmdline() and process.status() != "zombie"
-    except psutil.Error:
-        return False
 
 
 def statuses(store: Path) -> dict[tuple[str, str], str]:

@@ -389,7 +389,7 @@ def test_a_store_that_is_none(small: Path, tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but long enough to be taken for the head of one\n" * 20)
     for name in (text, tmp_path, tmp_path / "missing" / "runs.sqlite"):
-        result = Evaluate([small, "--methods", "svf", "--store", name]).run_copy()
+        result = Evaluate([small, "--methods", "svf", "--store", name]).call()
         assert result.returncode == 6
         assert len(result.stderr.splitlines()) == 1
     assert text.read_text().startswith("not a database")

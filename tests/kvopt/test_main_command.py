@@ -10,18 +10,23 @@ from pathlib import Path
 
 import pytest
 
+import instances.generate
 import kvopt
+import kvopt.best_known.__main__
+import kvopt.commands.evaluate
+import kvopt.commands.solve
+import schedules.check_command
 from kvopt.commands.main import main
-from tests.copies import run_copy
+from tests.commands import run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What was called before, beside the subcommand that does the same.
 BEFORE = {
-    "solve": ("solve.py",),
-    "evaluate": ("evaluate.py",),
-    "check": ("-m", "schedules.check"),
-    "generate": ("-m", "instances.generate"),
-    "best-known": ("-m", "kvopt.best_known"),
+    "solve": kvopt.commands.solve.main,
+    "evaluate": kvopt.commands.evaluate.main,
+    "check": schedules.check_command.main,
+    "generate": instances.generate.main,
+    "best-known": kvopt.best_known.__main__.main,
 }
 
 
@@ -44,14 +49,12 @@ def test_a_subcommand_is_the_same_under_another_name(
 ) -> None:
     """Exit code and both streams are those of the script, but for the name that was typed."""
     before = BEFORE[subcommand]
-    called = before if len(before) > 1 else (str(ROOT / before[0]),)
-    old = run_copy(*called, *arguments, cwd=tmp_path)
-    new = run_copy("-m", "kvopt", subcommand, *arguments, cwd=tmp_path)
-    name = before[0] if len(before) == 1 else f"python {' '.join(before)}"
-    typed = f"python -m kvopt {subcommand}"
+    old = run_command(before, *arguments, cwd=tmp_path)
+    new = run_command(main, subcommand, *arguments, cwd=tmp_path, program="kvopt")
+    name, typed = str(before.name), f"kvopt {subcommand}"
     assert new.returncode == old.returncode
     for told, expected in ((new.stderr, old.stderr), (new.stdout, old.stdout)):
-        if told.startswith("Usage: "):  # the width of the name decides where lines break
+        if "Usage: " in told:  # the width of the name decides where lines break
             told, expected = " ".join(told.split()), " ".join(expected.split())
         assert told == re.sub(rf"{re.escape(name)}(?![.\w])", typed, expected)
     if new.returncode:
@@ -99,7 +102,7 @@ def test_the_default_store_lies_in_the_current_folder(tmp_path: Path) -> None:
     """Wherever the sources are; the same command finds it again."""
     for now in (1, 0):
         arguments = ("tiny_handover", "--methods", "svf")
-        ran = run_copy(ROOT / "evaluate.py", *arguments, cwd=tmp_path)
+        ran = run_command(kvopt.commands.evaluate.main, *arguments, cwd=tmp_path)
         assert f"of which {now} now" in ran.stdout, ran.stderr
         assert "results/runs.sqlite" in ran.stdout
     assert (tmp_path / "results" / "runs.sqlite").is_file()

@@ -15,11 +15,12 @@ import pytest
 import sqlalchemy as sa
 
 from instances import Instance, Request, write_instance
+from kvopt.commands.evaluate import main
 from kvopt.running.record import Record, current_version
 from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import export_rows
-from tests.copies import run_copy
+from tests.commands import run_command
 from tests.kvopt.dask_cluster import wait_until
 from tests.kvopt.postgres_server import PASSWORD, PostgresServer
 
@@ -260,7 +261,7 @@ def test_sweep_without_its_server_and_resumed(
     assert lines[0].startswith("evaluate.py: postgresql+psycopg://kvopt:***@127.0.0.1:")
     before = store.rows().set_index("key")["finished_utc"]
     assert 2 <= len(before) < 8
-    assert run_copy(*command[1:]).returncode == 0
+    assert run_command(main, *command[2:]).returncode == 0
     after = store.rows().set_index("key")
     assert len(after) == 8
     assert set(after["status"]) == {"feasible"}
@@ -312,7 +313,7 @@ def test_a_reader_makes_no_tables(database: str) -> None:
             Store(database, readonly=True)
 
 
-@pytest.mark.parametrize("written", ["--store={}", "--sto={}", "--st\n{}", "--store\n{}"])
+@pytest.mark.parametrize("written", ["--store={}", "--store\n{}"])
 def test_a_password_with_a_space_is_nowhere(
     server: PostgresServer, database: str, tmp_path: Path, written: str
 ) -> None:
@@ -322,8 +323,8 @@ def test_a_password_with_a_space_is_nowhere(
     url = f"postgresql://spaced_{name}:hid den@127.0.0.1:{server.port}/{name}"
     write_instance(Instance("one", 9, (Request(0, 0, 1, 1),)), tmp_path / "one.json")
     export = tmp_path / "rows.csv"
-    command: list[str | Path] = [ROOT / "evaluate.py", tmp_path / "one.json", "--methods", "svf"]
-    finished = run_copy(*command, *written.format(url).split("\n"), "--export", export)
+    given = [tmp_path / "one.json", "--methods", "svf", *written.format(url).split("\n")]
+    finished = run_command(main, *given, "--export", export)
     finished.check_returncode()
     store = Store(url, readonly=True)
     told = "".join(map(str, store.rows().iloc[0])) + export.read_text()

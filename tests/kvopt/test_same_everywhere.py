@@ -106,7 +106,7 @@ def _placed(text: str, folder: Path) -> str:
 
 
 def _evaluated(arguments: list[object], store: Path) -> list[Told]:
-    run = Evaluate([*arguments, "--store", store, "--jobs", 2, "--quiet"]).run_copy()
+    run = Evaluate([*arguments, "--store", store, "--jobs", 2, "--quiet"]).call()
     assert run.returncode == 0, run.stderr
     runs = Store(store, readonly=True)
     try:

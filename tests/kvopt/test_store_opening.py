@@ -14,11 +14,15 @@ from pathlib import Path
 
 import pytest
 
+import reports.build
+from instances.command import Command
 from kvopt.best_known import __main__ as best_known
+from kvopt.commands import evaluate
 from kvopt.running.record import current_version
 from kvopt.store import Store, StoreError, store
 from kvopt.store.export import read_rows
-from tests.copies import run_copy
+from reports.nightly import __main__ as nightly
+from tests.commands import run_command
 from tests.kvopt.old_store import first_release
 from tests.kvopt.test_postgres import RECORD, RUN, named
 
@@ -125,7 +129,7 @@ def test_a_sweep_on_a_read_only_disk(folder: Path) -> None:
     path = folder / "runs.sqlite"
     instances = [str(ROOT / "instances/tiny" / f"{name}.json") for name in ("one_token", "horizon")]
     base = [sys.executable, str(ROOT / "evaluate.py"), "--methods", "svf", "--store", str(path)]
-    run_copy(*base[1:], instances[0]).check_returncode()
+    run_command(evaluate.main, *base[2:], instances[0]).check_returncode()
     folder.chmod(0o555)
     path.chmod(0o444)
     with tempfile.TemporaryDirectory() as out:
@@ -148,19 +152,20 @@ def test_a_sweep_on_a_read_only_disk(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "arguments"),
     [
-        ["evaluate.py", "--export", "rows.csv"],
-        ["-m", "kvopt.best_known"],
-        ["-m", "kvopt.best_known", "--check"],
-        ["-m", "reports.build", "--out", "report"],
-        ["-m", "reports.nightly", "--suite", "smoke", "--out", "night"],
+        (evaluate.main, ["--export", "rows.csv"]),
+        (best_known.main, []),
+        (best_known.main, ["--check"]),
+        (reports.build.main, ["--out", "report"]),
+        (nightly.main, ["--suite", "smoke", "--out", "night"]),
     ],
 )
-def test_a_store_that_is_not_there_is_not_made(command: list[str], tmp_path: Path) -> None:
+def test_a_store_that_is_not_there_is_not_made(
+    command: Command, arguments: list[str], tmp_path: Path
+) -> None:
     """Commands that read say so in one line; a mistyped name is no empty store."""
-    script = [ROOT / command[0]] if command[0] == "evaluate.py" else command[:1]
-    result = run_copy(*script, *command[1:], "--store", "nothere.sqlite", cwd=tmp_path)
+    result = run_command(command, *arguments, "--store", "nothere.sqlite", cwd=tmp_path)
     assert result.returncode in (2, 6)
     assert result.stderr.endswith("nothere.sqlite: there is no such store\n")
     assert len(result.stderr.splitlines()) == 1

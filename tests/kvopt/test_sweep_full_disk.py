@@ -56,7 +56,7 @@ def test_a_full_disk_ends_the_sweep_with_one_line(tmp_path: Path, disk: Path) ->
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     stored = read_rows(store)
     assert 0 < len(stored) < 2 * INSTANCES
-    resumed = command.run_copy()
+    resumed = command.call()
     assert resumed.returncode == 0
     assert f"{2 * INSTANCES} runs, {len(stored)} of them stored already" in resumed.stdout
     rows = read_rows(store)

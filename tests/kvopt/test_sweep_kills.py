@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import sqlite3
@@ -43,18 +42,14 @@ def _is_made(store: Path) -> bool:
 
 
 def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
-    """Resumed each time, it ends with the rows of an undisturbed sweep, each run only once.
-
-    The sweeps and their runs are copies (``tests.copies``), which are killed as interpreters are.
-    """
+    """Resumed each time, it ends with the rows of an undisturbed sweep, each run only once."""
     folder = tmp_path / "instances"
     folder.mkdir()
     write_small(folder, INSTANCES)
     arguments = [folder, "--methods", METHODS, "--seeds", 2, "--jobs", 2]
     whole, killed = tmp_path / "whole.sqlite", tmp_path / "killed.sqlite"
-    listed = tmp_path / "listed"
     started = time.monotonic()
-    assert Evaluate([*arguments, "--store", whole]).run_copy().returncode == 0
+    assert Evaluate([*arguments, "--store", whole]).call().returncode == 0
     took = time.monotonic() - started
 
     command = Evaluate([*arguments, "--store", killed])
@@ -62,14 +57,14 @@ def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
     finished: dict[str, str] = {}
     levels = set()
     for _ in range(KILLS):
-        process, output = command.start_copy(listed)
-        with os.fdopen(output) as shown:
-            # Some while it starts, most of them while runs are carried out and stored.
-            if moments.random() < 0.8:
-                shown.readline()
-            time.sleep(moments.uniform(0, took / 6))
-            process.kill()
-            process.wait()
+        process = command.start()
+        assert process.stdout is not None
+        # Some while it starts, most of them while runs are carried out and stored.
+        if moments.random() < 0.8:
+            process.stdout.readline()
+        time.sleep(moments.uniform(0, took / 6))
+        process.kill()
+        process.communicate()
         if _is_made(killed):
             _check_file(killed)
             rows = read_rows(killed)
@@ -77,9 +72,9 @@ def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
             assert finished.items() <= now.items(), "a stored run was lost or run again"
             finished = now
             levels.add(len(now))
-    assert command.alive_copies(listed) == []
+    assert command.alive() == []
     assert len(levels) > 2, "the kills did not come in the middle of the sweep"
-    result = command.run_copy()
+    result = command.call()
     assert result.returncode == 0
     assert f"{len(finished)} of them stored already" in result.stdout
 

@@ -13,12 +13,13 @@ import pytest
 import kvopt.methods.engines
 from formulations.registry import formulations
 from heuristics.registry import policies
+from kvopt.commands import evaluate, solve
 from kvopt.commands.listing import listing
 from kvopt.methods.engines import default_engine, engine_of, engines, named_engines, proofs
 from kvopt.methods.grammar import read_method
 from kvopt.methods.told import knowledge
 from kvopt.places import PACKAGES
-from tests.copies import run_copy
+from tests.commands import run_command
 from tests.kvopt.conftest import ROOT
 
 #: An engine as short as one can be: it sends what it was given, and a note.
@@ -157,7 +158,7 @@ def test_a_sweep_runs_the_new_solver(house: Path, small: Path) -> None:
 @pytest.mark.parametrize(("name", "seconds"), [("improve", 5), ("repair", 10)])
 def test_improve_and_repair_are_methods(name: str, seconds: int, small: Path) -> None:
     """A user may name them; they take no formulation and prove nothing."""
-    result = run_copy(ROOT / "solve.py", small, "--method", name, "--time-limit", seconds)
+    result = run_command(solve.main, small, "--method", name, "--time-limit", seconds)
     assert result.returncode == 0, result.stderr
     assert re.search(rf"\nmethod +{name}\nstatus +feasible\nTEL +12 ", result.stdout)
     assert re.search(r"\nlower bound +10 +\(from volumes\)", result.stdout)
@@ -179,7 +180,7 @@ def test_the_listing_says_what_a_policy_may_know() -> None:
 
 def test_both_commands_list_the_same() -> None:
     """A name that one of them takes, the other takes too."""
-    shown = [run_copy(ROOT / script, "--list").stdout for script in ("solve.py", "evaluate.py")]
+    shown = [run_command(each.main, "--list").stdout for each in (solve, evaluate)]
     assert shown[0] == shown[1] == listing() + "\n"
 
 

@@ -14,10 +14,11 @@ import pytest
 from formulations.registry import RELAXED, formulations
 from instances import Instance, Request
 from instances.files import instance_document
+from kvopt.commands.solve import main
 from kvopt.methods.grammar import MethodError, read_formulation, read_method
 from kvopt.methods.options import changed_values, describe, format_formulation
 from schedules import read_schedule
-from tests.copies import run_copy
+from tests.commands import run_command
 from tests.kvopt.conftest import ROOT
 
 TINY = ROOT / "instances" / "tiny" / "horizon.json"
@@ -81,7 +82,7 @@ def test_every_option_is_described() -> None:
     described = [describe(option) for each in formulations().values() for option in each.options]
     assert described
     assert all(option.meaning for each in formulations().values() for option in each.options)
-    listing = run_copy(ROOT / "solve.py", "--list").stdout
+    listing = run_command(main, "--list").stdout
     assert all(line in listing for line in described)
     assert any(line.startswith("compare=64  (0..2147483647)") for line in described)
     assert any(line.startswith("separation=yes  (yes | no)") for line in described)
@@ -168,4 +169,4 @@ def test_the_command_refuses_in_one_line(text: str) -> None:
 
 
 def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return run_copy(ROOT / "solve.py", TINY, *arguments)
+    return run_command(main, TINY, *arguments)

@@ -92,10 +92,10 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     arguments = [instance, "--methods", methods, "--time-limit", 20, "--jobs", 2]
     store = folder / "runs.sqlite"
     command = Evaluate([*arguments, "--store", store])
-    first = command.run_copy()
+    first = command.call()
     assert f"{len(sources)} runs, 0 of them stored already" in first.stdout, first.stderr
     # The same command finds every run again, those with errors too.
-    again = Evaluate([*arguments, "--store", store]).run_copy()
+    again = Evaluate([*arguments, "--store", store]).call()
     assert f"{len(sources)} runs, {len(sources)} of them stored already" in again.stdout
     return read_rows(store).set_index("method")
 
@@ -125,9 +125,7 @@ def test_a_file_that_is_no_python(small: Path, tmp_path: Path, solve: Command) -
     """Both commands refuse it before anything starts, and name the line."""
     path = tmp_path / "syntax.py"
     path.write_text("def solve(instance):\n    return [\n")
-    swept = Evaluate(
-        [small, "--methods", f"file:{path}", "--store", tmp_path / "s.sqlite"]
-    ).run_copy()
+    swept = Evaluate([small, "--methods", f"file:{path}", "--store", tmp_path / "s.sqlite"]).call()
     assert (swept.returncode, swept.stdout) == (2, "")
     assert swept.stderr == "evaluate.py: file:syntax.py: '[' was never closed (syntax.py, line 2)\n"
     solved = solve(small, "--method", f"file:{path}")

@@ -1,0 +1,33 @@
+"""Commands called in the tests' own process: what they print and how they end."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from unittest import mock
+
+import kvopt.running.process
+from tests.forks import OF_RUNS
+
+
+def run_command(
+    command: Callable[[list[str], str], int],
+    *arguments: object,
+    cwd: Path | None = None,
+    program: str = "",
+) -> subprocess.CompletedProcess[str]:
+    """Call a command in a folder, with forks for its runs; return what a process of it would."""
+    given = [str(each) for each in arguments]
+    output, errors = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(cwd or os.getcwd()),
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(errors),
+        mock.patch.object(kvopt.running.process, "subprocess", OF_RUNS),
+    ):
+        code = command(given, program)
+    return subprocess.CompletedProcess(given, code, output.getvalue(), errors.getvalue())
