@@ -24,7 +24,7 @@ from instances.traces import TraceReport
 from instances.traces.arguments import trace_options
 from instances.usage import complain
 from kvopt.best_known import RegistryError, known_values
-from kvopt.commands.evaluate_arguments import EVALUATE_OPTIONS, judge_options
+from kvopt.commands.evaluate_arguments import OPTIONS, judge_options
 from kvopt.commands.leaderboard import NAME as LEADERBOARD
 from kvopt.commands.leaderboard import leaderboard
 from kvopt.executors.executor import Executor, ExecutorError
@@ -103,9 +103,9 @@ class _Evaluate(Command):
         f"{LEADERBOARD} --store results/runs.sqlite",
     ),
     codes="0 done; 1 a method failed on all its runs; 2 bad usage or input; 5 a schedule or bound "
-    "is refused; 6 the store failed; 7 the executor failed; 130 interrupted (docs/sweeps.md)",
+    "is refused; 6 the store failed; 7 the executor failed; 130 interrupted (docs/formats.md)",
 )
-@EVALUATE_OPTIONS
+@OPTIONS
 def main(options: Options) -> int:
     """Run instances × methods × seeds, one process a run, and store every run.
 

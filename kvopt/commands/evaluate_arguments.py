@@ -22,8 +22,7 @@ _RUNS = together(
         multiple=True,
         metavar="A,B,...",
         shell_complete=completion.methods,
-        help="methods of --list; policies, solvers stand for all of them "
-        f"(default: the suite's, or {DEFAULT_METHOD})",
+        help=f"methods of --list (default: the suite's, or {DEFAULT_METHOD})",
     ),
     option(
         "--seeds",
@@ -35,7 +34,7 @@ _RUNS = together(
         "--time-limit",
         type=read_seconds,
         metavar="S",
-        help="seconds a run, from the end of its imports (default: 60)",
+        help="seconds a run, without imports (default: 60)",
     ),
     option(
         "--memory-limit",
@@ -55,7 +54,7 @@ _SWEEP = together(
     option(
         "--store",
         metavar="FILE | URL",
-        help="SQLite file or postgresql://user@host/database (default: results/runs.sqlite)",
+        help="where runs are kept (default: results/runs.sqlite)",
     ),
     option("--report", metavar="DIR", help="build the reports of these runs there"),
     option("--export", metavar="FILE", help="write the rows (.csv or .parquet)"),
@@ -72,7 +71,7 @@ _SWEEP = together(
     option("--rerun-failed", is_flag=True, help="run again what gave no schedule"),
 )
 
-EVALUATE_OPTIONS = together(
+OPTIONS = together(
     _RUNS,
     _SWEEP,
     option("--list", is_flag=True, help="list suites and methods"),

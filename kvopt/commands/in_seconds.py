@@ -14,7 +14,7 @@ BATCH_TIME_OPTION = option(
     "--batch-time",
     metavar="TEXT",
     shell_complete=completion.clocks,
-    help=f"how long rounds take, in seconds (default: {DEFAULT})",
+    help=f"how long rounds take (default: {DEFAULT})",
 )
 #: Lets a command take ``--slo``.
 SLO_OPTION = option(

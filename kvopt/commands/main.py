@@ -36,6 +36,8 @@ _SUBCOMMANDS = {
         "the best values known: merge runs into them, verify",
     ),
 }
+#: Those whose options can be imported without what runs them.
+_APART = ("solve", "evaluate", "rates")
 
 
 def subcommand(name: str) -> Command:
@@ -53,15 +55,17 @@ class _Group(click.Group):
         return list(_SUBCOMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a subcommand, if there is one of that name."""
-        del ctx
+        """Import a subcommand, if there is one of that name; for the shell its options alone."""
+        if ctx.resilient_parsing and cmd_name in _APART:
+            options = import_module(f"kvopt.commands.{cmd_name}_arguments").OPTIONS
+            return click.command(cmd_name)(options(lambda: None))
         return subcommand(cmd_name) if cmd_name in _SUBCOMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return a subcommand and its arguments, or refuse the name with the nearest ones."""
-        if args[0] not in _SUBCOMMANDS:
+        if args[0] not in _SUBCOMMANDS and not ctx.resilient_parsing:
             from instances.telling import did_you_mean
 
             near = did_you_mean(args[0], _SUBCOMMANDS) or " (see --help)"

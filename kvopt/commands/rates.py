@@ -11,28 +11,26 @@ import click
 
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import DEFAULT, BatchTime, read_batch_time
-from instances.command import Command, Options, argument, option, together
+from instances.command import Command, Options
 from instances.families import families
-from instances.generate import SET_OPTION, drawn_family, family_seed
+from instances.generate import drawn_family
 from instances.jsonfile import write_text
 from instances.masking import mask_text
 from instances.named import find_instance, hides
 from instances.outputs import OutputError, check_apart, check_outputs
 from instances.telling import find_name
-from instances.traces.arguments import TRACE_OPTIONS, trace_options
+from instances.traces.arguments import trace_options
 from instances.traces.reading import read_input
 from instances.usage import UsageError, complain
 from kvopt.best_bound import coverage, percent_left
-from kvopt.commands import completion
-from kvopt.commands.in_seconds import BATCH_TIME_OPTION, SLO_OPTION
+from kvopt.commands.rates_arguments import OPTIONS
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.places import DEFAULT_STORE
-from kvopt.ranges import read_count, read_gigabytes, read_seconds
 from kvopt.running.batch_time import read_wish, refuse_silent_default, whose
 from kvopt.store import StoreError
 from kvopt.store.files import store_files
 from kvopt.sweeps.inputs import Wishes
-from kvopt.sweeps.rates import BOUND, RatesError, of_methods, rate_sweep, read_rates
+from kvopt.sweeps.rates import RatesError, of_methods, rate_sweep, read_rates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,60 +41,6 @@ EXIT_BAD_INPUT = 2
 EXIT_REFUSED = 5
 EXIT_STORE = 6
 EXIT_INTERRUPTED = 130
-
-_DEFAULT_METHODS = "mc-sf,vllm-v1"
-
-RATES_OPTIONS = together(
-    argument("input", metavar="INPUT", shell_complete=completion.instances),
-    option("--rates", required=True, metavar="A,B,...", help="requests a second, ascending"),
-    option(
-        "--methods",
-        default=_DEFAULT_METHODS,
-        metavar="A,B,...",
-        shell_complete=completion.methods,
-        help=f"methods of solve --list (default: {_DEFAULT_METHODS}); {BOUND} runs beside",
-    ),
-    SLO_OPTION,
-    BATCH_TIME_OPTION,
-    option(
-        "--arrivals",
-        type=family_seed,
-        default=0,
-        metavar="K",
-        help="seed of the arrivals, the same at every rate (default: 0)",
-    ),
-    option(
-        "--seed",
-        type=family_seed,
-        default=0,
-        metavar="K",
-        help="seed of a family's lengths (default: 0)",
-    ),
-    SET_OPTION,
-    option(
-        "--seeds",
-        type=read_count,
-        default=1,
-        metavar="K",
-        help="seeds of methods that draw (default: 1)",
-    ),
-    option(
-        "--time-limit", type=read_seconds, default=60.0, metavar="S", help="of a run (default: 60)"
-    ),
-    option("--memory-limit", type=read_gigabytes, metavar="GB", help="of a run (default: none)"),
-    option(
-        "--jobs", type=read_count, default=1, metavar="N", help="runs side by side (default: 1)"
-    ),
-    option(
-        "--store",
-        metavar="FILE | URL",
-        help="where runs are kept (default: results/runs.sqlite)",
-    ),
-    option("--export", metavar="FILE", help="write one row a run (.csv)"),
-    option("--plot", metavar="FILE", help="draw latency and goodput (.svg)"),
-    option("--quiet", is_flag=True, help="print the table only"),
-    TRACE_OPTIONS,
-)
 
 
 @click.command(
@@ -121,7 +65,7 @@ RATES_OPTIONS = together(
     codes="0 done; 1 a method gave no schedule; 2 bad usage or input; 5 a schedule or bound is "
     "refused; 6 the store cannot be used; 130 interrupted",
 )
-@RATES_OPTIONS
+@OPTIONS
 def main(options: Options) -> int:
     """Run methods on one workload at several rates of arrivals, and bound what any could reach.
 

@@ -26,7 +26,7 @@ from instances.traces.reading import read_input
 from instances.usage import UsageError, complain
 from kvopt.best_bound import KnownBound
 from kvopt.commands.in_seconds import chosen_batch_time
-from kvopt.commands.solve_arguments import SOLVE_OPTIONS, judge_options, named_method, outputs_of
+from kvopt.commands.solve_arguments import OPTIONS, judge_options, named_method, outputs_of
 from kvopt.commands.watchdog import Watchdog
 from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import MethodError
@@ -77,7 +77,7 @@ OVER_SHARE, BARK_SECONDS = 0.1, 1.3
     codes="0 a checked schedule; 2 bad usage or input; 3 infeasible; 4 no schedule within the "
     "limits; 5 a schedule or a bound is refused, which is a bug (docs/formats.md)",
 )
-@SOLVE_OPTIONS
+@OPTIONS
 def main(options: Options) -> int:
     """Solve one instance: a schedule of small total end-to-end latency (TEL), and a bound.
 

@@ -173,7 +173,7 @@ def _limits() -> Callable[[Any], Any]:
     )
 
 
-SOLVE_OPTIONS = together(
+OPTIONS = together(
     argument("instance", required=False, metavar="INSTANCE", shell_complete=completion.instances),
     _parts_declared(),
     _limits(),

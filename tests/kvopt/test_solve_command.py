@@ -547,7 +547,7 @@ def test_help_and_list_are_quick_and_complete(solve: Command) -> None:
     """--list names solvers, formulations and policies; --help documents the exit codes."""
     listing = solve("--list").stdout
     assert all(name in listing for name in ("highs", "cpsat", "ilp-sparse", "mc-sf", "svf"))
-    assert "exit codes" in solve("--help").stdout
+    assert "Exit codes" in solve("--help").stdout
 
 
 def test_odd_names_do_no_harm(tmp_path: Path, solve: Command) -> None:

@@ -1,0 +1,64 @@
+"""The arguments of ``kvopt rates``."""
+
+from __future__ import annotations
+
+from instances.command import argument, option, together
+from instances.generate import SET_OPTION, family_seed
+from instances.traces.arguments import TRACE_OPTIONS
+from kvopt.commands import completion
+from kvopt.commands.in_seconds import BATCH_TIME_OPTION, SLO_OPTION
+from kvopt.ranges import read_count, read_gigabytes, read_seconds
+
+_DEFAULT_METHODS = "mc-sf,vllm-v1"
+
+OPTIONS = together(
+    argument("input", metavar="INPUT", shell_complete=completion.instances),
+    option("--rates", required=True, metavar="A,B,...", help="requests a second, ascending"),
+    option(
+        "--methods",
+        default=_DEFAULT_METHODS,
+        metavar="A,B,...",
+        shell_complete=completion.methods,
+        help=f"methods of solve --list (default: {_DEFAULT_METHODS})",
+    ),
+    SLO_OPTION,
+    BATCH_TIME_OPTION,
+    option(
+        "--arrivals",
+        type=family_seed,
+        default=0,
+        metavar="K",
+        help="seed of the arrivals (default: 0)",
+    ),
+    option(
+        "--seed",
+        type=family_seed,
+        default=0,
+        metavar="K",
+        help="seed of a family's lengths (default: 0)",
+    ),
+    SET_OPTION,
+    option(
+        "--seeds",
+        type=read_count,
+        default=1,
+        metavar="K",
+        help="seeds of methods that draw (default: 1)",
+    ),
+    option(
+        "--time-limit", type=read_seconds, default=60.0, metavar="S", help="of a run (default: 60)"
+    ),
+    option("--memory-limit", type=read_gigabytes, metavar="GB", help="of a run (default: none)"),
+    option(
+        "--jobs", type=read_count, default=1, metavar="N", help="runs side by side (default: 1)"
+    ),
+    option(
+        "--store",
+        metavar="FILE | URL",
+        help="where runs are kept (default: results/runs.sqlite)",
+    ),
+    option("--export", metavar="FILE", help="write one row a run (.csv)"),
+    option("--plot", metavar="FILE", help="draw latency and goodput (.svg)"),
+    option("--quiet", is_flag=True, help="print the table only"),
+    TRACE_OPTIONS,
+)
