@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from kvopt.methods.sources import read_source
 from kvopt.places import PACKAGES
@@ -262,17 +263,10 @@ def read_rows(path: Path) -> list[Row]:
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
-        return [
-            Row(
-                int(row["number"]),
-                row["file"],
-                int(row["line"]),
-                *(row[name] for name in ("kind", "before", "after", "tier", "test")),
-                int(row["seconds"]),
-                row["note"],
-            )
-            for row in csv.DictReader(file)
-        ]
+        found: list[dict[str, Any]] = list(csv.DictReader(file))
+    for row in found:
+        row |= {name: int(row[name]) for name in ("number", "line", "seconds")}
+    return [Row(**row) for row in found]
 
 
 def write_rows(path: Path, rows: list[Row]) -> None:
