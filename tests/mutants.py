@@ -28,6 +28,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from instances.compiling import kernel_folder
 from kvopt.methods.sources import read_source
 from kvopt.places import PACKAGES
 
@@ -218,7 +219,7 @@ def run_tests(folder: Path, tier: str, tests: list[str], passed_over: list[str])
     environment = os.environ | {
         "PYTHONPATH": str(folder),
         # Kernels of mutants are of no use to anybody else.
-        "XDG_CACHE_HOME": str(folder.with_name("cache")),
+        "NUMBA_CACHE_DIR": str(folder.with_name("kernels")),
     }
     try:
         ran = subprocess.run(
@@ -288,6 +289,8 @@ def main(argv: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "copy"
         copy_project(folder)
+        if (kernels := kernel_folder()) is not None:
+            shutil.copytree(kernels, folder.with_name("kernels"))
         for number, mutant in enumerate(drawn(arguments.number, arguments.seed)):
             told = (mutant.file, mutant.line, mutant.kind, mutant.before, mutant.after)
             rows = [row for row in read_rows(arguments.rows) if row.number != number]

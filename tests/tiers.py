@@ -15,7 +15,7 @@ from _pytest.mark.structures import ParameterSet
 #: Why a test is slow, as ``pytest.mark.slow`` and the helpers below take it.
 KINDS = {
     "compiles": "kernels are compiled anew, for up to a minute",
-    "repeats": "more draws, more formulations, more damages of what a quick test has a few of",
+    "repeats": "more draws, formulations or damages of what a quick test has a few of",
     "waits": "a limit on time, a kill or a loss has to be waited for",
     "walks": "a whole session: sweep and report, pages in a browser, wheel, notebook, cluster",
 }
