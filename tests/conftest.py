@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from tests.tiers import unknown_kinds
+
 # As in the processes of runs (``kvopt.running.process``), before any linear algebra is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Tests start thousands of processes; each would compile all sources and analyse them anew.
@@ -49,6 +51,8 @@ NEXT = "tests/test_wheel.py"
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put first what need not wait for the kernels of :func:`pytest_sessionstart`."""
+    if unknown := unknown_kinds(items):
+        raise pytest.UsageError(f"slow for a reason that tests/tiers.py does not list: {unknown}")
     items.sort(key=lambda item: (not item.nodeid.startswith(FIRST), NEXT not in item.nodeid))
 
 

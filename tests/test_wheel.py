@@ -118,6 +118,7 @@ def test_the_wheel_holds_the_packages_and_their_data(wheel: Path) -> None:
     assert {PurePosixPath(name).parts[0] for name in held} == set(PACKAGES)
 
 
+@pytest.mark.slow("walks")
 def test_the_wheel_brings_one_command(run: Run) -> None:
     """It says what it can do, and its version."""
     shown = run("kvopt", "--help")
@@ -144,6 +145,7 @@ def test_solve_and_check_from_the_wheel(place: Path, run: Run) -> None:
     assert made["command"][:3] == ["kvopt", "solve", "tiny_handover"]
 
 
+@pytest.mark.slow("walks")
 def test_evaluate_from_the_wheel(place: Path, run: Run) -> None:
     """The store lies in the current folder, rows name the library as a checkout does."""
     inputs = ("instances/tiny/one_*.json", "am1/am1_00", "--methods", "svf", "--time-limit", "20")
@@ -175,6 +177,7 @@ def test_an_own_method_of_the_wheel_runs_beside_files_that_bear_the_projects_nam
     assert "statuses  1 optimal" in ran.stdout, (ran.stdout, ran.stderr)
 
 
+@pytest.mark.slow("walks")
 def test_the_checks_of_the_committed_files_pass_in_the_wheel(run: Run) -> None:
     """Library, best-known values and nightly tables are complete there, every value proved anew."""
     known = run("kvopt", "best-known", "--check")
@@ -190,6 +193,7 @@ def test_the_checks_of_the_committed_files_pass_in_the_wheel(run: Run) -> None:
         assert checked.returncode == 0, (command, checked.stdout, checked.stderr)
 
 
+@pytest.mark.slow("walks")
 def test_nothing_is_written_among_the_installed_packages(place: Path, run: Run) -> None:
     """A command that renews the project's own files says in one line that there is no checkout."""
     before = _ours(place)
@@ -207,6 +211,7 @@ def test_nothing_is_written_among_the_installed_packages(place: Path, run: Run) 
     assert _ours(place) == before
 
 
+@pytest.mark.slow("walks")
 def test_neighbours_keep_their_modules(place: Path, run: Run) -> None:
     """Installed beside evaluate and inquirer, each package's files are as its own list says."""
     beside = ("--python", place / "env", "install", "--no-deps", "--require-hashes")

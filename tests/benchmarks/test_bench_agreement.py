@@ -78,6 +78,7 @@ def _answers(number: int, formulation: str) -> list[Answer]:
     return known.get(formulation) or _solve(number, (formulation,))[formulation]
 
 
+@pytest.mark.slow("repeats")
 @pytest.mark.parametrize("formulation", EXACT)
 def test_exact_formulations_equal_brute_force(
     benchmark: BenchmarkFixture, formulation: str
@@ -94,6 +95,7 @@ def test_exact_formulations_equal_brute_force(
     benchmark.extra_info["draws that equal brute force"] = f"{len(answers)} of {number}"
 
 
+@pytest.mark.slow("repeats")
 @pytest.mark.parametrize("formulation", LOWER)
 def test_bounds_never_exceed_brute_force(benchmark: BenchmarkFixture, formulation: str) -> None:
     """Certified bounds and LP objectives stay at or below the optimum, on every draw."""

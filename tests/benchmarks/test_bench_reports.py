@@ -20,6 +20,7 @@ from tests.reports.synthetic import many
 CHROMIUM = Path("/usr/bin/chromium")
 
 
+@pytest.mark.slow("walks")
 def test_report_over_many_rows(benchmark: Any, tmp_path: Path) -> None:
     """40 methods on 2,500 instances, with traces; 200 pages.  CPU seconds ignore other load."""
     rows = many(2500 if benchmark.enabled else 50, 40)
@@ -33,6 +34,7 @@ def test_report_over_many_rows(benchmark: Any, tmp_path: Path) -> None:
     assert seconds < 20
 
 
+@pytest.mark.slow("walks")
 def test_the_page_of_the_nightly_suite(benchmark: Any, tmp_path: Path) -> None:
     """About 3,500 runs: below 3 MB, and sortable within 2 s of the browser's main thread."""
     rows = read_rows(FOLDER / ROWS)

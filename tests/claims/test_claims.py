@@ -365,6 +365,7 @@ def test_what_does_not_come_out_has_a_reason(page: Page) -> None:
             assert fine or told, each.finding.claim
 
 
+@pytest.mark.slow("walks")
 def test_the_committed_pages_are_what_the_rows_give(capsys: pytest.CaptureFixture[str]) -> None:
     """And README.md; figures are there."""
     assert command.main(["--check"]) == 0, capsys.readouterr().out

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import PAGES, ROOT, Block, blocks, read_blocks
+from tests.docs.pages import PAGES, ROOT, Block, blocks, read_blocks, shown
 from tests.docs.running import called, run
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
@@ -19,7 +19,18 @@ RUN = [block for block in BLOCKS if block.is_run and block.page.name != "README.
 LANGUAGES = {"", "json", "mermaid", "python", "sh", "text", "toml"}
 
 
-@pytest.mark.parametrize("block", RUN, ids=called)
+#: Pages whose blocks are quick, as are those of the README.
+QUICK = ("docs/add/policy.md", "docs/formats.md", "docs/problem.md")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(each, marks=() if shown(each.page) in QUICK else pytest.mark.slow("walks"))
+        for each in RUN
+    ],
+    ids=called,
+)
 def test_the_block_runs(block: Block, tmp_path: Path) -> None:
     """As it stands, but for what its marker changes."""
     ran = run(block, tmp_path)

@@ -20,6 +20,7 @@ from schedules import check_schedule, make_schedule
 from tests.engine_batch import one_at_a_time, solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.edges import edge
+from tests.tiers import in_two
 
 MIPS = ("ilp", "ilp-sparse", "ilp-strong", "ilp-cliques", "ilp-xy")
 #: What a tolerance of 10⁻⁶ covers (``kvopt.engines.parts.tolerances``).
@@ -32,9 +33,10 @@ def _declared(name: str) -> IntegerProgram:
     return declared
 
 
-def test_highs_proves_the_optimum_of_small_instances_at_any_memory() -> None:
+@pytest.mark.parametrize("seeds", in_two(range(150), 7))
+def test_highs_proves_the_optimum_of_small_instances_at_any_memory(seeds: list[int]) -> None:
     """On 150 draws, M up to 10⁹, sums a token from M: TEL and bound are brute force's."""
-    drawn = [(edge(seed), MIPS[seed % 5]) for seed in range(150)]
+    drawn = [(edge(seed), MIPS[seed % 5]) for seed in seeds]
     answers = solve_batch(drawn, seconds=120.0, poor_start=True)
     for (instance, name), answer in zip(drawn, answers, strict=True):
         optimum = brute_force_optimum(instance)

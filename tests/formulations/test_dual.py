@@ -19,6 +19,7 @@ from instances.families.chat_lognormal import generate
 from tests.engine_batch import Answer, solve_batch, start_afresh
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
+from tests.tiers import a_few, in_two
 
 TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
 BOUNDS = ("bound-dual", "bound-lp", "bound-patterns", "bound-volume")
@@ -31,20 +32,20 @@ def test_bounds_are_formulations() -> None:
     assert all(formulations()[name].relaxation for name in BOUNDS)
 
 
-@pytest.fixture(scope="module")
-def tiny() -> dict[tuple[str, str], Answer]:
-    """What the bounds and ``lp-sparse`` say of every tiny instance."""
-    read = {path.stem: read_instance(path) for path in TINY}
+@pytest.fixture(scope="module", params=in_two(TINY, 5))
+def tiny(request: pytest.FixtureRequest) -> dict[tuple[str, str], Answer]:
+    """What the bounds and ``lp-sparse`` say of tiny instances."""
+    read = {path.stem: read_instance(path) for path in request.param}
     keys = [(name, each) for name in read for each in (*BOUNDS, "lp-sparse")]
     return dict(zip(keys, solve_batch([(read[n], each) for n, each in keys]), strict=True))
 
 
 def test_lp_by_columns_equals_the_lp(tiny: dict[tuple[str, str], Answer]) -> None:
     """Generated columns and all columns give one LP objective, to 1e-6."""
-    for path in TINY:
-        expected = tiny[path.stem, "lp-sparse"].relaxation
-        found = tiny[path.stem, "bound-lp"].relaxation
-        assert found == pytest.approx(expected, rel=1e-6), path.stem
+    for name in {name for name, _ in tiny}:
+        expected = tiny[name, "lp-sparse"].relaxation
+        found = tiny[name, "bound-lp"].relaxation
+        assert found == pytest.approx(expected, rel=1e-6), name
 
 
 def test_searched_prices_come_close_to_the_lp(tiny: dict[tuple[str, str], Answer]) -> None:
@@ -54,12 +55,13 @@ def test_searched_prices_come_close_to_the_lp(tiny: dict[tuple[str, str], Answer
             assert tiny[path.stem, name].bound >= tiny[path.stem, "lp-sparse"].bound - 1
 
 
-def test_drawn_bounds_are_valid_and_repeat() -> None:
+@pytest.mark.parametrize("number", a_few((12, 60), 1))
+def test_drawn_bounds_are_valid_and_repeat(number: int) -> None:
     """With arrivals and n ≤ 5 no bound exceeds brute force, and a second run says the same."""
     drawn: list[Instance] = []
 
     @given(instance=instances(max_requests=5, max_memory=12, max_arrival=8, max_output=6))
-    @settings(max_examples=60, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=number, deadline=None, database=None, derandomize=True)
     def draw(instance: Instance) -> None:
         drawn.append(instance)
 
@@ -75,6 +77,7 @@ def test_drawn_bounds_are_valid_and_repeat() -> None:
     assert [answer.bound for answer in first] == [answer.bound for answer in second]
 
 
+@pytest.mark.slow("waits")
 def test_the_deadline_is_kept() -> None:
     """3,000 chat requests in at most 6 s, imports included, and better than volumes."""
     instance = generate(n=3000)

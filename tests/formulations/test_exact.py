@@ -11,6 +11,7 @@ from formulations.registry import formulations
 from instances import Instance, Request, read_instance
 from tests.engine_batch import Answer, solve_batch
 from tests.oracles.brute_force import brute_force_optimum
+from tests.tiers import in_two
 
 TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
 EXACT = [name for name, each in formulations().items() if not each.relaxation]
@@ -20,11 +21,10 @@ RELAXED = [
 BOUNDS = [name for name, each in formulations().items() if each.kind == "bound" and each.in_rounds]
 
 
-@pytest.fixture(scope="module")
-def tiny() -> dict[str, Instance]:
-    """The committed tiny instances by name."""
-    assert TINY
-    return {path.stem: read_instance(path) for path in TINY}
+@pytest.fixture(scope="module", params=in_two(TINY, 4))
+def tiny(request: pytest.FixtureRequest) -> dict[str, Instance]:
+    """Committed tiny instances by name."""
+    return {path.stem: read_instance(path) for path in request.param}
 
 
 @pytest.fixture(scope="module")

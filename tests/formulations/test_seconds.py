@@ -30,6 +30,7 @@ from formulations.valid.loads import (
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
 from tests.oracles.real_time_brute_force import Coefficients, Moves, least_total_latency
+from tests.tiers import a_few
 
 SECOND = 10**9
 Triples = list[tuple[int, int, int]]
@@ -89,14 +90,15 @@ def _draw(rng: random.Random) -> tuple[Triples, int, Coefficients]:
     return requests, rng.choice([peak, peak + 1, peak + rng.randint(0, 6), 100]), coefficients
 
 
-def test_no_schedule_is_better_than_the_bound() -> None:
-    """520 small instances: each source of the bound is at most the least latency found.
+@pytest.mark.parametrize("number", a_few((130, 520), 1))
+def test_no_schedule_is_better_than_the_bound(number: int) -> None:
+    """On small instances each source of the bound is at most the least latency found.
 
     The search tries chunks, pauses, cancelled attempts, and kept tokens where they are covered.
     """
     rng = random.Random(13)
     met = rates = 0
-    for _ in range(520):
+    for _ in range(number):
         requests, memory, coefficients = _draw(rng)
         instance, model = _instance(requests, memory), _model(coefficients)
         found = _bound(instance, model, 0.01)
@@ -107,8 +109,8 @@ def test_no_schedule_is_better_than_the_bound() -> None:
         met += found.value == least
         rates += found.sources.get("rates", 0) > 0
     # Neither is the bound trivial, nor is it never tried.
-    assert met > 100
-    assert rates > 100
+    assert 5 * met > number
+    assert 5 * rates > number
 
 
 def test_prices_see_what_work_and_time_alone_do_not() -> None:

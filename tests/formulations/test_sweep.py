@@ -178,6 +178,7 @@ def test_what_is_counted_is_proved_up_to_the_optimum(word: int, data: st.DataObj
                 assert not refused or "many" in refused or "takes more" in refused
 
 
+@pytest.mark.slow("repeats")
 @given(data=st.data())
 @settings(max_examples=6, deadline=None)
 def test_large_tokens(data: st.DataObject) -> None:

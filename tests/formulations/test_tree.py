@@ -80,7 +80,7 @@ def test_no_tree_exceeds_the_optimum(data: st.DataObject, instance: Instance, ab
     assert evaluate_tree(instance, nodes, value) <= optimum
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(instance=_small_instances())
 def test_a_grown_tree_proves_the_optimum(instance: Instance) -> None:
     """It reaches OPT exactly, comes back from its file, and never proves one round more."""

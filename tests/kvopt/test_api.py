@@ -256,6 +256,7 @@ def test_bad_input_is_one_line(call: Any, error: type[Exception], told: str) -> 
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.slow("walks")
 def test_advised_by_the_relaxation_in_rounds() -> None:
     """In seconds, all at 0 and a second a round: the relaxation and TEL of the same in rounds."""
     rows = enumerate([(1, 3), (2, 1), (1, 2), (3, 2)])
@@ -335,6 +336,7 @@ def test_an_error_of_the_callers_function_is_raised(tmp_path: Path) -> None:
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.slow("waits")
 def test_an_interrupted_run_returns_what_it_had(tmp_path: Path) -> None:
     """Ctrl-C is how a notebook's cell is interrupted; the schedule sent before is kept."""
     body = "report('schedule', starts=[0, 1, 0, 3]); time.sleep(60)"
@@ -351,6 +353,7 @@ print(result.status, result.tel, result.record.ending, *result.notes, sep=", ")
     assert in_python(code) == "feasible, 12, interrupted, interrupted by the user"
 
 
+@pytest.mark.slow("waits")
 def test_beside_the_main_thread() -> None:
     """As a notebook's background jobs and web servers call it."""
     found: list[kvopt.Result] = []
@@ -475,6 +478,7 @@ def test_a_certificate_counts_for_what_it_proves(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow("waits")
 def test_a_certificate_that_takes_too_long_costs_no_schedule(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -490,6 +494,7 @@ def test_a_certificate_that_takes_too_long_costs_no_schedule(
         assert [told in line for line in result.notes if "certificate" in line] == [True]
 
 
+@pytest.mark.slow("waits")
 def test_ctrl_c_during_an_evaluation_keeps_the_schedule(tmp_path: Path) -> None:
     """It comes once the process of the evaluation is there."""
     code = f"""\
@@ -527,6 +532,7 @@ def test_a_claim_in_seconds_is_told_in_seconds(tmp_path: Path) -> None:
     assert "no TEL is below 3600.000 s; without a certificate" in str(result)
 
 
+@pytest.mark.slow("walks")
 def test_a_comparison_warns_of_a_method_that_is_wrong(tmp_path: Path) -> None:
     """A bound of 13 exceeds the TEL that another run has shown; it is not believed besides."""
     method = own(tmp_path, "report('bound', value=13)")
@@ -558,6 +564,7 @@ def test_the_examples_of_the_docstrings(
     assert report.getvalue() == ""
 
 
+@pytest.mark.slow("walks")
 def test_the_snippet_of_the_docs(tmp_path: Path) -> None:
     """It runs as it stands there, in an interpreter of its own, but for its time limits."""
     text = (ROOT / "docs" / "solving.md").read_text(encoding="utf-8")
@@ -568,6 +575,7 @@ def test_the_snippet_of_the_docs(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"memory.png", "schedule.json"}
 
 
+@pytest.mark.slow("walks")
 def test_the_notebook(tmp_path: Path) -> None:
     """It runs as it stands there, but for its time limits, and shows one picture.
 

@@ -31,6 +31,7 @@ from schedules import check_schedule
 from schedules.files import parse_schedule
 from tests.kvopt.conftest import ROOT, Command
 from tests.oracles.brute_force import brute_force_optimum
+from tests.tiers import a_few
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
 
@@ -45,7 +46,7 @@ def _solve(instance: Instance, seconds: float) -> Finished:
     return finished
 
 
-@pytest.mark.parametrize("path", TINY[::8], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", a_few(TINY[::8], 2), ids=lambda path: path.stem)
 def test_tiny_instances_are_closed(path: Path) -> None:
     """Bound and schedule meet at the brute-force optimum."""
     instance = read_instance(path)
@@ -53,6 +54,7 @@ def test_tiny_instances_are_closed(path: Path) -> None:
     assert record.lower_bound == record.tel == brute_force_optimum(instance)
 
 
+@pytest.mark.slow("waits")
 @pytest.mark.parametrize(
     "instance", [am2.generate(seed=3), chat_lognormal.generate(n=2000)], ids=["am2", "chat"]
 )
@@ -204,6 +206,7 @@ def test_what_the_engine_had_by_itself() -> None:
     assert own == [("ilp", None, None), ("ilp", None, 9), ("ilp", 14, 9)]
 
 
+@pytest.mark.slow("waits")
 def test_where_a_sweep_is_too_large_prices_take_its_place() -> None:
     """It refuses without a word of being done; the run is stopped at the first better bound."""
     task = Task(uniform.generate(n=400), "x", read_method("auto"), time_limit=60, threads=2)
@@ -219,6 +222,7 @@ def test_where_a_sweep_is_too_large_prices_take_its_place() -> None:
     assert sources == {"", "volumes", "prices of patterns"}
 
 
+@pytest.mark.slow("waits")
 @pytest.mark.parametrize("solver", ["highs", "cpsat"])
 def test_an_engine_begins_with_the_best_schedule(solver: str) -> None:
     """The local search has one before the model is built, and bounds come from beside it.

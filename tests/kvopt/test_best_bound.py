@@ -54,6 +54,7 @@ def bounded() -> Finished:
     return found
 
 
+@pytest.mark.slow("walks")
 def test_three_commands_give_one_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The figure of a method, the bound's source and the sentence are the same in all three."""
     (tmp_path / "conv.csv").write_text(_TRACE)
@@ -82,6 +83,7 @@ def test_three_commands_give_one_answer(tmp_path: Path, capsys: pytest.CaptureFi
         assert text.count(coverage(instance, DEFAULT)) == 1
 
 
+@pytest.mark.slow("walks")
 def test_a_policy_alone_is_told_what_the_table_of_all_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,6 +109,7 @@ def test_a_policy_alone_is_told_what_the_table_of_all_says(
     assert DEFAULT_STORE.stat().st_size == kept
 
 
+@pytest.mark.slow("waits")
 def test_on_one_core_the_schedule_of_a_policy_comes_before_its_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +169,7 @@ def test_a_store_that_cannot_be_read_is_left_out(content: bytes) -> None:
     assert DEFAULT_STORE.read_bytes() == content
 
 
+@pytest.mark.slow("walks")
 def test_the_picture_says_the_same(bounded: Finished) -> None:
     """Its title has the stored bound, and as much left as the summary."""
     result = kvopt.run(TIGHT, "svf")

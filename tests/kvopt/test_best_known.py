@@ -950,6 +950,7 @@ def test_no_committed_proof_is_stale() -> None:
     assert [(entry.instance, proof.method) for entry, proof in stale_proofs(registry)] == []
 
 
+@pytest.mark.slow("walks")
 def test_a_stale_proof_is_named_and_run_again(
     proved: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -31,6 +31,7 @@ from kvopt.terminal import CompilingLine
 OPEN = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
 
 
+@pytest.mark.slow("compiles")
 def test_the_first_run_of_a_machine_compiles_before_its_clock_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +103,7 @@ def test_kernels_that_cannot_be_compiled_stop_nobody(
     assert list(tmp_path.glob("*.compiled")) == []
 
 
+@pytest.mark.slow("compiles")
 def test_every_unit_compiles_all_of_its_kernels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +118,7 @@ def test_every_unit_compiles_all_of_its_kernels(
     assert all(one[0] <= two[0] for one, two in pairwise(told))
 
 
+@pytest.mark.slow("compiles")
 def test_equal_sources_share_kernels(tmp_path: Path) -> None:
     """A second checkout compiles nothing; one whose kernels differ compiles its own."""
     kept = tmp_path / "kept"
@@ -151,6 +154,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "tmp"
 
 
+@pytest.mark.slow("compiles")
 @pytest.mark.parametrize("place", ["private", "of another"])
 def test_without_a_place_for_kernels_an_engine_runs(nowhere: Path, place: str) -> None:
     """They are kept in a folder of the user's own below the temporary one, or compiled each time.
@@ -178,6 +182,7 @@ def annealing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow("compiles")
 @pytest.mark.parametrize("torn", ["*.nbi", "*.nbc"])
 def test_a_torn_file_is_dropped_before_the_clock(
     torn: str, annealing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -245,6 +250,7 @@ def test_a_line_says_how_far_compiling_is(stream: io.StringIO) -> None:
         assert stream.getvalue() == f"{texts[0]}\n"
 
 
+@pytest.mark.slow("compiles")
 def test_a_first_call_from_python_is_not_silent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

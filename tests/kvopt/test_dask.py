@@ -23,6 +23,7 @@ from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
 from kvopt.running.task import Finished, Task
 from tests.kvopt.dask_cluster import ROOT, DaskCluster, dask_cluster, listening, runs_of, wait_until
+from tests.tiers import a_few
 
 #: A method that waits at a gate, is not easily killed, and says which worker it is of.
 _GATED = """\
@@ -111,6 +112,7 @@ def worker_of(finished: Finished) -> int:
     return int(found.group(1))
 
 
+@pytest.mark.slow("walks")
 def test_same_rows_as_without_dask(executor: DaskExecutor) -> None:
     """Workers of a cluster give the rows that the local executor gives."""
     planned = tasks("mc-sf", "fcfs", count=2)
@@ -136,6 +138,7 @@ def test_cluster_as_documented_listens_on_loopback(cluster: DaskCluster) -> None
     assert cluster.listening() == {"127.0.0.1"}
 
 
+@pytest.mark.slow("waits")
 def test_worker_killed_and_worker_late(
     cluster: DaskCluster, executor: DaskExecutor, tmp_path: Path
 ) -> None:
@@ -165,6 +168,7 @@ def test_worker_killed_and_worker_late(
     assert set(late) < workers
 
 
+@pytest.mark.slow("waits")
 def test_closing_the_results_stops_the_runs(
     cluster: DaskCluster, executor: DaskExecutor, tmp_path: Path
 ) -> None:
@@ -177,8 +181,8 @@ def test_closing_the_results_stops_the_runs(
     assert cluster.processes() == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-@pytest.mark.parametrize("on_workers", [True, False], ids=["workers", "alone"])
+@pytest.mark.parametrize("number", a_few((signal.SIGINT, signal.SIGKILL), 1, "waits"))
+@pytest.mark.parametrize("on_workers", a_few((True, False), 1, "waits"), ids=["workers", "alone"])
 def test_command_that_is_stopped_leaves_nothing(
     cluster: DaskCluster, tmp_path: Path, on_workers: bool, number: signal.Signals
 ) -> None:
@@ -243,6 +247,7 @@ def test_worker_without_kvopt_is_passed_over(
     assert "ModuleNotFoundError" in caplog.text
 
 
+@pytest.mark.slow("waits")
 def test_run_that_kills_every_worker(tmp_path: Path) -> None:
     """A run that takes worker after worker with it becomes a row, and the sweep goes on."""
     with dask_cluster(tmp_path, workers=1) as cluster:
@@ -263,6 +268,7 @@ def test_run_that_kills_every_worker(tmp_path: Path) -> None:
     assert second.status == "optimal"
 
 
+@pytest.mark.slow("waits")
 def test_scheduler_killed(tmp_path: Path) -> None:
     """Without its scheduler a sweep ends with one clear error, and the runs with it."""
     with dask_cluster(tmp_path, workers=1) as cluster:

@@ -434,6 +434,7 @@ def test_the_default_store_is_not_committed() -> None:
     assert "/results/" in (ROOT / ".gitignore").read_text().splitlines()
 
 
+@pytest.mark.slow("walks")
 def test_the_leaderboard_is_that_of_the_report(
     evaluate: Run, small: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from kvopt.best_known.entry import ENTRIES
 from kvopt.best_known.files import format_registry
 from kvopt.best_known.verify import LibraryInstance
 from tests.kvopt.test_best_known import FOUR, LIBRARY, OPTIMAL, PAIR, WORSE, Sweep
+from tests.tiers import a_few
 
 #: The bound from volumes is 10; the construction says 12, its schedule is the planted one.
 BUILT = Instance(
@@ -146,7 +147,7 @@ def _write(sweep: Sweep, entries: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize(
     ("good", "position"),
-    [("certified", 0), ("certified", 1), ("certified", 2), ("reported", 0)],
+    a_few((("certified", 0), ("certified", 1), ("certified", 2), ("reported", 0)), 1),
     indirect=["good"],
 )
 def test_every_lie_about_an_entry_is_told(
@@ -216,6 +217,7 @@ def test_entries_that_are_missing_twice_or_out_of_order(
     assert sweep.check() == 1
 
 
+@pytest.mark.slow("repeats")
 @pytest.mark.parametrize("good", ["certified"], indirect=True)
 def test_every_lie_in_a_proof_is_told(good: tuple[Sweep, int]) -> None:
     """Any edit of a schedule, foreign files and other layouts; a certificate is evaluated again."""
@@ -326,7 +328,7 @@ def _elsewhere(path: Path) -> None:
     path.symlink_to(path.parent.parent, target_is_directory=True)
 
 
-@pytest.mark.parametrize("make", [Path.touch, Path.mkdir, _pipe, _to_itself, _elsewhere])
+@pytest.mark.parametrize("make", a_few((Path.touch, _to_itself, Path.mkdir, _pipe, _elsewhere), 2))
 @pytest.mark.parametrize(
     "place",
     ["best_known/x.json", "best_known/bounds/x", "best_known/.x", "best_known.old.json"],

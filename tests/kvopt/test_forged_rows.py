@@ -294,6 +294,7 @@ def test_a_file_in_capitals_is_a_file(forger: Forger) -> None:
         assert [each.keeps_tokens for each in showings(store, None)] == [True]
 
 
+@pytest.mark.slow("repeats")
 def test_no_row_of_a_forger_raises_a_bound(forger: Forger) -> None:
     """400 rows at random: no bound above the optimum counts but by the word of a known solver."""
     draws = random.Random(26)

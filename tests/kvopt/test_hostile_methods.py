@@ -68,6 +68,7 @@ def _with_most_memory(command: Evaluate) -> tuple[int, int]:
     return code, most
 
 
+@pytest.mark.slow("waits")
 def test_a_hidden_process_ends_with_its_run(tmp_path: Path) -> None:
     """A child that has cut itself loose is below the run all the same, and killed with it."""
     command = _sweep(tmp_path, _HIDE.format(what="pass") + "return [0, 3]")
@@ -76,6 +77,7 @@ def test_a_hidden_process_ends_with_its_run(tmp_path: Path) -> None:
     assert _row(tmp_path)["tel"] == 6
 
 
+@pytest.mark.slow("waits")
 def test_a_hidden_process_counts_as_memory(tmp_path: Path) -> None:
     """What it holds is held by the run."""
     hidden = _HIDE.format(what="block = bytearray(b'x' * 400_000_000)")
@@ -100,17 +102,23 @@ def test_a_hidden_process_ends_with_a_killed_sweep(tmp_path: Path) -> None:
     assert command.alive() == []
 
 
+MORE = pytest.mark.slow("waits")
+
+
 @pytest.mark.parametrize(
     "flood",
     [
         pytest.param("while True: report('note', text='x' * 100_000)", id="long notes"),
-        pytest.param("while True: report('note', text='x')", id="short notes"),
+        pytest.param("while True: report('note', text='x')", id="short notes", marks=MORE),
         pytest.param(
             "value = -(10**9)\nwhile True:\n    value += 1\n    report('bound', value=value)",
             id="bounds",
+            marks=MORE,
         ),
         pytest.param(
-            _WRITE.format(what="while True: os.write(fd, b'x' * 1_000_000)"), id="one endless line"
+            _WRITE.format(what="while True: os.write(fd, b'x' * 1_000_000)"),
+            id="one endless line",
+            marks=MORE,
         ),
     ],
 )
@@ -198,6 +206,7 @@ def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:
     assert "no events" in row["detail"]
 
 
+@pytest.mark.slow("waits")
 def test_a_method_does_not_set_its_clock(tmp_path: Path) -> None:
     """The clock starts once; saying ``ready`` again and again gives no more time."""
     body = "for _ in range(150):\n    time.sleep(0.2)\n    report._report.ready()\nreturn [0, 3]"
@@ -208,6 +217,7 @@ def test_a_method_does_not_set_its_clock(tmp_path: Path) -> None:
     assert row["seconds"] <= 1.1 * 1 + 2 + 1.5
 
 
+@pytest.mark.slow("waits")
 def test_a_method_that_closes_its_pipe(tmp_path: Path) -> None:
     """Nothing more can come of it, so nobody waits for it."""
     command = _sweep(tmp_path, "os.closerange(0, 1000)\ntime.sleep(300)", "--time-limit", 1.5)

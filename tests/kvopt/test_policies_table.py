@@ -55,6 +55,7 @@ def test_who_is_told_what() -> None:
     assert _told(given, "a-min with interval(high=10)") == "with predictions"
 
 
+@pytest.mark.slow("walks")
 def test_who_would_be_refused_alone_is_not_run() -> None:
     """Those advised by a relaxation in rounds are named below the table with the reason."""
     lines = _table(SECONDS, BATCH).text.splitlines()
@@ -93,6 +94,7 @@ def _header(table: PoliciesTable) -> str:
     return table.text.splitlines()[0]
 
 
+@pytest.mark.slow("walks")
 def test_what_ratios_are_to(monkeypatch: pytest.MonkeyPatch) -> None:
     """The registry's optimum, its bound, or what volumes prove: header and line below say which."""
     two = kvopt.read("tiny_two_bursts")

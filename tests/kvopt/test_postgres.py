@@ -229,6 +229,7 @@ def test_password_from_a_file(
     store.close()
 
 
+@pytest.mark.slow("walks")
 def test_sweep_without_its_server_and_resumed(
     server: PostgresServer, database: str, tmp_path: Path
 ) -> None:

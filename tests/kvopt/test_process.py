@@ -195,6 +195,7 @@ def test_names_are_as_short_as_the_registry_wants_them() -> None:
         Upper(**told, found_by=name, seconds=0.0, solver=name)
 
 
+@pytest.mark.slow("compiles")
 @pytest.mark.parametrize(("compiles", "ending"), [(True, "finished"), (False, "time_limit")])
 def test_only_compiling_is_free(worker: Path, compiles: bool, ending: str) -> None:
     """A start of 3 s is killed after 2.5 s; if it compiles, it has 2.5 + 3 s, and that is told.
@@ -234,6 +235,7 @@ _tells_shares = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow("waits")
 @_tells_shares
 def test_shared_pages_count_once(worker: Path) -> None:
     """Of 1.8 GB that six processes call theirs there are 300 MB."""
@@ -243,6 +245,7 @@ def test_shared_pages_count_once(worker: Path) -> None:
     assert 300_000_000 < outcome.peak_memory < 600_000_000
 
 
+@pytest.mark.slow("waits")
 @_tells_shares
 def test_what_ends_during_a_look_counts_once(worker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither all that such a process held counts, nor its share a second time in the others'."""

@@ -66,6 +66,7 @@ def test_the_mean_of_many_arrivals_is_the_rate() -> None:
     assert abs(mean - 0.2) < 5 * 0.2 / 2000**0.5
 
 
+@pytest.mark.slow("walks")
 def test_a_sweep_is_resumed_and_agrees_with_the_library(
     six: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -159,6 +160,7 @@ def test_a_family_is_drawn_at_every_rate(
     assert line.split()[:2] == ["5", "svf"]
 
 
+@pytest.mark.slow("walks")
 def test_stored_runs_of_another_name_count(tmp_path: Path) -> None:
     """The same requests under another name, and rates that look alike: no line is lost."""
     wishes, store = Wishes(batch_time=read_batch_time(BATCH)), tmp_path / "runs.sqlite"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances.families import am1, am2
@@ -10,6 +12,7 @@ from kvopt.running.supervise import supervise
 from kvopt.running.task import Task
 
 
+@pytest.mark.slow("waits")
 def test_repair_improves_a_bad_schedule() -> None:
     """From first come, first served, with arrivals and without, every schedule sent is better."""
     for instance in (am1.generate(seed=2, n=14), am2.generate(seed=2)):

@@ -17,6 +17,7 @@ from schedules import Schedule, read_schedule
 from schedules.files import parse_schedule
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import Evaluate
+from tests.tiers import a_few
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
 
@@ -47,14 +48,14 @@ POLICY = ListPolicy(
 #: and ``--predict``, say) is the same method, the tests of ``kvopt.methods`` show.
 METHODS = (
     "alpha-beta( beta=0.1,alpha=0.25 )",
-    "a-max with noise(sigma=0.5)",
     "a-min with interval(1,1000)",
-    "highs:ilp-strong(fixing=yes)",
     "CPSAT:cpsat-strong(equal=no,groups=no)",
+    "file:own.py( order = down, weight=2.0 )",
+    "a-max with noise(sigma=0.5)",
+    "highs:ilp-strong(fixing=yes)",
     "cpsat",
     "highs",
     "file:own.py",
-    "file:own.py( order = down, weight=2.0 )",
     "file:policy.py",
     "file:policy.py(weight=-2) with Interval(1, 50)",
 )
@@ -131,7 +132,7 @@ def _told(schedule: Schedule) -> Told:
     return {name: getattr(schedule, name) for name in names}
 
 
-@pytest.mark.parametrize("text", METHODS)
+@pytest.mark.parametrize("text", a_few(METHODS, 4))
 def test_the_script_and_the_library(
     text: str, folder: Path, solve: Command, tmp_path: Path
 ) -> None:
@@ -151,6 +152,7 @@ def test_the_script_and_the_library(
     assert printed["method"].strip().startswith(shown)
 
 
+@pytest.mark.slow("walks")
 def test_the_library_and_sweeps(folder: Path, stored: list[list[Told]]) -> None:
     """The rows and schedules of evaluate.py and of a suite, and the table of kvopt.compare."""
     results = [kvopt.solve(FOUR, _placed(text, folder), threads=1) for text in METHODS]

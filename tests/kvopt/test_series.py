@@ -74,6 +74,7 @@ def _statuses(found: list[Finished]) -> list[str]:
     return [each.record.status for each in found]
 
 
+@pytest.mark.slow("walks")
 def test_one_process_for_all(tmp_path: Path, started: list[str]) -> None:
     """In the order of the tasks; each with its own schedule, as it has alone, and bounds."""
     names = ["svf", "vllm-v1", "fcfs", "a-min", "sorted-lp", "lp-swap"]
@@ -89,6 +90,7 @@ def test_one_process_for_all(tmp_path: Path, started: list[str]) -> None:
         assert each.record.found_by == f"policy {each.record.method}"
 
 
+@pytest.mark.slow("waits")
 def test_a_lost_one_costs_no_other(tmp_path: Path, started: list[str]) -> None:
     """One that loops, one that dies, one that eats memory: the rest goes on in new processes."""
     methods = ["svf", _LOOPS, "fcfs", _DIES, "h-sf", _EATS, "mc-sf", _RAISES, _LIES, "svf-1bit"]
@@ -106,6 +108,7 @@ def test_a_lost_one_costs_no_other(tmp_path: Path, started: list[str]) -> None:
     assert 4 <= len(started) <= 6
 
 
+@pytest.mark.slow("waits")
 def test_memory_that_others_left(tmp_path: Path, started: list[str]) -> None:
     """600 MB are no more than its limit: it is run again in a process that no other has used."""
     tasks = _tasks(tmp_path, _LEAKS, _NEEDS, memory_limit=1.1)

@@ -114,6 +114,7 @@ def _squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.slow("walks")
 def test_the_sweep_resumes_and_tells_batch_times_apart(
     four: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -184,6 +185,7 @@ def test_auto_has_a_schedule_a_bound_and_the_gap() -> None:
     assert alone.bound_seconds == pytest.approx(result.bound / 1e9, rel=0.1)
 
 
+@pytest.mark.slow("walks")
 def test_the_default_batch_time_is_told(capsys: pytest.CaptureFixture[str], four: Path) -> None:
     """With where its numbers come from."""
     assert solve([str(four), "--policy", "svf"]) == 0
@@ -202,6 +204,7 @@ def test_the_default_batch_time_is_told(capsys: pytest.CaptureFixture[str], four
     assert "Llama" not in capsys.readouterr().out
 
 
+@pytest.mark.slow("walks")
 def test_a_memory_of_another_model_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -234,6 +237,7 @@ def _measured(path: Path, model: str) -> None:
     path.write_text(json.dumps(result))
 
 
+@pytest.mark.slow("walks")
 def test_what_was_measured_stands_beside_what_is_simulated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -258,6 +262,7 @@ def test_what_was_measured_stands_beside_what_is_simulated(
     assert "measured " not in capsys.readouterr().out
 
 
+@pytest.mark.slow("walks")
 def test_another_models_measurements_get_no_silent_default(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -346,6 +351,7 @@ def test_one_row_a_request(suffix: str, tmp_path: Path, four: Path) -> None:
     pd.testing.assert_frame_equal(frame, read.drop(columns="good"), check_exact=True)
 
 
+@pytest.mark.slow("walks")
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_the_picture_in_seconds(suffix: str, tmp_path: Path, four: Path) -> None:
     """Drawn by ``--plot``, with an axis of seconds."""

@@ -20,6 +20,7 @@ from instances import Instance, Request, read_instance, write_instance
 from instances.families import chat_lognormal
 from schedules import check_schedule, read_schedule
 from tests.kvopt.conftest import ROOT, Command
+from tests.tiers import a_few
 
 
 def _summary(output: str) -> dict[str, str]:
@@ -56,7 +57,7 @@ def test_one_session_uses_both_engines(method: str, small: Path, solve_afresh: C
 
 
 @pytest.mark.parametrize(
-    "formulation", ["ilp", "ilp-sparse", "ilp-xy", "ilp-strong", "lp", "lp-sparse"]
+    "formulation", a_few(("ilp", "lp", "ilp-sparse", "ilp-xy", "ilp-strong", "lp-sparse"), 2)
 )
 def test_every_mip_formulation_runs(formulation: str, small: Path, solve: Command) -> None:
     """Each formulation is reachable from the command line; a relaxation yields a bound only."""
@@ -91,6 +92,7 @@ def test_solvers_that_pyomo_finds(solver: str, needed: str, small: Path, solve: 
     assert (rows["status"], rows["TEL"].split()[0]) == ("optimal", "12")
 
 
+@pytest.mark.slow("walks")
 def test_out_and_plot_are_written(small: Path, solve: Command, tmp_path: Path) -> None:
     """The schedule file passes the checker, says where it comes from, and is drawn."""
     out, plot = tmp_path / "out.json", tmp_path / "out.svg"
@@ -135,6 +137,7 @@ def test_policies_that_evict(method: str, solve: Command, tmp_path: Path) -> Non
     assert (schedule.kept is not None) == (method == "vllm-v1")
 
 
+@pytest.mark.slow("waits")
 def test_the_time_limit_holds_for_policies_too(solve_afresh: Command, tmp_path: Path) -> None:
     """A policy that would take minutes is stopped: exit 4, and a row in the table of all."""
     path = tmp_path / "chat.json"
@@ -150,6 +153,7 @@ def test_the_time_limit_holds_for_policies_too(solve_afresh: Command, tmp_path: 
     assert "stopped after its share" in table.stdout or "policies were not run, the time" in last
 
 
+@pytest.mark.slow("walks")
 def test_the_seconds_that_are_told(small: Path, solve_afresh: Command) -> None:
     """No more than the caller has measured: the start is known to a hundredth of a second."""
     for _ in range(3):
@@ -158,6 +162,7 @@ def test_the_seconds_that_are_told(small: Path, solve_afresh: Command) -> None:
         assert float(_summary(result.stdout)["seconds"]) <= time.monotonic() - began + 0.02
 
 
+@pytest.mark.slow("waits")
 def test_a_file_that_takes_too_long_to_read() -> None:
     """Nobody waits for the end of the reading, here of a pipe: exit 4 and one line."""
     there, here = os.pipe()
@@ -250,6 +255,7 @@ def test_progress_has_fixed_columns(small: Path, solve: Command) -> None:
     assert row[: header.index("incumbent") + len("incumbent")].split()[-1].isdigit()
 
 
+@pytest.mark.slow("waits")
 def test_time_limit_holds(hard: Path, solve_afresh: Command) -> None:
     """A limit of 6 s is over within 10 % + 2 s and leaves a checked schedule and a bound."""
     started = time.monotonic()
@@ -314,6 +320,7 @@ def test_memory_limit_of_a_policy(hard: Path, solve_afresh: Command) -> None:
     assert "memory limit" in rows["note"]
 
 
+@pytest.mark.slow("waits")
 def test_a_run_of_highs_is_one_process_below_its_keeper(hard: Path) -> None:
     """Below the command and its watcher: the keeper that waits, and the worker with its engine."""
     process = _start(hard, "--method", "highs:ilp-strong", "--time-limit", "20")
@@ -565,6 +572,7 @@ def test_policy_all_without_a_schedule_says_so(small: Path, solve: Command) -> N
     assert solve(small, "--policy", "all", "--time-limit", "0.05").returncode == 4
 
 
+@pytest.mark.slow("waits")
 def test_the_limit_covers_what_a_file_of_ones_own_does_at_its_import(
     small: Path, tmp_path: Path, solve_afresh: Command
 ) -> None:

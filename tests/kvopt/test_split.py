@@ -22,6 +22,7 @@ from schedules.evidence import VOLUMES
 from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.gapped import gapped
+from tests.tiers import a_few
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
 
@@ -37,7 +38,7 @@ def _solved(instance: Instance, method: str, seconds: float = 20.0) -> Finished:
     return execute(Task(instance, instance.name, read, time_limit=seconds, memory_limit=4.0))
 
 
-@pytest.mark.parametrize("method", ENGINES)
+@pytest.mark.parametrize("method", a_few(ENGINES, 5))
 def test_every_engine_solves_the_parts(method: str) -> None:
     """Pairs 10⁶ rounds apart: each for itself, on no grid of a million rounds."""
     far = 10**6
@@ -61,7 +62,7 @@ def test_every_engine_solves_the_parts(method: str) -> None:
         assert record.bound_source == VOLUMES_OF_PARTS
 
 
-@pytest.mark.parametrize("method", ENGINES)
+@pytest.mark.parametrize("method", a_few(ENGINES, 5))
 def test_every_engine_begins_with_the_first_arrival(method: str) -> None:
     """One part that begins after 10⁹ rounds is solved as if it began at once."""
     rows, far = ((0, 3, 5), (0, 4, 3), (2, 5, 2)), 10**9

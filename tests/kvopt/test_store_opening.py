@@ -120,6 +120,7 @@ def test_a_reader_sees_what_a_writer_adds(folder: Path) -> None:
     assert [each.name for each in folder.iterdir()] == [path.name]
 
 
+@pytest.mark.slow("walks")
 @pytest.mark.skipif(
     os.geteuid() == 0 and shutil.which("setpriv") is None,
     reason="no setpriv, and modes bind no root",

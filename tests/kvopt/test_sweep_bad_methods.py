@@ -44,6 +44,7 @@ def _row(rows: pd.DataFrame, instance: str, method: str) -> pd.Series:
     return found.iloc[0]
 
 
+@pytest.mark.slow("waits")
 @pytest.mark.parametrize(("method", "status"), EXPECTED.items())
 def test_a_bad_method_is_a_row_with_its_status(
     sweep: tuple[pd.DataFrame, str, int, list[str]], method: str, status: str

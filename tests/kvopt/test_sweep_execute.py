@@ -23,6 +23,7 @@ from kvopt.store import Store
 from schedules.evidence import COMPUTED, alarming, believed
 from tests.kvopt.sweep_tools import Evaluate
 from tests.oracles.brute_force import brute_force_optimum
+from tests.tiers import a_few
 
 #: Optimum 2 + 4: request 1 starts at its arrival, when request 0 has left.
 INSTANCE = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
@@ -81,6 +82,7 @@ def test_an_engine_with_its_own_process() -> None:
     assert (record.status, record.tel, record.lower_bound) == ("optimal", 6, 6)
 
 
+@pytest.mark.slow("waits")
 def test_the_clock_starts_after_the_imports(tmp_path: Path) -> None:
     """Three quarters of a second of imports are no part of a limit of half a second."""
     method = _own(tmp_path, "return [0, 3]", "import time\ntime.sleep(0.75)")
@@ -90,6 +92,7 @@ def test_the_clock_starts_after_the_imports(tmp_path: Path) -> None:
     assert record.seconds < 0.5
 
 
+@pytest.mark.slow("waits")
 def test_imports_that_never_end(tmp_path: Path) -> None:
     """Those of a file of one's own may take as long as its run: 0.2 s, a tenth and two seconds."""
     method = _own(tmp_path, "return [0, 3]", "import time\ntime.sleep(600)")
@@ -98,6 +101,7 @@ def test_imports_that_never_end(tmp_path: Path) -> None:
     assert "imports took more than 2.22 s" in record.detail
 
 
+@pytest.mark.slow("waits")
 def test_a_file_of_ones_own_sets_no_clock(tmp_path: Path) -> None:
     """What it sends while it is imported, as if it compiled, gives it no time."""
     lie = (
@@ -166,7 +170,9 @@ WITHOUT = "the method claims that no TEL is below 7; without a certificate it is
 LESS = "the method claims that no TEL is below 7; its certificate proves less"
 
 
-@pytest.mark.parametrize("source", ["mine", "volumes", "prices", "HiGHS", "certificate: prices"])
+@pytest.mark.parametrize(
+    "source", a_few(("volumes", "certificate: prices", "mine", "prices", "HiGHS"), 1)
+)
 @pytest.mark.parametrize(
     ("certificate", "proved", "told"),
     [
@@ -293,6 +299,7 @@ def test_the_engine_stops_with_its_caller(tmp_path: Path) -> None:
     assert time.monotonic() - started < 10
 
 
+@pytest.mark.slow("waits")
 def test_the_lock_of_the_interpreter_saves_nobody(tmp_path: Path) -> None:
     """A method stuck in C with the interpreter's lock dies with a parent that is killed."""
     # re.match runs for ages on this pattern and never lets go of the lock.

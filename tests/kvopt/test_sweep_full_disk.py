@@ -35,6 +35,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
+@pytest.mark.slow("walks")
 def test_a_full_disk_ends_the_sweep_with_one_line(tmp_path: Path, disk: Path) -> None:
     """Exit 6; the rows so far are intact; when there is room again, the same command resumes."""
     folder = tmp_path / "instances"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 
 from kvopt.store.export import read_rows
 from tests.kvopt.sweep_tools import Evaluate, write_small
@@ -41,6 +42,7 @@ def _is_made(store: Path) -> bool:
         return bool(connection.execute("SELECT * FROM sqlite_master").fetchall())
 
 
+@pytest.mark.slow("waits")
 def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
     """Resumed each time, it ends with the rows of an undisturbed sweep, each run only once."""
     folder = tmp_path / "instances"
@@ -85,6 +87,7 @@ def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
     _check_file(killed)
 
 
+@pytest.mark.slow("waits")
 def test_an_interrupt_stops_the_runs_and_keeps_the_rows(tmp_path: Path) -> None:
     """Ctrl-C ends with 130 within seconds, says how to go on, and leaves no process behind."""
     (path,) = write_small(tmp_path, 1)
@@ -120,6 +123,7 @@ def test_engines_die_with_a_killed_sweep(tmp_path: Path, hard: Path) -> None:
     assert command.alive() == []
 
 
+@pytest.mark.slow("waits")
 def test_two_sweeps_on_one_store(tmp_path: Path) -> None:
     """Both end well, and every run is there once."""
     folder = tmp_path / "instances"

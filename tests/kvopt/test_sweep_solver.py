@@ -157,6 +157,7 @@ def test_tables_take_no_more_memory_than_is_said(name: str) -> None:
     assert taken <= sweep.ENTRY_BYTES * sweep.model_size(instance, windows)
 
 
+@pytest.mark.slow("waits")
 def test_windows_of_many_requests_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """13 times five requests, each when the others are done: 13 times the optimum is one, too."""
     optimum = 13 * brute_force_optimum(FIVE)

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 import psutil
+import pytest
 
 from instances import Instance, Request
 from instances.families import am1
@@ -66,6 +67,7 @@ def test_all_stop_when_it_is_enough() -> None:
     )
 
 
+@pytest.mark.slow("waits")
 def test_the_deadline_ends_all() -> None:
     """A process that goes on is killed at the deadline, and its schedules are kept."""
     instance = am1.generate(seed=0)
@@ -90,6 +92,7 @@ def test_the_deadline_ends_all() -> None:
     assert schedules
 
 
+@pytest.mark.slow("waits")
 def test_whoever_has_ended_is_followed_whatever_ended_it() -> None:
     """One is done, one refuses its task without a word, one is too large, one fails."""
     large = Instance("large", 100, tuple(Request(k, 0, 50, 50) for k in range(70)))

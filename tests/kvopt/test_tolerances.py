@@ -103,6 +103,7 @@ def test_no_bound_above_the_optimum_with_many_tokens() -> None:
         assert answer.bound <= optimum <= answer.tel, (name, instance)
 
 
+@pytest.mark.slow("repeats")
 @pytest.mark.usefixtures("runs_are_copies")
 def test_pyomo_s_solvers_prove_optima_of_many_tokens() -> None:
     """Through Pyomo, too: rows in coarser units, and the schedule is checked in tokens."""

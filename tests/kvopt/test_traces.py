@@ -54,6 +54,7 @@ def test_solve_refuses_in_one_line(
     assert told.count("\n") == 1
 
 
+@pytest.mark.slow("walks")
 def test_a_file_that_hides_an_instance_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

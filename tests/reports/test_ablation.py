@@ -298,6 +298,7 @@ time_limit = 40
 """
 
 
+@pytest.mark.slow("walks")
 def test_from_the_sweep_to_the_page(
     write: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -96,6 +96,7 @@ def _run(instance: Instance, method: str, late: int = 0) -> Finished:
     return Finished(row, schedule_document(schedule), None, instance_document(instance))
 
 
+@pytest.mark.slow("walks")
 def test_same_rows_same_bytes(rows: pd.DataFrame, files: dict[str, str]) -> None:
     """Shuffled rows, another process, hash seed and time zone: every file byte for byte."""
     shuffled = rows.sample(frac=1, random_state=1).reset_index(drop=True)
@@ -155,6 +156,7 @@ def test_all_parts_are_there(report: Report) -> None:
     ]
 
 
+@pytest.mark.slow("walks")
 @pytest.mark.usefixtures("no_figures")
 def test_store_csv_and_parquet_give_the_same_tables(store: Path, tmp_path: Path) -> None:
     """What was exported gives the same report, but for the pictures of schedules."""
@@ -173,6 +175,7 @@ def test_store_csv_and_parquet_give_the_same_tables(store: Path, tmp_path: Path)
         } == expected
 
 
+@pytest.mark.slow("walks")
 @pytest.mark.usefixtures("no_figures")
 def test_both_commands_make_the_same_page_of_a_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -212,6 +215,7 @@ def _holds(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow("walks")
 @pytest.mark.usefixtures("no_figures")
 def test_pages_picture_the_best_schedule(store: Path, tmp_path: Path) -> None:
     """Also of 2,000 requests; beyond the cap the page says how to get one.
@@ -230,6 +234,7 @@ def test_pages_picture_the_best_schedule(store: Path, tmp_path: Path) -> None:
     assert not list((out / "instances").glob("*.svg"))
 
 
+@pytest.mark.slow("walks")
 @pytest.mark.usefixtures("no_figures")
 def test_a_page_has_one_bound(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the registry knows of an instance stands on its page and above its picture."""
@@ -255,6 +260,7 @@ def test_a_page_has_one_bound(store: Path, monkeypatch: pytest.MonkeyPatch) -> N
     opened.close()
 
 
+@pytest.mark.slow("walks")
 @pytest.mark.usefixtures("no_figures")
 def test_pages_show_what_each_policy_loses(tmp_path: Path) -> None:
     """A picture for each TEL above the best, of a policy that loses it, told beside its name."""
@@ -281,6 +287,7 @@ def test_pages_show_what_each_policy_loses(tmp_path: Path) -> None:
     assert all((out / "instances" / name).exists() for name in pictures)
 
 
+@pytest.mark.slow("walks")
 @pytest.mark.usefixtures("no_figures")
 def test_check_names_the_stale_file(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -305,6 +312,7 @@ def test_check_names_the_stale_file(
     assert main([*command, "--check"]) == 0
 
 
+@pytest.mark.slow("walks")
 @pytest.mark.usefixtures("no_figures")
 def test_files_of_an_earlier_report_are_removed(tmp_path: Path) -> None:
     """A page of an instance that is no longer there goes; a file of someone else stays."""
@@ -366,6 +374,7 @@ def test_bad_input_is_one_line(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow("repeats")
 def test_forty_methods_fit_a_figure() -> None:
     """The figures follow the page's ink and stay small; ten curves have a colour."""
     parts = make_report(many(12, 40), pages=0).parts

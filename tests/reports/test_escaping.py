@@ -72,6 +72,7 @@ class _Tags(HTMLParser):
                 self.bad.append(value or "")
 
 
+@pytest.mark.slow("walks")
 def test_html_holds_no_foreign_tag(files: dict[str, str]) -> None:
     """Every page has exactly the scripts of its template, and no handler of events."""
     for name, text in files.items():
@@ -117,6 +118,7 @@ def test_every_line_of_a_markdown_table_has_all_columns(files: dict[str, str]) -
             assert len(pipes) == 1, name
 
 
+@pytest.mark.slow("walks")
 def test_paths_stay_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Instances are written to plain file names below instances/, one each, whatever the case."""
     monkeypatch.setattr("reports.build._figure", lambda *_: None)

@@ -29,6 +29,7 @@ def _holds(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
 
 
+@pytest.mark.slow("walks")
 @pytest.mark.parametrize(
     "mine", ["README.md", "index.html", "tables/a.md", "instances/a.html", "notes.txt", ".git/HEAD"]
 )
@@ -107,6 +108,7 @@ def test_a_report_that_was_cut_short_is_resumed(
     assert not (tmp_path / "tables" / "a.md").exists()
 
 
+@pytest.mark.slow("walks")
 @pytest.mark.parametrize("title", ["kvopt: results", "mine"])
 def test_reports_of_the_first_release_are_known(
     title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -121,6 +123,7 @@ def test_reports_of_the_first_release_are_known(
     assert (tmp_path / "tables" / "mine.md").read_text() == "mine"
 
 
+@pytest.mark.slow("walks")
 def test_nights_of_the_first_release_are_known(tmp_path: Path) -> None:
     """Their README.md begins as the committed one does; a report is no night."""
     text = (ROOT / "reports" / "nightly" / "README.md").read_text()

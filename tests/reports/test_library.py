@@ -115,6 +115,7 @@ def files(small: Registry) -> dict[str, str]:
     return site(small, known_values(), runs, None, 1)
 
 
+@pytest.mark.slow("walks")
 def test_every_link_of_the_site_is_a_file_of_it(files: dict[str, str]) -> None:
     """Pages, pictures, and the instances, schedules and certificates themselves."""
     pages = {name: text for name, text in files.items() if name.endswith(".html")}
@@ -153,6 +154,7 @@ def test_pages_of_instances_outside_of_a_store(files: dict[str, str]) -> None:
     assert "History in the registry" in other
 
 
+@pytest.mark.slow("walks")
 def test_the_command_writes_the_site(
     small: Registry,
     tmp_path: Path,

@@ -222,6 +222,7 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow("walks")
 def test_the_tables_are_a_function_of_the_rows(suite: Suite) -> None:
     """The same rows give the same files, reproducible sections apart from the others."""
     files = texts(_night(suite))
@@ -244,6 +245,7 @@ def test_what_stands_in_a_name_does_nothing_in_markdown(suite: Suite) -> None:
     assert "- `policies: svf on a'<script>|[x](y), seed 0: TEL 100 before, now 101" in text
 
 
+@pytest.mark.slow("walks")
 def test_a_night_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs missing, then taken as the reference, compared, and compared with what was changed."""
     path = tmp_path / "night.toml"

@@ -198,6 +198,7 @@ def test_the_page_is_what_the_rows_give() -> None:
     assert every[KVOPT]["calm"] == every[SARATHI]["calm"] == every[BLIS]["calm"]
 
 
+@pytest.mark.slow("walks")
 def test_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

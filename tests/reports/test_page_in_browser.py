@@ -35,7 +35,7 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("report", marks=pytest.mark.slow("walks"))])
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report over 40 methods and 24 instances."""
     folder = tmp_path_factory.mktemp("report")

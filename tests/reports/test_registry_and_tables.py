@@ -191,6 +191,7 @@ def _contradicted(rows: pd.DataFrame, told: dict[str, dict[str, Any]] | None = N
     assert find_contradictions(rows, told)
 
 
+@pytest.mark.slow("walks")
 @_FEW
 @given(st.data(), st.sampled_from(sorted(CASES, key=str)))
 def test_table_and_registry_agree(data: st.DataObject, case: tuple[str, int | None]) -> None:
@@ -221,6 +222,7 @@ def test_table_and_registry_agree(data: st.DataObject, case: tuple[str, int | No
         assert pd.isna(alone["lower"]) or alone["lower"] <= merged.entry.lower.value
 
 
+@pytest.mark.slow("walks")
 @_FEW
 @given(st.data(), st.sampled_from(sorted(CASES, key=str)))
 def test_new_runs_beside_an_older_registry(

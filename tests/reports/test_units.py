@@ -91,6 +91,7 @@ def together() -> dict[str, Table | Figure]:
     return _parts(*FASTER, *ROUNDS, *SLOWER)
 
 
+@pytest.mark.slow("repeats")
 @pytest.mark.parametrize(("alone", "mark"), UNITS)
 def test_a_unit_s_tables_are_what_they_are_without_the_others(
     together: dict[str, Table | Figure], alone: list[Record], mark: str
@@ -105,6 +106,7 @@ def test_a_unit_s_tables_are_what_they_are_without_the_others(
         assert _holds(together[slug]) == _holds(part), slug
 
 
+@pytest.mark.slow("repeats")
 def test_no_part_is_about_more_than_its_unit(together: dict[str, Table | Figure]) -> None:
     """Beside those of the units there is only what lists or counts, and titles tell them apart."""
     expected = [slug for alone, mark in UNITS for slug in _renamed(alone, mark)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -86,6 +87,7 @@ def _about(unit: Unit, sentences: list[str], several: bool) -> list[str]:
     return [each.removeprefix(where) for each in sentences if each.startswith(where)]
 
 
+@pytest.mark.slow("repeats")
 @settings(max_examples=60, deadline=None)
 @given(stores())
 def test_every_unit_s_sentences_follow_from_its_rows(records: list[Record]) -> None:

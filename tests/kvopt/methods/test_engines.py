@@ -144,6 +144,7 @@ def test_adding_a_solver_is_adding_a_file(house: Path, small: Path) -> None:
     assert "new-echo cannot solve 'cpsat', it takes ilp" in wrong.stderr
 
 
+@pytest.mark.slow("waits")
 def test_a_sweep_runs_the_new_solver(house: Path, small: Path) -> None:
     """Its row has its name and its digest."""
     swept = _run(
@@ -155,6 +156,7 @@ def test_a_sweep_runs_the_new_solver(house: Path, small: Path) -> None:
 
 
 # J1 Theorem 4.2's counterexample: no policy finds the optimum, 12, but some order gives it.
+@pytest.mark.slow("waits")
 @pytest.mark.parametrize(("name", "seconds"), [("improve", 5), ("repair", 10)])
 def test_improve_and_repair_are_methods(name: str, seconds: int, small: Path) -> None:
     """A user may name them; they take no formulation and prove nothing."""

@@ -90,6 +90,7 @@ def test_the_file_that_is_named_is_run(meant: str, command: Callable[[str], list
     assert set(found) == {MEANT}
 
 
+@pytest.mark.slow("walks")
 def test_rates_run_the_file_that_is_named(meant: str, tmp_path: Path) -> None:
     """Its row is that of the other folder's policy, which differs from the namesake's."""
     write_instance(THREE, tmp_path / "three.json")

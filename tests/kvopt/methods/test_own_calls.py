@@ -178,6 +178,7 @@ def test_seeds_are_for_what_draws() -> None:
     assert read_method("file:guesses.py with noise").seeded
 
 
+@pytest.mark.slow("waits")
 def test_a_file_that_cannot_be_asked_is_a_row(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,6 +244,7 @@ def test_an_answer_of_the_files_own_is_none(answer: str, tmp_path: Path) -> None
         read_method(f"file:{path}(beta=2)")
 
 
+@pytest.mark.slow("waits")
 def test_asking_leaves_nothing_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the file starts when it is imported ends with the answer; nothing is imported here."""
     # Other tests of this process may have loaded one.
@@ -260,6 +262,7 @@ def test_asking_leaves_nothing_behind(folder: Path, monkeypatch: pytest.MonkeyPa
     assert not mark.exists()
 
 
+@pytest.mark.slow("waits")
 def test_two_calls_of_one_file_side_by_side(folder: Path) -> None:
     """By --methods and in a suite; rows say who it is and what it was told, and so do labels.
 
@@ -287,6 +290,7 @@ def test_two_calls_of_one_file_side_by_side(folder: Path) -> None:
         ]
 
 
+@pytest.mark.slow("walks")
 def test_everybody_shows_it_by_its_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In the tables of rates and comparisons, in results, and where it fails or is wrong."""
     (folder / "late.py").write_text("def solve(instance):\n    raise ValueError('too late')\n")
@@ -326,8 +330,11 @@ def test_words_and_what_they_mean() -> None:
         *(("the outputs", 0), ("no lengths", 3), ("intervals", 2)),
     ],
 )
-def test_it_is_ranked_by_what_it_declares(words: str, place: int) -> None:
+def test_it_is_ranked_by_what_it_declares(
+    words: str, place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the sentence on its class, also where its row has the words of earlier versions."""
+    monkeypatch.setattr("reports.build._figure", lambda *_: None)
     own = record(method="file:x.py(beta=2)", own_name="mine", tel=90, known_optimum=50)
     other = record(tel=100, known_optimum=50)
     said = make_report(frame(replace(own, told=words), other)).verdict
@@ -348,6 +355,7 @@ def test_groups() -> None:
         read_methods(["solvers with interval"])
 
 
+@pytest.mark.slow("walks")
 def test_a_group_leaves_out_what_does_not_apply() -> None:
     """In seconds: solvers of models in rounds, and policies advised by a relaxation in rounds."""
     late = Instance("late", 9, (Request(0, 0.0, 1, 2), Request(1, 0.5, 1, 3)), time_unit="second")

@@ -1,0 +1,65 @@
+"""The mutants whose rows are committed are changes of what runs."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.mutants import ROOT, ROWS, by_distance, drawn, mutants, read_rows
+
+
+def _changed(text: str) -> set[str]:
+    found = set()
+    for each in mutants("x.py", text):
+        whole = text.encode()
+        found.add((whole[: each.start] + each.after.encode() + whole[each.end :]).decode())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("é = a * b", {"é = (a + b)"}),
+        ("x = a < b <= c", {"x = (a <= b <= c)", "x = (a < b < c)"}),
+        ("f(0)", {"f((1))", "f((-1))", "pass"}),
+        ("x = True", {"x = (False)"}),
+        ("x = not a", {"x = (a)"}),
+        ("if a:\n    x += b", {"if (not a):\n    x += b", "if a:\n    x -= b", "if a:\n    pass"}),
+        ("x = a and b", {"x = (a or b)"}),
+        # Nothing of these runs, or is a number that decides anything.
+        ('def f(a: int | 3 = b) -> 4:\n    """Return 1."""\n    return f"{a + 1}"', set()),
+        ("@njit(cache=True)\ndef f(): return a", set()),
+        ("if TYPE_CHECKING:\n    x = 1", set()),
+    ],
+)
+def test_what_is_changed(text: str, changed: set[str]) -> None:
+    """Operators, comparisons, numbers, truth values and statements, each alone."""
+    assert _changed(text) == changed
+
+
+def test_mutants_are_programs() -> None:
+    """Each can be read, differs from its source in what it says, and is drawn again by its seed."""
+    some = drawn(60, 1)
+    assert some == drawn(60, 1) != drawn(60, 2)
+    for each in some:
+        whole = (ROOT / each.file).read_bytes()
+        changed = whole[: each.start] + each.after.encode() + whole[each.end :]
+        assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(whole)), each
+
+
+def test_the_nearest_tests_come_first() -> None:
+    """Those that import a module themselves, and all others behind them."""
+    files = by_distance("formulations/search/sweep.py")
+    assert files[0] == "tests/formulations/test_sweep.py"
+    assert "tests/test_readme.py" in files
+
+
+def test_rows_are_whole() -> None:
+    """50 mutants; those that the quick tests let pass met the slow ones, or have a reason."""
+    rows = read_rows(ROWS)
+    quick = [row for row in rows if row.tier == "quick"]
+    assert [row.number for row in quick] == list(range(50))
+    slow = {row.number for row in rows if row.tier == "slow"}
+    for row in quick:
+        assert bool(row.test) != bool(row.number in slow or row.note), row

@@ -1,0 +1,88 @@
+"""Which tests are slow, and that .ci/run runs them after the README's."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tiers import KINDS, a_few, in_two
+
+ROOT = Path(__file__).resolve().parents[1]
+
+_FILE = """\
+import pytest
+@pytest.mark.slow({reason})
+def test_slow(): pass
+def test_quick(): pass
+"""
+
+
+def _run(folder: Path, reason: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run two tests, one of them slow, under the configuration of the project."""
+    for name in ("pyproject.toml", "tests/tiers.py", "tests/conftest.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes((ROOT / name).read_bytes())
+    (folder / "tests" / "test_two.py").write_text(_FILE.format(reason=reason))
+    command = [sys.executable, "-m", "pytest", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "counts"),
+    [((), "1 passed, 1 deselected"), (("-m", "slow"), "1 passed, 1 deselected")],
+    ids=["quick", "slow"],
+)
+def test_each_tier_runs_by_itself(words: tuple[str, ...], counts: str, tmp_path: Path) -> None:
+    """Without a word the quick tests, with ``-m slow`` the others."""
+    ran = _run(tmp_path, '"walks"', "-vv", *words)
+    assert counts in ran.stdout
+    assert f"test_{'slow' if words else 'quick'} PASSED" in ran.stdout
+
+
+@pytest.mark.parametrize("reason", ["", '"since it is slow"', '"walks", "waits"'])
+def test_a_reason_is_one_of_the_list(reason: str, tmp_path: Path) -> None:
+    """No test is slow for a reason of its own."""
+    ran = _run(tmp_path, reason)
+    assert ran.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "does not list: ['tests/test_two.py::test_slow']" in ran.stderr
+
+
+def test_a_run_of_no_test_fails(tmp_path: Path) -> None:
+    """So ``.ci/run`` does, which ends at the first code that is not 0."""
+    ran = _run(tmp_path, '"walks"', "-m", "slow", "-k", "quick")
+    assert ran.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_parameters_are_split() -> None:
+    """Every value is in one tier; of a batch every third is quick: 0 and 3 of five."""
+    marked = [([*each.values], bool(each.marks)) for each in a_few((1, (2, 3)), 1)]
+    assert marked == [([1], False), ([2, 3], True)]
+    batches = [(each.values, bool(each.marks)) for each in in_two(range(5), 3)]
+    assert batches == [(([0, 3],), False), (([1, 2, 4],), True)]
+
+
+def test_the_page_lists_the_reasons() -> None:
+    """CONTRIBUTING has the same reasons in the same words."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", text, re.MULTILINE)) == KINDS
+
+
+def test_ci_runs_the_slow_tests_after_the_readme_s() -> None:
+    """The README's command, and as the last line its last part with ``-m slow``."""
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    commands = [line for line in lines if line.startswith("bash -c")]
+    assert commands == ['bash -c "$test_command"', 'bash -c "${test_command##*&& } -m slow"']
+    assert lines[-1] == commands[-1]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    command = readme.partition("# install and test\n")[2].partition("\n")[0]
+    said = subprocess.run(
+        ["bash", "-c", f"test_command='{command}'; echo \"${{test_command##*&& }} -m slow\""],
+        capture_output=True,
+        text=True,
+    ).stdout
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert f"\n{said}" in contributing
