@@ -1,0 +1,220 @@
+"""Every command's help: one screen, examples that it takes; what the shell proposes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.shell_completion import BashComplete
+
+import claims.__main__
+import heuristics.registry
+import instances.library
+import kvopt.best_known.__main__
+import kvopt.best_known.prove
+import reports.ablation.page
+import reports.benchmarks.__main__
+import reports.build
+import reports.library.__main__
+import reports.nightly.__main__
+import reports.other_simulators.__main__
+import reports.pictures.__main__
+import schedules.schema
+import tests.attack.__main__
+from instances import masking
+from instances.command import Command
+from kvopt.commands.completion import policy_names
+from kvopt.commands.leaderboard import leaderboard
+from kvopt.commands.main import COMMANDS, main, subcommand
+from tests.commands import run_command
+
+ROOT = Path(__file__).resolve().parents[2]
+_SUBCOMMANDS = {f"kvopt {name}": subcommand(name) for name in COMMANDS.list_commands(None)}  # type: ignore[arg-type]
+_MODULES = (
+    claims.__main__,
+    instances.library,
+    kvopt.best_known.prove,
+    reports.ablation.page,
+    reports.benchmarks.__main__,
+    reports.build,
+    reports.library.__main__,
+    reports.nightly.__main__,
+    reports.other_simulators.__main__,
+    reports.pictures.__main__,
+    schedules.schema,
+    tests.attack.__main__,
+)
+_ALL: dict[str, Command] = {
+    **_SUBCOMMANDS,
+    "kvopt evaluate leaderboard": leaderboard,
+    **{str(module.main.name): module.main for module in _MODULES},
+}
+#: Lines of a screen.
+_SCREEN = 50
+
+
+def test_every_module_with_a_command_is_here() -> None:
+    """A file that declares one is imported above, or a subcommand."""
+    declared = set()
+    for path in ROOT.glob("[!.]*/**/*.py"):
+        if re.search(r"cls=Command|cls=_Evaluate|= generating\(", path.read_text(encoding="utf-8")):
+            declared.add(path)
+    known = {Path(sys.modules[_module(command)].__file__ or "") for command in _ALL.values()}
+    assert {path for path in declared if path.name != "command.py"} <= known | {Path(__file__)}
+
+
+def _module(command: Command) -> str:
+    function: Any = command.callback
+    if function.__module__ == "instances.command":  # made by ``generating``
+        function = function.__closure__[0].cell_contents
+    return str(function.__module__)
+
+
+@pytest.mark.parametrize("columns", [80, 100, 200])
+@pytest.mark.parametrize("name", _ALL)
+def test_a_help_is_one_screen(name: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most fifty lines, none wider than the screen but for examples, and in plain words."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = run_command(_ALL[name], "--help", program=name)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    text, _, examples = shown.stdout.partition("Examples:\n")
+    lines = shown.stdout.splitlines()
+    assert len(lines) <= _SCREEN
+    assert all(len(line) <= columns for line in text.splitlines())
+    assert all(each in examples for each in _ALL[name].examples)
+    assert "Exit codes: 0 " in shown.stdout
+    assert not re.search(r"\b(told|witness|storeys|sweep over)\b", shown.stdout)
+
+
+@pytest.mark.parametrize("name", _ALL)
+def test_the_short_option_is_the_same(name: str) -> None:
+    """``-h`` is ``--help``."""
+    short, long = (run_command(_ALL[name], each, program=name) for each in ("-h", "--help"))
+    assert (short.returncode, short.stdout) == (0, long.stdout)
+
+
+@pytest.mark.parametrize("name", _ALL)
+def test_the_command_takes_its_examples(name: str) -> None:
+    """Two to four, or one where it takes two files and nothing else; each is read as it stands."""
+    command = _ALL[name]
+    assert len(command.examples) in range(2 if any(_options(command)) else 1, 5)
+    for example in command.examples:
+        command.read(shlex.split(example))
+
+
+def _options(command: Command) -> list[click.Option]:
+    return [each for each in command.params if isinstance(each, click.Option)]
+
+
+@pytest.mark.parametrize(
+    "example",
+    [("kvopt memory", each) for each in _SUBCOMMANDS["kvopt memory"].examples]
+    + [("kvopt show", each) for each in _SUBCOMMANDS["kvopt show"].examples]
+    + [("kvopt generate", each) for each in _SUBCOMMANDS["kvopt generate"].examples]
+    + [("kvopt solve", "uniform_100 --policy mc-sf --plot mc-sf.svg")],
+    ids=" ".join,
+)
+def test_quick_examples_run(example: tuple[str, str], tmp_path: Path) -> None:
+    """As a reader would type them."""
+    name, given = example
+    assert given in _SUBCOMMANDS[name].examples
+    ran = run_command(_SUBCOMMANDS[name], *shlex.split(given), cwd=tmp_path, program=name)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["solve", "tiny_handover", "--policy", "svf"], ["solve", "x"], ["check"], ["--help"], []],
+    ids=" ".join,
+)
+def test_a_call_leaves_nothing_behind(arguments: list[str]) -> None:
+    """Streams, signals, folder, environment and the command that is named are as before."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def state() -> list[object]:
+        streams = [sys.stdin, sys.stdout, sys.stderr]
+        found = [*streams, *map(signal.getsignal, numbers), os.getcwd(), dict(os.environ)]
+        return [*found, sys.argv, masking.own_command(), sys.excepthook]
+
+    before = state()
+    assert main(arguments) in (0, 2)
+    assert state() == before
+
+
+def test_no_value_is_an_option() -> None:
+    """``--out --quiet`` writes no file of that name."""
+    ran = run_command(_SUBCOMMANDS["kvopt solve"], "tiny_handover", "--out", "--quiet")
+    assert (ran.returncode, ran.stderr) == (2, "solve.py: --out: expected a value, found --quiet\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "proposed"),
+    [
+        (["s"], {"solve", "show"}),
+        (["--v"], {"--version"}),
+        (["solve", "uniform_10"], {"uniform_100"}),
+        (["solve", "--po"], {"--policy"}),
+        (["solve", "--policy", "mc-sf-"], {"mc-sf-first-fit", "mc-sf-total"}),
+        (["solve", "--solver", "cp"], {"cpsat"}),
+        (["solve", "--formulation", "ilp-c"], {"ilp-cliques"}),
+        (["evaluate", "--methods", "svf,hi"], {"svf,highs"}),
+        (["evaluate", "smo"], {"smoke"}),
+        (["evaluate", "--executor", "d"], {"dask"}),
+        (["rates", "--plo"], {"--plot"}),
+        (["generate", "plan"], {"planted"}),
+        (["convert", "x.csv", "--form"], {"--format"}),
+        (["show", "mc-sf-t"], {"mc-sf-total"}),
+        (["nonsense", "x"], set()),
+    ],
+    ids=lambda given: " ".join(given),
+)
+def test_what_the_shell_proposes(words: list[str], proposed: set[str]) -> None:
+    """Subcommands, options, and the names that an argument takes."""
+    shell = BashComplete(COMMANDS, {}, "kvopt", "_KVOPT_COMPLETE")
+    found = shell.get_completions(words[:-1], words[-1])
+    assert {each.value for each in found} == proposed
+
+
+def test_files_are_proposed_where_a_file_is_taken() -> None:
+    """The shell lists them itself."""
+    shell = BashComplete(COMMANDS, {}, "kvopt", "_KVOPT_COMPLETE")
+    for words in (["solve", "no-such-name"], ["solve", "--out", ""], ["evaluate", "--store", "r"]):
+        (found,) = shell.get_completions(words[:-1], words[-1])
+        assert found.type == "file"
+
+
+def test_policies_are_listed_by_their_files() -> None:
+    """The shell is answered without importing them; the names are those of the registry."""
+    assert policy_names() == list(heuristics.registry.policies())
+
+
+@pytest.mark.parametrize(
+    ("words", "proposed"), [("kvopt ev", "evaluate"), ("kvopt solve --thre", "--threads")]
+)
+def test_bash_completes(words: str, proposed: str, tmp_path: Path) -> None:
+    """With the line that the help names, in a shell of its own; no solver or policy is loaded."""
+    program = tmp_path / "kvopt"
+    program.write_text(
+        f"#!{sys.executable} -P\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+        "from kvopt.commands.start import kvopt\nkvopt()\n"
+        "assert not {'highspy', 'ortools', 'pyomo', 'numba', 'pandas'} & sys.modules.keys()\n"
+    )
+    program.chmod(0o755)
+    line = (
+        'eval "$(_KVOPT_COMPLETE=bash_source kvopt)"\n'
+        f"COMP_WORDS=({words}); COMP_CWORD={len(words.split()) - 1}\n"
+        '_kvopt_completion kvopt; echo "${COMPREPLY[@]}"'
+    )
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    shown = subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, env=os.environ | {"PATH": path}
+    )
+    assert (shown.stdout, shown.stderr) == (f"{proposed}\n", "")
