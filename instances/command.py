@@ -88,7 +88,7 @@ class Command(click.Command):
         self, arguments: Sequence[str] | None = None, program: str = "", caller: Any = None
     ) -> int:
         """Run the command by the name it was called; return its exit code."""
-        return run(self, arguments, program or str(self.name), caller)
+        return run(self, arguments, program or str(self.name), caller, self.interrupted)
 
     def read(self, arguments: Sequence[str], program: str = "", caller: Any = None) -> Options:
         """Return what arguments say, without running the command.
@@ -129,10 +129,6 @@ class Command(click.Command):
             else:
                 complain(program, error)
             return next(code for kind, code in self.fails.items() if isinstance(error, kind))
-        except KeyboardInterrupt:
-            code, line = self.interrupted
-            complain(program, line)
-            return code
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by their groups."""
@@ -218,7 +214,11 @@ def beginning(incomplete: str, names: Iterable[str]) -> list[str]:
 
 
 def run(
-    command: click.Command, arguments: Sequence[str] | None, program: str, caller: Any = None
+    command: click.Command,
+    arguments: Sequence[str] | None,
+    program: str,
+    caller: Any = None,
+    interrupted: tuple[int, str] = (EXIT_INTERRUPTED, "interrupted"),
 ) -> int:
     """Run a command by the name it was called; return its exit code.
 
@@ -237,8 +237,9 @@ def run(
         except click.UsageError as error:
             complain(error.ctx.command_path if error.ctx else program, _told(error))
         except KeyboardInterrupt:
-            complain(program, "interrupted")
-            return EXIT_INTERRUPTED
+            code, line = interrupted
+            complain(program, line)
+            return code
         return EXIT_BAD_USAGE
 
     with called([*program.split(), *given]):

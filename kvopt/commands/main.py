@@ -111,6 +111,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "kvopt", caller:
         What is handed on to the subcommand.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] in _SUBCOMMANDS:
+        return subcommand(given[0])(given[1:], f"{program} {given[0]}", caller)
     if given in (["-h"], ["--help"]):
         with COMMANDS.make_context(program, [], resilient_parsing=True) as context:
             return _tell(program, COMMANDS.get_help(context))
@@ -123,7 +125,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "kvopt", caller:
 
         complain(program, f"{_EXPECTED}, found {given[0] if given else 'none'} (see --help)")
         return 2
-    return run(COMMANDS, given, program, caller)
+    return run(COMMANDS, given, program)
 
 
 def _tell(program: str, text: str) -> int:
