@@ -145,8 +145,8 @@ def solve(
         How long a round takes, for an instance with arrivals in seconds and for no other: a batch
         time of ``python solve.py --list``, by default ``llama2-70b-2xa100``.
     progress
-        True prints a line an improvement and every five seconds; a function is called with a
-        :class:`kvopt.listening.Progress` at every improvement.
+        True prints what has improved, in a pipe once a second at most, and every five seconds;
+        a function is called with a :class:`kvopt.listening.Progress` at every improvement.
 
     Returns
     -------

@@ -50,7 +50,7 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
     try:
         process = Process(_MODULE, _line(run), task.memory_limit, len(state.instance))
         try:
-            ending = _wait(process, proved, limit, stop, lambda: listen(Look(state, 0.0)))
+            ending = _wait(process, proved, limit, stop, lambda: listen(Look(state)))
         finally:
             ending = process.close(ending, partial(_take, proved)).ending
     except KeyboardInterrupt:

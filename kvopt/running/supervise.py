@@ -22,12 +22,14 @@ class Look:
     """What a listener is shown ten times a second and whenever an event has come.
 
     ``compiling`` is what compiling has taken so far of a start that goes on, which no deadline
-    counts (seconds); ``kernels`` are how many are there, of how many.
+    counts (seconds); ``kernels`` are how many are there, of how many.  ``ended`` says that no
+    other look follows.
     """
 
     state: RunState
-    compiling: float
+    compiling: float = 0.0
     kernels: tuple[int, int] = (0, 0)
+    ended: bool = False
 
 
 Listener = Callable[[Look], None]

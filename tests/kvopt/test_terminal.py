@@ -1,0 +1,150 @@
+"""What a run prints while it goes on: at most one line a second in a pipe, one on a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pty
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import instances.progress
+import kvopt.terminal
+from instances import Instance, Request
+from instances.progress import telling
+from kvopt.running.state import RunState
+from kvopt.running.supervise import Look
+from kvopt.terminal import ProgressLines
+from schedules import make_schedule
+from tests.kvopt.conftest import ROOT
+
+#: One fits at a time, so TEL is 1 + 2 + 3 = 6 at best.
+THREE = Instance("three", 2, tuple(Request(i, 0, 1, 1) for i in range(3)))
+
+
+class _Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class _Clock:
+    """A clock that stands still until it is put forward."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        """Return the time that was set."""
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
+    """The clock of what is printed."""
+    found = _Clock()
+    monkeypatch.setattr(kvopt.terminal, "time", found)
+    monkeypatch.setattr(instances.progress, "time", found)
+    return found
+
+
+def _run(stream: io.StringIO, clock: _Clock) -> None:
+    """Show four schedules within a second, one after two, and a bound with the end."""
+    lines, state = ProgressLines(stream, clock.now, quiet=False), RunState(THREE, "m")
+    for seconds, tel in ((0.1, 12), (0.3, 11), (0.5, 10), (0.9, 9), (1.0, 9), (2.0, 8), (2.2, 7)):
+        clock.now = 100.0 + seconds
+        # TEL = the sum of starts and outputs: 0 + 1 + (TEL - 4) + 3.
+        state.offer(make_schedule(THREE, [0, 1, tel - 4], "m"), "m")
+        lines(Look(state))
+    state.raise_bound(6, "volumes")
+    lines(Look(state, ended=True))
+
+
+def test_one_line_a_second_in_a_pipe_and_the_last_state_in_any_case(clock: _Clock) -> None:
+    """The first at once; what comes within a second is merged; at the end what was not shown."""
+    stream = io.StringIO()
+    _run(stream, clock)
+    header, *lines = stream.getvalue().splitlines()
+    assert header.split() == ["seconds", "incumbent", "bound", "gap", "%", "from"]
+    shown = [line.split()[:3] for line in lines]
+    assert shown == [["0.1", "12", "-"], ["2.0", "8", "-"], ["2.2", "7", "6"]]
+
+
+def test_one_line_on_a_terminal_is_rewritten(clock: _Clock) -> None:
+    """Beside the header there is one line, which ends as it was at last, whole and covered."""
+    screen = _Screen()
+    _run(screen, clock)
+    _, line, rest = screen.getvalue().split("\n")
+    assert rest == ""
+    states = line.split("\r")[1:]
+    assert states[0].split()[:2] == ["0.1", "12"]
+    assert states[-1].split()[:3] == ["2.2", "7", "6"]
+    assert all(len(after) >= len(before.rstrip()) for before, after in pairwise(states))
+
+
+def test_without_news_a_pipe_gets_a_line_every_five_seconds(clock: _Clock) -> None:
+    """On a terminal the seconds go on."""
+    stream, screen = io.StringIO(), _Screen()
+    for each in (stream, screen):
+        clock.now = 100.0
+        lines, state = ProgressLines(each, clock.now, quiet=False), RunState(THREE, "m")
+        state.offer(make_schedule(THREE, [0, 1, 3], "m"), "m")
+        for second in range(12):
+            clock.now = 100.0 + second
+            lines(Look(state))
+    told = [line.split()[0] for line in stream.getvalue().splitlines()[1:]]
+    assert told == ["0.0", "5.0", "10.0"]
+    assert len(screen.getvalue().split("\r")) == 13
+
+
+def test_quiet_shows_nothing(clock: _Clock) -> None:
+    """Neither schedules nor compiling."""
+    stream, state = io.StringIO(), RunState(THREE, "m")
+    state.offer(make_schedule(THREE, [0, 1, 3], "m"), "m")
+    lines = ProgressLines(stream, clock.now, quiet=True)
+    lines(Look(state, 5.0, (1, 2)))
+    lines(Look(state, ended=True))
+    assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), _Screen()], ids=["pipe", "screen"])
+def test_work_of_many_steps_is_told_from_two_seconds_on(stream: io.StringIO, clock: _Clock) -> None:
+    """All items come; a pipe has a line every five seconds, a terminal one that is rewritten."""
+    done = []
+    for item in telling("abcdefghij", "letters", stream):
+        done.append(item)
+        clock.now += 1.0
+    assert done == list("abcdefghij")
+    told = [f"{second}.0 s  {second}/10 letters" for second in range(10)]
+    shown = [line.strip() for line in stream.getvalue().replace("\r", "\n").splitlines()]
+    assert [line for line in shown if line] == (told[2:] if stream.isatty() else [told[2], told[7]])
+    assert list(telling("abc", "letters", stream, quiet=True)) == list("abc")
+
+
+def test_a_real_terminal_and_a_real_pipe(small: Path) -> None:
+    """On a terminal two rows before the summary, the header and one; no return in a pipe."""
+    command = [sys.executable, str(ROOT / "solve.py"), str(small), "--method", "improve"]
+    command += ["--time-limit", "10"]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=theirs, stdin=theirs) as process:
+        os.close(theirs)
+        text = b""
+        with contextlib.suppress(OSError):  # how a terminal tells its end
+            while chunk := os.read(ours, 1 << 16):
+                text += chunk
+    os.close(ours)
+    assert process.returncode == 0
+    rows = text.decode().replace("\r\n", "\n").split("\n")
+    head = next(i for i, row in enumerate(rows) if "incumbent" in row)
+    assert rows[head + 1].count("\r") > 1
+    assert rows[head + 2].startswith("instance ")
+    piped = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    lines = piped.splitlines()
+    between = lines[2 : next(i for i, line in enumerate(lines) if line.startswith("instance "))]
+    assert "\r" not in piped
+    # Of ten seconds; the last state may follow at once.
+    assert 1 <= len(between) <= 12
