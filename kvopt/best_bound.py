@@ -1,16 +1,16 @@
 """The best bound known of an instance, from one place, and what it says is left to gain.
 
 Whoever tells a user how much is left to gain asks here (``solve.py``, its table of all policies,
-``kvopt rates``), so that all give one answer: the largest of what the command at hand has
-computed, the registry of best-known values, and the store that commands write to where none is
-named, as far as its certificates prove it.  That store is only read, and one that cannot be read
-is left out.
+``kvopt rates``, a report of ``evaluate.py``), so that all give one answer: the largest of what the
+command at hand has computed, the registry of best-known values, and the store that commands write
+to where none is named, as far as its certificates prove it.  That store is only read, and one that
+cannot be read is left out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from formulations.valid.loads import not_covered
 from instances import Instance
 from instances.batch_time import parse_batch_time
+from kvopt.methods.told import only_bounds
 from kvopt.methods.witness import word_counts
 from kvopt.places import DEFAULT_STORE
 from kvopt.registered import registered
@@ -96,6 +97,23 @@ def best_bound(
         with suppress(Exception):
             best = _of_default(instance, batch_time, tel, best)
     return best
+
+
+def bound_runs(store: Store, keys: Collection[str] | None) -> list[str]:
+    """Return the keys of a store's other runs that make bounds only, on the instances of some runs.
+
+    A report of these says how much is left by the same bound as every other command.
+    """
+    if keys is None:
+        return []
+    rows = store.select("key", "method", "instance_sha256", "batch_time")
+    own = set(keys)
+    about = {tuple(place) for key, _, *place in rows if key in own}
+    return [
+        key
+        for key, method, *place in rows
+        if key not in own and tuple(place) in about and only_bounds(method)
+    ]
 
 
 def of_run(

@@ -69,6 +69,7 @@ def build_report(
     *,
     store: Documents | None = None,
     best_known: BestKnown | None = None,
+    beside: pd.DataFrame | None = None,
     title: str = TITLE,
     pages: int = MOST_PAGES,
     pictures: int = MOST_PICTURES,
@@ -83,6 +84,8 @@ def build_report(
         Where the schedules are that pages picture; without it there are no pictures.
     best_known
         By hash of the instance, see :func:`reports.references.references`.
+    beside
+        Rows of other runs on the same instances, of which the bounds alone are taken.
     pages, pictures
         How many instances get a page, and after how many pictures no page gets any more.
 
@@ -94,7 +97,13 @@ def build_report(
         If a file cannot be written.
     """
     report = make_report(
-        frame, store=store, best_known=best_known, title=title, pages=pages, pictures=pictures
+        frame,
+        store=store,
+        best_known=best_known,
+        beside=beside,
+        title=title,
+        pages=pages,
+        pictures=pictures,
     )
     return write_files(Path(folder), texts(report))
 
@@ -111,16 +120,18 @@ def make_report(
     *,
     store: Documents | None = None,
     best_known: BestKnown | None = None,
+    beside: pd.DataFrame | None = None,
     title: str = TITLE,
     pages: int = MOST_PAGES,
     pictures: int = MOST_PICTURES,
 ) -> Report:
     """Return the report of the rows; the parameters are those of :func:`build_report`."""
     rows = prepare(frame)
-    reference = references(rows, best_known)
+    others = None if beside is None else prepare(beside)
+    reference = references(rows, best_known, others)
     runs = measured(rows, reference)
     found = units(rows, runs)
-    wrong = tuple(contradictions(rows, best_known))
+    wrong = tuple(contradictions(rows, best_known, others))
     sentences = verdict(found)
     parts = _parts(found, rows, runs, reference)
     named = named_instances(sentences, parts)

@@ -64,7 +64,11 @@ class _Case:
 _REGISTRY = "the registry"
 
 
-def references(rows: pd.DataFrame, best_known: Mapping[str, Any] | None = None) -> pd.DataFrame:
+def references(
+    rows: pd.DataFrame,
+    best_known: Mapping[str, Any] | None = None,
+    beside: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """Return one line an instance, indexed by ``id``.
 
     Parameters
@@ -75,6 +79,8 @@ def references(rows: pd.DataFrame, best_known: Mapping[str, Any] | None = None) 
         By the hash of the instance, as :func:`kvopt.best_known.known_values` returns it; of it
         ``upper_bound``, ``lower_bound`` (rounds or None), ``upper_by``, ``lower_by``,
         ``witnesses`` and ``construction`` are taken.
+    beside
+        Rows of other runs on the same instances, of which the bounds alone are taken.
 
     Returns
     -------
@@ -86,7 +92,7 @@ def references(rows: pd.DataFrame, best_known: Mapping[str, Any] | None = None) 
         (what proofs share that do not count as two).  Of
         instances in seconds all values are nanoseconds.
     """
-    cases = _cases(rows, best_known or {})
+    cases = _cases(rows, best_known or {}, beside)
     lines = pd.DataFrame([_line(case) for case in cases.values()], index=list(cases), columns=_KEPT)
     for column in ("upper", "lower", "known", "opt"):
         lines[column] = lines[column].astype("Int64")
@@ -148,7 +154,9 @@ def _line(case: _Case) -> dict[str, Any]:
 
 
 def contradictions(
-    rows: pd.DataFrame, best_known: Mapping[str, Any] | None = None
+    rows: pd.DataFrame,
+    best_known: Mapping[str, Any] | None = None,
+    beside: pd.DataFrame | None = None,
 ) -> list[Contradiction]:
     """Return every believed bound that exceeds the best checked schedule of its instance.
 
@@ -157,7 +165,7 @@ def contradictions(
     names = rows.drop_duplicates("sha").set_index("sha")["instance"]
     found = [
         Contradiction(names[sha], sha, *lower, *upper)
-        for sha, case in _cases(rows, best_known or {}).items()
+        for sha, case in _cases(rows, best_known or {}, beside).items()
         for lower, upper in _contradictions(case)
     ]
     return sorted(found, key=lambda each: (each.instance, each.sha, each.lower, each.lower_by))
@@ -174,14 +182,17 @@ def _contradictions(case: _Case) -> Iterator[evidence.Contradiction]:
     yield from evidence.contradictions(sorted(above), below)
 
 
-def _cases(rows: pd.DataFrame, best_known: Mapping[str, Any]) -> dict[str, _Case]:
+def _cases(
+    rows: pd.DataFrame, best_known: Mapping[str, Any], beside: pd.DataFrame | None
+) -> dict[str, _Case]:
     cases = {sha: _Case(told=best_known.get(sha, {})) for sha in rows["sha"].unique()}
     found = rows[rows["tel"].notna() & ~rows["preempts"]]
     # Of equals the quickest is named: an engine begins with what a policy has found.
     best = found.sort_values(["sha", "tel", *_QUICKEST]).drop_duplicates("sha")
     for sha, tel, label, key in _values(best, "sha", "tel", "label", "key"):
         cases[sha].upper, cases[sha].upper_key = Statement(int(tel), label), key
-    claimed = rows[rows["lower_bound"].gt(0).fillna(False) & rows["believed"]]
+    claimed = rows if beside is None else pd.concat([rows, beside], ignore_index=True)
+    claimed = claimed[claimed["lower_bound"].gt(0).fillna(False) & claimed["believed"]]
     order = ["sha", "lower_bound", *_QUICKEST]
     claimed = claimed.sort_values(order, ascending=[True, False, *[True] * len(_QUICKEST)])
     each = claimed.drop_duplicates(["sha", "lower_bound", "label"])

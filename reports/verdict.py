@@ -13,6 +13,7 @@ from kvopt.methods.told import OF_CLASSES, Lengths
 from kvopt.methods.told import WORDS as TOLD
 from reports.boards import Board, boards, inside, outside, standings
 from reports.interval import ratios, shares
+from reports.tables.solvers import solver_table
 from reports.units import Unit
 
 #: The classes of policies: who is in a class, and what is told to each of its kinds.
@@ -83,10 +84,13 @@ def _where(unit: Unit, several: int) -> list[str]:
 def _of_unit(unit: Unit) -> tuple[Sentence, ...]:
     averaged = unit.averaged
     if inside(averaged).empty:
+        solvers = _solvers(unit)
         nobody = "No policy within the problem was run, so none is ranked here"
         beyond = [part for _, each in _CLASSES for part in _outside(None, averaged, each)]
         first = Sentence((nobody, *beyond, "."))
-        return (first, _worst(averaged, [])) if beyond else (first,)
+        if not beyond:
+            return solvers or (first,)
+        return (*solvers, first, _worst(averaged, []))
     ranked = boards(averaged)
     overall = _overall(ranked)
     return (
@@ -94,6 +98,23 @@ def _of_unit(unit: Unit) -> tuple[Sentence, ...]:
         *(_of_class(ranked, averaged, *each) for each in _CLASSES),
         _worst(averaged, ranked),
     )
+
+
+def _solvers(unit: Unit) -> tuple[Sentence, ...]:
+    """Return what the first solvers prove, in the words and figures of the solver table."""
+    if unit.given.runs.empty:
+        return ()
+    lines = solver_table(unit.given.runs).frame
+    lines = lines.assign(share=-lines["solved"] / lines["runs"])
+    lines = lines.sort_values(["share", "shifted", "label"])
+    parts = ["Solvers: "]
+    for label, solved, runs, mean in (
+        lines[["label", "solved", "runs", "shifted"]].iloc[:_MOST_NAMES].itertuples(index=False)
+    ):
+        parts += ["; " if len(parts) > 1 else "", Name(label)]
+        parts += [f" solves {solved:,} of {counted(runs, 'run')} (shifted mean {mean:.3g} s)"]
+    more = len(lines) - _MOST_NAMES
+    return (Sentence((*parts, *([f"; and {more} more"] if more > 0 else []), ".")),)
 
 
 def _overall(found: Sequence[Board]) -> list[str]:

@@ -23,6 +23,7 @@ from instances.telling import counted
 from instances.traces import TraceReport
 from instances.traces.arguments import trace_options
 from instances.usage import complain
+from kvopt.best_bound import bound_runs
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.evaluate_arguments import OPTIONS, judge_options
 from kvopt.commands.leaderboard import NAME as LEADERBOARD
@@ -291,7 +292,13 @@ def _finish(
             from reports.build import build_report  # loads seaborn: seconds
 
             try:
-                build_report(frame, Path(options.report), store=store, best_known=known_values())
+                build_report(
+                    frame,
+                    Path(options.report),
+                    store=store,
+                    best_known=known_values(),
+                    beside=store.rows(bound_runs(store, keys)),
+                )
             except OSError as error:
                 # The disk may have filled up since the folder was looked at.
                 raise OutputError(f"--report {options.report}: {error.strerror}") from None

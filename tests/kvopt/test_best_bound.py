@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import kvopt
-from instances import Instance, Request
+from instances import Instance, Request, write_instance
 from instances.batch_time import DEFAULT
 from kvopt.best_bound import KnownBound, best_bound, coverage, left, percent_left
+from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
 from kvopt.methods.grammar import read_method
@@ -20,6 +21,7 @@ from kvopt.places import DEFAULT_STORE
 from kvopt.running.execute import execute
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store
+from kvopt.terminal import seconds_of
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
@@ -107,6 +109,20 @@ def test_a_policy_alone_is_told_what_the_table_of_all_says(
     assert "computing the bound" not in again
     assert f"at most {left_of_svf} % of the TEL" in again
     assert DEFAULT_STORE.stat().st_size == kept
+
+
+def test_a_report_has_the_bound_of_the_store(bounded: Finished, tmp_path: Path) -> None:
+    """That of another command on the same instance and batch time, not that on another."""
+    bound, batch_time = bounded.record.lower_bound, f"--batch-time={DEFAULT}"
+    assert bound is not None
+    for instance in (TIGHT, replace(TIGHT, name="wider", memory=13)):
+        write_instance(instance, tmp_path / f"{instance.name}.json")
+    asked = ["tight.json", "wider.json", "--methods=svf", batch_time, "--report=report", "--quiet"]
+    assert evaluate(asked) == 0
+    table = Path("report", "tables", "instances-seconds.md").read_text()
+    told = dict(re.findall(r"\[`(tight|wider)`\].* ([\d.]+) \| `[^|]*` +\| +[\d.]+ %", table))
+    assert told.keys() == {"tight", "wider"}
+    assert [seconds_of(bound) == each for each in (told["tight"], told["wider"])] == [True, False]
 
 
 @pytest.mark.slow("waits")

@@ -176,12 +176,21 @@ def test_the_verdict_compares_what_is_told_on_the_same_instances() -> None:
 
 
 def test_the_verdict_without_some_kinds_of_policies() -> None:
-    """What was not run is said; of engines alone nobody is ranked."""
+    """What was not run is said; of solvers alone, what they solve, the one of most first."""
     told = [str(each) for each in _report(record(tel=100)).verdict]
     assert told[0].startswith("Clairvoyant: svf is the only online policy")
     assert told[2] == "No non-clairvoyant policy was run."
-    (alone,) = _report(record(method="cpsat", tel=100)).verdict
-    assert str(alone).startswith("No policy within the problem was run")
+    proved = {"tel": 100, "lower_bound": 100, "status": "optimal", "bound_source": "CP-SAT"}
+    runs = (
+        record(method="cpsat:cpsat", instance="a", seconds=3.0, **proved),
+        record(method="cpsat:cpsat", instance="b", seconds=3.0, **proved),
+        record(method="highs:ilp", instance="a", tel=100, seconds=10.0),
+    )
+    (alone,) = _report(*runs).verdict
+    assert str(alone) == (
+        "Solvers: cpsat:cpsat solves 2 of 2 runs (shifted mean 3 s); highs:ilp solves 0 of 1 run "
+        "(shifted mean 10 s)."
+    )
 
 
 def test_labels_say_what_was_run() -> None:
