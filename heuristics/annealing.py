@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heuristics.compiled import filling_kernel
+from heuristics.gap_filling import fill, misfit
 
 #: An array of 64-bit integers.
 Ints = Any
@@ -280,8 +281,6 @@ def resume_ends(walk, columns, first, now, trial):
 def first_gap(held, clean, start, prompt, output, memory):
     """Return the first round from ``start`` on at which a request fits; none: past the horizon.
 
-    Where the tokens held at p + j are too many by x, it cannot start before p + min(x, j).
-
     Parameters
     ----------
     held, clean : array of int32, int
@@ -292,32 +291,15 @@ def first_gap(held, clean, start, prompt, output, memory):
     tuple
         The round, and up to where tokens stand now.
     """
-    one = np.int32(1)
     while start + output < len(held):
         if start + output >= clean:
             held[clean : start + output + 1] = 0
             clean = start + output + 1
-        need = np.int32(prompt - memory)
-        if held[start + 1] + need + one > 0:
-            start += 1
-            continue
-        run = held[start + 1 : start + output + 1]
-        later = np.int32(0)
-        for j in range(output):
-            need += one
-            later = max(later, min(np.int32(run[j] + need), np.int32(j + 1)))
+        later = misfit(held, start, prompt, output, memory)
         if later == 0:
             break
         start += later
     return start, clean
-
-
-@filling_kernel
-def fill(held, start, prompt, output):
-    """Add the tokens of a request to those held."""
-    run = held[start + 1 : start + output + 1]
-    for j in range(output):
-        run[j] += np.int32(prompt + 1 + j)
 
 
 @filling_kernel
@@ -375,7 +357,7 @@ def take(worker, trial, request, start, delay, memory):
     if len(trial[4]) == 0:
         low, high = enter(trial[2], trial[3], low, high, place, start, prompt, output)
     elif start + output < len(trial[4]):
-        fill(trial[4], start, prompt, output)
+        fill(trial[4], start, prompt, output, 1)
     return (low, high, clean), start
 
 
@@ -491,22 +473,6 @@ def follow(walk, columns, memory, targets, delayed, trial):
     for k in range(len(order) - 1, -1, -1):
         waits[k] = max(waits[k + 1], arrivals[order[k]])
     return sums[len(order)]
-
-
-@filling_kernel
-def shift_left(columns, memory, by_start, starts, held):
-    """Start each request as early as all others let it; ``starts`` by request, changed in place."""
-    arrivals, prompts, outputs = columns
-    held[:] = 0
-    for request in by_start:
-        fill(held, starts[request], prompts[request], outputs[request])
-    for request in by_start:
-        prompt, output = prompts[request], outputs[request]
-        run = held[starts[request] + 1 : starts[request] + output + 1]
-        for j in range(output):
-            run[j] -= np.int32(prompt + 1 + j)
-        starts[request] = first_gap(held, len(held), arrivals[request], prompt, output, memory)[0]
-        fill(held, starts[request], prompt, output)
 
 
 @filling_kernel

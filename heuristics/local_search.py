@@ -8,7 +8,8 @@ begins at a share of the mean latency, falls to a sixtieth of that, and is colde
 few moves for each request. Which share suits depends on the instance by a factor of ten, so each is
 tried in turn, and every second cycle has the one whose cycles have ended best. Before the first,
 requests in order of their volumes are paced: the k-th does not start before θ times the volume so
-far over M. After each cycle the best schedule is shifted to the left.
+far over M; and they take the first gap each, in order of their volumes and of the starts known.
+After each cycle the best schedule is shifted to the left.
 
 In a number of moves the search is determined by its seed.  In seconds, how many moves there are,
 and with them when it cools down, depends on the machine.
@@ -24,9 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from heuristics import annealing
+from heuristics import annealing, gap_filling
 from heuristics.annealing import Columns, Rules, Sizes, Trial, Walk
 from heuristics.compiled import compiled
+from heuristics.gap_filling import BLOCK
 from heuristics.policy import Ints
 from instances import Instance, Request
 
@@ -62,8 +64,6 @@ ROUNDS_UP_TO = 4_000_000
 LEAST_STEP = 20
 #: Moves a second that are assumed before the first have been made.
 FIRST_RATE = 2_000.0
-#: Rounds times requests up to which the best schedule is shifted to the left.
-POLISH_UP_TO = 400_000_000
 #: Shares of the volume by which starts are paced.
 PACES = tuple(0.1 * k for k in range(17))
 #: Above every sum that may occur.
@@ -216,21 +216,33 @@ class Search:
         starts[self._best[0]] = self._best[2]
         return starts
 
+    def fill_gaps(self, order: Ints) -> None:
+        """Go on from the schedule in which each in turn takes the first gap, if it is best."""
+        starts = np.full(self.requests, -1, np.int64)
+        rounds = _rounds(self._columns, self.best())
+        if self._start_early(order, starts, rounds) and starts.sum() < self.best_total:
+            self.load(starts)
+
     def polish(self) -> None:
         """Go on from the best schedule, each request as early as all others let it.
 
         Without delays go on from the best list as it is.
         """
         starts = self.best()
-        rounds = int((starts + self._columns.outputs).max()) + 2
         if self._rules.delayed == 0:
             self.load(starts, self.best_order)
             return
-        if rounds <= ROUNDS_UP_TO and rounds * self.requests <= POLISH_UP_TO:
-            by_start = np.argsort(starts, kind="stable")
-            shift = self._as_run(annealing.shift_left)
-            shift(self._columns, self._memory, by_start, starts, np.zeros(rounds, np.int32))
+        rounds = int((starts + self._columns.outputs).max()) + 2
+        self._start_early(np.argsort(starts, kind="stable"), starts, rounds)
         self.load(starts)
+
+    def _start_early(self, order: Ints, starts: Ints, rounds: int) -> bool:
+        """Change starts as ``gap_filling.start_early`` does, unless the rounds are too many."""
+        if rounds > ROUNDS_UP_TO:
+            return False
+        profile = (np.zeros(rounds, np.int32), np.zeros(rounds // BLOCK + 1, np.int32))
+        start_early = self._as_run(gap_filling.start_early)
+        return bool(start_early(self._columns, self._memory, order, starts, profile))
 
 
 def _spaces(columns: Columns, memory: int, starts: Ints) -> Trial:
@@ -238,15 +250,20 @@ def _spaces(columns: Columns, memory: int, starts: Ints) -> Trial:
     n, outputs = len(starts), columns.outputs
     # Every active request holds at least its prompt and one token.
     width = 2 * (min(n, memory // (int(columns.prompts.min()) + 1)) + 1)
-    end = int((starts + outputs).max())
     # The k-th start finds k − 1 begun, less those that have ended.
     ended = np.searchsorted(np.sort(starts + outputs), starts, side="right")
     running = (n - 1) / 2 - float(ended.mean())
-    rounds = end + end // 4 + 2 * int(outputs.max()) + 2
+    rounds = _rounds(columns, starts)
     dense = running >= DENSE_FROM * float(outputs.mean()) and rounds <= ROUNDS_UP_TO
     tokens = np.zeros(rounds if dense else 0, np.int32)
     by_place, by_end = (np.zeros((2, size), np.int64) for size in (n, width))
     return Trial(by_place[0], by_place[1], by_end[0], by_end[1], tokens)
+
+
+def _rounds(columns: Columns, starts: Ints) -> int:
+    """Return how many rounds are enough for schedules not much longer than one that is known."""
+    end = int((starts + columns.outputs).max())
+    return end + end // 4 + 2 * int(columns.outputs.max()) + 2
 
 
 def _shares(n: int) -> tuple[float, float]:
@@ -391,7 +408,10 @@ def improve_starts(
     # Interpreted, the generator of random words warns of the overflow that it lives on.
     with np.errstate(over="ignore"):
         if delays:
-            search.pace(by_volume(columns, starts))
+            by_start, volume = np.argsort(starts, kind="stable"), by_volume(columns)
+            search.pace(by_start if columns.arrivals.any() else volume)
+            for order in (volume, by_start):
+                search.fill_gaps(order)
             tell()
         search_lists(search, budget, latency, tell)
     return search.best(), search.best_order
@@ -402,10 +422,8 @@ def columns_of(instance: Instance) -> Columns:
     return Columns(instance.arrivals, instance.prompts, instance.outputs)
 
 
-def by_volume(columns: Columns, starts: Ints) -> Ints:
-    """Return the requests by volume, where some arrive later by start."""
-    if columns.arrivals.any():
-        return np.argsort(starts, kind="stable")
+def by_volume(columns: Columns) -> Ints:
+    """Return the requests by volume, smallest first."""
     outputs = columns.outputs.astype(np.float64)
     return np.argsort(outputs * (columns.prompts + 0.5 * (outputs + 1)), kind="stable")
 
@@ -416,5 +434,6 @@ def compile_kernels() -> None:
     instance = Instance("three", 6, requests)
     search = Search(columns_of(instance), 6, np.array([0, 2, 5]), seed=0)
     search.pace(np.arange(3))
+    search.fill_gaps(np.arange(3))
     search.anneal(1, 1.0)
     search.polish()

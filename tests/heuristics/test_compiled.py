@@ -12,7 +12,7 @@ from numba import njit
 from numba.core.errors import TypingError
 
 import heuristics.compiled
-from heuristics import annealing
+from heuristics import annealing, gap_filling
 from heuristics.compiled import compiled, filling_kernel, kernel
 
 PAIR = (np.arange(5), np.arange(5, 10))
@@ -40,8 +40,9 @@ def test_filling_kernels_count_no_references(mark: Any, counts: bool) -> None:
 
 def test_all_kernels_of_the_local_search_are_such() -> None:
     """One that is not would bring the counting back into those that call it."""
-    own = [each for each in vars(annealing).values() if inspect.isfunction(each)]
-    own = [each for each in own if each.__module__ == annealing.__name__]
+    both = [*vars(annealing).values(), *vars(gap_filling).values()]
+    names = (annealing.__name__, gap_filling.__name__)
+    own = [each for each in both if inspect.isfunction(each) and each.__module__ in names]
     assert len(own) > 20
     assert set(own) <= heuristics.compiled._filling
 
