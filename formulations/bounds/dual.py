@@ -1,4 +1,4 @@
-"""Lagrangian dual over memory prices on a coarse time grid that is refined while time remains."""
+"""Lagrangian multipliers on memory over a coarse time grid that is refined while time remains."""
 
 from __future__ import annotations
 

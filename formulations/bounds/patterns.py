@@ -1,4 +1,4 @@
-"""Prices on states of running requests: no more is paid than what can run together is worth."""
+"""Configuration LP: multipliers on states of running requests, certified in integers."""
 
 from __future__ import annotations
 

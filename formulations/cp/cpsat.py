@@ -1,4 +1,4 @@
-"""CP-SAT: one cumulative resource with growing demands, and pairwise separation."""
+"""CP-SAT: one cumulative resource with growing demands, and disjunctive pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CP-SAT with window groups, every forbidden start difference, and ordered equal requests."""
+"""CP-SAT with clique inequalities, every forbidden start difference, ordered equal requests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Options:
     separation: Annotated[
         bool, "least start distance, one way or the other, of pairs that may not start together"
     ] = True
-    groups: Annotated[bool, "window groups as no-overlap or cumulative"] = True
+    groups: Annotated[bool, "clique and cover inequalities as no-overlap or cumulative"] = True
     differences: Annotated[
         bool, "start differences that overflow although the pair may start together"
     ] = True

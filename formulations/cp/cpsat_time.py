@@ -1,4 +1,4 @@
-"""CP-SAT over the start-time booleans x[i,t] with the memory rows of ``ilp``."""
+"""CP-SAT over the time-indexed booleans x[i,t] with the memory rows of ``ilp``."""
 
 from __future__ import annotations
 

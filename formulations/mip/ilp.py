@@ -1,4 +1,4 @@
-"""Start-time integer program with dense memory rows, as printed."""
+"""Time-indexed formulation (ILP) with dense memory rows, as printed."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ FORMULATION = IntegerProgram(
     set_starts=set_starts,
     relaxation=Relaxation(
         "lp",
-        "LP relaxation of the start-time integer program as printed",
+        "LP relaxation of the time-indexed formulation as printed",
         source="W (11)-(14), J2 (18)-(21)",
     ),
 )

@@ -1,4 +1,4 @@
-"""The program of ``ilp-sparse`` with window groups as occupancy balances."""
+"""The formulation ``ilp-sparse`` with clique and cover inequalities as occupancy balances."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from instances import Instance
 class Options:
     """Which strengthenings are added to ``ilp-sparse``, for ablation."""
 
-    groups: Annotated[bool, "window groups of two and three requests"] = True
+    groups: Annotated[bool, "clique and cover inequalities of two and three requests"] = True
     lookahead: Annotated[int, "rounds by which growth is looked ahead, 0 for no such rows"] = 0
     fixing: Annotated[bool, "start windows narrowed by the prices of lp-cliques (valid.fixing)"] = (
         False
@@ -160,6 +160,6 @@ FORMULATION = IntegerProgram(
     balances=True,
     relaxation=Relaxation(
         "lp-cliques",
-        "LP relaxation of ``ilp-cliques``: memory and window groups, both priced and certified.",
+        "LP relaxation of ``ilp-cliques``: multipliers on memory and on cliques, certified.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Start-time integer program with memory as balances of running requests and tokens held."""
+"""Time-indexed formulation with memory as balances of running requests and tokens held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Start-time integer program with dense memory rows and window groups of exclusive requests."""
+"""Time-indexed formulation with dense memory rows and clique inequalities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from instances import Instance
 class Options:
     """Which strengthenings are added to ``ilp``, for ablation."""
 
-    groups: Annotated[bool, "window groups of exclusive requests", "cliques"] = True
+    groups: Annotated[bool, "clique inequalities of exclusive requests", "cliques"] = True
     fixing: Annotated[bool, "start windows narrowed by the prices of lp-cliques (valid.fixing)"] = (
         False
     )

@@ -1,4 +1,4 @@
-"""Forwards in time over how many of each kind have started and which of them still run.
+"""Forward dynamic programming over how many of each kind have started and which still run.
 
 Source: ours.  For instances of few kinds, as the traps of the papers are.
 

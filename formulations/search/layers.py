@@ -101,7 +101,7 @@ class Options:
     merge: Annotated[bool, "keep one of the states that are equal in requests and tokens"] = True
     equal: Annotated[bool, "equal requests start in the instance's order"] = True
     prices: Annotated[bool, "bound states by the LP's prices, else by latencies alone"] = True
-    groups: Annotated[bool, "prices on window groups beside those on memory"] = True
+    groups: Annotated[bool, "multipliers on clique inequalities beside those on memory"] = True
     patterns: Annotated[
         bool, "prices on what a request holds and has left, once passes take long"
     ] = True

@@ -1,4 +1,4 @@
-"""Lower bounds from prices or volumes, certified in integers, without a model of the whole."""
+"""Lower bounds from volumes or Lagrangian multipliers, certified in integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Local search on priority lists from the best policy's schedule; proves nothing."""
+"""Simulated annealing on a list-scheduling encoding, from the best policy's schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CP-SAT repairs the best policy's schedule, a few requests at a time; proves nothing."""
+"""Large neighbourhood search by CP-SAT from the best policy's schedule; proves nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our own exact search over sets of started requests: schedules and bounds after every pass."""
+"""Exact search by dynamic programming: schedules and bounds after every pass."""
 
 from __future__ import annotations
 

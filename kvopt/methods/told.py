@@ -36,8 +36,8 @@ _OLD_WORDS = {
 _OFFLINE, _OLD_OFFLINE = ", offline", ", all arrivals"
 #: What the words mean, for the reader of a table.
 OF_CLASSES = (
-    "clairvoyant: told every output; with predictions: told an interval of each output, with exact "
-    "ones the output itself; non-clairvoyant: told no lengths; offline: told all arrivals"
+    "clairvoyant: knows every output; with predictions: knows an interval that holds it, with "
+    "exact ones the output itself; non-clairvoyant: knows no output; offline: knows all arrivals"
 )
 #: Marks methods that may keep tokens over an eviction, in all tables and figures: policies that
 #: are made so, and methods of which a schedule did.

@@ -1,5 +1,5 @@
 // Figures are pictures, complete without this: it tells what is under the pointer, as text, and
-// opens the page of the instance; a finger's first tap tells, the link in what is told opens.
+// opens the page of the instance; a finger's first tap shows it, the link in it opens.
 const tip = document.createElement("div");
 const ring = document.createElement("div");
 tip.className = "tip";
