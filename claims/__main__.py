@@ -31,14 +31,7 @@ _PROGRAM = "python -m claims"
 @click.command(
     _PROGRAM,
     cls=Command,
-    fails={
-        ExportError: 2,
-        StoreError: 2,
-        SuiteError: 2,
-        MethodError: 2,
-        RowsError: 2,
-        OSError: 2,
-    },
+    fails={2: (ExportError, StoreError, SuiteError, MethodError, RowsError, OSError)},
     examples=("--check", f"{next(iter(pages()))} --store results/runs.sqlite"),
     codes="0 done; 1 --check found a stale file; 2 bad usage, or rows that are damaged",
 )

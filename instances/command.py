@@ -57,7 +57,7 @@ class Command(click.Command):
     Parameters
     ----------
     fails
-        The exit code of each exception that it tells in one line.
+        The exceptions that it tells in one line, by their exit code.
     interrupted
         Exit code and line after Ctrl-C.
     examples
@@ -69,7 +69,7 @@ class Command(click.Command):
     def __init__(
         self,
         *given: Any,
-        fails: Mapping[type[Exception], int] | None = None,
+        fails: Mapping[int, tuple[type[Exception], ...]] | None = None,
         interrupted: tuple[int, str] = (EXIT_INTERRUPTED, "interrupted"),
         examples: Sequence[str] = (),
         codes: str = "0 done; 2 bad usage or input",
@@ -78,7 +78,8 @@ class Command(click.Command):
         context = {"help_option_names": ["-h", "--help"], "max_content_width": _WIDTH}
         settings["context_settings"] = context
         super().__init__(*given, **settings)
-        self.fails = {UsageError: EXIT_BAD_USAGE} | dict(fails or {})
+        self.fails: list[tuple[type[Exception], int]] = [(UsageError, EXIT_BAD_USAGE)]
+        self.fails += [(kind, code) for code, kinds in (fails or {}).items() for kind in kinds]
         self.interrupted = interrupted
         self.examples = examples
         self.codes = codes
@@ -123,12 +124,12 @@ class Command(click.Command):
         program = ctx.command_path
         try:
             return int(self.callback(self._options(ctx)))
-        except tuple(self.fails) as error:
+        except tuple(kind for kind, _ in self.fails) as error:
             if isinstance(error, OSError) and error.filename:
                 complain(program, f"{error.filename}: {error.strerror}")
             else:
                 complain(program, error)
-            return next(code for kind, code in self.fails.items() if isinstance(error, kind))
+            return next(code for kind, code in self.fails if isinstance(error, kind))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by their groups."""

@@ -42,7 +42,7 @@ SET_OPTION = option(
 @click.command(
     "python -m instances.generate",
     cls=Command,
-    fails={OutputError: 2},
+    fails={2: (OutputError,)},
     examples=("--list", "am1 --seed 7 --out mine.json", "uniform --set n=20 --set memory=100"),
     codes="0 written; 2 bad usage",
 )

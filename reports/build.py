@@ -284,7 +284,7 @@ def _count(text: str) -> int:
 @click.command(
     "python -m reports.build",
     cls=Command,
-    fails={ExportError: 2, StoreError: 2, OutputError: 2, OSError: 2, ValueError: 2},
+    fails={2: (ExportError, StoreError, OutputError, OSError, ValueError)},
     examples=(
         "--store results/runs.sqlite --out results/report",
         "--store rows.csv --out report --check",

@@ -19,7 +19,7 @@ from instances.usage import UsageError
 @click.command(
     "python -m instances.traces.convert",
     cls=Command,
-    fails={OutputError: 2, InstanceFileError: 2},
+    fails={2: (OutputError, InstanceFileError)},
     examples=(
         "--list",
         "trace.csv --memory 16492 --out trace.json",

@@ -54,13 +54,15 @@ _SECONDS_BETWEEN_SAVES = 10
     _PROGRAM,
     cls=Command,
     fails={
-        RegistryError: EXIT_BAD_USAGE,
-        DamagedError: EXIT_BAD_USAGE,
-        FileError: EXIT_BAD_USAGE,
-        CertificateError: EXIT_BAD_USAGE,
-        TreeError: EXIT_BAD_USAGE,
-        MethodError: EXIT_BAD_USAGE,
-        OSError: EXIT_BAD_USAGE,
+        EXIT_BAD_USAGE: (
+            RegistryError,
+            DamagedError,
+            FileError,
+            CertificateError,
+            TreeError,
+            MethodError,
+            OSError,
+        )
     },
     interrupted=(EXIT_OPEN, "interrupted; the same command goes on"),
     examples=("", "--stale --each 60", "am1_00 --by cpsat:cpsat-strong"),

@@ -17,7 +17,7 @@ NAME = "leaderboard"
 @click.command(
     NAME,
     cls=Command,
-    fails={ExportError: 2, RegistryError: 2, StoreError: 6},
+    fails={2: (ExportError, RegistryError), 6: (StoreError,)},
     examples=("", "--store rows.csv"),
     codes="0 printed; 2 bad usage or input; 6 the store cannot be read",
 )

@@ -48,7 +48,7 @@ _COUNT: dict[str, Any] = {"type": _count, "metavar": "N"}
 @click.command(
     "kvopt memory",
     cls=Command,
-    fails={ValueError: 2},
+    fails={2: (ValueError,)},
     examples=(
         "--layers 80 --kv-heads 8 --head-size 128 --gpu-memory 80GB --gpus 2 --weights 138GB",
         "--layers 32 --kv-heads 8 --head-size 128 --gpu-memory 24GiB --utilization 0.9 --quiet",

@@ -47,12 +47,14 @@ EXIT_INTERRUPTED = 130
     "kvopt rates",
     cls=Command,
     fails={
-        OutputError: EXIT_BAD_INPUT,
-        MethodError: EXIT_BAD_INPUT,
-        RatesError: EXIT_BAD_INPUT,
-        InstanceFileError: EXIT_BAD_INPUT,
-        InfeasibleInstanceError: EXIT_BAD_INPUT,
-        StoreError: EXIT_STORE,
+        EXIT_BAD_INPUT: (
+            OutputError,
+            MethodError,
+            RatesError,
+            InstanceFileError,
+            InfeasibleInstanceError,
+        ),
+        EXIT_STORE: (StoreError,),
     },
     interrupted=(
         EXIT_INTERRUPTED,

@@ -61,11 +61,8 @@ OVER_SHARE, BARK_SECONDS = 0.1, 1.3
     "solve.py",
     cls=Command,
     fails={
-        OutputError: EXIT_BAD_INPUT,
-        MethodError: EXIT_BAD_INPUT,
-        InstanceFileError: EXIT_BAD_INPUT,
-        NotWrittenError: EXIT_BAD_INPUT,
-        InfeasibleInstanceError: EXIT_INFEASIBLE,
+        EXIT_BAD_INPUT: (OutputError, MethodError, InstanceFileError, NotWrittenError),
+        EXIT_INFEASIBLE: (InfeasibleInstanceError,),
     },
     interrupted=(EXIT_NO_SCHEDULE, "interrupted before there was a schedule"),
     examples=(

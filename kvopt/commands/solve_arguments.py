@@ -14,7 +14,7 @@ from instances.traces.arguments import TRACE_OPTIONS
 from instances.usage import UsageError, complain
 from kvopt.commands import completion
 from kvopt.commands.in_seconds import SERVING_OPTIONS
-from kvopt.methods.engines import default_engine
+from kvopt.methods.engines import default_engine, named_engines
 from kvopt.methods.grammar import (
     every_policy,
     read_formulation,
@@ -118,7 +118,7 @@ def _parts_declared() -> Callable[[Any], Any]:
             "--solver",
             metavar="NAME",
             shell_complete=completion.solvers,
-            help="a solver of --list, or one that Pyomo finds here",
+            help=f"{', '.join(named_engines())}, or one that Pyomo finds",
         ),
         option(
             "--formulation",

@@ -437,7 +437,7 @@ def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
 @click.command(
     _PROGRAM,
     cls=Command,
-    fails={ExportError: 2},
+    fails={2: (ExportError,)},
     examples=("", "--check"),
     codes="0 done; 1 --check found a stale page; 2 bad usage or rows",
 )

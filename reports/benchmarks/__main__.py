@@ -144,7 +144,7 @@ def picture(rows: pd.DataFrame) -> bytes:
 @click.command(
     _PROGRAM,
     cls=Command,
-    fails={MeasuredError: 2, OSError: 2},
+    fails={2: (MeasuredError, OSError)},
     examples=("--check", "--add measured.json"),
     codes="0 done; 1 --check found a stale page; 2 bad usage or input",
 )

@@ -73,14 +73,7 @@ def _linked(cell: Cell, key: str, line: pd.Series) -> str:
 @click.command(
     _PROGRAM,
     cls=Command,
-    fails={
-        RegistryError: 2,
-        OutputError: 2,
-        ExportError: 2,
-        StoreError: 2,
-        OSError: 2,
-        ValueError: 2,
-    },
+    fails={2: (RegistryError, OutputError, ExportError, StoreError, OSError, ValueError)},
     examples=("--check", "--html site/library"),
     codes="0 done; 1 --check found a stale page; 2 bad usage or input",
 )

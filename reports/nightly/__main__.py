@@ -46,13 +46,15 @@ _PROGRAM = "python -m reports.nightly"
     _PROGRAM,
     cls=Command,
     fails={
-        OutputError: EXIT_BAD_INPUT,
-        StoreError: EXIT_BAD_INPUT,
-        SuiteError: EXIT_BAD_INPUT,
-        MethodError: EXIT_BAD_INPUT,
-        RowsError: EXIT_BAD_INPUT,
-        RegistryError: EXIT_BAD_INPUT,
-        OSError: EXIT_BAD_INPUT,
+        EXIT_BAD_INPUT: (
+            OutputError,
+            StoreError,
+            SuiteError,
+            MethodError,
+            RowsError,
+            RegistryError,
+            OSError,
+        )
     },
     examples=("--check", "--store night.sqlite --out night", "--store night.sqlite --update"),
     codes="0 as good as the committed rows; 1 the night failed, or --check found a stale file; "

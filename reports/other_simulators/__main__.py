@@ -39,7 +39,7 @@ _PROGRAM = "python -m reports.other_simulators"
 @click.command(
     _PROGRAM,
     cls=Command,
-    fails={SimulatorError: 2},
+    fails={2: (SimulatorError,)},
     examples=("--check", "--vidur vidur --blis blis"),
     codes="0 done; 1 --check found a stale page; 2 bad usage, or no such simulator",
 )

@@ -121,7 +121,7 @@ def report(rows: Rows, seed: int) -> int:
 @click.command(
     "python -m tests.attack",
     cls=Command,
-    fails={RowsError: 2},
+    fails={2: (RowsError,)},
     examples=("", "--instances 100 --minutes 5 --out results/attack.jsonl"),
     codes="0 no fault; 1 faults; 2 bad usage",
 )
