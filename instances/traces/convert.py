@@ -22,8 +22,8 @@ from instances.usage import UsageError
     fails={2: (OutputError, InstanceFileError)},
     examples=(
         "--list",
-        "trace.csv --memory 16492 --out trace.json",
-        "trace.csv --memory 16492 --limit 1000 --round-seconds 0.05 --out rounds.json",
+        "trace.csv --memory 61035 --out trace.json",
+        "trace.csv --memory 61035 --limit 1000 --round-seconds 0.05 --out rounds.json",
     ),
     codes="0 written; 2 bad usage or input",
 )

@@ -22,7 +22,8 @@ _RUNS = together(
         multiple=True,
         metavar="A,B,...",
         shell_complete=completion.methods,
-        help=f"methods of --list (default: the suite's, or {DEFAULT_METHOD})",
+        help="of --list, or file:PATH, a program with your rights "
+        f"(default: the suite's, or {DEFAULT_METHOD})",
     ),
     option(
         "--seeds",

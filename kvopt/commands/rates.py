@@ -61,7 +61,7 @@ EXIT_INTERRUPTED = 130
         "interrupted; what was finished is stored, the same command resumes",
     ),
     examples=(
-        "trace.csv --memory 16492 --rates 1,2,4,8",
+        "trace.csv --memory 61035 --rates 1,2,4,8",
         "uniform --set n=200 --rates 5,10 --methods mc-sf,svf --slo ttft:0.5 --plot rates.svg",
     ),
     codes="0 done; 1 a method gave no schedule; 2 bad usage or input; 5 a schedule or bound is "

@@ -19,7 +19,8 @@ OPTIONS = together(
         default=_DEFAULT_METHODS,
         metavar="A,B,...",
         shell_complete=completion.methods,
-        help=f"methods of solve --list (default: {_DEFAULT_METHODS})",
+        help="of solve --list, or file:PATH, a program with your rights "
+        f"(default: {_DEFAULT_METHODS})",
     ),
     SLO_OPTION,
     BATCH_TIME_OPTION,

@@ -83,6 +83,16 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"kvopt {kvopt.__version__}\n"
 
 
+@pytest.mark.parametrize("name", ["solve", "evaluate", "rates"])
+def test_a_file_of_ones_own_is_said_to_be_a_program(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the help of whatever takes one, as in the README."""
+    assert main([name, "--help"]) == 0
+    assert "file:PATH, a program with your rights" in " ".join(capsys.readouterr().out.split())
+    assert "a program with your rights" in Path("README.md").read_text(encoding="utf-8")
+
+
 def test_output_that_cannot_be_written_is_told() -> None:
     """A full disk is one line and exit code 2; a reader that has gone is no fault."""
     command = [sys.executable, "-m", "kvopt", "--help"]
