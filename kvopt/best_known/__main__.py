@@ -14,6 +14,7 @@ from instances.command import Command, Options, option
 from instances.jsonfile import FileError, read_bytes
 from instances.named import FOLDER
 from instances.outputs import OutputError, check_folder
+from instances.progress import telling
 from instances.usage import UsageError, complain
 from kvopt.best_known.claims import Claims, collect, runs_by_instance
 from kvopt.best_known.entry import Entry, Registry, SolverReported
@@ -136,7 +137,7 @@ def _merged(
     runs = runs_by_instance(store)
     merged, contradictions = [], []
     done = True
-    for sha, found in known.items():
+    for sha, found in telling(list(known.items()), "instances merged", sys.stderr):
         before = old.get(sha)
         try:
             claims = collect(

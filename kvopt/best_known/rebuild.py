@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from instances.progress import telling
 from kvopt.best_known.files import (
     PROOFS,
     REGISTRY_FILE,
@@ -32,7 +34,8 @@ def read_all(known: Mapping[str, LibraryInstance], folder: Path) -> dict[str, Kn
     """
     registry = read_registry(folder)
     found = {}
-    for entry in registry.instances if registry else ():
+    entries = registry.instances if registry else ()
+    for entry in telling(entries, "entries proved again", sys.stderr):
         if entry.sha256 in known:
             found[entry.sha256] = read_known(entry, known[entry.sha256], folder)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from instances import Instance
 from instances.jsonfile import FileError, read_bytes
 from instances.library import library, planted_schedules
 from instances.named import FOLDER
+from instances.progress import telling
 from kvopt.best_known.entry import (
     NO_METHODS,
     Construction,
@@ -85,7 +87,7 @@ def faults(
     for file, text in ((SCHEMA_FILE, format_schema()), (REGISTRY_FILE, _text_of(registry))):
         if not _holds(folder / file, text):
             yield f"{file}: stale or missing"
-    for entry in registry.instances:
+    for entry in telling(registry.instances, "entries verified", sys.stderr):
         if entry.sha256 not in known:
             yield f"{entry.instance}: the library has no instance of this hash"
             continue

@@ -43,7 +43,7 @@ from kvopt.sweeps.contradictions import Showing, alarms, showings
 from kvopt.sweeps.failures import all_unread, failures, outputs, unread
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
-from kvopt.sweeps.progress import counts, display
+from kvopt.sweeps.progress import Display, counts, display
 from kvopt.terminal import summary
 from reports.folder import check_place
 
@@ -235,20 +235,20 @@ def _choose(tasks: list[Task], store: Store, options: Options) -> _Sweep:
     return _Sweep(tasks, todo)
 
 
-def _executor(options: Options) -> Executor:
+def _executor(options: Options, shown: Display) -> Executor:
     if options.executor == "dask":
         from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
 
         return DaskExecutor(options.scheduler, options.jobs)
     from kvopt.executors.local import LocalExecutor
 
-    return LocalExecutor(options.jobs)
+    return LocalExecutor(options.jobs, shown.look)
 
 
 def _carry_out(sweep: _Sweep, store: Store, options: Options) -> None:
     """Run what is left and store every row as it comes."""
     shown = display(sys.stdout, len(sweep.todo), options.jobs, options.quiet)
-    results = _executor(options).run(sweep.todo)
+    results = _executor(options, shown).run(sweep.todo)
     try:
         for finished in results:
             _store(store, finished)

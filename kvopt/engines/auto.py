@@ -14,6 +14,7 @@ from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance
 from kvopt.engines.job import Job
+from kvopt.engines.parts import counting
 from kvopt.engines.start import RELAXATION_ORDER
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
@@ -63,6 +64,7 @@ _SCHEDULES = ("improve", "repair")
 def solve(job: Job, report: Report) -> None:
     """Solve an instance with what suits its size; all stop when bound and schedule meet.
 
+    The search over counts solves a tiny one here and now, before a process could have begun.
     Local search on priority lists runs beside, by size: the search forwards in time (small, and
     up to 20 requests where patterns are too many), sweeps backwards under prices of patterns
     wherever these are few, else the relaxation with window groups (medium) or the bound from
@@ -76,7 +78,10 @@ def solve(job: Job, report: Report) -> None:
     later, on the one that the size decides, with the best schedule so far and so with narrower
     start windows.  Those rest on another's schedule, so what it then proves is no witness.
     """
-    _Team(job, report).run()
+    if counting.ends_at_once(job.instance):
+        counting.solve(job, report)
+    else:
+        _Team(job, report).run()
 
 
 def compile_in_seconds() -> None:
@@ -245,6 +250,8 @@ class _Team:
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
     """Return the units that what is set to work at this size runs (``kvopt.running.compiled``)."""
     del formulation
+    if counting.ends_at_once(instance):
+        return set()
     parts = [part.instance for part in parts_of(instance) if len(part.positions) > 1]
     return {"annealing"}.union(*(_kernels_of(each) for each in parts))
 

@@ -19,7 +19,7 @@ from formulations.valid.states import searchable_states
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job
-from kvopt.engines.parts import sweeping
+from kvopt.engines.parts import counting, sweeping
 from kvopt.engines.parts.size import too_large
 from kvopt.running.events import Report
 
@@ -92,7 +92,7 @@ def solve(job: Job, report: Report) -> None:
         report.note(reason)
         return
     if formulation is counts.FORMULATION:
-        _count(job, report)
+        counting.solve(job, report)
         return
     if not formulation.widths:
         sweeping.solve(job, report)
@@ -116,25 +116,6 @@ def solve(job: Job, report: Report) -> None:
     )
     report.bound(value=costs.bound, source="prices", certificate=certificate)
     _Passes(job, report, windows, groups, costs).run()
-
-
-def _count(job: Job, report: Report) -> None:
-    """Search over counts of equal requests, which ends with the optimum or with nothing."""
-    if job.upper_bound >= counts.TEL_BELOW:
-        report.note(f"search:counts takes TELs below {counts.TEL_BELOW}")
-        return
-    found = counts.search(job.instance, job.upper_bound, lambda: job.left() < 0)
-    if found is not None:
-        report.schedule(found.starts)
-        report.bound(value=found.tel, source="search")
-    elif job.left() > 0:
-        report.failure("the search over counts found no schedule as good as one that is known")
-        return
-    report.done(
-        solver="kvopt counts",
-        nodes=found.states if found else 0,
-        outcome="optimal" if found else "limit",
-    )
 
 
 class _Passes:

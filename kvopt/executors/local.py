@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from kvopt.running.execute import InterruptedRunError, execute
+from kvopt.running.supervise import Look
 from kvopt.running.task import Finished, Task
 
 
@@ -17,10 +19,14 @@ class LocalExecutor:
     ----------
     jobs
         Runs at a time.  Runs that share cores and caches slow each other down.
+    listen
+        Called by the thread of each run with what is known of it so far, some times a second.
     """
 
-    def __init__(self, jobs: int = 1) -> None:
-        self._jobs = jobs
+    def __init__(
+        self, jobs: int = 1, listen: Callable[[Task, Look], None] = lambda _task, _look: None
+    ) -> None:
+        self._jobs, self._listen = jobs, listen
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Finished]:
         """Carry out tasks and yield the results as they come.
@@ -40,7 +46,8 @@ class LocalExecutor:
         def work() -> None:
             try:
                 while (task := next_task()) is not None:
-                    _deliver(results, execute(task, stop), stop)
+                    found = execute(task, stop, partial(self._listen, task))
+                    _deliver(results, found, stop)
             except InterruptedRunError:
                 pass
             except BaseException as error:

@@ -144,8 +144,8 @@ def _opened(location: str | Path | None) -> Generator[Store, None, None]:
 def _carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -> int:
     """Run tasks and store every row as it comes; return how many Ctrl-C has left undone."""
     left = len(tasks)
-    results = LocalExecutor(jobs).run(tasks)
     shown = display(sys.stdout, left, jobs, quiet=not progress)
+    results = LocalExecutor(jobs, shown.look).run(tasks)
     try:
         for finished in results:
             store.put(finished)

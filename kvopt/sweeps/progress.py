@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from typing import IO, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
+from kvopt.methods.told import shown_method
 from kvopt.running.record import Record
+from kvopt.running.supervise import Look
+from kvopt.running.task import Task
 
 #: Seconds between two lines where there is no terminal.
 EVERY_SECONDS = 10.0
 
 
 class Display(Protocol):
-    """Is told of every finished run."""
+    """Is told of every finished run, and by the threads that watch runs of those under way."""
+
+    def look(self, task: Task, look: Look) -> None:
+        """Take note of what is known so far of a run under way."""
 
     def advance(self, record: Record) -> None:
         """Take one more run into account."""
@@ -40,6 +48,9 @@ def counts(statuses: Counter[str]) -> str:
 
 
 class _Silent:
+    def look(self, task: Task, look: Look) -> None:
+        del task, look
+
     def advance(self, record: Record) -> None:
         del record
 
@@ -48,15 +59,27 @@ class _Silent:
 
 
 class _Tally:
-    """Counts runs, and estimates the rest from how long the runs so far have taken."""
+    """Counts runs, estimates the rest from how long they have taken, names those under way."""
 
     def __init__(self, total: int, jobs: int) -> None:
         self.total = total
         self.statuses: Counter[str] = Counter()
         self._jobs = jobs
         self._seconds = 0.0
+        self._under_way: dict[str, str] = {}
+
+    def look(self, task: Task, look: Look) -> None:
+        gap = "" if look.state.gap is None else f", gap {100 * look.state.gap:.1f} %"
+        name = shown_method(task.method.text)
+        self._under_way[task.key] = f"{name} on {task.name}{gap}"
+
+    def under_way(self) -> str:
+        """Return which runs go on and their gaps, empty before the first."""
+        # A copy: other threads put in what they watch.
+        return "; ".join(list(self._under_way.values()))
 
     def add(self, record: Record) -> None:
+        self._under_way.pop(record.key, None)
         self.statuses[record.status] += 1
         self._seconds += record.total_seconds
 
@@ -78,11 +101,19 @@ class _Lines:
         self._tally = _Tally(total, jobs)
         self._started = self._last = time.monotonic()
         self._told = 0
+        self._turn = threading.Lock()
+
+    def look(self, task: Task, look: Look) -> None:
+        with self._turn:
+            self._tally.look(task, look)
+            if time.monotonic() - self._last >= EVERY_SECONDS:
+                self._print()
 
     def advance(self, record: Record) -> None:
-        self._tally.add(record)
-        if time.monotonic() - self._last >= EVERY_SECONDS:
-            self._print()
+        with self._turn:
+            self._tally.add(record)
+            if time.monotonic() - self._last >= EVERY_SECONDS:
+                self._print()
 
     def close(self) -> None:
         if self._told < self._tally.done:
@@ -92,12 +123,13 @@ class _Lines:
         self._last = time.monotonic()
         self._told = self._tally.done
         done = f"{self._tally.done}/{self._tally.total}"
-        print(
+        line = (
             f"{self._last - self._started:9.1f} s  {done:>13}  rest about {self._tally.rest():>8}"
-            f"  {counts(self._tally.statuses)}",
-            file=self._stream,
-            flush=True,
+            f"  {counts(self._tally.statuses)}"
         )
+        if now := self._tally.under_way():
+            line += f"  now {now}"
+        print(line.rstrip(), file=self._stream, flush=True)
 
 
 class _Bar:
@@ -107,12 +139,19 @@ class _Bar:
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            # Statuses and numbers only, so nothing in them can be taken for markup.
-            TextColumn("rest about {task.fields[rest]}  {task.fields[statuses]}"),
+            TextColumn(
+                "rest about {task.fields[rest]}  {task.fields[statuses]}  {task.fields[now]}",
+                markup=False,
+                table_column=Column(no_wrap=True, overflow="ellipsis"),
+            ),
             console=Console(file=stream),
         )
-        self._row = self._progress.add_task("", total=total, rest="?", statuses="")
+        self._row = self._progress.add_task("", total=total, rest="?", statuses="", now="")
         self._progress.start()
+
+    def look(self, task: Task, look: Look) -> None:
+        self._tally.look(task, look)
+        self._progress.update(self._row, now=self._tally.under_way())
 
     def advance(self, record: Record) -> None:
         self._tally.add(record)

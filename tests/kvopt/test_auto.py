@@ -19,15 +19,16 @@ from instances.families import am1, am2, amax_trap, chat_lognormal, uniform
 from kvopt.engines import auto
 from kvopt.engines.auto import chosen_methods
 from kvopt.engines.job import Job
+from kvopt.engines.parts import counting
 from kvopt.engines.start import RELAXATION_ORDER, warm_start_policies
 from kvopt.methods.engines import proofs
 from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness, search_witness
-from kvopt.running.events import BoundProved, Event, Itself, Report, ScheduleFound
+from kvopt.running.events import BoundProved, Done, Event, Itself, Report, ScheduleFound
 from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.supervise import Look
 from kvopt.running.task import Finished, Task
-from schedules import check_schedule
+from schedules import check_schedule, make_schedule
 from schedules.files import parse_schedule
 from tests.kvopt.conftest import ROOT, Command
 from tests.oracles.brute_force import brute_force_optimum
@@ -52,6 +53,38 @@ def test_tiny_instances_are_closed(path: Path) -> None:
     instance = read_instance(path)
     record = _solve(instance, 60).record
     assert record.lower_bound == record.tel == brute_force_optimum(instance)
+
+
+@pytest.mark.parametrize("path", TINY[::4], ids=lambda path: path.stem)
+def test_tiny_instances_are_counted_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other process and no kernel: counts prove the optimum here and now, within a second."""
+    instance = read_instance(path)
+    assert counting.ends_at_once(instance)
+    assert auto.kernels_of(instance, "") == set()
+    monkeypatch.setattr(auto, "_Team", None)
+    starts = list(run_policy(policies()["svf"], instance).starts)
+    tel = run_policy(policies()["svf"], instance).tel
+    deadline = time.monotonic() + 60
+    job = Job(instance, "auto", None, False, deadline, 1, 0, starts, tel)
+    told: list[Event] = []
+    began = time.process_time()
+    auto.solve(job, Report(told.append))
+    assert time.process_time() - began < 1
+    schedule, bound, done = told
+    assert isinstance(schedule, ScheduleFound)
+    found = make_schedule(instance, schedule.starts, "auto")
+    assert check_schedule(instance, found).valid
+    assert isinstance(bound, BoundProved)
+    assert bound.value == found.tel == brute_force_optimum(instance)
+    assert isinstance(done, Done)
+
+
+def test_others_are_not_counted() -> None:
+    """What is no matter of a moment, however few they are, and many, whose sets no float counts."""
+    long = Instance("long", 5000, tuple(Request(i, 0, 0, 2000) for i in range(3)))
+    for instance in (long, am1.generate(seed=0, n=12), uniform.generate(n=2000)):
+        assert not counting.ends_at_once(instance)
+        assert auto.kernels_of(instance, "")
 
 
 @pytest.mark.slow("waits")

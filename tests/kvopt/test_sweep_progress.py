@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 import kvopt.sweeps.progress
+from instances import Instance, Request
+from kvopt.executors.local import LocalExecutor
+from kvopt.methods.grammar import read_method
 from kvopt.running.record import Record
+from kvopt.running.state import RunState
+from kvopt.running.supervise import Look
+from kvopt.running.task import Task
 from kvopt.sweeps.progress import counts, display
+from schedules import make_schedule
 
 
 class _Terminal(io.StringIO):
@@ -83,3 +91,33 @@ def test_the_most_frequent_status_first() -> None:
     """Counts are read from the left."""
     tally = Counter(["error", "optimal", "optimal"])
     assert counts(tally) == "2 optimal, 1 error"
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), _Terminal()], ids=["pipe", "terminal"])
+def test_what_runs_now_and_its_gap(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While nothing has finished, too; (2 - 1) / 2 = 50 %; what has finished is named no more."""
+    monkeypatch.setattr(kvopt.sweeps.progress, "EVERY_SECONDS", 0.0)
+    monkeypatch.setenv("COLUMNS", "200")
+    one = Instance("[red]one", 2, (Request(0, 0, 1, 1),))
+    task = Task(one, one.name, read_method("svf"))
+    state = RunState(one, "svf")
+    state.offer(make_schedule(one, [1], "svf"), "svf")
+    shown = display(stream, total=2, jobs=1, quiet=False)
+    shown.look(task, Look(state))
+    state.raise_bound(1, "volumes")
+    shown.look(task, Look(state))
+    shown.advance(replace(_record("optimal"), key=task.key))
+    shown.close()
+    told = stream.getvalue()
+    assert "svf on [red]one, gap 50.0 %" in told
+    assert told.rstrip().splitlines()[-1].count("svf") == 0
+
+
+def test_a_sweep_tells_of_the_runs_under_way() -> None:
+    """The executor hands on every look, with the task that it is of."""
+    one = Instance("one", 2, (Request(0, 0, 1, 1),))
+    tasks = [Task(one, "one", read_method(name)) for name in ("svf", "fcfs")]
+    seen: set[str] = set()
+    executor = LocalExecutor(1, lambda task, look: seen.add(f"{task.method.text} {look.ended}"))
+    assert len(list(executor.run(tasks))) == 2
+    assert {"svf True", "fcfs True"} <= seen

@@ -16,7 +16,10 @@ import pytest
 import instances.progress
 import kvopt.terminal
 from instances import Instance, Request
+from instances.named import FOLDER
 from instances.progress import telling
+from kvopt.best_known.files import read_registry
+from kvopt.best_known.verify import faults
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Look
 from kvopt.terminal import ProgressLines
@@ -148,3 +151,16 @@ def test_a_real_terminal_and_a_real_pipe(small: Path) -> None:
     assert "\r" not in piped
     # Of ten seconds; the last state may follow at once.
     assert 1 <= len(between) <= 12
+
+
+def test_a_check_of_the_registry_says_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On standard error; of an empty library every entry is a fault, which takes no time."""
+    monkeypatch.setattr(instances.progress, "TOLD_FROM_SECONDS", 0.0)
+    registry = read_registry(FOLDER)
+    assert registry is not None
+    assert len(list(faults(registry, {}))) >= len(registry.instances)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert f"0/{len(registry.instances)} entries verified" in told.err

@@ -1,0 +1,38 @@
+"""The search over counts as an engine runs it; ``auto`` begins with it where it takes no time."""
+
+from __future__ import annotations
+
+from formulations.bounds.fluid import likely_horizon
+from formulations.search import counts
+from instances import Instance
+from kvopt.engines.job import Job
+from kvopt.running.events import Report
+
+#: Rounds times sets of started requests up to which it ends in a second, mostly in a tenth; what
+#: else there is has to load compiled kernels, which takes longer.
+AT_ONCE_UP_TO = 4_000
+
+
+def ends_at_once(instance: Instance) -> bool:
+    """Tell whether the search ends before any other could begin."""
+    requests = len(instance)
+    return requests < 64 and 2**requests * likely_horizon(instance) <= AT_ONCE_UP_TO
+
+
+def solve(job: Job, report: Report) -> None:
+    """Search over counts of equal requests, which ends with the optimum or with nothing."""
+    if job.upper_bound >= counts.TEL_BELOW:
+        report.note(f"search:counts takes TELs below {counts.TEL_BELOW}")
+        return
+    found = counts.search(job.instance, job.upper_bound, lambda: job.left() < 0)
+    if found is not None:
+        report.schedule(found.starts, "search counts")
+        report.bound(value=found.tel, source="search")
+    elif job.left() > 0:
+        report.failure("the search over counts found no schedule as good as one that is known")
+        return
+    report.done(
+        solver="kvopt counts",
+        nodes=found.states if found else 0,
+        outcome="optimal" if found else "limit",
+    )
