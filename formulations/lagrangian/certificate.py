@@ -77,6 +77,8 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
         raise CertificateError("parts: expected with the kind parts, and only there")
     if certificate.kind == "parts":
         return _evaluate_parts(instance, certificate, budget)
+    if certificate.strict is not None and certificate.kind != "sweep":
+        raise CertificateError("strict: expected with the kind sweep only")
     if certificate.kind == "volumes":
         return volume_bound(instance)
     if (certificate.kind == "tree") != bool(certificate.tree):
@@ -191,6 +193,7 @@ def _evaluate_sweep(instance: Instance, certificate: Certificate, budget: Budget
             certificate.memory,
             certificate.states,
             certificate.multipliers,
+            certificate.strict,
             budget,
         )
     except SweptTooLongError as error:
