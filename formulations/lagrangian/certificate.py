@@ -24,7 +24,8 @@ from formulations.lagrangian.certificate_file import (
 from formulations.lagrangian.certificate_prices import check_group, least_costs
 from formulations.lagrangian.certificate_states import evaluate_states, measured
 from formulations.lagrangian.priced_states import PricedStates, Prices
-from formulations.lagrangian.swept import SweptError, SweptTooLongError, prove
+from formulations.lagrangian.swept import prove
+from formulations.lagrangian.swept_tables import SweptError, SweptTooLongError
 from formulations.lagrangian.tree import TreeError, evaluate_tree
 from formulations.valid.parts import part_of
 from formulations.valid.volumes import volume_bound

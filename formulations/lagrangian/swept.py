@@ -94,6 +94,7 @@ def prove(
         raise SweptError("expected a multiplier for each different request")
     if any(abs(each) >= 1 << BITS for each in multipliers):
         raise SweptTooLongError("the multipliers are too large for this evaluation")
+    kinds.refuse_strict(strict or ())
     found = network_of(instance, kinds, value, denominator, memory, states, budget)
     if found.window < 0:
         return

@@ -79,10 +79,10 @@ def dominates(one, other, first, second):
     for k in range(len(one)):
         if one[k] > other[k]:
             return False
+    new = np.uint64(0)
     for k in range(len(first)):
-        if first[k] & ~second[k]:
-            return False
-    return True
+        new |= first[k] & ~second[k]
+    return new == 0
 
 
 @njit(cache=True, nogil=True)
@@ -188,12 +188,13 @@ def dominator(own, held, mask, count, points, tree, kept, hot):
     occupied, masks = kept
     for k in range(len(hot)):
         each = hot[k]
-        if 0 <= each and not_below(own, points[each]):
-            if dominates(occupied[each], held, masks[each], mask):
-                hot[1 : k + 1] = hot[:k].copy()
-                hot[0] = each
-                return each, 8
-    steps, first, found = len(hot), 0, np.int64(-1)
+        if each < 0 or not not_below(own, points[each]):
+            continue
+        if dominates(occupied[each], held, masks[each], mask):
+            hot[1 : k + 1] = hot[:k].copy()
+            hot[0] = each
+            return each, 16 * len(hot)
+    steps, first, found = 16 * len(hot), 0, np.int64(-1)
     size = FEW
     while 2 * size <= count:
         size *= 2

@@ -143,6 +143,23 @@ def choices(able, gain, scale, limits, runs, used, path, held, label, found):
 
 
 @njit(cache=True, nogil=True)
+def room_of(size):
+    """Return places, ends and labels of so many choices."""
+    return np.empty(size, np.int64), np.zeros(size + 1, np.int64), np.empty(size, np.int64)
+
+
+@njit(cache=True, nogil=True)
+def all_choices(able, gain, scale, limits, runs, used, path, held, label, found):
+    """Return what :func:`choices` does, and what they are in, larger where they did not fit."""
+    number, steps = choices(able, gain, scale, limits, runs, used, path, held, label, found)
+    while number < 0 and len(found[0]) <= limits[4]:
+        found = room_of(4 * len(found[0]))
+        number, more = choices(able, gain, scale, limits, runs, used, path, held, label, found)
+        steps += more
+    return number, steps, found
+
+
+@njit(cache=True, nogil=True)
 def merge(base, number, found, able, ages, bases, slots, count, to):
     """Add the bases that choices beside a base lead to, or lower their labels.
 
@@ -221,8 +238,8 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
     slots, to = np.full(1024, -1, dtype=np.int64), np.empty(256, np.int64)
     ways, entered = np.empty((0, 4), np.int64), np.empty(0, np.int32)
     runs, used = np.zeros(kinds[-1] + 1, np.int64), np.zeros(len(able), np.int64)
-    path, size = np.empty(limits[5] + 1, np.int64), 1024
-    found = (np.empty(size, np.int64), np.zeros(size + 1, np.int64), np.empty(size, np.int64))
+    path = np.empty(limits[5] + 1, np.int64)
+    found = room_of(1024)
     count = arcs = enters = steps = 0
     for b in range(len(labels)):
         base = old[offsets[b] : offsets[b + 1]]
@@ -231,15 +248,9 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
             label -= pay[state]
             held += tokens[state]
             runs[kinds[state]] += 1
-        number, more = choices(able, gain, scale, limits, runs, used, path, held, label, found)
-        while number < 0 and size <= limits[4]:
-            size *= 4
-            found = (
-                np.empty(size, np.int64),
-                np.zeros(size + 1, np.int64),
-                np.empty(size, np.int64),
-            )
-            number, more = choices(able, gain, scale, limits, runs, used, path, held, label, found)
+        number, more, found = all_choices(
+            able, gain, scale, limits, runs, used, path, held, label, found
+        )
         for state in base:
             runs[kinds[state]] = 0
         steps += more + 8 * (number * (len(base) + 1) + found[1][max(number, 0)])

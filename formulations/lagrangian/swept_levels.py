@@ -1,4 +1,4 @@
-"""Levels of the evaluation of a sweep, from the last time back to 0; compiled where it takes long."""
+"""Levels of the evaluation of a sweep, from the last time back to 0."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.swept_tables import Ints, Network, SweptTooLongError, gain_of
 
-#: Steps of all levels and parts together beyond which a certificate is refused, about a nanosecond
-#: each.
-MOST_STEPS = 40_000_000_000
+#: Steps of all levels and parts together beyond which a certificate is refused; half a minute.
+MOST_STEPS = 25_000_000_000
 #: Steps of a level by itself, for each kind that may complete, and for each state.
 LEVEL, COMPLETION, STATE = 200_000, 10_000, 2
 #: Bases of a level, members of these or tokens that the kept ones are compared by, and numbers of
 #: 64 bits that are kept of all levels for counting.
-MOST_AT_ONCE, MOST_PLACES, MOST_KEPT = 4_000_000, 100_000_000, 60_000_000
+MOST_AT_ONCE, MOST_PLACES, MOST_KEPT = 4_000_000, 50_000_000, 60_000_000
 
 
 @dataclass
@@ -141,7 +140,8 @@ def _ways(network: Network, ways: Ints, entered: NDArray[np.int32]) -> Step:
 def _chosen(level: Level, which: Ints) -> Level:
     from formulations.lagrangian.swept_kernels import chosen_bases  # loads the compiler
 
-    return Level(*chosen_bases(level.members, level.offsets, which), level.labels[which])
+    members, offsets = chosen_bases(level.members, level.offsets, which)
+    return Level(members, offsets, level.labels[which])
 
 
 def _undominated(network: Network, t: int, level: Level, budget: Budget) -> Level:

@@ -69,6 +69,12 @@ class Kinds:
         """The kind of each state."""
         return np.repeat(np.arange(len(self.outputs)), self.outputs)
 
+    def refuse_strict(self, strict: Sequence[int]) -> None:
+        """Refuse what are no places of kinds with one request, increasing."""
+        single = np.flatnonzero(self.counts == 1).tolist()
+        if sorted(set(strict) & set(single)) != list(strict):
+            raise SweptError("strict: expected kinds of one request each, increasing")
+
     @property
     def counter(self) -> type[np.uint8 | np.uint16]:
         """The smallest numbers that twice a count fits into."""
@@ -124,10 +130,6 @@ class Network:
     def with_dominance(self, multipliers: Sequence[int], strict: tuple[int, ...]) -> Network:
         """Return the same with multipliers, or none, inside and strict kinds."""
         counts = self.kinds.counts.tolist()
-        if list(strict) != sorted(set(strict)) or any(
-            not 0 <= g < len(counts) or counts[g] != 1 for g in strict
-        ):
-            raise SweptError("strict: expected kinds of one request each, increasing")
         extra = list(multipliers) or [0] * len(counts)
         each = sum(n * abs(v) for n, v in zip(counts, extra, strict=True))
         # Labels lie within the window and what all that completes pays more; a bound of every sum.
@@ -137,6 +139,7 @@ class Network:
 
 
 def kinds_of(instance: Instance, budget: Budget) -> Kinds:
+    """Return the different requests."""
     number = Counter((int(r.arrival), r.prompt, r.output) for r in instance.requests)
     different = sorted(number)
     arrivals, prompts, outputs = np.array(different, dtype=np.int64).T
@@ -166,6 +169,7 @@ def network_of(
     worth[0] = 0
     longest, latest = int(kinds.outputs.max()), int(kinds.arrivals.max())
     dearest = int(pay.max(initial=0))
+    refuse_large(len(instance) * dearest, 0)
     costs = []
     constant = -sum(int(each) for each in worth)
     for g in range(len(kinds.counts)):
@@ -199,6 +203,7 @@ def network_of(
 
 
 def refuse_large(largest: int, entries: int) -> None:
+    """Refuse sums that would not fit into 64 bits, or tables too large."""
     if largest >= 1 << BITS - 2 or entries > MOST_ENTRIES:
         raise SweptTooLongError("the numbers or the rounds are too many for this evaluation")
 
@@ -321,7 +326,7 @@ def looking_ahead(plain: Network, budget: Budget) -> Network:
 
 
 def gain_of(network: Network, costs: Ints, able: Ints) -> tuple[Ints, int]:
-    """Return by how much all that complete may lower a label, by tokens, in units of 2 to the power returned.
+    """Return by how much all that complete may lower a label, by tokens in units of a power of 2.
 
     Tokens held are rounded down, so in each unit more fits than does.
     """

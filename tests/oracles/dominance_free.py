@@ -25,10 +25,11 @@ def least_proved(
     unit: int,
     multipliers: Sequence[int],
     strict: Sequence[int],
-) -> int:
+) -> tuple[int, list[int]]:
     """Return the largest value that a sweep under prices on memory proves, at least 0.
 
-    That is the least path from after the last completion to time 0, in rounds, rounded up.
+    That is the least path from after the last completion to time 0, in rounds, rounded up; with
+    how many of each kind complete on it.
     """
     number = Counter((int(r.arrival), r.prompt, r.output) for r in instance.requests)
     kinds = sorted(number)
@@ -53,7 +54,8 @@ def least_proved(
     def most_tokens() -> int:
         """Return the most tokens that requests which can run together hold."""
         states = [(g, age) for g, kind in enumerate(kinds) for age in range(1, kind[2] + 1)]
-        best, waiting = 0, [((), 0)]
+        best = 0
+        waiting: list[tuple[Base, int]] = [((), 0)]
         while waiting:
             base, first = waiting.pop()
             best = max(best, sum(kinds[g][1] + age for g, age in base))
@@ -86,14 +88,18 @@ def least_proved(
 
     worth = sum(price(t) * most_tokens() for t in range(last + 1))
     total = sum(n * m for n, m in zip(counts, least, strict=True)) - worth
-    level: dict[Base, int] = {(): 0}
+    level: dict[Base, tuple[int, Base]] = {(): (0, ())}
     for t in range(last, 0, -1):
-        before: dict[Base, int] = {}
-        for base, label in level.items():
+        before: dict[Base, tuple[int, Base]] = {}
+        for base, (label, done) in level.items():
             for runs, paid in completing(base, t, 0, counts[0]):
                 lost = label + paid + price(t) * most_tokens() - pays(runs, t)
                 younger = tuple(sorted((g, age - 1) for g, age in runs if age > 1))
-                before[younger] = min(before.get(younger, lost), lost)
+                if younger not in before or lost < before[younger][0]:
+                    before[younger] = (lost, (*done, *runs[len(base) :]))
         level = before
+    least_path, done = level[()]
     extra = sum(n * v for n, v in zip(counts, multipliers, strict=True))
-    return max(0, -(-(total + level[()] - extra) // unit))
+    completed = Counter(g for g, _ in done)
+    value = max(0, -(-(total + least_path - extra) // unit))
+    return value, [completed[g] for g in range(len(kinds))]
