@@ -103,13 +103,18 @@ def sort_by(points, order, first, end, byte, free):
 @njit(cache=True, nogil=True)
 def widest_byte(points, order, first, end):
     """Return the byte in which these points differ most."""
-    best, widest = 0, -1
+    best = 0
+    widest = -1
     for byte in range(TIMES):
         row, shift = byte // BYTES, np.uint64(8 * (byte % BYTES))
-        low, high = 255, 0
+        low = 255
+        high = 0
         for i in range(first, end):
             value = np.int64((points[order[i], row] >> shift) & np.uint64(255))
-            low, high = min(low, value), max(high, value)
+            if value < low:
+                low = value
+            if value > high:
+                high = value
         if high - low > widest:
             best, widest = byte, high - low
     return best

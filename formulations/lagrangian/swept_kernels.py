@@ -208,6 +208,18 @@ def power_of_two(least):
 
 
 @njit(cache=True, nogil=True)
+def held_and_paid(base, states, pay, runs):
+    """Return tokens held and prices paid by a base; ``runs`` gets how many of each kind run."""
+    _, tokens, kinds = states
+    held = paid = 0
+    for state in base:
+        held += tokens[state]
+        paid += pay[state]
+        runs[kinds[state]] += 1
+    return held, paid
+
+
+@njit(cache=True, nogil=True)
 def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
     """Return the bases at t − 1 of a level at t: every choice of who completes at t is tried.
 
@@ -232,7 +244,7 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
     Members, offsets, labels, steps (more than allowed where it was given up), ways, entered.
     """
     old, offsets, labels = level
-    ages, tokens, kinds = states
+    ages, _, kinds = states
     members, ends = np.empty(1024, np.int32), np.zeros(256, np.int64)
     least, hashes = np.empty(256, np.int64), np.empty(256, np.uint64)
     slots, to = np.full(1024, -1, dtype=np.int64), np.empty(256, np.int64)
@@ -243,23 +255,16 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
     count = arcs = enters = steps = 0
     for b in range(len(labels)):
         base = old[offsets[b] : offsets[b + 1]]
-        label, held = labels[b] + worth, 0
-        for state in base:
-            label -= pay[state]
-            held += tokens[state]
-            runs[kinds[state]] += 1
+        held, paid = held_and_paid(base, states, pay, runs)
+        label = labels[b] + worth - paid
         number, more, found = all_choices(
             able, gain, scale, limits, runs, used, path, held, label, found
         )
         for state in base:
             runs[kinds[state]] = 0
         steps += more + 8 * (number * (len(base) + 1) + found[1][max(number, 0)])
-        if (
-            number < 0
-            or count > limits[3]
-            or max(ends[count], 4 * arcs + enters) > limits[4]
-            or steps > limits[2]
-        ):
+        listed = max(ends[count], 4 * arcs + enters)
+        if number < 0 or count > limits[3] or listed > limits[4] or steps > limits[2]:
             return members[:0], ends[:1], least[:0], limits[2] + 1, ways[:0], entered[:0]
         members = room_for(members, ends[count], number * len(base) + found[1][number])
         ends, least = room_for(ends, count + 1, number), room_for(least, count, number)
