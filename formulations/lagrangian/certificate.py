@@ -24,7 +24,8 @@ from formulations.lagrangian.certificate_file import (
 from formulations.lagrangian.certificate_prices import check_group, least_costs
 from formulations.lagrangian.certificate_states import evaluate_states, measured
 from formulations.lagrangian.priced_states import PricedStates, Prices
-from formulations.lagrangian.swept import SweptError, SweptTooLongError, prove
+from formulations.lagrangian.swept import prove
+from formulations.lagrangian.swept_tables import SweptError, SweptTooLongError
 from formulations.lagrangian.tree import TreeError, evaluate_tree
 from formulations.valid.parts import part_of
 from formulations.valid.volumes import volume_bound
@@ -77,6 +78,8 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
         raise CertificateError("parts: expected with the kind parts, and only there")
     if certificate.kind == "parts":
         return _evaluate_parts(instance, certificate, budget)
+    if certificate.strict is not None and certificate.kind != "sweep":
+        raise CertificateError("strict: expected with the kind sweep only")
     if certificate.kind == "volumes":
         return volume_bound(instance)
     if (certificate.kind == "tree") != bool(certificate.tree):
@@ -191,6 +194,7 @@ def _evaluate_sweep(instance: Instance, certificate: Certificate, budget: Budget
             certificate.memory,
             certificate.states,
             certificate.multipliers,
+            certificate.strict,
             budget,
         )
     except SweptTooLongError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from numpy import int64
@@ -84,6 +85,9 @@ class Certificate:
     multipliers
         Of the kind ``sweep``: of each different request, in units of 1 / denominator; empty where
         the sweep alone does (``formulations.lagrangian.swept``).
+    strict
+        Of the kind ``sweep``: where dominated bases are dropped, the different requests, by their
+        places in the order of ``multipliers``, that must not run twice at a time.
     parts
         Of the kind ``parts``: bounds of requests of which none is in two, to be added up.
     """
@@ -97,6 +101,7 @@ class Certificate:
     states: PricedStates | None = None
     tree: tuple[TreeNode, ...] = ()
     multipliers: tuple[Annotated[int, Field(strict=True)], ...] = ()
+    strict: tuple[Count, ...] | None = None
     parts: tuple[PartBound, ...] = ()
 
     @property
@@ -182,22 +187,25 @@ def pattern_certificate(
 
 
 def sweep_certificate(
-    value: int, prices: PriceTable | tuple[NDArray[int64], int], multipliers: Sequence[int] = ()
+    value: int,
+    prices: PriceTable | tuple[NDArray[int64], int],
+    multipliers: Sequence[int] = (),
+    strict: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """Return the JSON object of the certificate of a sweep.
 
-    ``prices`` are those on states, or numerators of λ and their denominator.
+    ``prices`` are those on states, or numerators of λ and their denominator; ``strict`` is None
+    where no dominated bases were dropped.
     """
+    kinds = None if strict is None else tuple(int(each) for each in strict)
     own = tuple(int(each) for each in multipliers)
     if isinstance(prices, PriceTable):
         states = _listed(prices, lookahead=True)
-        made = Certificate(
-            "sweep", value, denominator=prices.denominator, states=states, multipliers=own
-        )
+        made = Certificate("sweep", value, denominator=prices.denominator, states=states)
     else:
         memory = tuple(prices[0].tolist())
-        made = Certificate("sweep", value, denominator=prices[1], memory=memory, multipliers=own)
-    return certificate_document(made)
+        made = Certificate("sweep", value, denominator=prices[1], memory=memory)
+    return certificate_document(replace(made, multipliers=own, strict=kinds))
 
 
 def parts_certificate(

@@ -15,7 +15,9 @@ from formulations.lagrangian import (
     certificate_prices,
     certificate_states,
     priced_states,
-    swept,
+    swept_counts,
+    swept_levels,
+    swept_tables,
     tree,
 )
 from formulations.lagrangian.budget import Budget
@@ -226,11 +228,17 @@ SWEEP: Document = {"kind": "sweep", "value": 9, "memory": [0, 1, 1], "denominato
             tree,
             "MOST_STEPS",
         ),
-        (SWEEP, "rows", swept, "MOST_ROWS"),
-        (SWEEP, "states", swept, "MOST_STATES"),
-        (SWEEP, "entries", swept, "MOST_TABLED"),
-        ({"kind": "sweep", "value": 9, "states": _states(9, 9, 1)}, "sums", swept, "MOST_WORK"),
-        (SWEEP | {"value": 11, "multipliers": [0]}, "rows", swept, "MOST_ROWS"),
+        (SWEEP, "steps of sweeps", swept_levels, "MOST_STEPS"),
+        (SWEEP | {"strict": []}, "steps of sweeps", swept_levels, "MOST_STEPS"),
+        (SWEEP, "states", swept_tables, "MOST_STATES"),
+        (SWEEP, "entries", swept_tables, "MOST_TABLED"),
+        (
+            {"kind": "sweep", "value": 9, "states": _states(9, 9, 1)},
+            "sums",
+            swept_tables,
+            "MOST_WORK",
+        ),
+        (SWEEP | {"value": 11, "multipliers": [0]}, "rows", swept_counts, "MOST_ROWS"),
     ],
 )
 def test_the_parts_of_a_certificate_share_what_it_may_take(

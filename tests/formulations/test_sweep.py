@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices
 from formulations.bounds.memory_master import request_classes
-from formulations.lagrangian import swept
+from formulations.lagrangian import swept_counts, swept_levels, swept_tables
 from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
@@ -138,8 +138,9 @@ def _certify(
 @pytest.fixture(autouse=True)
 def _short_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Certificates that take long are refused soon: bad prices leave wide windows."""
-    monkeypatch.setattr(swept, "MOST_ROWS", 60_000)
-    monkeypatch.setattr(swept, "MOST_AT_ONCE", 10_000)
+    monkeypatch.setattr(swept_levels, "MOST_STEPS", 100_000_000)
+    monkeypatch.setattr(swept_counts, "MOST_ROWS", 60_000)
+    monkeypatch.setattr(swept_counts, "MOST_AT_ONCE", 10_000)
 
 
 @given(data=st.data())
@@ -164,8 +165,8 @@ def test_what_is_counted_is_proved_up_to_the_optimum(word: int, data: st.DataObj
     different = len({(r.arrival, r.prompt, r.output) for r in instance.requests})
     own = data.draw(st.lists(st.integers(-9, 9), min_size=different, max_size=different))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(swept, "WORD", word)
-        patch.setattr(swept, "NEAR", data.draw(st.sampled_from((1, 3, 99))))
+        patch.setattr(swept_counts, "WORD", word)
+        patch.setattr(swept_tables, "DEPTH", data.draw(st.sampled_from((0, 1, 99))))
         for value in (optimum - 1, optimum, optimum + 1, optimum + 2):
             certificate = read_certificate(sweep_certificate(value, prices, own))
             try:
@@ -335,8 +336,8 @@ def _rows(memory: int, *rows: tuple[int, int, int]) -> Instance:
     [
         # A number a state would be some gigabytes, whatever is proved.
         (_rows(10**9, (0, 0, 3 * 10**8)), 1, "states of different requests"),
-        # Millions of levels with a row each, and a table with as many rounds.
-        (_rows(1, (0, 0, 1)), 10_000, "more than 60000 rows"),
+        # Thousands of levels with a base each, and a table with as many rounds.
+        (_rows(1, (0, 0, 1)), 10_000, "more than 100000000 steps"),
         (_rows(1, (0, 0, 1)), 30_000_000, "rounds are too many"),
         # What fits into a large memory, by tokens; many rows with many places.
         (_rows(10**6, *((0, i, 60) for i in range(300))), 18_001, "takes more"),
@@ -354,15 +355,15 @@ def test_a_line_does_not_take_hours(instance: Instance, value: int, text: str) -
         evaluate(instance, certificate)
 
 
-def test_many_states_count_as_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_states_count_as_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of all states are made at every level: nine of them at thirteen levels."""
-    for name, value in (("LEVEL", 0), ("COMPLETION", 0), ("MOST_ROWS", 100)):
-        monkeypatch.setattr(swept, name, value)
+    for name, value in (("LEVEL", 0), ("COMPLETION", 0), ("STATE", 0), ("MOST_STEPS", 10_000)):
+        monkeypatch.setattr(swept_levels, name, value)
     free = (np.zeros(2, dtype=np.int64), 1)
     certificate = read_certificate(sweep_certificate(13, free, [0, 0]))
     assert evaluate(PAIR, certificate) == 13
-    monkeypatch.setattr(swept, "STATES", 1)
-    with pytest.raises(CertificateError, match="takes more than 100 rows"):
+    monkeypatch.setattr(swept_levels, "STATE", 10_000 // 9)
+    with pytest.raises(CertificateError, match="takes more than 10000 steps"):
         evaluate(PAIR, certificate)
 
 
@@ -375,18 +376,33 @@ def test_large_tokens_are_looked_ahead_in_blocks() -> None:
         options += [expected[m - h] + p for h, p in zip(held, paid, strict=True) if h <= m]
         expected[m] = max(options)
     instance = _rows(memory, *((0, h - 1, 1) for h in held))
-    network = swept._Network(
+    network = swept_tables.Network(
         memory,
-        swept._kinds(instance, Budget()),
+        swept_tables.kinds_of(instance, Budget()),
         pay=np.array([[0, 0, 0], paid]),
         worth=np.zeros(2, dtype=np.int64),
         dear=np.zeros((2, 3), dtype=np.int64),
         window=0,
         ahead=np.zeros((0, 0, 0), dtype=np.int64),
+        extra=np.zeros(3, dtype=np.int64),
     )
-    assert swept._looking_ahead(network, Budget()).ahead[1, :, 1].tolist() == expected
-    ahead = replace(network, ahead=np.zeros((1, 1, 1), dtype=np.int64))
-    assert swept._gain(ahead, 1, [0, 1, 2]).tolist() == expected
+    assert swept_tables.looking_ahead(network, Budget()).ahead[1, :, 1].tolist() == expected
+    gain, power = swept_tables.gain_of(network, -np.array(paid), np.arange(3))
+    assert (gain.tolist(), power) == (expected, 0)
+
+
+def test_what_completes_is_bounded_in_coarse_units_of_many_tokens() -> None:
+    """In units of 2^8 tokens no less is gained than in tokens; what is below one, all at once."""
+    instance = _rows(10**6, (0, 0, 1), (0, 0, 1), (0, 99_999, 1), (0, 300_000, 1))
+    kinds = swept_tables.kinds_of(instance, Budget())
+    none = np.zeros(3, dtype=np.int64)
+    network = swept_tables.Network(
+        10**6, kinds, none[None], none, none[None], 0, none[:0].reshape(0, 0, 0), none
+    )
+    gain, power = swept_tables.gain_of(network, np.array([-5, -10, 7]), np.arange(3))
+    assert power == 8
+    # Both small ones, and ten of 10⁵ tokens in a million of them.
+    assert [int(gain[m >> power]) for m in (0, 99_000, 100_000, 10**6)] == [10, 10, 20, 110]
 
 
 def test_counts_beyond_eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -394,7 +410,7 @@ def test_counts_beyond_eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Under the best prices, (150 − t) / 2 a token, nothing would be left to be counted.
     """
-    monkeypatch.setattr(swept, "MOST_ROWS", 1_000_000)
+    monkeypatch.setattr(swept_counts, "MOST_ROWS", 1_000_000)
     instance = Instance("many", 4, tuple(Request(i, 0, 1, 1) for i in range(300)))
     prices = (np.maximum(148 - np.arange(150), 0), 2)
     optimum = 150 * 151

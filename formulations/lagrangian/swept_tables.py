@@ -1,0 +1,346 @@
+"""Tables of the evaluation of sweeps: what states pay, what starts cost, what is looked ahead of.
+
+Every number in them is far below 64 bits, or the certificate is refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.lagrangian.budget import Budget
+from formulations.lagrangian.priced_states import PricedStates, interpolated, worths
+from instances import Instance
+
+Ints = NDArray[np.int64]
+
+#: Sums that the search for the best patterns of all times takes, and that looking ahead may take;
+#: sums that a call of NumPy takes the time of.
+MOST_WORK, CALL = 4_000_000_000, 1_000
+#: Entries of any table, entries of the tables of all parts together, and bits of any sum.
+MOST_ENTRIES, MOST_TABLED, BITS = 20_000_000, 80_000_000, 60
+#: States of all kinds together.
+MOST_STATES = 1_000_000
+#: Equal requests beyond which their counts would not fit into 16 bits, twice.
+MOST_EQUAL = 32_767
+#: Times that are looked ahead, at most.
+DEPTH = 48
+#: Bits of the units of tokens that what completes is told by.
+UNIT_BITS = 12
+FAR = 1 << BITS
+
+
+class SweptError(ValueError):
+    """Nothing is proved; the message is one line."""
+
+
+class SweptTooLongError(SweptError):
+    """What the evaluation would take or hold is too much, whatever there is to be proved."""
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Different requests, shape (kinds,), and which of the states is their first."""
+
+    arrivals: Ints
+    prompts: Ints
+    outputs: Ints
+    counts: Ints
+    first: Ints
+
+    @cached_property
+    def ages(self) -> Ints:
+        """Rounds since its start in each state."""
+        return np.arange(int(self.outputs.sum())) - np.repeat(self.first, self.outputs) + 1
+
+    @cached_property
+    def tokens(self) -> Ints:
+        """Tokens held in each state."""
+        return np.repeat(self.prompts, self.outputs) + self.ages
+
+    @cached_property
+    def of(self) -> Ints:
+        """The kind of each state."""
+        return np.repeat(np.arange(len(self.outputs)), self.outputs)
+
+    def refuse_strict(self, strict: Sequence[int]) -> None:
+        """Refuse what are no places of kinds with one request, increasing."""
+        single = np.flatnonzero(self.counts == 1).tolist()
+        if sorted(set(strict) & set(single)) != list(strict):
+            raise SweptError("strict: expected kinds of one request each, increasing")
+
+    @property
+    def counter(self) -> type[np.uint8 | np.uint16]:
+        """The smallest numbers that twice a count fits into."""
+        return np.uint8 if int(self.counts.max()) <= 127 else np.uint16
+
+
+@dataclass(frozen=True)
+class Network:
+    """Prices of states and times, worths of times, slacks of starts, and the window.
+
+    Attributes
+    ----------
+    extra, strict
+        What each kind pays more, and the kinds that are strict, None without dominance.
+    """
+
+    memory: int
+    kinds: Kinds
+    pay: Ints
+    worth: Ints
+    dear: Ints
+    window: int
+    ahead: Ints
+    extra: Ints
+    strict: tuple[int, ...] | None = None
+
+    @cached_property
+    def last(self) -> int:
+        """The last time at which there is something to pay, or to complete within the window."""
+        return max(len(self.worth) - 1, int(self._completions[1].max()))
+
+    @cached_property
+    def _completions(self) -> tuple[Ints, Ints]:
+        """The first and the last completion of each kind within the window; each has one."""
+        within = self.dear <= self.window
+        first = within.argmax(axis=0)
+        last = len(within) - 1 - within[::-1].argmax(axis=0)
+        return first + self.kinds.outputs, last + self.kinds.outputs
+
+    @cached_property
+    def limits(self) -> list[int]:
+        """The largest label at each time; ``docs/proofs/dominance.md``, 6."""
+        first, last = self._completions
+        worth = self.extra * self.kinds.counts
+        limit = self.window + int(worth.sum())
+        surely = [last <= t for t in range(self.last + 1)]
+        perhaps = [(first <= t) & (last > t) for t in range(self.last + 1)]
+        return [
+            limit - int(worth[sure].sum()) - int(np.minimum(worth[may], 0).sum())
+            for sure, may in zip(surely, perhaps, strict=True)
+        ]
+
+    def with_dominance(self, multipliers: Sequence[int], strict: tuple[int, ...]) -> Network:
+        """Return the same with multipliers, or none, inside and strict kinds."""
+        counts = self.kinds.counts.tolist()
+        extra = list(multipliers) or [0] * len(counts)
+        each = sum(n * abs(v) for n, v in zip(counts, extra, strict=True))
+        # Labels lie within the window and what all that completes pays more; a bound of every sum.
+        paid = sum(counts) * int(self.pay.max(initial=0)) + sum(self.worth.tolist())
+        refuse_large(4 * (self.window + (self.last + 4) * each + paid), 0)
+        return replace(self, extra=np.array(extra, dtype=np.int64), strict=strict)
+
+
+def kinds_of(instance: Instance, budget: Budget) -> Kinds:
+    """Return the different requests."""
+    number = Counter((int(r.arrival), r.prompt, r.output) for r in instance.requests)
+    different = sorted(number)
+    arrivals, prompts, outputs = np.array(different, dtype=np.int64).T
+    counts = np.array([number[each] for each in different], dtype=np.int64)
+    if int(counts.max()) > MOST_EQUAL:
+        raise SweptTooLongError(f"expected at most {MOST_EQUAL} equal requests")
+    if not budget.take("states", sum(outputs.tolist()), MOST_STATES):
+        raise SweptTooLongError(f"expected at most {MOST_STATES} states of different requests")
+    return Kinds(arrivals, prompts, outputs, counts, np.cumsum(outputs) - outputs)
+
+
+def network_of(
+    instance: Instance,
+    kinds: Kinds,
+    value: int,
+    unit: int,
+    memory: Sequence[int],
+    states: PricedStates | None,
+    budget: Budget,
+) -> Network:
+    """Return what the sweep goes by; every number in it is far below 64 bits."""
+    if states is None:
+        pay, worth = _of_memory(instance, kinds, memory, budget)
+    else:
+        pay, worth = _of_states(instance, kinds, states, budget)
+    # The first token is held at time 1.
+    worth[0] = 0
+    longest, latest = int(kinds.outputs.max()), int(kinds.arrivals.max())
+    dearest = int(pay.max(initial=0))
+    refuse_large(len(instance) * dearest, 0)
+    costs = []
+    constant = -sum(int(each) for each in worth)
+    for g in range(len(kinds.counts)):
+        o, a = int(kinds.outputs[g]), int(kinds.arrivals[g])
+        end = max(len(pay), a) + 1
+        refuse_large(unit * (end + longest) + longest * dearest, end * len(kinds.counts))
+        cost = unit * (np.arange(end) + o - a)
+        for j in range(1, o + 1):
+            priced = pay[min(j, len(pay)) :, int(kinds.first[g]) + j - 1]
+            cost[: len(priced)] += priced
+        cost[:a] = FAR
+        least = int(cost.min())
+        constant += int(kinds.counts[g]) * least
+        costs.append((cost, least))
+    window = (value - 1) * unit - constant
+    # Past the priced times a start costs its latency alone.
+    starts = len(pay) + latest + 2 + max(0, window + max(least for _, least in costs)) // unit
+    refuse_large(2 * window + unit * (starts + longest), starts * len(kinds.counts))
+    if not budget.take("entries", pay.size + starts * len(costs), MOST_TABLED):
+        raise SweptTooLongError("the tables are too large for this evaluation")
+    dear = np.full((starts, len(costs)), FAR)
+    for g, (cost, least) in enumerate(costs):
+        o, a = int(kinds.outputs[g]), int(kinds.arrivals[g])
+        dear[:, g] = unit * (np.arange(starts) + o - a) - least
+        dear[: len(cost), g] = cost - least
+        dear[:a, g] = FAR
+    nothing = np.zeros((0, 0, 0), dtype=np.int64)
+    extra = np.zeros(len(costs), dtype=np.int64)
+    plain = Network(instance.memory, kinds, pay, worth, dear, window, nothing, extra)
+    return plain if window < 0 else looking_ahead(plain, budget)
+
+
+def refuse_large(largest: int, entries: int) -> None:
+    """Refuse sums that would not fit into 64 bits, or tables too large."""
+    if largest >= 1 << BITS - 2 or entries > MOST_ENTRIES:
+        raise SweptTooLongError("the numbers or the rounds are too many for this evaluation")
+
+
+def _of_memory(
+    instance: Instance, kinds: Kinds, memory: Sequence[int], budget: Budget
+) -> tuple[Ints, Ints]:
+    """Return what states pay at times 0.., (times, states), and the worth of times."""
+    sizes = zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True)
+    held = [s + j for s, o in sizes for j in range(1, o + 1)]
+    refuse_large(
+        max(memory, default=0) * instance.memory * len(instance), (len(memory) + 1) * len(held)
+    )
+    prices = np.array([*memory, 0], dtype=np.int64)
+    pay = prices[:, None] * np.array(held, dtype=np.int64)
+    if _work(instance, kinds) * len(prices) > budget.left("sums", MOST_WORK):
+        return pay, prices * instance.memory
+    return pay, _worths(instance, kinds, pay, budget)
+
+
+def _work(instance: Instance, kinds: Kinds) -> int:
+    """Return how many sums the search for the best pattern takes at one time, at most.
+
+    Or how many entries its table has.
+    """
+    work = 0
+    for s, o in zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True):
+        for j in range(1, o + 1):
+            room = instance.memory - s - o
+            times = min(room // max(o - j, 1) + 1, instance.memory // (s + j))
+            work += times * (room + 1)
+    most = instance.memory // (1 + int(kinds.prompts.min()))
+    return max(work, (most + 1) * (instance.memory + 1))
+
+
+def _of_states(
+    instance: Instance, kinds: Kinds, states: PricedStates, budget: Budget
+) -> tuple[Ints, Ints]:
+    """Return what states pay at times 0.., (times, states), and the worth of times."""
+    knots, shape = states.knots, (len(states.knots), len(states.tokens), len(states.left))
+    for name, grid in (("knots", knots), ("tokens", states.tokens), ("left", states.left)):
+        if len(grid) < 2 or any(low >= high for low, high in pairwise(grid)):
+            raise SweptError(f"states.{name}: expected two or more, increasing")
+    if len(states.table) != shape[0] * shape[1] * shape[2] or knots[0] < 1 or not states.lookahead:
+        raise SweptError("states: expected a price for each point, and times from 1 on")
+    total, widest = int(kinds.outputs.sum()), knots[-1]
+    refuse_large(4 * (max(states.table) + 1) * widest, (knots[-1] + 2) * total)
+    if (
+        states.tokens[0] > int(kinds.prompts.min()) + 1
+        or states.left[0] > 0
+        or max(kinds.prompts + kinds.outputs) > states.tokens[-1]
+        or max(kinds.outputs) - 1 > states.left[-1]
+    ):
+        raise SweptError("states: expected to hold all states")
+    table = np.array(states.table, dtype=object).reshape(shape)
+    pay = np.zeros((knots[-1] + 2, total), dtype=np.int64)
+    times = np.arange(knots[0], knots[-1] + 1)
+    knot = np.minimum(np.searchsorted(knots, times, side="right") - 1, len(knots) - 2)
+    at = np.array(knots, dtype=np.int64)
+    column = 0
+    for s, o in zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True):
+        for j in range(1, o + 1):
+            price = np.array(interpolated(table, states, s + j, o - j), dtype=np.int64)
+            past = times - at[knot]
+            width = at[knot + 1] - at[knot]
+            sums = price[knot] * (width - past) + price[knot + 1] * past
+            pay[knots[0] : knots[-1] + 1, column] = sums // width
+            column += 1
+    return pay, _worths(instance, kinds, pay, budget)
+
+
+def _worths(instance: Instance, kinds: Kinds, pay: Ints, budget: Budget) -> Ints:
+    """Return the most that requests which can run together pay at each time.
+
+    The prices of equal states are equal.
+    """
+    priced, column = {}, 0
+    for s, o in zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True):
+        for j in range(1, o + 1):
+            priced[s + j, o - j] = pay[:, column].tolist()
+            column += 1
+    order = sorted(priced, key=lambda state: -state[1])
+    most = instance.memory // min(held for held, _ in order)
+    if not budget.take("sums", _work(instance, kinds) * len(pay), MOST_WORK):
+        raise SweptTooLongError("the patterns are too many for this evaluation")
+    refuse_large(int(pay.max(initial=0)) * 2 * (most + 2), (most + 1) * (instance.memory + 1))
+    return np.array(worths(order, priced, instance.memory, len(pay), np.int64), dtype=np.int64)
+
+
+def looking_ahead(plain: Network, budget: Budget) -> Network:
+    """Add what requests with less than e rounds left pay at t within m tokens, [e, m, t]."""
+    kinds, times = plain.kinds, len(plain.worth)
+    cells = times * (plain.memory + 1)
+    calls = sum(plain.memory // (held + 1) + 1 for held in kinds.prompts.tolist())
+    work = CALL * calls + cells * len(kinds.counts)
+    depth = min(DEPTH, int(kinds.outputs.max()), MOST_ENTRIES // cells - 1)
+    depth = min(depth, budget.left("sums ahead", MOST_WORK) // work)
+    if depth < 1:
+        return plain
+    budget.take("sums ahead", depth * work, MOST_WORK)
+    ahead = np.zeros((depth + 1, plain.memory + 1, times), dtype=np.int64)
+    for e in range(1, depth + 1):
+        best = ahead[e - 1].copy()
+        for g in range(len(kinds.counts)):
+            age = int(kinds.outputs[g]) - e + 1
+            if age < 1:
+                continue
+            held = int(kinds.prompts[g]) + age
+            price = plain.pay[:, int(kinds.first[g]) + age - 1].copy()
+            possible = np.zeros(times, dtype=bool)
+            last = max(age, min(times, len(plain.dear) + age))
+            possible[age:last] = plain.dear[: last - age, g] <= plain.window
+            price[~possible] = 0
+            # By blocks of ``held``: what a block reads lies below it and is done.
+            for m in range(held, plain.memory + 1, held):
+                block = best[m : m + held]
+                np.maximum(block, best[m - held : m - held + len(block)] + price, out=block)
+        ahead[e] = best
+    return replace(plain, ahead=ahead)
+
+
+def gain_of(network: Network, costs: Ints, able: Ints) -> tuple[Ints, int]:
+    """Return by how much all that complete may lower a label, by tokens in units of a power of 2.
+
+    Tokens held are rounded down, so in each unit more fits than does.
+    """
+    power = max(0, network.memory.bit_length() - UNIT_BITS)
+    gain = np.zeros((network.memory >> power) + 1, dtype=np.int64)
+    peaks = (network.kinds.prompts + network.kinds.outputs)[able] >> power
+    for g, cost, held in zip(able.tolist(), costs.tolist(), peaks.tolist(), strict=True):
+        if cost >= 0:
+            continue
+        if not held:
+            gain -= int(network.kinds.counts[g]) * cost
+            continue
+        # By blocks of ``held``: what a block reads lies below it and is done.
+        for m in range(held, len(gain), held):
+            block = gain[m : m + held]
+            np.maximum(block, gain[m - held : m - held + len(block)] - cost, out=block)
+    return gain, power
