@@ -174,11 +174,11 @@ def event_after(arrivals, by_arrival, arrived, completions):
 
 
 @kernel
-def admit_in_order(requests, by_rank, memory, first_fit, worker, heaps, starts, now, event):
+def admit_in_order(requests, by_rank, memory, passes, worker, heaps, starts, now, event):
     """Start what may start in round ``now``, in rank order; return what has changed.
 
-    The first request that would exceed the memory later ends the admission, unless ``first_fit``,
-    which passes over it.
+    So many requests that would exceed the memory later are passed over; the next of them ends the
+    admission.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def admit_in_order(requests, by_rank, memory, first_fit, worker, heaps, starts, 
             )
         if begin > now:
             next_try = min(next_try, begin)
-            if not first_fit:
+            if len(passed) >= passes:
                 break
             passed.append(heappop(waiting))
             continue
@@ -233,14 +233,14 @@ def admit_in_order(requests, by_rank, memory, first_fit, worker, heaps, starts, 
 
 
 @kernel
-def run_in_order(requests, line, memory, first_fit, active, starts):
+def run_in_order(requests, line, memory, passes, active, starts):
     """Start arrived requests in rank order where the look-ahead allows it; fill ``starts``.
 
     At every round the waiting requests that have arrived are taken in rank order; each starts if
     no round until the last believed completion would hold more than M tokens.  The first that
     would exceed it ends the round's admission (the common Phase 2 of wang2025 Alg. 1, 6 and 7 and
-    of jaillet2025_v2 Alg. 1 and 2), unless ``first_fit``, which passes over it.  Rounds in which
-    nothing can change are skipped.
+    of jaillet2025_v2 Alg. 1 and 2), but so many ``passes`` are made in a round over such requests.
+    Rounds in which nothing can change are skipped.
 
     Parameters
     ----------
@@ -269,13 +269,13 @@ def run_in_order(requests, line, memory, first_fit, active, starts):
         event = event_after(arrivals, by_arrival, arrived, completions)
         worker = (active, low, high, total)
         low, high, total, now, new, _, _ = admit_in_order(
-            requests, by_rank, memory, first_fit, worker, heaps, starts, now, event
+            requests, by_rank, memory, passes, worker, heaps, starts, now, event
         )
         started += new
 
 
 def starts_in_order(
-    requests: Requests, by_rank: Ints, memory: int, *, first_fit: bool = False
+    requests: Requests, by_rank: Ints, memory: int, *, passes: int = 0
 ) -> list[int]:
     """Return the start rounds of ``run_in_order``, compiled where the instance is large.
 
@@ -285,6 +285,8 @@ def starts_in_order(
         Arrays of shape (n,).
     by_rank
         Positions in the order in which they are taken, shape (n,).
+    passes
+        Requests that do not fit and are passed over in a round, at most; n for first fit.
     """
     n = len(by_rank)
     columns, line = as_integers(requests), line_of(requests.arrivals, by_rank)
@@ -292,14 +294,14 @@ def starts_in_order(
         active = Active(*(np.zeros(n, np.int64) for _ in range(3)))
         starts = np.zeros(n, np.int64)
         run = compiled.compiled(run_in_order)
-        run(columns, line, np.int64(memory), first_fit, active, starts)
+        run(columns, line, np.int64(memory), np.int64(passes), active, starts)
         return starts.tolist()
     plain = [0] * n
     run_in_order(
         Requests(*(column.tolist() for column in columns)),
         Line(*(column.tolist() for column in line)),
         memory,
-        first_fit,
+        passes,
         Active([0] * n, [0] * n, [0] * n),
         plain,
     )
@@ -326,4 +328,4 @@ def compile_kernels() -> None:
     requests = Requests(zero, zero, one, one)
     scratch = Active(zero.copy(), zero.copy(), zero.copy())
     run = compiled.compiled(run_in_order)
-    run(requests, line_of(zero, zero), np.int64(1), False, scratch, zero.copy())
+    run(requests, line_of(zero, zero), np.int64(1), np.int64(0), scratch, zero.copy())

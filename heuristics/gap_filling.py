@@ -1,8 +1,6 @@
 """Kernels that start requests in the first gap that memory has, whoever starts before or after.
 
-Source: ours; serial schedule generation, as in Kolisch 1996, on a memory that running requests
-fill more and more.  Taken in order of their volumes, requests leave fewer gaps than a list does,
-whose starts never go back.
+Source: ours; forward justification, as in Valls, Ballestín and Quintanilla 2005.
 
 The tokens held are kept by time, in 32 bits, which hold them since neither those held nor a peak
 exceeds 10⁹; and the least tokens held within each block of ``BLOCK`` times, so that where memory
@@ -60,58 +58,40 @@ def refill(profile, start, prompt, output, sign):
 
 @filling_kernel
 def first_below(profile, time, most):
-    """Return the first time from one on with at most so many tokens held; none: past the last."""
+    """Return the first time from one on with at most so many tokens held; there is one."""
     held, least = profile
-    while time < len(held):
+    while held[time] > most:
         block = time // BLOCK
-        if least[block] > most:
-            time = (block + 1) * BLOCK
-        elif held[time] > most:
-            time += 1
-        else:
-            break
+        time = (block + 1) * BLOCK if least[block] > most else time + 1
     return time
 
 
 @filling_kernel
 def gap_from(profile, start, prompt, output, memory):
-    """Return the first round from ``start`` on at which a request fits, −1 where none is kept."""
-    held = profile[0]
+    """Return the first round from ``start`` on at which a request fits; there is one."""
     while True:
         start = first_below(profile, start + 1, memory - prompt - 1) - 1
-        if start + output >= len(held):
-            return -1
-        later = misfit(held, start, prompt, output, memory)
+        later = misfit(profile[0], start, prompt, output, memory)
         if later == 0:
             return start
         start += later
 
 
 @filling_kernel
-def start_early(columns, memory, order, starts, profile):
-    """Start each request of an order as early as all others that have a start let it.
+def shift_left(columns, memory, by_start, starts, profile):
+    """Start each request as early as all others let it; ``starts`` by request, changed in place.
 
     Parameters
     ----------
-    starts
-        By request, −1 for those that have none yet, shape (n,); changed in place.
     profile : (array of int32, array of int32)
-        Tokens held by time, and the least of each block; filled with 0.
-
-    Returns
-    -------
-    Whether each has found a start within the times that are kept.
+        Tokens held by time, up to the last completion at least, and the least of each block;
+        filled with 0.
     """
     arrivals, prompts, outputs = columns
-    for request in order:
-        if starts[request] >= 0:
-            refill(profile, starts[request], prompts[request], outputs[request], 1)
-    for request in order:
+    for request in by_start:
+        refill(profile, starts[request], prompts[request], outputs[request], 1)
+    for request in by_start:
         prompt, output = prompts[request], outputs[request]
-        if starts[request] >= 0:
-            refill(profile, starts[request], prompt, output, -1)
+        refill(profile, starts[request], prompt, output, -1)
         starts[request] = gap_from(profile, arrivals[request], prompt, output, memory)
-        if starts[request] < 0:
-            return False
         refill(profile, starts[request], prompt, output, 1)
-    return True

@@ -54,12 +54,12 @@ class TimedStarts:
 
 
 @kernel
-def run_in_time(requests, line, memory, first_fit, active, coefficients, clocked):
+def run_in_time(requests, line, memory, passes, active, coefficients, clocked):
     """Start requests as ``run_in_order`` does, in rounds that take time; return the gaps.
 
     Parameters
     ----------
-    requests, line, memory, first_fit, active
+    requests, line, memory, passes, active
         As there, but for the arrivals, which are nanoseconds.
     coefficients : tuple of int
         Of the batch-time model (picoseconds).
@@ -93,7 +93,7 @@ def run_in_time(requests, line, memory, first_fit, active, coefficients, clocked
         read = total + decoding * now
         worker = (active, low, high, total)
         low, high, total, next_round, _, prefilled, squares = admit_in_order(
-            requests, by_rank, memory, first_fit, worker, heaps, starts, now, event
+            requests, by_rank, memory, passes, worker, heaps, starts, now, event
         )
         if time > ended:
             gap_rounds[gaps] = now
@@ -122,7 +122,7 @@ def starts_in_time(
     memory: int,
     batch_time: BatchTime,
     *,
-    first_fit: bool = False,
+    passes: int = 0,
 ) -> TimedStarts:
     """Return what ``run_in_time`` makes, compiled where the instance is large.
 
@@ -140,7 +140,7 @@ def starts_in_time(
         active = Active(*(np.zeros(n, np.int64) for _ in range(3)))
         filled = Clocked(*(np.zeros(n, np.int64) for _ in range(4)))
         run = compiled.compiled(run_in_time)
-        gaps = run(columns, line, np.int64(memory), first_fit, active, coefficients, filled)
+        gaps = run(columns, line, np.int64(memory), np.int64(passes), active, coefficients, filled)
         plain = Clocked(*(column.tolist() for column in filled))
     else:
         plain = Clocked(*([0] * n for _ in range(4)))
@@ -148,7 +148,7 @@ def starts_in_time(
             Requests(*(column.tolist() for column in columns)),
             Line(*(column.tolist() for column in line)),
             memory,
-            first_fit,
+            passes,
             Active([0] * n, [0] * n, [0] * n),
             coefficients,
             plain,
@@ -179,4 +179,4 @@ def compile_kernels() -> None:
     filled = Clocked(zero.copy(), zero.copy(), zero.copy(), zero.copy())
     run = compiled.compiled(run_in_time)
     coefficients = (1, 1, 1, 1, 1)
-    run(requests, line_of(zero, zero), np.int64(1), False, scratch, coefficients, filled)
+    run(requests, line_of(zero, zero), np.int64(1), np.int64(0), scratch, coefficients, filled)

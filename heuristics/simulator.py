@@ -91,12 +91,11 @@ def run_policy(
         return _schedule_of(trace, instance, method or policy.name, setting.batch_time)
     requests = Requests(arrivals, instance.prompts, beliefs, instance.outputs)
     method = method or policy.name
+    passes = len(instance) if first_fit else 0
     if setting.batch_time is None:
-        starts = starts_in_order(requests, by_rank, instance.memory, first_fit=first_fit)
+        starts = starts_in_order(requests, by_rank, instance.memory, passes=passes)
         return make_schedule(instance, starts, method)
-    timed = starts_in_time(
-        requests, by_rank, instance.memory, setting.batch_time, first_fit=first_fit
-    )
+    timed = starts_in_time(requests, by_rank, instance.memory, setting.batch_time, passes=passes)
     clock = Clock(setting.batch_time.name, tuple(timed.gaps))
     tel = sum(timed.completions) - sum(arrivals.tolist())
     return make_schedule(instance, timed.starts, method, clock=clock, tel=tel)

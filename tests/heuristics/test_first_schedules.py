@@ -1,0 +1,142 @@
+"""What a search begins with: gaps filled, and admission that passes over some requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heuristics import compiled as compiling
+from heuristics import gap_filling
+from heuristics.admission import Requests, starts_in_order
+from heuristics.compiled import compiled
+from heuristics.gap_filling import BLOCK
+from heuristics.local_search import Budget, Search, by_volume, columns_of, improve_starts
+from heuristics.simulator import run_in_order
+from instances import Instance
+from instances.families import mix80_20
+from schedules import check_schedule, make_schedule
+from tests.oracles.draws import instances
+
+#: Arrivals and starts lie blocks apart.
+FAR_APART: Any = instances(max_requests=14, max_memory=16, max_arrival=90, max_output=12)
+
+
+def fits(instance: Instance, starts: dict[int, int], i: int, start: int) -> bool:
+    """Tell whether a request may start at a round beside others, time after time."""
+    others = [(begun, instance.requests[k]) for k, begun in starts.items() if k != i]
+    request = instance.requests[i]
+    return all(
+        request.prompt
+        + j
+        + sum(
+            other.prompt + start + j - begun
+            for begun, other in others
+            if begun < start + j <= begun + other.output
+        )
+        <= instance.memory
+        for j in range(1, request.output + 1)
+    )
+
+
+def admitted(instance: Instance, order: list[int], passes: int) -> list[int]:
+    """Return the starts of admission in an order, round after round."""
+    starts: dict[int, int] = {}
+    now = 0
+    while len(starts) < len(instance):
+        passed = 0
+        for i in order:
+            if i in starts or int(instance.requests[i].arrival) > now:
+                continue
+            if fits(instance, starts, i, now):
+                starts[i] = now
+            elif passed == passes:
+                break
+            else:
+                passed += 1
+        now += 1
+    return [starts[i] for i in range(len(instance))]
+
+
+@pytest.mark.parametrize("compile_it", [False, True])
+@given(instance=FAR_APART, data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_each_is_shifted_to_the_first_gap(
+    compile_it: bool, instance: Instance, data: st.DataObject
+) -> None:
+    """One after the other, by the definition; the checker finds the schedule valid."""
+    n = len(instance)
+    kernel = compiled(gap_filling.shift_left) if compile_it else gap_filling.shift_left
+    order = np.array(data.draw(st.permutations(range(n))), dtype=np.int64)
+    starts = np.array(run_in_order(instance, order, "list").starts, np.int64)
+    by_start = np.argsort(starts, kind="stable")
+    expected = dict(enumerate(starts.tolist()))
+    for i in by_start.tolist():
+        start = int(instance.requests[i].arrival)
+        while not fits(instance, expected, i, start):
+            start += 1
+        expected[i] = start
+    rounds = int((starts + instance.outputs).max()) + 1
+    profile = (np.zeros(rounds, np.int32), np.zeros(rounds // BLOCK + 1, np.int32))
+    kernel(columns_of(instance), instance.memory, by_start, starts, profile)
+    assert starts.tolist() == [expected[i] for i in range(n)]
+    assert check_schedule(instance, make_schedule(instance, starts.tolist(), "shifted")).valid
+
+
+@pytest.mark.parametrize("compile_it", [False, True])
+@given(instance=FAR_APART, data=st.data(), passes=st.integers(0, 5))
+@settings(max_examples=150, deadline=None)
+def test_so_many_are_passed_over_in_a_round(
+    compile_it: bool, instance: Instance, data: st.DataObject, passes: int
+) -> None:
+    """Round after round, by the definition."""
+    order = data.draw(st.permutations(range(len(instance))))
+    outputs = instance.outputs
+    requests = Requests(instance.arrivals, instance.prompts, outputs, outputs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiling, "COMPILE_FROM", 1 if compile_it else 10**6)
+        starts = starts_in_order(requests, np.array(order), instance.memory, passes=passes)
+    assert starts == admitted(instance, order, passes)
+
+
+def test_a_search_begins_with_the_best_number_of_passes() -> None:
+    """Exactly there, as a list with delays, then shifted to the left; never with a worse one."""
+    instance = mix80_20.generate(seed=1, n=200)
+    columns, order = columns_of(instance), by_volume(columns_of(instance))
+    known = np.array(run_in_order(instance, order, "svf").starts, np.int64)
+    outputs = instance.outputs
+    requests = Requests(instance.arrivals, instance.prompts, outputs, outputs)
+    sums = [
+        sum(starts_in_order(requests, order, instance.memory, passes=1 << power))
+        for power in range(8)
+    ]
+    assert min(sums) < min(sums[0], sums[-1], known.sum())
+    search = Search(columns, instance.memory, known, seed=0)
+    search.pass_over(order[::-1].copy(), Budget(moves=1))
+    assert (search.total, search.best().tolist()) == (known.sum(), known.tolist())
+    search.pass_over(order, Budget(moves=1))
+    assert search.total == search.best_total == min(sums)
+    told: list[int] = []
+
+    def tell(starts: Any, _: Any) -> None:
+        assert check_schedule(instance, make_schedule(instance, starts.tolist(), "")).valid
+        told.append(int(starts.sum()))
+
+    improve_starts(columns, instance.memory, known, Budget(moves=1), seed=0, on_better=tell)
+    assert told[0] <= min(sums)
+
+
+def test_passes_end_when_their_share_of_the_time_is_over() -> None:
+    """What a budget of no time leaves is one pass; the best schedule stays."""
+    instance = mix80_20.generate(seed=1, n=200)
+    columns, order = columns_of(instance), by_volume(columns_of(instance))
+    known = np.array(run_in_order(instance, order, "svf").starts, np.int64)
+    outputs = instance.outputs
+    requests = Requests(instance.arrivals, instance.prompts, outputs, outputs)
+    once = sum(starts_in_order(requests, order, instance.memory, passes=1))
+    search = Search(columns, instance.memory, known, seed=0)
+    search.pass_over(order, Budget(seconds=1e-9))
+    assert search.best_total == min(once, known.sum())
