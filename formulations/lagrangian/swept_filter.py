@@ -112,9 +112,9 @@ def widest_byte(points, order, first, end):
         for i in range(first, end):
             value = np.int64((points[order[i], row] >> shift) & np.uint64(255))
             if value < low:
-                low = value
+                low = int(value)
             if value > high:
-                high = value
+                high = int(value)
         if high - low > widest:
             best, widest = byte, high - low
     return best

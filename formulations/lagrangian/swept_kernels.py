@@ -250,8 +250,7 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
     slots, to = np.full(1024, -1, dtype=np.int64), np.empty(256, np.int64)
     ways, entered = np.empty((0, 4), np.int64), np.empty(0, np.int32)
     runs, used = np.zeros(kinds[-1] + 1, np.int64), np.zeros(len(able), np.int64)
-    path = np.empty(limits[5] + 1, np.int64)
-    found = room_of(1024)
+    path, found = np.empty(limits[5] + 1, np.int64), room_of(1024)
     count = arcs = enters = steps = 0
     for b in range(len(labels)):
         base = old[offsets[b] : offsets[b + 1]]
