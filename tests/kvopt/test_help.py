@@ -174,7 +174,7 @@ def test_no_value_is_an_option() -> None:
         (["show", "mc-sf-t"], {"mc-sf-total"}),
         (["nonsense", "x"], set()),
     ],
-    ids=lambda given: " ".join(given),
+    ids=lambda given: " ".join(sorted(given) if isinstance(given, set) else given),
 )
 def test_what_the_shell_proposes(words: list[str], proposed: set[str]) -> None:
     """Subcommands, options, and the names that an argument takes."""
