@@ -28,6 +28,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from instances.compiling import kernel_folder
 from kvopt.methods.sources import read_source
 from kvopt.places import PACKAGES
@@ -37,6 +39,8 @@ FOLDERS = ("formulations", "schedules", "kvopt/running")
 ROWS = ROOT / "tests" / "mutants.csv"
 #: Seconds for all tests of a tier; a mutant that makes them longer is caught.
 LIMIT = 3600
+#: Files of tests that are collected before the others.
+NEAREST = 20
 TIERS = {"quick": "not slow", "slow": "slow"}
 
 _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
@@ -232,8 +236,10 @@ def run_tests(folder: Path, tier: str, tests: list[str], passed_over: list[str])
         )
     except subprocess.TimeoutExpired:
         return "the limit"
-    if ran.returncode == 0:
+    if ran.returncode in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         return None
+    if ran.returncode == pytest.ExitCode.USAGE_ERROR:
+        raise SystemExit(ran.stderr)
     failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", ran.stdout, re.MULTILINE)
     return failed[0] if failed else f"exit code {ran.returncode}"
 
@@ -247,7 +253,9 @@ def catch(folder: Path, mutant: Mutant, tier: str) -> str | None:
     try:
         while True:
             path.write_bytes(changed)
-            failed = run_tests(folder, tier, files, passed_over)
+            parts = (files[:NEAREST], files[NEAREST:])
+            failures = (run_tests(folder, tier, part, passed_over) for part in parts)
+            failed = next(filter(None, failures), None)
             if failed is None or "::" not in failed:
                 return failed
             again = run_tests(folder, tier, [failed], [])
