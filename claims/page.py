@@ -21,7 +21,7 @@ Kind = Literal["reproduction", "calibration"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding of a paper, and the rule that decides whether it comes out.
+    """One finding of a paper, and the rule that decides whether it is reproduced.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Finding:
     digits, unit
         How our figure is written.
     reasons
-        The likely reason, by verdict; every verdict but "comes out" needs one.
+        The likely reason, by verdict; every verdict but "reproduced" needs one.
     fitted
         Whether a setting was chosen by this very figure: it is shown and not counted.
     """

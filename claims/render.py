@@ -15,34 +15,34 @@ from claims.span import CONFIDENCE, Verdict, span_text
 from kvopt.suites import read_suite, suites
 from reports.markdown import code, table_text
 
-VERDICTS: tuple[Verdict, ...] = ("comes out", "does not", "cannot be told")
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undecided")
 _FITTED = "fitted by it"
 _KINDS = {
-    "reproduction": "Reproduction: nothing is chosen by the paper's results.",
-    "calibration": "Calibration: a setting is chosen by one of the paper's results, so that what "
-    "is fitted shows nothing; the other findings are judged as they come.",
+    "reproduction": "Reproduction: no setting is chosen by the paper's results.",
+    "calibration": "Calibration: a setting is chosen to match one of the paper's results, which is "
+    "not counted; the other findings are.",
 }
 _INDEX = f"""\
-# What the papers found, and what comes out here
+# What the papers found, and what is reproduced here
 
 A page for each experiment of the [papers](../docs/papers.md): the paper's figures beside ours,
-and for every finding whether it comes out.  No verdict is written by hand.  Our figure is a span: a
+and a verdict on every finding.  Verdicts are computed.  Our figure is an interval: a
 certified interval, a count, or the mean of independent repeats with {100 * CONFIDENCE:.0f} %
-confidence; the page states where it must be for the finding to hold.  The finding **comes out** if
-the whole span is there, **does not** if no part of it is, and else **cannot be told**.
+confidence; the page states the range in which the finding holds.  The finding is **reproduced** if
+the whole interval is in that range, **not reproduced** if no part of it is, and else **undecided**.
 
-A *reproduction* runs what the paper states.  A *calibration* has a setting that was chosen by one
-of the paper's results; that result is then shown and not counted.
+A *reproduction* runs the settings that the paper states.  A *calibration* has one setting that was
+chosen to match one of the paper's results; that result is shown and not counted.
 
 ```sh
-python evaluate.py paper-j2-table1 --store claims.sqlite        # what is stored is not run again
+python evaluate.py paper-j2-table1 --store claims.sqlite        # stored runs are not repeated
 python -m claims j2-table-1 --store claims.sqlite       # takes its rows, writes the pages
 python -m claims --check                                # are the pages what the rows give?
 ```
 
-Rows of a store are added to the committed ones, so that a campaign can be carried on elsewhere.
-With `--suite MINE.toml --out FOLDER` a page is made of a suite of one's own with the same names of
-sections, as of a real trace, and nothing is committed.
+Rows of a store are added to the committed ones, so a campaign can be continued on another machine.
+`--suite MINE.toml --out FOLDER` makes a page from your own suite with the same section names, such
+as one of a real trace, outside the committed pages.
 
 """
 

@@ -1,4 +1,4 @@
-"""What is known of a figure, as a span, and whether it bears a finding out."""
+"""What is known of a figure, as a span, and whether a finding is reproduced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import chdtri, stdtrit
 
-Verdict = Literal["comes out", "does not", "cannot be told"]
+Verdict = Literal["reproduced", "not reproduced", "undecided"]
 
 #: Chance with which a span of repeats holds the figure.
 CONFIDENCE = 0.95
@@ -35,16 +35,16 @@ class Span:
 def judge(figure: Span | None, holds: Span) -> Verdict:
     """Return the verdict on a finding that holds where a figure is within ``holds``.
 
-    It comes out if every value that the figure can have is within, does not if none is, and else,
-    or without a figure, it cannot be told.
+    It is reproduced if every value that the figure can have is within, not reproduced if none is,
+    and undecided else, or without a figure.
     """
     if figure is None:
-        return "cannot be told"
+        return "undecided"
     if holds.low <= figure.low and figure.high <= holds.high:
-        return "comes out"
+        return "reproduced"
     if figure.high < holds.low or figure.low > holds.high:
-        return "does not"
-    return "cannot be told"
+        return "not reproduced"
+    return "undecided"
 
 
 def exactly(value: float) -> Span:

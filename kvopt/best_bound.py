@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: What bounds in seconds cover, for the reader of what is left to gain.
 _COVERED = (
-    "every scheduler on one worker that makes one token of a request a round, whatever it knows"
+    "every scheduler on one worker that makes one token of a request a round, clairvoyant ones too"
 )
 _KEPT = ", also where tokens are kept over evictions"
 _PAGE = "docs/bounds_in_seconds.md"

@@ -159,7 +159,7 @@ PAGE = Page(
                     paper="at most 1",
                     figure=_most("a-min", "a-min"),
                     holds=at_most(1),
-                    reasons={"does not": _LEMMA_1},
+                    reasons={"not reproduced": _LEMMA_1},
                 ),
                 Finding(
                     claim="A_ℓ keeps its bound: the largest ratio over that and u/M",
@@ -173,7 +173,7 @@ PAGE = Page(
                     figure=_better("a-ell", "a-min", below=True),
                     holds=near(1, 0),
                     digits=2,
-                    reasons={"does not": _BETTER},
+                    reasons={"not reproduced": _BETTER},
                 ),
                 Finding(
                     claim="above 0.382 A_min is better: share of draws where it is no worse",
@@ -181,7 +181,7 @@ PAGE = Page(
                     figure=_better("a-min", "a-ell", below=False),
                     holds=near(1, 0),
                     digits=2,
-                    reasons={"does not": _BETTER},
+                    reasons={"not reproduced": _BETTER},
                 ),
             ),
             (table,),

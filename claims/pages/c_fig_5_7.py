@@ -60,7 +60,7 @@ def _over(method: str, other: str, holds: Span, claim: str, reason: str = "") ->
         paper=_NO_NUMBER,
         figure=among(latency_ratio(method, other), n=MOST),
         holds=holds,
-        reasons={"does not": reason, "cannot be told": reason} if reason else {},
+        reasons={"not reproduced": reason, "undecided": reason} if reason else {},
     )
 
 

@@ -52,7 +52,7 @@ def _mean(rows: pd.DataFrame, rate: float, rounds: int) -> Span | None:
 
 def _growth(name: str, rate: float, rounds: tuple[int, ...]) -> Finding:
     shortest, longest = rounds[0], rounds[-1]
-    reasons: dict[Verdict, str] = {"does not": _GROWS, "cannot be told": _WIDE}
+    reasons: dict[Verdict, str] = {"not reproduced": _GROWS, "undecided": _WIDE}
     return Finding(
         claim=f"{name} (λ = {rate}): the mean regret stays bounded, that at T = {longest} over "
         f"that at T = {shortest}",

@@ -49,7 +49,7 @@ def _mean_ratio(draws: pd.DataFrame) -> Span | None:
 
 
 def _reasons() -> dict[Verdict, str]:
-    return {"does not": _HARD, "cannot be told": _OPEN}
+    return {"not reproduced": _HARD, "undecided": _OPEN}
 
 
 def _worst(model: str) -> Finding:
@@ -107,8 +107,8 @@ _ORDER = Finding(
     figure=_more_with_arrivals,
     holds=at_least(0),
     reasons={
-        "does not": "With all requests at once more wait, and the order of the waiting decides.",
-        "cannot be told": _OPEN,
+        "not reproduced": "With all requests at once more wait, and the order of the waiting decides.",
+        "undecided": _OPEN,
     },
 )
 

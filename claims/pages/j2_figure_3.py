@@ -106,7 +106,7 @@ def _memory(rows: pd.DataFrame) -> Span | None:
 
 
 def _either(reason: str) -> dict[Verdict, str]:
-    return {"does not": reason, "cannot be told": reason}
+    return {"not reproduced": reason, "undecided": reason}
 
 
 _BEST = Finding(

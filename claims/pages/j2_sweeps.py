@@ -65,7 +65,7 @@ def _within(values: Iterable[float], low: float, high: float) -> tuple[list[floa
 
 
 def _either(reason: str) -> dict[Verdict, str]:
-    return {"does not": reason, "cannot be told": reason}
+    return {"not reproduced": reason, "undecided": reason}
 
 
 def _alpha_findings(demand: str, beta: float) -> tuple[Finding, ...]:

@@ -50,8 +50,8 @@ def _at_every_size(method: str, other: str, sizes: Iterable[int]) -> Finding:
         figure=least(among(latency_ratio(method, other), n=n) for n in sizes),
         holds=at_least(1),
         reasons={
-            "does not": "At the smallest sizes little has to wait, so that the order counts less.",
-            "cannot be told": _FEW,
+            "not reproduced": "At the smallest sizes little has to wait, so that the order counts less.",
+            "undecided": _FEW,
         },
     )
 
@@ -62,7 +62,7 @@ def _largest(method: str, other: str, holds: Span, claim: str) -> Finding:
         paper=_NO_NUMBER,
         figure=among(latency_ratio(method, other), n=SIZES[-1]),
         holds=holds,
-        reasons={"cannot be told": _FEW},
+        reasons={"undecided": _FEW},
     )
 
 
@@ -73,14 +73,14 @@ def _advised() -> tuple[Finding, ...]:
             paper=_NO_NUMBER,
             figure=latency_ratio(_SF, "sorted-lp"),
             holds=at_least(1),
-            reasons={"cannot be told": _FEW},
+            reasons={"undecided": _FEW},
         ),
         Finding(
             claim="LP-Swap is significantly better than Sorted-LP (5 % or more), mean quotient",
             paper=_NO_NUMBER,
             figure=latency_ratio("lp-swap", "sorted-lp"),
             holds=at_most(1 - _CLEAR),
-            reasons={"does not": _GOOD_ALREADY, "cannot be told": _FEW},
+            reasons={"not reproduced": _GOOD_ALREADY, "undecided": _FEW},
         ),
         Finding(
             claim="figure 10: LP-Swap and Sorted-F (swap) are nearly the same (within 2 %), mean "
@@ -89,9 +89,9 @@ def _advised() -> tuple[Finding, ...]:
             figure=latency_ratio("lp-swap", _SWAP),
             holds=near(1, _SAME),
             reasons={
-                "does not": "Swaps keep the size of a batch, so what a batch begins with counts: "
+                "not reproduced": "Swaps keep the size of a batch, so what a batch begins with counts: "
                 "the smallest peaks, or the relaxation's first.",
-                "cannot be told": _FEW,
+                "undecided": _FEW,
             },
         ),
     )

@@ -57,7 +57,7 @@ def _total(family: str) -> Finding:
         holds=near(printed, _CLOSE),
         digits=0,
         unit="rounds",
-        reasons={"does not": _NO_UNIT},
+        reasons={"not reproduced": _NO_UNIT},
     )
 
 
@@ -74,7 +74,7 @@ def _possible(family: str) -> Finding:
         paper="1 at most",
         figure=figure,
         holds=at_most(1),
-        reasons={"does not": _BELOW},
+        reasons={"not reproduced": _BELOW},
     )
 
 
@@ -86,7 +86,7 @@ def _ratio(family: str, place: int) -> Finding:
         figure=_in(family, latency_ratio(METHODS[place], METHODS[1])),
         holds=near(ratio, _RATIO_CLOSE),
         digits=4,
-        reasons={"does not": _ORDER, "cannot be told": _ORDER},
+        reasons={"not reproduced": _ORDER, "undecided": _ORDER},
     )
 
 
@@ -97,7 +97,7 @@ def _best(family: str, place: int) -> Finding:
         figure=_in(family, latency_ratio(METHODS[place], METHODS[1])),
         holds=at_least(1),
         digits=4,
-        reasons={"does not": _ORDER, "cannot be told": _ORDER},
+        reasons={"not reproduced": _ORDER, "undecided": _ORDER},
     )
 
 

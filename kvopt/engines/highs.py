@@ -1,4 +1,4 @@
-"""HiGHS on a Pyomo model: the LP relaxation with certified prices, then the MIP."""
+"""HiGHS on a Pyomo model: the LP relaxation with a certified bound, then the MIP."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ _IN_NANOSECONDS = "292 years in nanoseconds"
 #: Characters of the name of what found a schedule or proved a bound: the registry holds no more.
 _LONGEST_NAME = 400
 #: What the bound of a method of one's own rests on without a certificate, whatever it says itself.
-_CLAIMED = "the method's word"
+_CLAIMED = "claimed without a certificate"
 #: The status of a run without a schedule whose process ended so.
 _STATUS_OF_ENDING: dict[str, Status] = {
     "time_limit": "time_limit",

@@ -37,8 +37,8 @@ _PROGRAM = "python -m reports.benchmarks"
 _INTRODUCTION = """\
 # Benchmarks, night after night
 
-Each ratio compares two things that were measured in the same run on the same machine, as its label
-says; so nights on different machines can stand beside each other.  The rows are in
+Each ratio compares two measurements of the same run on the same machine, as its label says; so nights
+on different machines can be compared.  The rows are in
 [`ratios.csv`](ratios.csv), added to by
 
 ```

@@ -24,8 +24,8 @@ _INTRODUCTION = """\
 The runs of the suite [`nightly`](../../kvopt/suites/nightly.toml), of which
 `.github/workflows/nightly.yml` makes a new set every night and compares it with these.  A night
 fails on a schedule that the checker refuses, on a bound above a schedule, on an optimum that is no
-longer proved, and on a worse result in a reproducible section; slower times are only told.  What
-the columns mean: [`reports/METHOD.md`](../METHOD.md).
+longer proved, and on a worse result in a reproducible section; slower times are reported, and no
+failure.  [`reports/METHOD.md`](../METHOD.md) explains the columns.
 
 ```sh
 python evaluate.py nightly --jobs 2 --store nightly.sqlite
@@ -35,9 +35,8 @@ python -m reports.nightly --update                                       # its t
 python -m reports.nightly --check                                        # are the tables fresh?
 ```
 
-The raw rows are in [`rows.csv`](rows.csv).  From a fresh clone all its columns come out the same
-on any machine but these, and but the rows of sections that are not reproducible:
-{timing}.
+The raw rows are in [`rows.csv`](rows.csv).  In reproducible sections all its columns are the same on
+any machine, except these: {timing}.
 """
 
 

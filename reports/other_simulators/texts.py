@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 INTRODUCTION = """\
-# The same traces in simulators that others wrote
+# The same traces in other simulators
 
 Three simulators of continuous batching run the same requests on the same worker: this suite's
 `vllm-v1` in real time, [Vidur](https://github.com/microsoft/vidur) (commit `7d47513`, November
@@ -11,31 +11,30 @@ Three simulators of continuous batching run the same requests on the same worker
 whose batch formation follows that of vLLM's V1 engine.  Equal are the traces, the number of blocks
 and their size, the token budget of a round, the most running requests, and the time of a batch.
 
-- **Vidur** runs as it is; through its own registries its predictor of batch times is replaced by
-  the function below, and its generator of requests by the trace.  (Its own predictor learns from
-  profiles, whose attention tables were not in the copy that was to be had.)  The share of blocks
+- **Vidur** runs unchanged.  Its registries replace its predictor of batch times by the function below,
+  and its generator of requests by the trace.  (Its own predictor learns from profiles, and the attention
+  tables of these were not in the available copy.)  The share of blocks
   that it leaves free at admission is set to 0 (default 0.01).  Its scheduler `sarathi` cuts prompts
   and mixes them with decoding requests, as vLLM's V1 engine does; its scheduler `vllm` is that of
   the engine before, V0, in which the running requests wait while prompts are prefilled.
-- **BLIS** runs as it is.  Its latency model is a sum of physical terms with a coefficient each; for
+- **BLIS** runs unchanged.  Its latency model is a sum of physical terms with a coefficient each; for
   a model of one layer and one head these are plain counts, so that the coefficients are those of
   the function below, and its tick is read as a nanosecond.  Its term for attention within a prompt
-  is not ours where prompts are cut: squares are left out but in the last scenario, without BLIS.
+  differs from ours where prompts are cut: only the last scenario, without BLIS, has squares.
 - **The batch time** is `llama2-70b-2xa100`, with its term for squares in the last scenario and
   without it in the others: P prompt tokens (p of one prompt) and D decoding requests, which read K
   tokens.
 
-All three count in integer nanoseconds, so that times are compared exactly.  Latency is completion
-minus arrival.  The last two columns compare a line with kvopt's: requests whose first token,
-completion and number of evictions are all the same, and pairs of requests that complete in opposite
-orders.
+All three count in integer nanoseconds, so times are compared exactly.  Latency is completion minus
+arrival.  The last two columns compare a line with kvopt's: requests with the same first token,
+completion and number of evictions, and pairs of requests that complete in opposite orders.
 
 ```
 python -m reports.other_simulators --vidur VIDUR --python PYTHON --blis BLIS
 python -m reports.other_simulators --check
 ```
 
-VIDUR is a checkout of Vidur, PYTHON an interpreter that has what it needs, BLIS the program; a
+VIDUR is a checkout of Vidur, PYTHON an interpreter with its dependencies, BLIS the program; a
 simulator that is not named keeps its rows.  {traces}
 """
 
@@ -45,10 +44,10 @@ Vidur's format: 1,000 requests with Poisson arrivals, seed 0, of the families `c
 with the published moments) and `mix80-20` (the same, and summaries for every fifth request)."""
 
 DIFFERENCES = """\
-[`bridge.py`](bridge.py) is a literal simulator in which each rule that differs is a switch.  With
-none turned it gives what kvopt gives, with all of a table's switches turned, which is the table's
-last line, what the other gives: first token, completion and evictions of every request.  So these
-rules are all that differs.  The tests hold kvopt against it on small random traces, too.
+[`bridge.py`](bridge.py) is a literal simulator with a switch for each rule that differs.  With no
+switch turned it has the first token, completion and evictions of every request as in kvopt; with all
+switches of a table turned, as in the table's last line, those of the other simulator.  So no other rule
+differs.  The tests also compare kvopt with it on small random traces.
 """
 
 #: Rule, what it is here, what it is there, and which of both is nearer to vLLM.
@@ -76,21 +75,21 @@ RULES = (
     (
         "output_kept",
         "an evicted request keeps the tokens that it made, and prefills them with its prompt",
-        "BLIS: it makes them again one by one, and its first token is told when it comes again",
+        "BLIS: it makes them again one by one, and the first token counts when it is made again",
         "here",
     ),
     (
         "prefix_cached",
         "an evicted prompt is computed again",
-        "BLIS: those of its blocks that nobody has taken since are found again; a prompt that is "
+        "BLIS: those of its blocks that were not reused since are found again; a prompt that is "
         "found whole takes no time, and holds no blocks",
-        "there (prefix caching is by default on), but for a prompt that is found whole, of which "
-        "vLLM computes at least one token",
+        "there (prefix caching is by default on), except for a prompt that is found whole, of "
+        "which vLLM computes at least one token",
     ),
     (
         "admits_always",
-        "a round that evicts admits nobody",
-        "Vidur: it does, and may admit whom it has evicted",
+        "a round that evicts admits no request",
+        "Vidur: it admits, and may admit the request that it has evicted",
         "here",
     ),
     (
@@ -109,8 +108,8 @@ RULES = (
     (
         "overlaps",
         "a round begins when the one before has ended",
-        "BLIS: when a round completes all that run and nobody waits as it begins, who arrives "
-        "during it does not wait for its end (a fault)",
+        "BLIS: when a round completes all that run and no request waits as it begins, one that "
+        "arrives during it does not wait for its end (a fault)",
         "here",
     ),
     (
@@ -127,15 +126,15 @@ CLOSING = """\
 
 - Where memory suffices, nothing differs from Vidur's `sarathi` and from BLIS: every first token and
   every completion is the same to the nanosecond.
-- Where it does not, kvopt's rule is vLLM's, but for two.  It counts a token from the end of the
-  round that makes it: the convention of the integer programs, under which all policies, bounds and
+- Where memory does not suffice, kvopt's rules are vLLM's, except two.  It counts a token from the end of
+  the round that makes it: the convention of the integer programs, under which all policies, bounds and
   optima of this suite are compared.  And it has no prefix cache: an evicted prompt costs its whole
   time again.
-- With prompts that are cut, two rules decide everything.  Where a prompt is begun for which there
-  is no room (`whole_fits` turned), a request evicts itself in the middle of its prompt again and
-  again, unless a prefix cache saves what it had; vLLM asks for the room by default.  And
-  `cut_forgotten` makes most of Vidur's latencies there its own.
+- With prompts that are cut, two rules explain most of the difference.  Where a prompt begins without
+  room for all of it (`whole_fits` turned), a request evicts itself in the middle of its prompt again and
+  again, unless a prefix cache saves its blocks; vLLM reserves the room by default.  And `cut_forgotten`
+  determines most of Vidur's latencies there.
 - `cut_forgotten` and `overlaps` are faults of the versions named above, as far as we can see: no
   engine forgets a prompt or runs two batches at once.
-- Not compared: batch times of the others' own, several workers, sessions, vLLM itself.
+- Not compared: the other simulators' own batch times, several workers, sessions, vLLM itself.
 """

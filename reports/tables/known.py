@@ -8,8 +8,8 @@ from reports.table import Column, Table
 
 _NOTE = (
     "Instances whose optimum follows from their construction (3-Partition with a solution, "
-    "planted waves), whatever any solver says; of files of one's own, what they state. TEL / OPT "
-    "by family and n, seeds averaged; none where an instance has no schedule."
+    "planted waves), or is stated by a file of your own; solvers have no part in it. TEL / OPT by "
+    "family and n, seeds averaged; none where an instance has no schedule."
 )
 
 

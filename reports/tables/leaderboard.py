@@ -14,22 +14,22 @@ from reports.table import WORST_ON, Column, Table
 _RULE = (
     "Rule: ranked by the mean gap to the best known schedule, (TEL − UB) / TEL, over the "
     "{instances} that all of these policies were run on; seeds are averaged, and a run without a "
-    "schedule counts as 100 %: on how many instances there is one is said beside the gap. The "
-    "mean gap to OPT lies in the interval, whose upper end is the mean gap to the bound, (TEL − "
-    "LB) / TEL; it is one number where every OPT is known. Worst ratio: TEL / OPT on the instance "
-    "named, an interval where OPT is open there, with “?” where there is no bound or no schedule "
-    "on some instance. Optimal: share of the instances whose OPT is known and met. Seconds: mean "
-    "over the runs."
+    "schedule counts as 100 %; the number of such instances stands beside the gap. The mean gap to "
+    "OPT lies in the interval, whose upper end is the mean gap to the bound, (TEL − LB) / TEL; it "
+    "is one number where every OPT is known. Worst ratio: TEL / OPT on the instance named, an "
+    "interval where OPT is open there, with “?” where there is no bound or no schedule on some "
+    "instance. Optimal: share of the instances whose OPT is known and met. Seconds: mean over the "
+    "runs."
 )
 _OUTSIDE = (
-    "These keep tokens over evictions, which no schedule that OPT is about may: they solve an "
-    "easier problem and can be better than OPT (a negative gap). Hence no ranks, and each stands "
-    "over the instances that it was run on."
+    "These policies keep tokens over evictions: an easier problem, in which a TEL below OPT (a "
+    "negative gap) is possible. They have no rank, and each line is over the instances that the "
+    "policy was run on."
 )
 _BOUNDS = (
-    "Methods that make bounds only. Gap left: (UB − LB) / UB with the best known schedule, whoever "
-    "found it, and the method's own bound, mean and worst over its runs; a run without a bound "
-    "counts as 100 %. Closed: runs whose bound meets UB. Shifted mean: of the seconds, shift "
+    "Methods that make bounds only. Gap left: (UB − LB) / UB with the best known schedule and the "
+    "method's own bound, mean and worst over its runs; a run without a bound counts as 100 %. "
+    "Closed: runs whose bound meets UB. Shifted mean: of the seconds, shift "
     f"{SHIFT_SECONDS:g} s."
 )
 

@@ -11,8 +11,8 @@ from reports.metrics.gap import gap
 from reports.table import Column, Table
 
 _NOTE = (
-    "What the registry of best known values holds: UB, the TEL of the best checked schedule, and "
-    "LB, the best bound, both in rounds, each with method, day and seconds of its run. LB is "
+    "The registry of best known values: UB, the TEL of the best checked schedule, and LB, the best "
+    "bound, both in rounds, each with method, day and seconds of its run. LB is "
     "certified (a file proves it, evaluated in integers), the optimum by construction, or only "
     "solver-reported; the best certified bound stands beside it. Gap = "
     "(UB − LB) / UB, drawn as a bar; open instances first, the largest gap on top."

@@ -69,18 +69,18 @@ def seconds(instance: str, method: str, latency: float | None, **more: Any) -> d
 @pytest.mark.parametrize(
     ("figure", "holds", "verdict"),
     [
-        (Span(1.0, 2.0), Span(0.5, 2.0), "comes out"),
-        (exactly(2.0), at_most(2), "comes out"),
-        (exactly(2.0), at_least(2), "comes out"),
-        (exactly(2.1), at_most(2), "does not"),
-        (exactly(1.9), at_least(2), "does not"),
-        (Span(2.1, 3.0), Span(0.5, 2.0), "does not"),
-        (Span(0.1, 0.4), Span(0.5, 2.0), "does not"),
-        (Span(1.9, 2.1), Span(0.5, 2.0), "cannot be told"),
-        (Span(0.0, 9.0), Span(0.5, 2.0), "cannot be told"),
-        (Span(1.0, math.inf), at_least(2), "cannot be told"),
-        (Span(3.0, math.inf, math.inf), at_least(2), "comes out"),
-        (None, at_most(2), "cannot be told"),
+        (Span(1.0, 2.0), Span(0.5, 2.0), "reproduced"),
+        (exactly(2.0), at_most(2), "reproduced"),
+        (exactly(2.0), at_least(2), "reproduced"),
+        (exactly(2.1), at_most(2), "not reproduced"),
+        (exactly(1.9), at_least(2), "not reproduced"),
+        (Span(2.1, 3.0), Span(0.5, 2.0), "not reproduced"),
+        (Span(0.1, 0.4), Span(0.5, 2.0), "not reproduced"),
+        (Span(1.9, 2.1), Span(0.5, 2.0), "undecided"),
+        (Span(0.0, 9.0), Span(0.5, 2.0), "undecided"),
+        (Span(1.0, math.inf), at_least(2), "undecided"),
+        (Span(3.0, math.inf, math.inf), at_least(2), "reproduced"),
+        (None, at_most(2), "undecided"),
     ],
 )
 def test_the_rule(figure: Span | None, holds: Span, verdict: str) -> None:
@@ -192,9 +192,9 @@ def test_figures_come_out_and_do_not(
     figure: Callable[[pd.DataFrame], Span | None], holds: Span, other: Span
 ) -> None:
     """MC-SF has 10 and 20 s, MC-Benchmark 15 and 30 s, alpha-greedy 20 s and a loop."""
-    assert judge(figure(TWO), holds) == "comes out"
-    assert judge(figure(TWO), other) == "does not"
-    assert judge(figure(TWO[:0]), holds) == "cannot be told"
+    assert judge(figure(TWO), holds) == "reproduced"
+    assert judge(figure(TWO), other) == "not reproduced"
+    assert judge(figure(TWO[:0]), holds) == "undecided"
 
 
 def test_what_loops_is_worse_than_anything() -> None:
@@ -218,10 +218,10 @@ def test_slopes_of_figure_3() -> None:
     part = next(each for each in j2_figure_3.PAGE.parts if each.sections == ("low-calibrated",))
     verdicts = [each.verdict for each in part.judged(made.assign(section="low-calibrated"))]
     # The quotient of the slopes is 8.8; α = 0.2 has 0.0114 and is not the best.
-    assert verdicts[:3] == ["comes out", "comes out", "comes out"]
-    assert verdicts[3] == "does not"
+    assert verdicts[:3] == ["reproduced", "reproduced", "reproduced"]
+    assert verdicts[3] == "not reproduced"
     fast = made.assign(section="low-calibrated", tel=made["tel"] * 4)
-    assert [each.verdict for each in part.judged(fast)][:3] == ["does not", "does not", "comes out"]
+    assert [each.verdict for each in part.judged(fast)][:3] == ["not reproduced", "not reproduced", "reproduced"]
 
 
 def _search(looping: dict[str, list[float]]) -> pd.DataFrame:
@@ -242,10 +242,10 @@ def test_the_smallest_alpha() -> None:
     assert sorted(found) == [0.14, 0.15, 0.21]
     finding, share = j2_sweeps._loop_findings("high")
     close = _search({"a": [0.2], "b": [0.2], "c": [0.2]})
-    assert finding.judged(close).verdict == "comes out"
-    assert finding.judged(_search({"a": [], "b": []})).verdict == "does not"
-    assert share.judged(_search({"a": [0.15]})).verdict == "comes out"
-    assert share.judged(_search({"a": [], "b": []})).verdict == "does not"
+    assert finding.judged(close).verdict == "reproduced"
+    assert finding.judged(_search({"a": [], "b": []})).verdict == "not reproduced"
+    assert share.judged(_search({"a": [0.15]})).verdict == "reproduced"
+    assert share.judged(_search({"a": [], "b": []})).verdict == "not reproduced"
 
 
 def rounds(
@@ -287,9 +287,9 @@ def _many(better: float, bound: float, model: str = "am1", draws: int = 20) -> p
     ("made", "verdicts"),
     [
         # OPT is known: 1000/995; within half of the paper's excess, worst below 1.074, none equal.
-        (_many(1000 / 995, 1000 / 995), ["comes out", "comes out", "does not"]),
-        (_many(1.1, 1.1), ["does not", "does not", "does not"]),
-        (_many(1.0, 1.1), ["cannot be told", "cannot be told", "cannot be told"]),
+        (_many(1000 / 995, 1000 / 995), ["reproduced", "reproduced", "not reproduced"]),
+        (_many(1.1, 1.1), ["not reproduced", "not reproduced", "not reproduced"]),
+        (_many(1.0, 1.1), ["undecided", "undecided", "undecided"]),
     ],
 )
 def test_ratios_of_figure_2(made: pd.DataFrame, verdicts: list[str]) -> None:
@@ -303,7 +303,7 @@ def test_the_share_of_optimal_draws() -> None:
     made = pd.concat([_many(1, 1, draws=11), _many(1.1, 1.2, model="am1x", draws=9)])
     made["family"] = "am1"
     judged = j2_figure_2.PAGE.parts[1].judged(made.assign(section="policies"))
-    assert judged[2].verdict == "comes out"
+    assert judged[2].verdict == "reproduced"
     assert judged[2].ours == Span(0.55, 0.55)
 
 
@@ -312,8 +312,8 @@ def test_more_is_lost_with_arrivals() -> None:
     (finding,) = j2_figure_2.PAGE.parts[0].findings
     known = [_many(ratio, ratio, model) for ratio, model in ((1.0, "am1"), (1.1, "am2"))]
     turned = [_many(ratio, ratio, model) for ratio, model in ((1.1, "am1"), (1.0, "am2"))]
-    assert finding.judged(pd.concat(known)).verdict == "comes out"
-    assert finding.judged(pd.concat(turned)).verdict == "does not"
+    assert finding.judged(pd.concat(known)).verdict == "reproduced"
+    assert finding.judged(pd.concat(turned)).verdict == "not reproduced"
 
 
 def _regret(long: int) -> pd.DataFrame:
@@ -331,9 +331,9 @@ def test_regret_that_grows_and_does_not() -> None:
     """Twice as much at most counts as bounded."""
     unequal = j1_theorem_5_3.PAGE.parts[1]
     overloaded, stable = unequal.judged(_regret(120))
-    assert overloaded.verdict == "comes out"
-    assert stable.verdict == "cannot be told"
-    assert unequal.judged(_regret(800))[0].verdict == "does not"
+    assert overloaded.verdict == "reproduced"
+    assert stable.verdict == "undecided"
+    assert unequal.judged(_regret(800))[0].verdict == "not reproduced"
     # With n given T is n / λ: here 10 / 0.5.
     renamed = _regret(1).assign(instance="geometric_n10_seed0_rate0.5")
     assert set(j1_theorem_5_3.regrets(renamed)["T"]) == {20}
@@ -361,7 +361,7 @@ def test_what_does_not_come_out_has_a_reason(page: Page) -> None:
     for judged in page.judged(read_rows(command.rows_file(page))):
         for each in judged:
             told = each.finding.reasons.get(each.verdict)
-            fine = each.verdict == "comes out" or each.ours is None or each.finding.fitted
+            fine = each.verdict == "reproduced" or each.ours is None or each.finding.fitted
             assert fine or told, each.finding.claim
 
 
@@ -409,7 +409,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of pages with one page, its suite and an export with all of its runs but one."""
     (tmp_path / "mine.toml").write_text(SUITE)
     holds, suite = at_most(5), str(tmp_path / "mine.toml")
-    finding = Finding("a claim", "5", _figure, holds, digits=0, reasons={"does not": "a reason"})
+    finding = Finding("a claim", "5", _figure, holds, digits=0, reasons={"not reproduced": "a reason"})
     part = Part("A part", "reproduction", "About.", ("one",), (finding,))
     page = Page("mine", "Mine", "Source.", "Experiment.", (("a", "b", "c"),), suite, (part,))
     monkeypatch.setattr(command, "pages", lambda: {"mine": page})
@@ -458,7 +458,7 @@ def test_a_page_that_was_edited_is_stale(place: Path, capsys: pytest.CaptureFixt
     """So is one whose rows have changed, and a page that nobody makes."""
     assert command.main(["mine", "--store", str(place / "store.csv")]) == 0
     page, file = place / "pages" / "mine.md", place / "pages" / "rows" / "mine.csv"
-    page.write_text(page.read_text().replace("does not", "comes out"))
+    page.write_text(page.read_text().replace("not reproduced", "reproduced"))
     assert command.main(["--check"]) == 1
     assert command.main([]) == 0
     assert command.main(["--check"]) == 0
@@ -540,8 +540,8 @@ def test_what_was_fitted_is_not_counted() -> None:
     part = Part("P", "calibration", "About.", ("policies",), (fitted, judged))
     page = Page("x", "X", "S.", "E.", (("a", "b", "c"),), "paper-j1-regret", (part,))
     made = rows(rounds("a", "mc-sf", 3)).assign(section="policy")
-    assert counts(page, page.judged(made)) == {"calibration": {"comes out": 1}}
+    assert counts(page, page.judged(made)) == {"calibration": {"reproduced": 1}}
     text = page_text(page, made, page.judged(made))
     assert text.count("**fitted by it**") == 1
-    assert text.count("**comes out**") == 1
+    assert text.count("**reproduced**") == 1
     assert "calibration" in index_text([(page, page.judged(made))])

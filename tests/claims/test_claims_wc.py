@@ -64,7 +64,7 @@ def test_parameters_come_from_names() -> None:
     assert among(latency_ratio("a-min", "h-sf"), lower=25)(rows) is None  # one repeat has no mean
 
 
-@pytest.mark.parametrize(("tel", "verdict"), [(1.54, "comes out"), (1.56, "does not")])
+@pytest.mark.parametrize(("tel", "verdict"), [(1.54, "reproduced"), (1.56, "not reproduced")])
 def test_c_figure_2_allows_u_over_m(tel: float, verdict: str) -> None:
     """α = 1/50 and u/M = 0.05: (3 − 0.02)/2 + 0.05 = 1.54; a second draw below changes nothing."""
     runs = [
@@ -75,7 +75,7 @@ def test_c_figure_2_allows_u_over_m(tel: float, verdict: str) -> None:
     ]
     rows = rows_of(*runs, section="two-point")
     assert finding(c_fig_2.PAGE, "A_min keeps").judged(rows).verdict == verdict
-    assert finding(c_fig_2.PAGE, "the bounds cross").judged(rows).verdict == "comes out"
+    assert finding(c_fig_2.PAGE, "the bounds cross").judged(rows).verdict == "reproduced"
 
 
 def test_c_figure_2_sides() -> None:
@@ -86,9 +86,9 @@ def test_c_figure_2_sides() -> None:
         lines += [(name, each, 1.0 + (each != better)) for each in ("a-min", "a-ell")]
     claims = [finding(c_fig_2.PAGE, text) for text in ("below 0.382", "above 0.382")]
     rows = rows_of(*lines, section="two-point")
-    assert [each.judged(rows).verdict for each in claims] == ["comes out"] * 2
+    assert [each.judged(rows).verdict for each in claims] == ["reproduced"] * 2
     turned = rows.assign(tel=3 - rows["tel"])
-    assert [each.judged(turned).verdict for each in claims] == ["does not"] * 2
+    assert [each.judged(turned).verdict for each in claims] == ["not reproduced"] * 2
 
 
 def test_the_quotient_is_lemma_2() -> None:
@@ -124,15 +124,15 @@ def test_c_figure_1_growth() -> None:
         return rows_of(*runs, section="worst-mix")
 
     uppers = (5, 10, 50, 100)
-    assert claim.judged(rows({u: 1 + float(np.log(u)) for u in uppers})).verdict == "comes out"
-    assert claim.judged(rows({u: 1 + u / 10 for u in uppers})).verdict == "does not"
-    assert claim.judged(rows({u: 2.0 + u for u in uppers[:3]})).verdict == "cannot be told"
+    assert claim.judged(rows({u: 1 + float(np.log(u)) for u in uppers})).verdict == "reproduced"
+    assert claim.judged(rows({u: 1 + u / 10 for u in uppers})).verdict == "not reproduced"
+    assert claim.judged(rows({u: 2.0 + u for u in uppers[:3]})).verdict == "undecided"
 
 
 def test_table_4_knows_what_is_impossible() -> None:
     """Bounds of 9,771.4 and less are possible; a mean bound above is not."""
     claim = finding(w_table_4.PAGE, "uniform: the printed totals are possible")
-    for bound, verdict in ((9_000.0, "comes out"), (11_000.0, "does not")):
+    for bound, verdict in ((9_000.0, "reproduced"), (11_000.0, "not reproduced")):
         runs = [(f"uniform_{seed}", "sorted-f-swap", 2 * bound + seed) for seed in range(4)]
         rows = rows_of(*runs, section="policies", family="uniform", n=100)
         assert claim.judged(rows).verdict == verdict
@@ -152,8 +152,8 @@ def test_figure_8_asks_for_every_size() -> None:
             frames.append(rows_of(*runs, section="seconds", n=n))
         return pd.concat(frames, ignore_index=True)
 
-    assert claim.judged(rows(1.2)).verdict == "comes out"
-    assert claim.judged(rows(0.9)).verdict == "does not"
+    assert claim.judged(rows(1.2)).verdict == "reproduced"
+    assert claim.judged(rows(0.9)).verdict == "not reproduced"
     assert by_size(rows(0.9), "mc-sf").index.tolist() == list(w_fig_8.SIZES)
 
 
@@ -166,7 +166,7 @@ def test_figure_6_halves() -> None:
         if each.claim.startswith("figure 6: bins nearly halve")
     ]
     assert len(claims) == 2
-    for tel, verdict in ((0.5, "comes out"), (0.29, "does not")):
+    for tel, verdict in ((0.5, "reproduced"), (0.29, "not reproduced")):
         runs = []
         for seed in range(2):
             runs += [
@@ -175,4 +175,4 @@ def test_figure_6_halves() -> None:
             ]
         rows = rows_of(*runs, section="seconds", n=c_fig_5_7.MOST)
         assert claims[0].judged(rows).verdict == verdict
-        assert claims[1].judged(rows).verdict == "cannot be told"
+        assert claims[1].judged(rows).verdict == "undecided"

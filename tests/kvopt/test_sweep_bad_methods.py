@@ -61,7 +61,7 @@ def test_the_rows_say_what_happened(sweep: tuple[pd.DataFrame, str, int, list[st
     assert (eater["ending"], eater["peak_memory"] > 4e8) == ("memory_limit", True)
     assert "at time" in _row(rows, "small_0", "infeasible")["detail"]
     liar = _row(rows, "small_0", "false_bound")
-    assert "lower bound 360 (the method's word) exceeds" in liar["detail"]
+    assert "lower bound 360 (claimed without a certificate) exceeds" in liar["detail"]
     # One after the other: 1 + (1+1) + (2+3) + (5+3) = 16.
     assert liar["tel"] == 16
     assert pd.isna(liar["lower_bound"])

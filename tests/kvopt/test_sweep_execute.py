@@ -216,7 +216,7 @@ def test_a_word_above_its_own_schedule_proves_the_method_wrong(tmp_path: Path) -
     record = execute(_task(_own(tmp_path, "report('bound', value=7)\nreturn [0, 3]"))).record
     assert (record.status, record.lower_bound, record.claimed_bound) == ("error", None, None)
     assert alarming(record.status, record.detail)
-    assert "lower bound 7 (the method's word) exceeds" in record.detail
+    assert "lower bound 7 (claimed without a certificate) exceeds" in record.detail
 
 
 def test_integers_of_numpy_are_integers(tmp_path: Path) -> None:
