@@ -204,9 +204,7 @@ def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObje
     width = len(instance)
 
     def swept_by(each: _sweep_tables.Rules, threads: int) -> tuple[int, int]:
-        result = sweep(
-            each, width, keep=True, threads=threads, bytes_up_to=1e9, out_of_time=lambda: False
-        )
+        result = sweep(each, width, Limits(threads, 1e9, _never), keep=True)
         assert result.paths is not None
         length = priced(result.paths, np.zeros(len(found.least), dtype=np.int64), found.least).value
         assert length is not None
@@ -250,9 +248,7 @@ def test_counting_one_kind_after_the_other_is_counting_all() -> None:
     optimum = brute_force_optimum(instance)
     found = _free(instance)
     window = found.window(optimum + 1)
-    paths = sweep(
-        rules(found, window), 4, keep=True, threads=1, bytes_up_to=1e9, out_of_time=lambda: False
-    ).paths
+    paths = sweep(rules(found, window), 4, Limits(1, 1e9, _never), keep=True).paths
     assert paths is not None
     counts = found.kinds.counts
     none = np.zeros_like(counts)
