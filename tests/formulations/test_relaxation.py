@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from formulations.search import _dominance
-from formulations.search._dominance import Words
 from tests.formulations.relaxed import one_case
 
 

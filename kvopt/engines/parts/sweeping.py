@@ -36,6 +36,7 @@ from formulations.valid.windows import start_windows
 from heuristics import local_search
 from instances import Instance, Request
 from kvopt.engines.job import Job
+from kvopt.engines.parts.ascent import Ascent
 from kvopt.engines.parts.size import too_large
 from kvopt.running.events import Report
 
@@ -63,6 +64,11 @@ LP_SHARE = 0.3
 #: five seconds at most; the registry with a certificate for
 #: each of its open instances is then verified in some minutes.
 CERTIFIED_UP_TO = 3_000_000
+#: The same with dominance, where each base takes less.
+DOMINANCE_CERTIFIED_UP_TO = 30_000_000
+#: Share of the time left that goes to multipliers once there are prices; and that of few requests,
+#: whose last window is swept soon.
+ASCENT_SHARE, FEW, FEW_SHARE = 0.9, 24, 0.3
 #: Share of the memory that may be used, for the levels of the sweep.
 MEMORY_SHARE = 0.5
 
@@ -149,6 +155,7 @@ class _Windows:
 
     def __init__(self, job: Job, report: Report, best: _Best) -> None:
         self._job, self._report, self._best = job, report, best
+        self._has_ascended = False
         available = psutil.virtual_memory().available
         self._bytes = MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf))
 
@@ -166,12 +173,14 @@ class _Windows:
                 source="prices of patterns" if isinstance(table, PriceTable) else "prices",
                 certificate=sweep_certificate(best.bound, table),
             )
+        limits = Limits(job.threads, self._bytes, lambda: job.left() <= 0)
+        if self._ascended(under, table, limits):
+            return True
         began = time.monotonic()
 
         def left() -> float:
             return min(began + seconds - time.monotonic(), job.left())
 
-        limits = Limits(job.threads, self._bytes, lambda: job.left() <= 0)
         done: bool = job.formulation.search(
             under,
             bound=best.bound,
@@ -183,6 +192,36 @@ class _Windows:
             options=job.options["options"],
         )
         return done
+
+    def _ascended(self, under: Network, table: Table, limits: Limits) -> bool:
+        """Raise the bound by multipliers, once; tell whether the optimum is proved."""
+        job, best = self._job, self._best
+        share = ASCENT_SHARE if len(job.instance) > FEW else FEW_SHARE
+        if self._has_ascended or best.bound >= best.tel:
+            return best.bound >= best.tel
+        self._has_ascended = True
+
+        def take(bound: int, multipliers: Ints, nodes: int) -> None:
+            best.nodes += nodes
+            best.bound = bound
+            own = multipliers.tolist() if multipliers.any() else []
+            short = nodes <= DOMINANCE_CERTIFIED_UP_TO
+            certificate = sweep_certificate(bound, table, own, ()) if short else None
+            self._report.bound(value=bound, source="search", certificate=certificate)
+
+        try:
+            ascent = Ascent(
+                under,
+                below=best.tel,
+                bound=best.bound,
+                limits=limits,
+                on_bound=take,
+                on_schedule=self._report.schedule,
+            )
+        except TooLargeError:
+            # Without dominance windows are narrower, but may do.
+            return False
+        return ascent.run(share * job.left())
 
     def _take(self, step: Step, table: Table) -> None:
         best = self._best
