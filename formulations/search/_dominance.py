@@ -95,7 +95,8 @@ def _packed(lanes: Words, bits: int) -> Words:
     wide = np.zeros((len(lanes), words * each), dtype=np.uint64)
     wide[:, : lanes.shape[1]] = lanes
     shifts = np.arange(0, 64, bits, dtype=np.uint64)
-    return np.bitwise_or.reduce(wide.reshape(len(lanes), words, each) << shifts, axis=2)
+    packed: Words = np.bitwise_or.reduce(wide.reshape(len(lanes), words, each) << shifts, axis=2)
+    return packed
 
 
 def undominated(
@@ -164,3 +165,12 @@ def _in_parts(
     other = pool.submit(run, middle, end)
     run(low, middle)
     other.result()
+
+
+def compile_kernels() -> None:
+    """Compile what tells which bases are dominated, by rows of which none is below another."""
+    a, b = (each.ravel() for each in np.indices((127, 127), dtype=np.uint64))
+    lanes = np.stack((a, 127 - a, b, 127 - b), axis=1)[: TREE_FROM + 2 * BLOCK]
+    nothing = np.zeros((0, 0), dtype=np.int64)
+    rule = Dominance(nothing, _packed(lanes, 8), nothing[0:0].ravel(), 8)
+    assert not _dropped(rule.profiles, rule, None).any()

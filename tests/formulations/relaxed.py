@@ -52,7 +52,7 @@ def random_prices(rng: random.Random, instance: Instance) -> PriceTable | tuple[
 
 def random_multipliers(rng: random.Random, kinds: int) -> Ints:
     """Return numbers of both signs, some of them more than any request waits."""
-    most = rng.choice((0, 1, 4, 20)) * UNIT
+    most = rng.choice((0, UNIT // 8, UNIT, 10 * UNIT))
     return np.array([rng.randint(-most, most) for _ in range(kinds)], dtype=np.int64)
 
 

@@ -26,10 +26,10 @@ from formulations.lagrangian.certificate_file import (
 from formulations.lagrangian.states import PriceTable
 from formulations.search import _sweep_levels, _sweep_tables
 from formulations.search import sweep as sweep_module
-from formulations.search._sweep_levels import sweep
+from formulations.search._sweep_levels import Limits, sweep
 from formulations.search._sweep_paths import priced, split
 from formulations.search._sweep_tables import Network, TooLargeError, network, rules
-from formulations.search.sweep import Limits, Options, Step, search
+from formulations.search.sweep import Options, Step, search
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
