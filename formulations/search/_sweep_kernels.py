@@ -65,26 +65,32 @@ def behind_table(rules, low, high, table):
 
 @njit(cache=True, nogil=True)
 def _enterable(t, rules):
-    """Return what completes at t: by kind, slack of the start, price and peak; and a knapsack.
+    """Return what completes at t: by kind, what its start costs, price and peak; and a knapsack.
 
-    A kind that cannot complete has a slack beyond the window.  The knapsack is the most that any
-    of them still gain by tokens.
+    A kind that cannot complete has a peak beyond the memory.  The knapsack is the most that any
+    from each kind on still gain by tokens; of one entry where it would be too large.
     """
     kinds = len(rules.first)
-    dear = np.full(kinds, rules.window + 1)
+    dear, pay = np.zeros(kinds, np.int64), np.zeros(kinds, np.int64)
+    peak = np.full(kinds, rules.memory + 1)
     row = min(t, len(rules.worth) - 1)
-    pay, peak = np.zeros(kinds, np.int64), np.zeros(kinds, np.int64)
-    gain = np.zeros(rules.behind.shape[2], np.int64)
-    for g in range(kinds):
-        pay[g], peak[g] = rules.pay[row, rules.last[g]], rules.tokens[rules.last[g]]
+    most = rules.behind.shape[2]
+    gain = np.zeros((kinds, most), np.int64)
+    for g in range(kinds - 1, -1, -1):
+        if g < kinds - 1:
+            for m in range(most):
+                gain[g, m] = gain[g + 1, m]
         p = t - rules.outputs[g]
         if p < 0 or p >= len(rules.dear) or rules.dear[p, g] > rules.window:
             continue
-        dear[g] = rules.dear[p, g]
+        pay[g], peak[g] = rules.pay[row, rules.last[g]], rules.tokens[rules.last[g]]
+        dear[g] = rules.dear[p, g] + rules.tolls[g]
         value = pay[g] - dear[g]
         if value > 0:
-            for m in range(peak[g], len(gain)):
-                gain[m] = max(gain[m], gain[m - peak[g]] + value)
+            for m in range(peak[g], most):
+                gain[g, m] = max(gain[g, m], gain[g, m - peak[g]] + value)
+    if most == 1:
+        gain[:, 0] = _NONE
     return dear, pay, peak, gain
 
 
@@ -164,9 +170,18 @@ def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid
 
 
 @njit(inline="always")
-def _next_kind(g, dear, peak, counts, count, memory, window):
-    """Return the first kind from g on of which one more may complete, within what is left."""
-    while g < len(dear) and (count[g] >= counts[g] or peak[g] > memory or dear[g] > window):
+def _next_kind(g, dear, own, peak, gain, counts, count, memory, room, spare):
+    """Return the first kind from g on of which one more may complete, within what is left.
+
+    A start costs no more than ``spare``, and what else may complete brings no more than a knapsack.
+    """
+    most = gain.shape[1] - 1
+    while g < len(dear) and (
+        count[g] >= counts[g]
+        or peak[g] > memory
+        or dear[g] > spare
+        or room + own[g] - dear[g] < -gain[g, min(memory - peak[g], most)]
+    ):
         g += 1
     return g
 
@@ -202,9 +217,12 @@ def expand(t, level, low, high, rules, most):
     members, number, slack = level
     first, last, kind, keys, counts = rules.first, rules.last, rules.kind, rules.keys, rules.counts
     tokens, pay, worth, behind = rules.tokens, rules.pay, rules.worth, rules.behind
-    memory, window, width = rules.memory, rules.window, members.shape[1]
+    memory, width = rules.memory, members.shape[1]
+    limit = rules.limits[min(t, len(rules.limits)) - 1]
     present = worth[min(t, len(worth) - 1)]
     dear, own, peak, gain = _enterable(t, rules)
+    # Of later completions some may cost less than nothing.
+    plain = dear.min() >= 0
     size = max(1024, 2 * (high - low))
     left, code = np.empty((size, width), np.uint16), np.empty(size, np.uint64)
     rows, entered = np.empty((size, 4), np.int64), np.empty(max(1024, width), np.uint16)
@@ -218,7 +236,7 @@ def expand(t, level, low, high, rules, most):
         oldest[0] = _begin(t, members, size, base, first, kind, tokens, pay, count, held, paid)
         depth, g, fresh = 0, 0, True
         while not many:
-            room = window - (spent[depth] + present - paid[depth, 0])
+            room = limit - (spent[depth] + present - paid[depth, 0])
             if fresh and room >= _behind(t, depth, oldest[depth], held, paid, worth, behind, room):
                 if made == len(code):
                     left, code, rows = _longer(left), _longer(code), _longer(rows)
@@ -228,13 +246,12 @@ def expand(t, level, low, high, rules, most):
                     members, size, base, chosen, depth, first, last, kind, keys, left, made
                 )
                 listed = _list(chosen, depth, entered, listed)
-                rows[made, 1], rows[made, 2], rows[made, 3] = window - room, base, listed
+                rows[made, 1], rows[made, 2], rows[made, 3] = limit - room, base, listed
                 made += 1
                 many = made >= most
-            if fresh and len(gain) > 1 and -room > gain[memory - held[depth, 0]]:
-                g = len(dear)
             free = memory - held[depth, 0]
-            g = _next_kind(g, dear, peak, counts, count, free, window - spent[depth])
+            spare = limit - spent[depth] if plain else _NONE
+            g = _next_kind(g, dear, own, peak, gain, counts, count, free, room, spare)
             fresh = g < len(dear)
             if fresh:
                 _complete(t, depth, last[g], last[g] - first[g], tokens, pay, own[g], held, paid)

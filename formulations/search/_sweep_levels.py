@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.search._dominance import Dominance, undominated
 from formulations.search._sweep_paths import Paths
 from formulations.search._sweep_tables import Ints, Rules
 
@@ -24,16 +25,31 @@ Level = tuple[NDArray[np.uint16], NDArray[np.int16], Ints]
 
 
 @dataclass(frozen=True)
+class Limits:
+    """What a search may use: threads, bytes, and the moment at which it has to stop.
+
+    With ``needed`` a sweep stops as well where the memory does not hold its arcs.
+    """
+
+    threads: int
+    memory_bytes: float
+    out_of_time: Callable[[], bool]
+    needed: bool = False
+
+
+@dataclass(frozen=True)
 class Swept:
     """What a sweep comes to.
 
     ``closed``: no path is left, so no schedule has a slack within the window.  Otherwise ``paths``
-    are those left, None where they were not kept; ``reason`` tells why a sweep has stopped.
+    are those left, None where they were not kept, and ``least`` is the length of the least one;
+    ``reason`` tells why a sweep has stopped.
     """
 
     closed: bool
     nodes: int
     paths: Paths | None = None
+    least: int | None = None
     reason: str = ""
 
 
@@ -55,12 +71,11 @@ class _Arcs:
 def sweep(
     rules: Rules,
     width: int,
+    limits: Limits,
     *,
     keep: bool,
-    threads: int,
-    bytes_up_to: float,
-    out_of_time: Callable[[], bool],
-    needed: bool = False,
+    dominance: Dominance | None = None,
+    beam: int | None = None,
 ) -> Swept:
     """Sweep backwards from the last time at which anything may run.
 
@@ -70,28 +85,34 @@ def sweep(
         Requests that can run together, at most.
     keep
         Whether the arcs are kept, as long as they take no more than the memory allowed.
-    needed
-        Whether it ends where they take more, instead of going on without them.
+    dominance
+        By which bases are dropped (``docs/proofs/dominance.md``); then the paths left are some of
+        all, the least one among them.
+    beam
+        Bases of each level that are followed, those of the least labels: then it proves nothing.
     """
-    pool = ThreadPoolExecutor(threads) if threads > 1 else None
+    pool = ThreadPoolExecutor(limits.threads) if limits.threads > 1 else None
     try:
-        return _sweep(rules, width, keep, needed, pool, threads, bytes_up_to, out_of_time)
+        return _sweep(_Ways(rules, limits, pool, dominance, beam), width, keep)
     finally:
         if pool is not None:
             pool.shutdown()
 
 
-def _sweep(
-    rules: Rules,
-    width: int,
-    keep: bool,
-    needed: bool,
-    pool: ThreadPoolExecutor | None,
-    threads: int,
-    bytes_up_to: float,
-    out_of_time: Callable[[], bool],
-) -> Swept:
-    top = _last_time(rules)
+@dataclass(frozen=True)
+class _Ways:
+    """How the levels of a sweep are made: by which rules and means."""
+
+    rules: Rules
+    limits: Limits
+    pool: ThreadPoolExecutor | None
+    dominance: Dominance | None
+    beam: int | None
+
+
+def _sweep(ways: _Ways, width: int, keep: bool) -> Swept:
+    rules, limits = ways.rules, ways.limits
+    top = last_time(rules)
     level: Level = (
         np.zeros((1, width), dtype=np.uint16),
         np.zeros(1, dtype=np.int16),
@@ -103,26 +124,28 @@ def _sweep(
     if level[2][0] > rules.window:
         return Swept(True, 0)
     for t in range(top, 0, -1):
-        most = max(int((bytes_up_to - held) / base_bytes), 0)
-        found = _step(t, level, rules, pool, threads, most, out_of_time)
-        if found == "memory" and keep and not needed:
+        most = max(int((limits.memory_bytes - held) / base_bytes), 0)
+        found = _step(t, level, ways, most)
+        if found == "memory" and keep and not limits.needed:
             # Two levels may do where all of them do not.
             keep, arcs, held = False, [], 0
-            most = int(bytes_up_to / base_bytes)
-            found = _step(t, level, rules, pool, threads, most, out_of_time)
+            most = int(limits.memory_bytes / base_bytes)
+            found = _step(t, level, ways, most)
         if isinstance(found, str):
             return Swept(False, nodes, reason=found)
-        level, between = found
-        nodes += len(between)
+        level, between, made = found
+        nodes += made
         if not len(level[1]):
             return Swept(True, nodes)
         if keep:
             arcs.append(between)
             held += len(between) * ARC_BYTES + between.entered.nbytes
-    return Swept(False, nodes, _paths(arcs, rules, top) if keep else None)
+    # Nothing runs at time 0, so only the empty base is left.
+    least = int(level[2][0])
+    return Swept(False, nodes, _paths(arcs, rules, top) if keep else None, least)
 
 
-def _last_time(rules: Rules) -> int:
+def last_time(rules: Rules) -> int:
     """Return the last time at which anything may run or patterns have a worth."""
     last = len(rules.worth) - 1
     for g in range(len(rules.outputs)):
@@ -132,25 +155,20 @@ def _last_time(rules: Rules) -> int:
     return last
 
 
-def _step(
-    t: int,
-    level: Level,
-    rules: Rules,
-    pool: ThreadPoolExecutor | None,
-    threads: int,
-    most: int,
-    out_of_time: Callable[[], bool],
-) -> tuple[Level, _Arcs] | str:
-    """Return the bases at t − 1 and the arcs to them, or what does not suffice."""
+def _step(t: int, level: Level, ways: _Ways, most: int) -> tuple[Level, _Arcs, int] | str:
+    """Return the bases at t − 1, the arcs to them and how many were made, or what is too little."""
     from formulations.search import _sweep_kernels as kernels  # loads the compiler
 
+    rules, pool, threads = ways.rules, ways.pool, ways.limits.threads
     bases = len(level[1])
     parts = threads if pool is not None and bases >= 2 * CHUNK else 1
     # More chunks than threads, since some bases leave many more than others.
     cuts = [*range(0, bases, CHUNK), bases]
 
     def expanded(low: int, high: int) -> Any:
-        return None if out_of_time() else kernels.expand(t, level, low, high, rules, most)
+        return (
+            None if ways.limits.out_of_time() else kernels.expand(t, level, low, high, rules, most)
+        )
 
     run = map if pool is None or parts == 1 else pool.map
     chunks = []
@@ -179,7 +197,23 @@ def _step(
     arcs = _Arcs(
         origin, places, slack - level[2][origin], begin, (end - begin).astype(np.int16), entered
     )
-    return following, arcs
+    made = len(arcs)
+    if ways.dominance is not None:
+        following, arcs = _thinned(t - 1, following, arcs, ways)
+    return following, arcs, made
+
+
+def _thinned(t: int, level: Level, arcs: _Arcs, ways: _Ways) -> tuple[Level, _Arcs]:
+    """Return the bases at t that no other one dominates, with the arcs to them."""
+    assert ways.dominance is not None
+    chosen = undominated(t, level, ways.dominance, ways.pool)
+    if ways.beam is not None and len(chosen) > ways.beam:
+        chosen = np.sort(chosen[np.argpartition(level[2][chosen], ways.beam)[: ways.beam]])
+    place = np.full(len(level[1]), -1, dtype=np.int32)
+    place[chosen] = np.arange(len(chosen), dtype=np.int32)
+    to = place[arcs.to]
+    kept = _compact(replace(arcs, to=to), to >= 0)
+    return (level[0][chosen], level[1][chosen], level[2][chosen]), kept
 
 
 def _joined(chunks: Sequence[Any]) -> list[Any]:
@@ -208,13 +242,13 @@ def _paths(arcs: list[_Arcs], rules: Rules, top: int) -> Paths:
         reached = np.full(size, _FAR)
         np.minimum.at(reached, each.to, ahead[-1][each.origin] + each.cost)
         ahead.append(reached)
-    kept: list[Paths] = []
+    kept: list[_Arcs] = []
     times = []
     for stage in range(len(arcs) - 1, -1, -1):
         each = arcs.pop()
         mask = np.empty(len(each), dtype=bool)
         kernels.short_enough(
-            each.origin, each.to, each.cost, ahead[stage], behind, rules.window, mask
+            each.origin, each.to, each.cost, ahead[stage], behind, int(rules.limits[0]), mask
         )
         origin, to, cost = each.origin[mask], each.to[mask], each.cost[mask]
         nearer = np.full(len(ahead[stage]), _FAR)
@@ -222,22 +256,23 @@ def _paths(arcs: list[_Arcs], rules: Rules, top: int) -> Paths:
         behind = nearer
         kept.append(_compact(each, mask))
         times.append(top - stage)
-    return _concatenated(kept[::-1], [len(each) for each in ahead], times[::-1])
+    found = _concatenated(kept[::-1], [len(each) for each in ahead], times[::-1])
+    tolls = np.empty(len(found), dtype=np.int64)
+    kernels.extras(found.begin, found.number, found.entered, rules.tolls, tolls)
+    return replace(found, cost=found.cost - tolls)
 
 
-def _compact(arcs: _Arcs, mask: NDArray[np.bool_]) -> Paths:
+def _compact(arcs: _Arcs, mask: NDArray[np.bool_]) -> _Arcs:
     """Return some arcs with what they let complete, and nothing else listed."""
     begin, number = arcs.begin[mask], arcs.number[mask]
     starts = np.cumsum(number, dtype=np.int64) - number
     places = np.repeat(begin - starts, number) + np.arange(int(number.sum()))
-    nothing = np.empty(0, dtype=np.int32)
-    return Paths(
-        arcs.origin[mask], arcs.to[mask], arcs.cost[mask], starts, number,
-        arcs.entered[places], nothing,
-    )  # fmt: skip
+    return _Arcs(
+        arcs.origin[mask], arcs.to[mask], arcs.cost[mask], starts, number, arcs.entered[places]
+    )
 
 
-def _concatenated(stages: list[Paths], sizes: list[int], times: list[int]) -> Paths:
+def _concatenated(stages: list[_Arcs], sizes: list[int], times: list[int]) -> Paths:
     """Return the stages as one network; ``sizes`` has one entry more, for the last node."""
     offsets = np.cumsum([0, *sizes[:-1]])
     shifts = np.cumsum([0, *(len(each.entered) for each in stages[:-1])])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.search._sweep_tables import SAFE, Ints
+from formulations.search._sweep_tables import SAFE, Ints, Kinds
 
 #: Evaluations without a better value after which the step is halved, and halvings after which
 #: the multipliers are left as they are.
@@ -114,14 +114,20 @@ def entries(paths: Paths, path: Ints, kinds: int) -> Ints:
     return counts
 
 
-def starts_on(paths: Paths, path: Ints, outputs: Ints) -> list[tuple[int, int]]:
-    """Return kind and start (rounds) of every request that a path lets complete."""
-    found = []
+def starts_of(kinds: Kinds, paths: Paths, path: Ints) -> list[int]:
+    """Return the start (rounds) of each request on a path with each of them.
+
+    Those of one kind are in the instance's order.
+    """
+    found: list[list[int]] = [[] for _ in kinds.counts]
     for x in path.tolist():
         first = paths.begin[x]
         for g in paths.entered[first : first + paths.number[x]].tolist():
-            found.append((g, int(paths.time[paths.origin[x]]) - int(outputs[g])))
-    return found
+            found[g].append(int(paths.time[paths.origin[x]]) - int(kinds.outputs[g]))
+    starts = np.zeros(len(kinds.of), dtype=np.int64)
+    for g, own in enumerate(found):
+        starts[np.flatnonzero(kinds.of == g)] = sorted(own)
+    return [int(start) for start in starts]
 
 
 def improved(

@@ -40,8 +40,11 @@ class Rules(NamedTuple):
     ----------
     memory, window
         M (tokens), and the slack that no schedule looked for exceeds.
-    outputs, counts, first, last
-        Of each kind: tokens, requests, and its first and last state; shape (kinds,).
+    limits
+        What no label at times 0, 1, ... exceeds; the last one is that of all later times.
+    outputs, counts, first, last, tolls
+        Of each kind: tokens, requests that a base may have of it, its first and last state, and
+        what each completion costs more; shape (kinds,).
     tokens, kind, keys
         Of each state: tokens held, its kind, and a random number; shape (states,).
     pay, worth
@@ -56,10 +59,12 @@ class Rules(NamedTuple):
 
     memory: int
     window: int
+    limits: Ints
     outputs: Ints
     counts: Ints
     first: Ints
     last: Ints
+    tolls: Ints
     tokens: Ints
     kind: Ints
     keys: NDArray[np.uint64]
@@ -183,10 +188,12 @@ def rules(network: Network, window: int) -> Rules:
     found = Rules(
         memory=memory,
         window=window,
+        limits=np.array([window], dtype=np.int64),
         outputs=kinds.outputs,
         counts=kinds.counts,
         first=first,
         last=first + kinds.outputs - 1,
+        tolls=np.zeros_like(first),
         tokens=tokens,
         kind=np.repeat(np.arange(len(first)), kinds.outputs),
         keys=random.integers(0, 1 << 64, len(tokens), dtype=np.uint64),

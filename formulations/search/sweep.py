@@ -67,14 +67,14 @@ from typing import Annotated
 
 import numpy as np
 
-from formulations.search._sweep_levels import Swept, sweep
+from formulations.search._sweep_levels import Limits, Swept, sweep
 from formulations.search._sweep_paths import (
     Paths,
     entries,
     improved,
     priced,
     split,
-    starts_on,
+    starts_of,
 )
 from formulations.search._sweep_tables import Ints, Kinds, Network, kinds_of, rules
 from formulations.search.kind import ExactSearch
@@ -121,19 +121,6 @@ class Options:
     exact: Annotated[
         bool, "keep the paths that a window leaves and look for the optimum among them"
     ] = True
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a search may use: threads, bytes, and the moment at which it has to stop.
-
-    With ``needed`` a sweep stops as well where the memory does not hold its arcs.
-    """
-
-    threads: int
-    memory_bytes: float
-    out_of_time: Callable[[], bool]
-    needed: bool = False
 
 
 @dataclass(frozen=True)
@@ -251,11 +238,8 @@ def _window(network: Network, target: int, limits: Limits, options: Options) -> 
     swept: Swept = sweep(
         rules(network, window),
         _width(network),
+        limits,
         keep=options.exact,
-        threads=limits.threads,
-        bytes_up_to=limits.memory_bytes,
-        out_of_time=limits.out_of_time,
-        needed=limits.needed,
     )
     if swept.closed:
         return Step(target, target + 1, None, swept.nodes, None)
@@ -325,7 +309,7 @@ def _inside(
             assert best.value is not None
             tel, left = divmod(network.total + best.value, network.unit)
             assert left == 0
-            return tel, _starts(network.kinds, paths, best.path), own
+            return tel, starts_of(network.kinds, paths, best.path), own
         if limits.out_of_time():
             return None
         finer = split(paths, multipliers, counts, rest[:size], window, most, limits.out_of_time)
@@ -357,15 +341,6 @@ def _by_surplus(kinds: Kinds, paths: Paths, multipliers: Ints) -> list[int]:
     volumes = kinds.outputs * (2 * kinds.prompts + kinds.outputs + 1)
     order: list[int] = np.lexsort((-volumes, -surplus)).tolist()
     return order
-
-
-def _starts(kinds: Kinds, paths: Paths, path: Ints) -> list[int]:
-    """Return the start of each request, those of one kind in the instance's order."""
-    starts = np.zeros(len(kinds.of), dtype=np.int64)
-    found = starts_on(paths, path, kinds.outputs)
-    for g in range(len(kinds.counts)):
-        starts[np.flatnonzero(kinds.of == g)] = sorted(p for kind, p in found if kind == g)
-    return [int(start) for start in starts]
 
 
 def model_size(instance: Instance, windows: Windows) -> int:

@@ -44,7 +44,11 @@ UNITS = {
 #: The modules of a unit's own kernels, where these are declared when their module is imported.
 KERNELS = {
     "prices": ("formulations.bounds.pattern_kernels", "formulations.lagrangian.kernels"),
-    "sweep": ("formulations.search._sweep_kernels", "formulations.search._path_kernels"),
+    "sweep": (
+        "formulations.search._sweep_kernels",
+        "formulations.search._path_kernels",
+        "formulations.search._dominance_kernels",
+    ),
     "layers": ("formulations.search._kernels",),
     "seconds": ("formulations.bounds.rate_kernels",),
 }

@@ -26,10 +26,10 @@ from formulations.lagrangian.certificate_file import (
 from formulations.lagrangian.states import PriceTable
 from formulations.search import _sweep_levels, _sweep_tables
 from formulations.search import sweep as sweep_module
-from formulations.search._sweep_levels import sweep
+from formulations.search._sweep_levels import Limits, sweep
 from formulations.search._sweep_paths import priced, split
 from formulations.search._sweep_tables import Network, TooLargeError, network, rules
-from formulations.search.sweep import Limits, Options, Step, search
+from formulations.search.sweep import Options, Step, search
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
@@ -204,9 +204,7 @@ def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObje
     width = len(instance)
 
     def swept_by(each: _sweep_tables.Rules, threads: int) -> tuple[int, int]:
-        result = sweep(
-            each, width, keep=True, threads=threads, bytes_up_to=1e9, out_of_time=lambda: False
-        )
+        result = sweep(each, width, Limits(threads, 1e9, _never), keep=True)
         assert result.paths is not None
         length = priced(result.paths, np.zeros(len(found.least), dtype=np.int64), found.least).value
         assert length is not None
@@ -250,9 +248,7 @@ def test_counting_one_kind_after_the_other_is_counting_all() -> None:
     optimum = brute_force_optimum(instance)
     found = _free(instance)
     window = found.window(optimum + 1)
-    paths = sweep(
-        rules(found, window), 4, keep=True, threads=1, bytes_up_to=1e9, out_of_time=lambda: False
-    ).paths
+    paths = sweep(rules(found, window), 4, Limits(1, 1e9, _never), keep=True).paths
     assert paths is not None
     counts = found.kinds.counts
     none = np.zeros_like(counts)

@@ -22,6 +22,8 @@ from formulations.bounds.fluid import likely_horizon
 from formulations.bounds.patterns import Options, PatternPricing, prices_among_equals
 from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
 from formulations.lagrangian.states import PriceTable
+from formulations.search import _dominance
+from formulations.search._sweep_levels import Limits
 from formulations.search._sweep_tables import (
     TOO_MANY_PATTERNS,
     Ints,
@@ -30,12 +32,14 @@ from formulations.search._sweep_tables import (
     network,
     too_many_patterns,
 )
-from formulations.search.sweep import Limits, Step, search
+from formulations.search.relaxation import Relaxation
+from formulations.search.sweep import Step, search
 from formulations.valid.states import States, searchable_states
 from formulations.valid.windows import start_windows
 from heuristics import local_search
 from instances import Instance, Request
 from kvopt.engines.job import Job
+from kvopt.engines.parts.ascent import Ascent
 from kvopt.engines.parts.size import too_large
 from kvopt.running.events import Report
 
@@ -63,6 +67,12 @@ LP_SHARE = 0.3
 #: five seconds at most; the registry with a certificate for
 #: each of its open instances is then verified in some minutes.
 CERTIFIED_UP_TO = 3_000_000
+#: The same with dominance, where each base takes less.
+DOMINANCE_CERTIFIED_UP_TO = 30_000_000
+#: Share of the time left that goes to multipliers once there are prices.  Of few requests windows
+#: alone may prove the optimum, so multipliers come after a share of the time, and take less of it.
+ASCENT_SHARE = 0.9
+FEW, FEW_FROM, FEW_SHARE = 20, 0.5, 0.3
 #: Share of the memory that may be used, for the levels of the sweep.
 MEMORY_SHARE = 0.5
 
@@ -96,6 +106,9 @@ def compile_kernels() -> None:
             network(instance, free), bound=bound, below=1 << 20, limits=limits,
             on_step=found.append,
         )  # fmt: skip
+    relaxed = Relaxation(network(instance, free), found[-1].bound + 1)
+    relaxed.evaluate(np.zeros(len(sizes), dtype=np.int64), found[-1].bound, limits)
+    _dominance.compile_kernels()
 
 
 def solve(job: Job, report: Report) -> None:
@@ -149,6 +162,8 @@ class _Windows:
 
     def __init__(self, job: Job, report: Report, best: _Best) -> None:
         self._job, self._report, self._best = job, report, best
+        self._has_ascended = False
+        self._seconds = max(job.left(), 1e-9)
         available = psutil.virtual_memory().available
         self._bytes = MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf))
 
@@ -166,15 +181,18 @@ class _Windows:
                 source="prices of patterns" if isinstance(table, PriceTable) else "prices",
                 certificate=sweep_certificate(best.bound, table),
             )
+        limits = Limits(job.threads, self._bytes, lambda: job.left() <= 0)
+        if self._ascended(under, table, limits):
+            return True
         began = time.monotonic()
 
         def left() -> float:
             return min(began + seconds - time.monotonic(), job.left())
 
-        limits = Limits(job.threads, self._bytes, lambda: job.left() <= 0)
         done: bool = job.formulation.search(
             under,
-            bound=best.bound,
+            # From where the prices are: a window from a better bound on may be far too wide.
+            bound=under.bound,
             below=best.tel,
             limits=limits,
             on_step=lambda step: self._take(step, table),
@@ -183,6 +201,37 @@ class _Windows:
             options=job.options["options"],
         )
         return done
+
+    def _ascended(self, under: Network, table: Table, limits: Limits) -> bool:
+        """Raise the bound by multipliers, once; tell whether the optimum is proved."""
+        job, best = self._job, self._best
+        few = len(job.instance) <= FEW
+        early = few and job.left() > (1 - FEW_FROM) * self._seconds
+        if self._has_ascended or early or best.bound >= best.tel:
+            return best.bound >= best.tel
+        self._has_ascended = True
+
+        def take(bound: int, multipliers: Ints, nodes: int) -> None:
+            best.nodes += nodes
+            best.bound = bound
+            own = multipliers.tolist() if multipliers.any() else []
+            short = nodes <= DOMINANCE_CERTIFIED_UP_TO
+            certificate = sweep_certificate(bound, table, own, ()) if short else None
+            self._report.bound(value=bound, source="search", certificate=certificate)
+
+        try:
+            ascent = Ascent(
+                under,
+                below=best.tel,
+                bound=best.bound,
+                limits=limits,
+                on_bound=take,
+                on_schedule=self._report.schedule,
+            )
+        except TooLargeError:
+            # Without dominance windows are narrower, but may do.
+            return False
+        return ascent.run((FEW_SHARE if few else ASCENT_SHARE) * job.left())
 
     def _take(self, step: Step, table: Table) -> None:
         best = self._best

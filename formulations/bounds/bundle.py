@@ -1,0 +1,162 @@
+"""A proximal bundle: the highest point of a concave function that is known by its cuts.
+
+Source: Lemaréchal's and Kiwiel's proximal bundle methods; the step is :mod:`proximal`'s.
+
+Nothing here has to be right for a bound to be: the function is evaluated elsewhere, at any points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from formulations.bounds.proximal import Model, proximal_step
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: A cut: the function is at most constant + slope · v.
+Cut = tuple[float, Ints]
+
+#: Steps after which a cut without weight is dropped, and the least weight.
+IDLE, WEIGHTLESS = 60, 1e-6
+#: Share of what the model promises from which a step is a serious one, or lengthens the next one.
+SERIOUS, LONGER = 0.1, 0.5
+#: Null steps after which steps get shorter, and by what they do; share of the promise below 0 after
+#: which they do at once.
+PATIENCE, SHORTER, BAD = 3, 0.6, -0.5
+#: How far a model at the point of a step may be from the values there, as a share of the promise,
+#: and evaluations of what is cheap in one step.
+CLOSE, CHEAP = 0.05, 60
+#: Length of the first step, as a share of that which would bring the cut to the upper bound.
+FIRST = 0.5
+
+
+class Bundle:
+    """Cuts of a concave function of v ∈ Rᵏ, the best point so far, and the next one.
+
+    Parameters
+    ----------
+    size
+        k.
+    upper
+        No value is above it.
+
+    Attributes
+    ----------
+    centre, value
+        The point from which steps go, and the value there.
+    length
+        By which the slope of a single cut is multiplied in a step.
+    """
+
+    def __init__(self, size: int, upper: float) -> None:
+        self.centre: Floats = np.zeros(size)
+        self.value = -np.inf
+        self.length = 0.0
+        self._constants, self._slopes = [upper], [np.zeros(size)]
+        self._idle = [0]
+        self._places = {np.zeros(size, dtype=np.int64).tobytes(): 0}
+        self._waited = 0
+        self._promised = 0.0
+
+    def add(self, cut: Cut) -> bool:
+        """Take a cut; tell whether it is news."""
+        constant, slope = cut
+        place = self._places.setdefault(slope.tobytes(), len(self._constants))
+        if place < len(self._constants):
+            news = constant < self._constants[place] - 1e-9
+            self._constants[place] = min(constant, self._constants[place])
+            return news
+        self._constants.append(constant)
+        self._slopes.append(slope.astype(np.float64))
+        self._idle.append(0)
+        return True
+
+    def model(self, point: Floats) -> float:
+        """Return the least of the cuts at a point: no value there is above it."""
+        return float((np.array(self._constants) + np.array(self._slopes) @ point).min())
+
+    def begin(self, value: float, cut: Cut) -> None:
+        """Begin at 0, with the value and a cut there."""
+        self.value = value
+        self.add(cut)
+        self.length = FIRST * (self._constants[0] - value) / max(float(cut[1] @ cut[1]), 1.0)
+
+    def propose(self, cheap: Callable[[Floats], list[Cut]]) -> Floats | None:
+        """Return the next point; None where no better one is in sight.
+
+        ``cheap`` returns cuts at a point that cost next to nothing, so the model is refined by them
+        before anything else is asked.
+        """
+        point = self._step()
+        for _ in range(CHEAP):
+            if point is None:
+                return None
+            self._promised = self.model(point) - self.value
+            cuts = cheap(point)
+            least = min((constant + float(slope @ point) for constant, slope in cuts), default=0.0)
+            news = [self.add(cut) for cut in cuts]
+            near = least >= self.value + (1 - CLOSE) * self._promised
+            if near or not any(news):
+                break
+            point = self._step()
+        self._forget()
+        return point
+
+    @property
+    def promised(self) -> float:
+        """By how much the model at the point proposed exceeds the value at the centre."""
+        return self._promised
+
+    def take(self, point: Floats, value: float) -> None:
+        """Take the value at the point proposed: go there, or have steps shortened."""
+        share = (value - self.value) / max(self._promised, 1e-12)
+        if share > SERIOUS:
+            self.centre, self.value, self._waited = point, value, 0
+            if share > LONGER:
+                self.length *= 2
+            return
+        self._waited += 1
+        if self._waited >= PATIENCE or share < BAD:
+            self.length, self._waited = self.length * SHORTER, 0
+
+    def restart(self, value: float) -> None:
+        """Take another value at the centre, as where it is evaluated more exactly than before."""
+        self.value, self._waited = value, 0
+
+    def _step(self) -> Floats | None:
+        """Return the point that the model likes best, not too far from the centre."""
+        size = len(self.centre)
+        # The method looks for points above 0; the nearest one that matters is far from it.
+        shift = 1e3 + 4 * float(np.abs(self.centre).max())
+        slopes, constants = np.array(self._slopes), np.array(self._constants)
+        model = Model(
+            csr_matrix(slopes), constants - shift * slopes.sum(axis=1),
+            np.zeros(len(constants), dtype=np.int64), np.ones(1), np.zeros(size),
+        )  # fmt: skip
+        found = proximal_step(
+            model, np.full(size, 1 / self.length), self.centre + shift, self.centre + shift,
+            max(self._constants[0] - self.value, 1.0), self.value, lambda _: False,
+        )  # fmt: skip
+        if found is None:
+            return None
+        weightless = found[1] <= WEIGHTLESS * found[1].sum()
+        self._idle = [
+            idle + 1 if each else 0 for idle, each in zip(self._idle, weightless, strict=True)
+        ]
+        point: Floats = found[0] - shift
+        return point
+
+    def _forget(self) -> None:
+        """Drop cuts that have had no weight for long, but not the upper bound."""
+        kept = [x for x, idle in enumerate(self._idle) if idle < IDLE or x == 0]
+        if len(kept) == len(self._idle):
+            return
+        self._constants = [self._constants[x] for x in kept]
+        self._slopes = [self._slopes[x] for x in kept]
+        self._idle = [self._idle[x] for x in kept]
+        self._places = {slope.astype(np.int64).tobytes(): x for x, slope in enumerate(self._slopes)}

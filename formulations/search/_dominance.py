@@ -1,0 +1,178 @@
+"""Dominance between the bases of a level: what is dropped, and the vectors that tell it.
+
+The statement and its proof are in ``docs/proofs/dominance.md``.  Of strict kinds ages are compared
+as well, not only whether a base holds them: then a path beside the dominated base is one beside the
+other, so the least path is the same whichever pairs are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.search._sweep_tables import Ints, Rules
+
+#: Bits of a lane, by what it may hold at most.
+LANES = ((8, 127), (16, 32_767))
+#: Earlier times whose tokens are compared first: most pairs differ in them.
+FIRST_TIMES = (0, 2, 4, 7, 11, 16, 22, 30)
+#: Bases that are compared with all older ones side by side, and those kept beyond which they
+#: become a tree.
+BLOCK, TREE_FROM = 2_048, 4_096
+#: Bases from which two threads compare them.
+PARTED_FROM = 512
+
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Dominance:
+    """What bases are compared by.
+
+    Attributes
+    ----------
+    owed
+        What a request in each state pays at a time and before, shape (times, states).
+    profiles, totals
+        Its lanes, shape (states, words), and the sum of the tokens that it has held so far.
+    bits
+        Of a lane.
+    """
+
+    owed: Ints
+    profiles: Words
+    totals: Ints
+    bits: int
+
+    @property
+    def high(self) -> np.uint64:
+        """The highest bit of each lane."""
+        return np.uint64(sum(1 << (k + self.bits - 1) for k in range(0, 64, self.bits)))
+
+
+def dominance(rules: Rules, strict: Sequence[int]) -> Dominance | None:
+    """Return what bases are compared by; None where the memory is too large for lanes.
+
+    ``strict`` are the kinds that are not held twice at once, with as many requests as one.
+    """
+    longest = int(rules.outputs.max())
+    largest = max([rules.memory, *(int(rules.outputs[g]) for g in strict)])
+    bits = next((bits for bits, most in LANES if largest <= most), None)
+    if bits is None:
+        return None
+    times = [e for e in FIRST_TIMES if e < longest]
+    times += [e for e in range(longest) if e not in times]
+    lanes = np.zeros((len(rules.tokens), len(times) + len(strict)), dtype=np.uint64)
+    ages = np.arange(len(rules.tokens)) - rules.first[rules.kind] + 1
+    for lane, e in enumerate(times):
+        held = np.flatnonzero(ages > e)
+        lanes[held, lane] = rules.tokens[held - e]
+    for lane, g in enumerate(strict, len(times)):
+        own = np.flatnonzero(rules.kind == g)
+        lanes[own, lane] = ages[own]
+    totals = lanes[:, : len(times)].sum(axis=1).astype(np.int64)
+    return Dominance(_owed(rules, ages), _packed(lanes, bits), totals, bits)
+
+
+def _owed(rules: Rules, ages: Ints) -> Ints:
+    """Return what is owed at every time; the last row is that of all later ones, 0."""
+    priced = len(rules.pay)
+    owed = np.zeros((priced + int(rules.outputs.max()), len(ages)), dtype=np.int64)
+    later = np.flatnonzero(ages > 1)
+    for t in range(1, len(owed)):
+        owed[t] = rules.pay[min(t, priced - 1)]
+        owed[t, later] += owed[t - 1, later - 1]
+    return owed
+
+
+def _packed(lanes: Words, bits: int) -> Words:
+    """Return as many columns as fit in one number, the first in its lowest bits."""
+    each = 64 // bits
+    words = -(-lanes.shape[1] // each)
+    wide = np.zeros((len(lanes), words * each), dtype=np.uint64)
+    wide[:, : lanes.shape[1]] = lanes
+    shifts = np.arange(0, 64, bits, dtype=np.uint64)
+    packed: Words = np.bitwise_or.reduce(wide.reshape(len(lanes), words, each) << shifts, axis=2)
+    return packed
+
+
+def undominated(
+    t: int, level: tuple[Any, Any, Ints], rule: Dominance, pool: ThreadPoolExecutor | None
+) -> Ints:
+    """Return the places of the bases at t that no other one dominates, in increasing order."""
+    from formulations.search import _dominance_kernels as kernels  # loads the compiler
+
+    size, words = len(level[1]), rule.profiles.shape[1]
+    own, sums = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    vectors = np.empty((size, words), dtype=np.uint64)
+    owed = rule.owed[min(t, len(rule.owed) - 1)]
+
+    def measured(low: int, end: int) -> None:
+        kernels.measure(level, low, end, owed, rule.profiles, rule.totals, own, sums, vectors)
+
+    _in_parts(measured, 0, size, pool)
+    order = np.lexsort((sums, own))
+    return np.sort(order[~_dropped(vectors[order], rule, pool)])
+
+
+def _dropped(vectors: Words, rule: Dominance, pool: ThreadPoolExecutor | None) -> NDArray[np.bool_]:
+    """Tell which rows one that comes before them is below of."""
+    from formulations.search import _dominance_kernels as kernels  # loads the compiler
+
+    size, high = len(vectors), rule.high
+    dropped = np.zeros(size, dtype=np.bool_)
+    points, signs = np.empty_like(vectors), np.empty(size, dtype=np.uint64)
+    corners = np.empty((size // 2 + 2, vectors.shape[1]), dtype=np.uint64)
+    # Start, length and depth of each.
+    trees: list[tuple[int, int, int]] = []
+    first = made = 0
+    for low in range(0, size, BLOCK):
+        end = min(low + BLOCK, size)
+        known = np.array(trees, dtype=np.int64).reshape(-1, 3)
+        recent = np.array((first, made))
+
+        def compared(low: int, end: int, known: Ints = known, recent: Ints = recent) -> None:
+            kernels.against_older(
+                vectors, low, end, dropped, points, signs, corners, known, recent, high
+            )
+
+        if made:
+            _in_parts(compared, low, end, pool)
+        made = kernels.among(vectors, low, end, dropped, points, signs, made, high)
+        if made - first >= TREE_FROM and end < size:
+            # Trees of about equal sizes become one, so there are few, and each point is moved
+            # few times.
+            start = first
+            while trees and trees[-1][1] <= made - start:
+                start = trees.pop()[0]
+            depth = kernels.grow_tree(points, corners, start, made - start, rule.bits, high)
+            trees.append((start, made - start, depth))
+            first = made
+    return dropped
+
+
+def _in_parts(
+    run: Callable[[int, int], None], low: int, end: int, pool: ThreadPoolExecutor | None
+) -> None:
+    """Run one half beside the other, where there are threads and enough to do."""
+    if pool is None or end - low < PARTED_FROM:
+        run(low, end)
+        return
+    middle = (low + end) // 2
+    other = pool.submit(run, middle, end)
+    run(low, middle)
+    other.result()
+
+
+def compile_kernels() -> None:
+    """Compile what tells which bases are dominated, by rows of which none is below another."""
+    a, b = (each.ravel() for each in np.indices((127, 127), dtype=np.uint64))
+    lanes = np.stack((a, 127 - a, b, 127 - b), axis=1)[: TREE_FROM + 2 * BLOCK]
+    nothing = np.zeros((0, 0), dtype=np.int64)
+    rule = Dominance(nothing, _packed(lanes, 8), nothing[0:0].ravel(), 8)
+    assert not _dropped(rule.profiles, rule, None).any()

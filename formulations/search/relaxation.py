@@ -1,0 +1,134 @@
+"""State-space relaxation: backward dynamic programming with dominance, under multipliers.
+
+Source: ours; the statement and its proof are in ``docs/proofs/dominance.md``.
+
+It is the oracle of the Lagrangian of "each request once".  Bases are those of
+:mod:`formulations.search.sweep`, but of a level only those are kept that no other one dominates,
+and a kind may run more often at once than the instance has it, unless it is strict.  A completion
+of kind g costs v_g more.  So the length of the least path, less Σ_g count_g·v_g, is at most the
+slack of every schedule, and multipliers v ∈ Zᵏ of either sign make it larger.
+
+*Window.*  To prove that no TEL is up to V, labels beyond w(V) + Σ_g count_g·v_g less the least that
+is still to be paid are dropped: what completes at t or before pays, of kind g, count_g·v_g where
+all its starts within the window complete by t, and else at least count_g·min(0, v_g), or nothing
+where none does.  Whatever bound results holds for every schedule; where a path is left, the least
+one is exact, and the bound is its length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.search._dominance import dominance
+from formulations.search._sweep_levels import Limits, Swept, sweep
+from formulations.search._sweep_paths import Paths
+from formulations.search._sweep_tables import SAFE, Ints, Network, TooLargeError, rules
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What multipliers come to within a window.
+
+    Attributes
+    ----------
+    bound
+        No TEL (rounds) is below it; None where a limit came first, or bases were left out.
+    least
+        Length of the least path less Σ_g count_g·v_g, in units of the prices; None where no path
+        is within the window, or a limit came first.
+    paths
+        Those left; None where they were not kept.
+    nodes
+        Bases that were made.
+    reason
+        Which limit came first.
+    """
+
+    bound: int | None
+    least: int | None
+    paths: Paths | None
+    nodes: int
+    reason: str
+
+
+class Relaxation:
+    """The relaxation of an instance under prices, for any multipliers and windows.
+
+    Parameters
+    ----------
+    below
+        No window reaches up to it (rounds).
+    strict
+        Kinds of one request that are not held twice at once.
+
+    Raises
+    ------
+    TooLargeError
+        If there are too many rounds or tokens, or numbers too large for 64 bits.
+    """
+
+    def __init__(self, network: Network, below: int, strict: Sequence[int] = ()) -> None:
+        found = rules(network, network.window(below - 1))
+        self.network = network
+        self._width = found.memory // (1 + int(network.kinds.prompts.min()))
+        counts = np.full(len(network.kinds.counts), self._width + 1)
+        counts[list(strict)] = 1
+        compared = dominance(found, strict)
+        if compared is None or found.behind.shape[2] <= found.memory:
+            raise TooLargeError("the memory is too large for dominance between bases")
+        self._rules, self._dominance = found._replace(counts=counts), compared
+        # Where each kind completes within the widest window, at first and at last.
+        ends = [np.flatnonzero(row <= found.window) for row in found.dear.T]
+        self._first = np.array([each[0] for each in ends]) + found.outputs
+        self._last = np.array([each[-1] for each in ends]) + found.outputs
+        # Multipliers up to which no sum on a path exceeds 64 bits.
+        most = int(self._last.max() + 1) * (self._width + len(network.instance) + 1)
+        self.farthest = SAFE // (8 * most)
+
+    def evaluate(
+        self, multipliers: Ints, target: int, limits: Limits, beam: int | None = None
+    ) -> Evaluated:
+        """Return what is proved up to a TEL (rounds) with multipliers in units of the prices.
+
+        With a beam only so many bases of a level are followed, and nothing is proved: then the
+        paths are some of all.
+        """
+        network, counts = self.network, self.network.kinds.counts
+        if int(np.abs(multipliers).max(initial=0)) > self.farthest:
+            raise ValueError("the multipliers are too large for exact 64-bit arithmetic")
+        window = network.window(target)
+        swept = sweep(
+            self._rules._replace(
+                window=window,
+                tolls=multipliers,
+                limits=window + int(multipliers @ counts) - self._still(multipliers),
+            ),
+            self._width,
+            limits,
+            keep=True,
+            dominance=self._dominance,
+            beam=beam,
+        )
+        return self._evaluated(swept, multipliers, target, proved=beam is None)
+
+    def _evaluated(self, swept: Swept, multipliers: Ints, target: int, proved: bool) -> Evaluated:
+        least, bound = None, None
+        if swept.closed:
+            bound = target + 1
+        elif not swept.reason:
+            assert swept.least is not None
+            least = swept.least - int(multipliers @ self.network.kinds.counts)
+            bound = -(-(self.network.total + least) // self.network.unit)
+        return Evaluated(bound if proved else None, least, swept.paths, swept.nodes, swept.reason)
+
+    def _still(self, multipliers: Ints) -> Ints:
+        """Return the least that what completes at times 0, 1, ... or before pays."""
+        still = np.zeros(int(self._last.max()) + 1, dtype=np.int64)
+        counts = self.network.kinds.counts.tolist()
+        for g, (count, each) in enumerate(zip(counts, multipliers.tolist(), strict=True)):
+            still[self._first[g] :] += min(0, each) * count
+            still[self._last[g] :] += max(0, each) * count
+        return still
