@@ -164,7 +164,7 @@ def _nobody(averaged: pd.DataFrame, lengths: tuple[Lengths, ...], what: str) -> 
     lines = standings(inside(averaged))
     own = lines[lines["lengths"].isin(lengths)]
     if len(own):
-        return [f"no {what} shares instances enough to be ranked; run: ", *_names(own)]
+        return [f"no {what} was run on enough common instances to be ranked; run: ", *_names(own)]
     beyond = outside(averaged)
     if beyond["lengths"].isin(lengths).any():
         return [f"no {what} within the problem was run"]

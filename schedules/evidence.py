@@ -62,14 +62,14 @@ MISSTATED = "the known_optimum that the instance's file states, "
 class Argument(StrEnum):
     """By what a bound is proved, whoever proves it; one idea is one argument, whatever its code."""
 
-    BRANCH_AND_BOUND = "time-indexed MIP, branch and bound"
+    BRANCH_AND_BOUND = "time-indexed formulation, branch and bound"
     CONSTRAINTS = "CP-SAT model"
     FORWARD_SETS = "forward search over started sets"
     FORWARD_COUNTS = "forward dynamic programming over counts"
-    BACKWARD = "backward state-space relaxation with prices"
-    MEMORY_PRICES = "Lagrangian memory prices"
-    STATE_PRICES = "Lagrangian prices on states"
-    TREE = "tree of prices"
+    BACKWARD = "backward dynamic programming with state-space relaxation"
+    MEMORY_PRICES = "Lagrangian multipliers on memory"
+    STATE_PRICES = "Lagrangian multipliers on states (configuration LP)"
+    TREE = "Lagrangian multipliers, branching on start windows"
     PARTS = "sum over parts between idle gaps"
     #: Of the area bound, of that by lanes (parallel machines), and of the library's constructions:
     #: they count which requests fit together.

@@ -23,9 +23,9 @@ _CLOSE = 0.05
 _TICKS = (1, 2, 5, 10, 20, 50, 100)
 _LEMMA_1 = (
     "Lemma 1 fails (errata E16): requests that complete leave room, on this mix nearly always "
-    "enough, so that hardly anybody is cancelled, A_min learns nothing and serves in random order. "
-    "The argument holds for any way to cancel and to learn, as long as those that run grow before "
-    "others are admitted, as Algorithm 2 has it."
+    "enough, so that hardly any request is cancelled, A_min learns nothing and serves in random "
+    "order. The argument holds for any way to cancel and to learn, as long as running requests "
+    "grow before others are admitted, as Algorithm 2 has it."
 )
 
 
@@ -172,8 +172,8 @@ PAGE = Page(
     "over all mixes is drawn against u and fitted by a logarithm.",
     settings=(
         ("what is drawn", "the formula; A_min is not run", "the formula, and A_min on its mix"),
-        ("M", "without end", "1,600 to 8,000; for u = 20 from 400 to 6,400"),
-        ("n", "without end", "10 M; 100 M where Theorem 6 is looked at"),
+        ("M", "→ ∞", "1,600 to 8,000; for u = 20 from 400 to 6,400"),
+        ("n", "→ ∞", "10 M; 100 M where Theorem 6 is looked at"),
         ("unit", "rounds", "rounds"),
         ("runs", "", "3 draws of the order"),
     ),
@@ -194,8 +194,8 @@ PAGE = Page(
                     holds=at_least(0.9999),
                     digits=5,
                     reasons={
-                        "not reproduced": "The fit is off at small u, by 10 % at u = 2; over which u the "
-                        "paper computes R² is not in its text."
+                        "not reproduced": "The fit is off at small u, by 10 % at u = 2; the paper "
+                        "does not state over which u it computes R²."
                     },
                 ),
                 Finding(

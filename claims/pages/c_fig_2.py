@@ -19,9 +19,9 @@ LOWERS = (1, 5, 10, 15, 25, 40)
 SHARES = (0.002, 0.02, 0.1, 0.4)
 CROSSING = (3 - math.sqrt(5)) / 2
 _LEMMA_1 = (
-    "Theorem 6 rests on Lemma 1, which fails (errata E16): where long outputs are rare nobody need "
-    "be cancelled and nothing is learned.  The share of long ones that is worst by the paper's "
-    "formula is not the worst."
+    "Theorem 6 rests on Lemma 1, which fails (errata E16): where long outputs are rare no request "
+    "need be cancelled and nothing is learned.  The share of long ones that is worst by the "
+    "paper's formula is not the worst."
 )
 _BETTER = (
     "The curves are bounds for the worst share of long outputs; on one share the order can be the "
@@ -135,7 +135,7 @@ PAGE = Page(
         ("what is drawn", "the bounds", "the bounds, and runs"),
         ("share of long outputs", "the worst", ", ".join(f"{each:g}" for each in SHARES)),
         ("u", "", f"{_UPPER} tokens, ℓ of " + ", ".join(map(str, LOWERS))),
-        ("M and n", "without end", f"{_MEMORY:,} tokens, 30,000 requests in random order"),
+        ("M and n", "→ ∞", f"{_MEMORY:,} tokens, 30,000 requests in random order"),
         ("prompts", "any; the proofs have none", "none"),
     ),
     suite="paper-c-fig1-fig3",

@@ -158,8 +158,8 @@ PAGE = Page(
     "A_min to H-SF as M and n grow is drawn against q = 1 − p.",
     settings=(
         ("what is drawn", "the formula; A_min is not run", "the formula, and runs"),
-        ("u", "without end", f"{_UPPER} tokens"),
-        ("M and n", "without end", "4,000 tokens; 20,000 or 40,000 requests"),
+        ("u", "→ ∞", f"{_UPPER} tokens"),
+        ("M and n", "→ ∞", "4,000 tokens; 20,000 or 40,000 requests"),
         ("prompts", "none", "none"),
         ("runs", "", "3 draws"),
     ),

@@ -29,7 +29,7 @@ _CLOSE, _CLEAR, _NEARLY = 0.1, 0.1, 0.2
 
 _NOT_AS_MUCH = (
     "With [1, 1000] all requests look alike until they are cancelled, so their order is random at "
-    "first, and where what completes leaves room nobody is cancelled and nothing is learned "
+    "first, and where what completes leaves room no request is cancelled and nothing is learned "
     "(errata E16).  Beside A_max, at seven times H-SF, it looks "
     "near."
 )

@@ -23,7 +23,7 @@ _HARD = (
     "seconds.  Either the paper's draws were easier than its text says, or its optima are not "
     "optimal (its solver's limits are not stated)."
 )
-_OPEN = "Bounds are too far from the best schedules to tell."
+_OPEN = "Bounds are too far from the best schedules to decide."
 
 
 def _draws(rows: pd.DataFrame, model: str) -> pd.DataFrame:
@@ -107,7 +107,7 @@ _ORDER = Finding(
     figure=_more_with_arrivals,
     holds=at_least(0),
     reasons={
-        "not reproduced": "With all requests at once more wait, and the order of the waiting decides.",
+        "not reproduced": "With all requests at once more wait, and their order matters more.",
         "undecided": _OPEN,
     },
 )

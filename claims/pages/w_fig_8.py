@@ -50,7 +50,7 @@ def _at_every_size(method: str, other: str, sizes: Iterable[int]) -> Finding:
         figure=least(among(latency_ratio(method, other), n=n) for n in sizes),
         holds=at_least(1),
         reasons={
-            "not reproduced": "At the smallest sizes little has to wait, so that the order counts less.",
+            "not reproduced": "At the smallest sizes few requests wait, so order matters less.",
             "undecided": _FEW,
         },
     )
@@ -89,8 +89,8 @@ def _advised() -> tuple[Finding, ...]:
             figure=latency_ratio("lp-swap", _SWAP),
             holds=near(1, _SAME),
             reasons={
-                "not reproduced": "Swaps keep the size of a batch, so what a batch begins with counts: "
-                "the smallest peaks, or the relaxation's first.",
+                "not reproduced": "Swaps keep the size of a batch, so its first requests matter: "
+                "the smallest peaks, or the first of the relaxation.",
                 "undecided": _FEW,
             },
         ),

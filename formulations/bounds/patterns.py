@@ -62,10 +62,10 @@ FIRST_LP_ROUNDS_UP_TO = 200_000
 class Options:
     """What is priced, and how finely."""
 
-    lookahead: Annotated[bool, "patterns must fit until all have completed, not only at once"] = (
-        True
-    )
-    knots: Annotated[int, "times between which prices are linear"] = 25
+    lookahead: Annotated[
+        bool, "configurations must fit until all have completed, not only at once"
+    ] = True
+    knots: Annotated[int, "times between which multipliers are linear"] = 25
     grids: Annotated[
         int, "how many grids of states, each with twice the points of the one before"
     ] = 8

@@ -1,4 +1,4 @@
-"""Total latency in seconds: work and memory priced over time, requests that share rounds (ours)."""
+"""Total latency in seconds: Lagrangian multipliers on work and memory over time (ours)."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ class Options:
 
     groups: Annotated[bool, "clique and cover inequalities of two and three requests"] = True
     lookahead: Annotated[int, "rounds by which growth is looked ahead, 0 for no such rows"] = 0
-    fixing: Annotated[bool, "start windows narrowed by the prices of lp-cliques (valid.fixing)"] = (
-        False
-    )
+    fixing: Annotated[
+        bool, "start windows narrowed by the multipliers of lp-cliques (valid.fixing)"
+    ] = False
 
 
 def start_windows(

@@ -20,9 +20,9 @@ class Options:
     """Which strengthenings are added to ``ilp``, for ablation."""
 
     groups: Annotated[bool, "clique inequalities of exclusive requests", "cliques"] = True
-    fixing: Annotated[bool, "start windows narrowed by the prices of lp-cliques (valid.fixing)"] = (
-        False
-    )
+    fixing: Annotated[
+        bool, "start windows narrowed by the multipliers of lp-cliques (valid.fixing)"
+    ] = False
 
 
 def start_windows(

@@ -22,7 +22,7 @@ ENTRIES_UP_TO = 60_000_000
 #: Steps that one search for the best pattern may take, and those of all times together.
 PATTERN_WORK_UP_TO, ALL_WORK_UP_TO = 40_000_000, 2_000_000_000
 #: What is told where they would be more.
-TOO_MANY_PATTERNS = "the patterns are too many for an exact sweep"
+TOO_MANY_PATTERNS = "too many configurations for backward dynamic programming"
 #: Times before the present one that are looked at, at most.
 DEPTH = 48
 
@@ -137,7 +137,7 @@ def network(instance: Instance, prices: PriceTable | tuple[Ints, int]) -> Networ
     """
     kinds = kinds_of(instance)
     if int(kinds.outputs.sum()) > np.iinfo(np.uint16).max:
-        raise TooLargeError("too many tokens are made for an exact sweep")
+        raise TooLargeError("too many output tokens for backward dynamic programming")
     states = running_states(instance)
     if isinstance(prices, PriceTable):
         unit = prices.denominator
@@ -264,7 +264,9 @@ def too_many_patterns(states: States, last: int) -> bool:
 
 def _refuse(entries: int, what: str) -> None:
     if entries > ENTRIES_UP_TO:
-        raise TooLargeError(f"the {what} of all rounds are too many for an exact sweep")
+        raise TooLargeError(
+            f"the {what} of all rounds are too many for backward dynamic programming"
+        )
 
 
 def _safe(largest: int) -> None:

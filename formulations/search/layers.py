@@ -1,4 +1,4 @@
-"""Round by round over sets of started requests: dominance, certified prices, growing width.
+"""Forward search over sets of started requests: dominance, multipliers, growing width.
 
 A state before round t is the set S of requests started before t, their starts, and the tokens
 that they hold from t on.  A pass decides which requests start at t for all states, for
@@ -100,10 +100,10 @@ class Options:
     ] = True
     merge: Annotated[bool, "keep one of the states that are equal in requests and tokens"] = True
     equal: Annotated[bool, "equal requests start in the instance's order"] = True
-    prices: Annotated[bool, "bound states by the LP's prices, else by latencies alone"] = True
+    prices: Annotated[bool, "bound states by the LP's multipliers, else by latencies alone"] = True
     groups: Annotated[bool, "multipliers on clique inequalities beside those on memory"] = True
     patterns: Annotated[
-        bool, "prices on what a request holds and has left, once passes take long"
+        bool, "multipliers on what a request holds and has left, once passes take long"
     ] = True
     compare: Annotated[int, "states that one state is compared with for dominance"] = 64
 

@@ -1,4 +1,4 @@
-"""Backwards in time over who runs: windows above a priced bound are closed, then the optimum.
+"""Backward dynamic programming with state-space relaxation: bounds by windows, then the optimum.
 
 Source: ours (``docs/leads.md``); fixing and sublimation as tanaka2009 has them for one machine.
 
@@ -117,7 +117,9 @@ ENTRY_BYTES = 32
 class Options:
     """Which prices and rules are used."""
 
-    patterns: Annotated[bool, "prices on what a request holds and has left, else on memory"] = True
+    patterns: Annotated[
+        bool, "multipliers on what a request holds and has left, else on memory"
+    ] = True
     exact: Annotated[
         bool, "keep the paths that a window leaves and look for the optimum among them"
     ] = True

@@ -1,4 +1,4 @@
-"""Promote-ℓ: cancel what outlives its lower end, serve it last as long (C Alg. 6, A_ℓ).
+"""Promote-ℓ: a request that exceeds its lower end is cancelled, then served last (C Alg. 6, A_ℓ).
 
 It is not clairvoyant.  It is made for outputs of two lengths: ℓ and u are the ends of each
 request's own prediction interval.  It has no parameters and draws nothing.

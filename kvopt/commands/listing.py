@@ -16,9 +16,9 @@ from kvopt.suites import read_suite, suites
 
 #: What the form of a method leaves open.
 _MEANING = (
-    "  a solver of [mip] or [cp] runs alone with FORMULATION, and beside the methods of auto without "
-    "it;\n  a file takes the parameters that it declares; in lists of methods `policies` and "
-    "`solvers` mean all of them"
+    "  a solver of [mip] or [cp] runs alone with FORMULATION, and beside the methods of auto "
+    "without it;\n  a file takes the parameters that it declares; in lists of methods policies and "
+    "solvers mean all of them"
 )
 
 

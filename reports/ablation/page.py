@@ -63,18 +63,19 @@ python -m reports.ablation.page
 ```
 
 A bound is given as a share of the best schedule's TEL that any run of the instance found, in
-percent: 100 would be a proof.  The LP bound of an integer program is that of its relaxation, solved
-in a run of its own; that of a search is the first bound of its Lagrangian multipliers.  Seconds are wall
-clock, imports and model building included; runs without a proof count with their limit.  Means of
-seconds are shifted geometric means (shift 1 s).  A run on a shared machine shows ratios, not
-seconds; a few draws show a direction, not a law.  The project's targets and how far they are met:
-[`TARGETS.md`](TARGETS.md).
+percent: 100 would be a proof.  The LP bound of an integer program is that of its relaxation,
+solved in a run of its own; that of a search is the first bound of its Lagrangian multipliers.
+Seconds are wall clock, imports and model building included; runs without a proof count with their
+limit.  Means of seconds are shifted geometric means (shift 1 s).  A run on a shared machine shows
+ratios, not seconds; a few draws show a direction, not a law.  The project's targets and how far
+they are met: [`TARGETS.md`](TARGETS.md).
 """
 
 _EARLIER = """\
-{count} of the {total} rows were measured by an earlier runner and converted to the store's columns.
-Columns that it did not record are empty (traces, sources, versions of libraries), its clock ran from
-the start of the process, and the LP bound of an integer program is in the program's own row.
+{count} of the {total} rows were measured by an earlier runner and converted to the store's
+columns.  Columns that it did not record are empty (traces, sources, versions of libraries), its
+clock ran from the start of the process, and the LP bound of an integer program is in the program's
+own row.
 """
 
 _SWEEPS = """\
@@ -86,19 +87,19 @@ _SWITCHES_INTRODUCTION = """\
 ## Each strengthening switched by itself
 
 One option of a formulation is switched, all others keep their defaults; every row has the same
-instances.  A factor is the geometric mean, over the instances, of the value with the option switched
-over the value with the defaults: seconds above 1 say that the switched option costs time.  A run
-without a proof counts with its limit.  So a factor is marked ≥ where only runs with the option
-switched, ≤ where only runs with the defaults, and ~ where both kinds ended without a proof.  Nodes
-are compared on the instances that both proved.  Instances that take less than a second with the
-defaults say little, since nearly all of that is the start of a process.
+instances.  A factor is the geometric mean, over the instances, of the value with the option
+switched over the value with the defaults: seconds above 1 say that the switched option costs time.
+A run without a proof counts with its limit.  So a factor is marked ≥ where only runs with the
+option switched, ≤ where only runs with the defaults, and ~ where both kinds ended without a proof.
+Nodes are compared on the instances that both proved.  Instances that take less than a second with
+the defaults say little, since nearly all of that is the start of a process.
 """
 
 _TRIED_INTRODUCTION = """\
 ## Tried and left out
 
-What was built, measured and removed.  Single runs on two shared cores in November 2026: a difference
-under 0.5 % is noise.  The rows are written by hand, in [`tried.csv`](tried.csv);
+What was built, measured and removed.  Single runs on two shared cores in November 2026: a
+difference under 0.5 % is noise.  The rows are written by hand, in [`tried.csv`](tried.csv);
 [leads](../../docs/leads.md) has the reasons and the open questions.
 """
 

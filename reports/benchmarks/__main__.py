@@ -37,9 +37,9 @@ _PROGRAM = "python -m reports.benchmarks"
 _INTRODUCTION = """\
 # Benchmarks, night after night
 
-Each ratio compares two measurements of the same run on the same machine, as its label says; so nights
-on different machines can be compared.  The rows are in
-[`ratios.csv`](ratios.csv), added to by
+Each ratio compares two measurements of the same run on the same machine, as its label says; so
+nights on different machines can be compared.  The rows are in [`ratios.csv`](ratios.csv), added to
+by
 
 ```
 .venv/bin/pytest tests/benchmarks --benchmark-enable --benchmark-only --benchmark-json=bench.json

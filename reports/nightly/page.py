@@ -35,8 +35,8 @@ python -m reports.nightly --update                                       # its t
 python -m reports.nightly --check                                        # are the tables fresh?
 ```
 
-The raw rows are in [`rows.csv`](rows.csv).  In reproducible sections all its columns are the same on
-any machine, except these: {timing}.
+The raw rows are in [`rows.csv`](rows.csv).  In reproducible sections all its columns are the same
+on any machine, except these: {timing}.
 """
 
 

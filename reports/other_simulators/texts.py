@@ -11,16 +11,17 @@ Three simulators of continuous batching run the same requests on the same worker
 whose batch formation follows that of vLLM's V1 engine.  Equal are the traces, the number of blocks
 and their size, the token budget of a round, the most running requests, and the time of a batch.
 
-- **Vidur** runs unchanged.  Its registries replace its predictor of batch times by the function below,
-  and its generator of requests by the trace.  (Its own predictor learns from profiles, and the attention
-  tables of these were not in the available copy.)  The share of blocks
-  that it leaves free at admission is set to 0 (default 0.01).  Its scheduler `sarathi` cuts prompts
-  and mixes them with decoding requests, as vLLM's V1 engine does; its scheduler `vllm` is that of
-  the engine before, V0, in which the running requests wait while prompts are prefilled.
-- **BLIS** runs unchanged.  Its latency model is a sum of physical terms with a coefficient each; for
-  a model of one layer and one head these are plain counts, so that the coefficients are those of
-  the function below, and its tick is read as a nanosecond.  Its term for attention within a prompt
-  differs from ours where prompts are cut: only the last scenario, without BLIS, has squares.
+- **Vidur** runs unchanged.  Its registries replace its predictor of batch times by the function
+  below, and its generator of requests by the trace.  (Its own predictor learns from profiles, and
+  the attention tables of these were not in the available copy.)  The share of blocks that it
+  leaves free at admission is set to 0 (default 0.01).  Its scheduler `sarathi` cuts prompts and
+  mixes them with decoding requests, as vLLM's V1 engine does; its scheduler `vllm` is that of the
+  engine before, V0, in which the running requests wait while prompts are prefilled.
+- **BLIS** runs unchanged.  Its latency model is a sum of physical terms with a coefficient each;
+  for a model of one layer and one head these are plain counts, so that the coefficients are those
+  of the function below, and its tick is read as a nanosecond.  Its term for attention within a
+  prompt differs from ours where prompts are cut: only the last scenario, without BLIS, has
+  squares.
 - **The batch time** is `llama2-70b-2xa100`, with its term for squares in the last scenario and
   without it in the others: P prompt tokens (p of one prompt) and D decoding requests, which read K
   tokens.
@@ -45,9 +46,9 @@ with the published moments) and `mix80-20` (the same, and summaries for every fi
 
 DIFFERENCES = """\
 [`bridge.py`](bridge.py) is a literal simulator with a switch for each rule that differs.  With no
-switch turned it has the first token, completion and evictions of every request as in kvopt; with all
-switches of a table turned, as in the table's last line, those of the other simulator.  So no other rule
-differs.  The tests also compare kvopt with it on small random traces.
+switch turned it has the first token, completion and evictions of every request as in kvopt; with
+all switches of a table turned, as in the table's last line, those of the other simulator.  So no
+other rule differs.  The tests also compare kvopt with it on small random traces.
 """
 
 #: Rule, what it is here, what it is there, and which of both is nearer to vLLM.
@@ -126,14 +127,14 @@ CLOSING = """\
 
 - Where memory suffices, nothing differs from Vidur's `sarathi` and from BLIS: every first token and
   every completion is the same to the nanosecond.
-- Where memory does not suffice, kvopt's rules are vLLM's, except two.  It counts a token from the end of
-  the round that makes it: the convention of the integer programs, under which all policies, bounds and
-  optima of this suite are compared.  And it has no prefix cache: an evicted prompt costs its whole
-  time again.
-- With prompts that are cut, two rules explain most of the difference.  Where a prompt begins without
-  room for all of it (`whole_fits` turned), a request evicts itself in the middle of its prompt again and
-  again, unless a prefix cache saves its blocks; vLLM reserves the room by default.  And `cut_forgotten`
-  determines most of Vidur's latencies there.
+- Where memory does not suffice, kvopt's rules are vLLM's, except two.  It counts a token from the
+  end of the round that makes it: the convention of the integer programs, under which all policies,
+  bounds and optima of this suite are compared.  And it has no prefix cache: an evicted prompt
+  costs its whole time again.
+- With prompts that are cut, two rules explain most of the difference.  Where a prompt begins
+  without room for all of it (`whole_fits` turned), a request evicts itself in the middle of its
+  prompt again and again, unless a prefix cache saves its blocks; vLLM reserves the room by
+  default.  And `cut_forgotten` determines most of Vidur's latencies there.
 - `cut_forgotten` and `overlaps` are faults of the versions named above, as far as we can see: no
   engine forgets a prompt or runs two batches at once.
 - Not compared: the other simulators' own batch times, several workers, sessions, vLLM itself.

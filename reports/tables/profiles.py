@@ -17,8 +17,8 @@ LEAST_SECONDS = 0.01
 _NOTE = (
     "Dolan & Moré (2002): the share of instances on which a method is within the factor τ of the "
     "best of the methods shown. At τ = 1 that is how often it is the best. Compare each curve with "
-    "the best method, not two curves with each other: the second place depends on the methods shown "
-    "(Gould & Scott 2016)."
+    "the best method, not two curves with each other: the second place depends on the methods "
+    "shown (Gould & Scott 2016)."
 )
 
 

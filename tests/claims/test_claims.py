@@ -221,7 +221,11 @@ def test_slopes_of_figure_3() -> None:
     assert verdicts[:3] == ["reproduced", "reproduced", "reproduced"]
     assert verdicts[3] == "not reproduced"
     fast = made.assign(section="low-calibrated", tel=made["tel"] * 4)
-    assert [each.verdict for each in part.judged(fast)][:3] == ["not reproduced", "not reproduced", "reproduced"]
+    assert [each.verdict for each in part.judged(fast)][:3] == [
+        "not reproduced",
+        "not reproduced",
+        "reproduced",
+    ]
 
 
 def _search(looping: dict[str, list[float]]) -> pd.DataFrame:
@@ -409,7 +413,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of pages with one page, its suite and an export with all of its runs but one."""
     (tmp_path / "mine.toml").write_text(SUITE)
     holds, suite = at_most(5), str(tmp_path / "mine.toml")
-    finding = Finding("a claim", "5", _figure, holds, digits=0, reasons={"not reproduced": "a reason"})
+    finding = Finding(
+        "a claim", "5", _figure, holds, digits=0, reasons={"not reproduced": "a reason"}
+    )
     part = Part("A part", "reproduction", "About.", ("one",), (finding,))
     page = Page("mine", "Mine", "Source.", "Experiment.", (("a", "b", "c"),), suite, (part,))
     monkeypatch.setattr(command, "pages", lambda: {"mine": page})

@@ -127,7 +127,7 @@ def test_too_many_requests_or_rounds_are_told(monkeypatch: pytest.MonkeyPatch) -
     many = Instance("many", 9, tuple(Request(i, 0, 1, 1) for i in range(10_001)))
     late = Instance("late", 9, (Request(0, 10**12, 1, 1),))
     monkeypatch.setattr(search, "too_large", lambda *_: None)
-    for instance, text in ((many, "up to 10000 requests"), (late, "exact sweep")):
+    for instance, text in ((many, "up to 10000 requests"), (late, "backward dynamic programming")):
         events = _events(monkeypatch, instance)
         assert not list(_bounds(events))
         assert any(isinstance(each, Note) and text in each.text for each in events)

@@ -199,5 +199,7 @@ def test_who_shares_no_instances_is_named() -> None:
     ]
     found, (first, _, third, _) = _unit(*runs)
     assert not leaderboards(found[0].averaged)
-    assert first == ("No clairvoyant policy shares instances enough to be ranked; run: mc-sf, svf.")
-    assert third.endswith("shares instances enough to be ranked; run: alpha-beta.")
+    assert first == (
+        "No clairvoyant policy was run on enough common instances to be ranked; run: mc-sf, svf."
+    )
+    assert third.endswith("was run on enough common instances to be ranked; run: alpha-beta.")
