@@ -14,7 +14,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from formulations.bounds import tree_search
-from formulations.lagrangian import swept
+from formulations.lagrangian import swept_levels
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
     Certificate,
@@ -532,12 +532,12 @@ def test_a_sweep_that_takes_too_long_is_one_note(
     sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is left out with a line; schedule and claimed bound of the same run are taken."""
-    monkeypatch.setattr(swept, "MOST_ROWS", 10)
+    monkeypatch.setattr(swept_levels, "MOST_STEPS", 10)
     certificate = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
     sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=certificate)
     assert sweep.merge() == 0
     told = capsys.readouterr().err.splitlines()
-    assert [line for line in told if "takes more than 10 rows" in line] == told[:1]
+    assert [line for line in told if "takes more than 10 steps" in line] == told[:1]
     entry = sweep.entry()
     assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 12)
     assert entry["lower"]["certified"]["method"] == "volumes"
