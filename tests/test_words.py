@@ -64,7 +64,7 @@ _SOURCES = [
     for path in sorted((ROOT / folder).rglob("*.py"))
 ]
 #: What names a file, an option or a command, not prose.
-_CODE = re.compile(r"```.*?```|`[^`]*`|\]\([^)]*\)|\[\w+\.py\]", re.DOTALL)
+_CODE = re.compile(r"```.*?```|`[^`]*`|\[\w+\.py\]\([^)]*\)|\]\([^)]*\)", re.DOTALL)
 
 
 def _wrong(text: str, name: str = "", instead: dict[str, str] = INSTEAD) -> list[str]:
