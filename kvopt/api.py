@@ -1,8 +1,7 @@
 """The library's functions: read, solve, run, bound, check, compare.
 
-Each method runs as a task of a sweep does, in a process of its own that is killed at its limits,
-and what it finds is checked here.  So an engine that crashes is a status, never the end of a
-session.
+Each method runs in a process of its own, which is killed at its limits, and its results are checked
+here.  So a crash of an engine becomes a status and does not end the session.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ KINDS: dict[Kind, str] = {
     "auto": "an engine that chooses others",
     "engine": "an engine",
     "policy": "a policy",
-    "file": "a file of one's own",
+    "file": "a file of your own",
 }
 
 #: How each number is read; the command line takes the same.
@@ -88,7 +87,7 @@ def read(name_or_path: str | Path, **options: Unpack[TraceKeywords]) -> Instance
 
 
 def read_trace(path: str | Path, **options: Unpack[TraceKeywords]) -> tuple[Instance, TraceReport]:
-    """Read a trace, and tell what was skipped of it.
+    """Read a trace, and report the rows that were skipped.
 
     Parameters
     ----------
@@ -122,7 +121,7 @@ def solve(
     batch_time: str | None = None,
     progress: ProgressWish = False,
 ) -> Result:
-    """Solve an instance by any method: an engine, a policy, or a file of one's own.
+    """Solve an instance by any method: a solver, a policy, or a file of your own.
 
     Parameters
     ----------
@@ -131,7 +130,7 @@ def solve(
     method
         ``NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]``, where NAME may be
         ``file:PATH``; ``python solve.py --list`` has the names.  The text alone decides what runs:
-        ``highs`` has what ``auto`` runs beside it, ``highs:ilp`` is HiGHS alone on that model.
+        ``highs`` runs beside the methods of ``auto``, ``highs:ilp`` is HiGHS alone on that model.
     time_limit
         Seconds of wall clock of the method, from the end of its imports; it holds within a tenth
         and two seconds.
@@ -187,8 +186,8 @@ def run(
     Parameters
     ----------
     policy
-        A policy of ``python solve.py --list`` with its parameters; after ``with`` what it is told
-        of the outputs if it is not clairvoyant, by default the instance's own intervals.
+        A policy of ``python solve.py --list`` with its parameters; after ``with`` the predictions
+        of a policy that is not clairvoyant, by default the instance's own intervals.
     instance, seed, time_limit, memory_limit, batch_time
         As in :func:`solve`.
 

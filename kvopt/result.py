@@ -1,4 +1,4 @@
-"""What one run has found, as a user of the library and of ``solve.py`` is told it."""
+"""The result of one run, as the library and ``solve.py`` show it."""
 
 from __future__ import annotations
 

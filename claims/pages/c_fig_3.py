@@ -19,9 +19,9 @@ PS = (0.5, 0.2, 0.1, 0.05, 0.02)
 _UPPER = 800
 _CLOSE = 0.05
 _LEMMA_1 = (
-    "The curve is Lemma 2's quotient, which does not hold (errata E16): Lemma 1 miscounts who is "
-    "cancelled.  Where fewer are, long requests get in the way of short ones, which is worse, and "
-    "less work is thrown away, which is better.  For q near 1, n is 5 M only."
+    "The curve is Lemma 2's quotient, which does not hold (errata E16): Lemma 1 miscounts "
+    "cancelled requests.  Where fewer are, long requests get in the way of short ones, which is "
+    "worse, and less work is thrown away, which is better.  For q near 1, n is 5 M only."
 )
 _FLAT = (
     "Beyond some q our ratios stay about level or fall; M and n may be too small for such outputs."

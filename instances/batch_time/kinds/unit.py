@@ -1,4 +1,4 @@
-"""Every round takes one second, whatever it processes: the unit rounds of all four papers."""
+"""Every round takes one second, for any batch: the unit rounds of all four papers."""
 
 from __future__ import annotations
 
