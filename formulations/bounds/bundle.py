@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from formulations.bounds.proximal import Model, proximal_step
 
@@ -130,6 +129,8 @@ class Bundle:
 
     def _step(self) -> Floats | None:
         """Return the point that the model likes best, not too far from the centre."""
+        from scipy.sparse import csr_matrix  # loads for a third of a second
+
         size = len(self.centre)
         # The method looks for points above 0; the nearest one that matters is far from it.
         shift = 1e3 + 4 * float(np.abs(self.centre).max())

@@ -217,12 +217,11 @@ def expand(t, level, low, high, rules, most):
     members, number, slack = level
     first, last, kind, keys, counts = rules.first, rules.last, rules.kind, rules.keys, rules.counts
     tokens, pay, worth, behind = rules.tokens, rules.pay, rules.worth, rules.behind
-    memory, width = rules.memory, members.shape[1]
+    memory, width, present = rules.memory, members.shape[1], worth[min(t, len(worth) - 1)]
     limit = rules.limits[min(t, len(rules.limits)) - 1]
-    present = worth[min(t, len(worth) - 1)]
     dear, own, peak, gain = _enterable(t, rules)
-    # Of later completions some may cost less than nothing.
-    plain = dear.min() >= 0
+    # Where some completions cost less than nothing, one is not dropped for its cost alone.
+    most_spent = limit if dear.min() >= 0 else _NONE
     size = max(1024, 2 * (high - low))
     left, code = np.empty((size, width), np.uint16), np.empty(size, np.uint64)
     rows, entered = np.empty((size, 4), np.int64), np.empty(max(1024, width), np.uint16)
@@ -249,8 +248,7 @@ def expand(t, level, low, high, rules, most):
                 rows[made, 1], rows[made, 2], rows[made, 3] = limit - room, base, listed
                 made += 1
                 many = made >= most
-            free = memory - held[depth, 0]
-            spare = limit - spent[depth] if plain else _NONE
+            free, spare = memory - held[depth, 0], most_spent - spent[depth]
             g = _next_kind(g, dear, own, peak, gain, counts, count, free, room, spare)
             fresh = g < len(dear)
             if fresh:

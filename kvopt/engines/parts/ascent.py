@@ -140,7 +140,6 @@ class Ascent:
         reach = self._reach(point)
         way = max(reach - network.bound, 1)
         target = min(max(self.bound, network.bound + int(FIRST_WAY * way)), reach)
-        slope = math.log(6.0) * 100 / network.bound
         before: tuple[int, int] | None = None
         while True:
             began = time.monotonic()
@@ -155,6 +154,8 @@ class Ascent:
                 # The model was wrong: beams had left out what is longer.
                 bundle.restart(target - self._start)
                 return True
+            # As long as nothing is known of how bases grow, half of the way that is left.
+            slope = 0.0
             if before is not None and found.nodes > before[1]:
                 slope = math.log(found.nodes / before[1]) / (target - before[0])
             before = target, found.nodes
@@ -162,8 +163,9 @@ class Ascent:
             growth = min(GROWTH, FILL * (end - time.monotonic()) / max(took, 1e-9))
             if growth < LEAST_GROWTH:
                 return False
-            step = max(1, int(math.log(growth) / max(slope, 1e-9)))
-            target = min(reach, target + step)
+            half = (reach - target + 1) // 2
+            step = min(2 * half, int(math.log(growth) / slope)) if slope else half
+            target = min(reach, target + max(1, step))
 
     def _climb(self) -> None:
         """Go on with exact evaluations, each of which is a bound."""
