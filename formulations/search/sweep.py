@@ -123,6 +123,9 @@ class Options:
     exact: Annotated[
         bool, "keep the paths that a window leaves and look for the optimum among them"
     ] = True
+    multipliers: Annotated[
+        bool, "multipliers on each request, by dominance, once there are prices"
+    ] = False
 
 
 @dataclass(frozen=True)

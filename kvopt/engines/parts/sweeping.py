@@ -191,8 +191,8 @@ class _Windows:
 
         done: bool = job.formulation.search(
             under,
-            # From where the prices are: a window from a better bound on may be far too wide.
-            bound=under.bound,
+            # From where the prices are: a window from a multipliers' bound on may be far too wide.
+            bound=under.bound if self._has_ascended else best.bound,
             below=best.tel,
             limits=limits,
             on_step=lambda step: self._take(step, table),
@@ -207,7 +207,8 @@ class _Windows:
         job, best = self._job, self._best
         few = len(job.instance) <= FEW
         early = few and job.left() > (1 - FEW_FROM) * self._seconds
-        if self._has_ascended or early or best.bound >= best.tel:
+        wanted = job.options["options"].multipliers
+        if not wanted or self._has_ascended or early or best.bound >= best.tel:
             return best.bound >= best.tel
         self._has_ascended = True
 
