@@ -183,16 +183,16 @@ def drawn(number: int, seed: int) -> list[Mutant]:
     return random.Random(seed).sample(every, number)
 
 
-def by_distance(file: str) -> list[str]:
+def by_distance(file: str, root: Path = ROOT) -> list[str]:
     """Return the files of tests, those first from which fewest imports lead to a file."""
-    paths = [p for name in (*PACKAGES, "tests") for p in sorted((ROOT / name).rglob("*.py"))]
-    names = {".".join(p.relative_to(ROOT).with_suffix("").parts): p for p in paths}
+    paths = [p for name in (*PACKAGES, "tests") for p in sorted((root / name).rglob("*.py"))]
+    names = {".".join(p.relative_to(root).with_suffix("").parts): p for p in paths}
     names = {name.removesuffix(".__init__"): path for name, path in names.items()}
     importers: dict[str, list[str]] = {name: [] for name in names}
     for name, path in names.items():
         for imported in read_source(path).imports & names.keys():
             importers[imported].append(name)
-    (begin,) = [name for name, path in names.items() if path == ROOT / file]
+    (begin,) = [name for name, path in names.items() if path == root / file]
     distances, reached = {begin: 0}, [begin]
     for name in reached:
         for importer in importers[name]:
@@ -200,7 +200,7 @@ def by_distance(file: str) -> list[str]:
                 distances[importer] = distances[name] + 1
                 reached.append(importer)
     near = f"tests/{file.split('/')[0]}/"
-    tests = {path.relative_to(ROOT).as_posix(): name for name, path in names.items()}
+    tests = {path.relative_to(root).as_posix(): name for name, path in names.items()}
     chosen = [test for test in tests if re.fullmatch(r"tests/.*\btest_\w+\.py", test)]
     return sorted(
         chosen, key=lambda test: (distances.get(tests[test], 99), not test.startswith(near), test)
@@ -249,7 +249,7 @@ def catch(folder: Path, mutant: Mutant, tier: str) -> str | None:
     path, passed_over = folder / mutant.file, list[str]()
     whole = path.read_bytes()
     changed = whole[: mutant.start] + mutant.after.encode() + whole[mutant.end :]
-    files = by_distance(mutant.file)
+    files = by_distance(mutant.file, folder)
     try:
         while True:
             path.write_bytes(changed)

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.mutants import ROOT, ROWS, by_distance, drawn, mutants, read_rows
+from tests.mutants import FOLDERS, ROOT, ROWS, by_distance, drawn, mutants, read_rows
 
 
 def _changed(text: str) -> set[str]:
@@ -39,15 +39,27 @@ def test_what_is_changed(text: str, changed: set[str]) -> None:
 
 
 def test_mutants_are_programs() -> None:
-    """Each can be read, differs from its source in what it says, and is drawn again by its seed."""
-    some = drawn(60, 1)
-    assert some == drawn(60, 1) != drawn(60, 2)
-    for each in some:
-        whole = (ROOT / each.file).read_bytes()
+    """Each can be read and differs from its source in what it says."""
+    file = "formulations/valid/volumes.py"
+    whole = (ROOT / file).read_bytes()
+    found = list(mutants(file, whole.decode()))
+    assert len(found) > 20
+    for each in found:
         changed = whole[: each.start] + each.after.encode() + whole[each.end :]
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(whole)), each
 
 
+@pytest.mark.slow("repeats")
+def test_a_draw_repeats() -> None:
+    """The seed decides which places are drawn, from every folder."""
+    some = drawn(60, 1)
+    assert some == drawn(60, 1) != drawn(60, 2)
+    assert {folder for folder in FOLDERS for each in some if each.file.startswith(folder)} == {
+        *FOLDERS
+    }
+
+
+@pytest.mark.slow("repeats")
 def test_the_nearest_tests_come_first() -> None:
     """Those that import a module themselves, and all others behind them."""
     files = by_distance("formulations/search/sweep.py")

@@ -196,7 +196,9 @@ def test_a_store_that_cannot_be_opened_is_let_go(tmp_path: Path) -> None:
     assert str(path) not in [file.path for file in psutil.Process().open_files()]
 
 
-@pytest.mark.parametrize("value", [5, 5.5, "5", "[5]", "[[1]]", "{", b"\xff", '["a", "b"]'])
+@pytest.mark.parametrize(
+    "value", a_few((5, b"\xff", 5.5, "5", "[5]", "[[1]]", "{", '["a", "b"]'), 2)
+)
 @pytest.mark.parametrize("column", ["versions", "incumbents", "command", "method"])
 def test_a_cell_that_holds_something_else_is_a_line(
     column: str, value: object, store: Path, capsys: pytest.CaptureFixture[str]

@@ -34,6 +34,7 @@ from schedules.files import schedule_document
 from schedules.model import STATUSES
 from tests.kvopt.test_best_known import FOUR, OPTIMAL, PAIR
 from tests.reports.synthetic import record
+from tests.tiers import a_few
 
 #: The optimum of ``FOUR`` is 12, its volumes say 10, these prices 11 and this sweep 12.
 PRICES = {"kind": "prices", "value": 11, "denominator": 20, "memory": [0, 6, 0, 12, 1]}
@@ -93,7 +94,9 @@ def forger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Forger:
     return Forger(tmp_path)
 
 
-@pytest.mark.parametrize("method", [OWN, "svf", "auto", "highs:ilp", "foo", "FILE:mine.py"])
+@pytest.mark.parametrize(
+    "method", a_few((OWN, "svf", "auto", "highs:ilp", "foo", "FILE:mine.py"), 1)
+)
 @pytest.mark.parametrize(
     ("source", "certificate", "bound", "expected"),
     [

@@ -322,6 +322,7 @@ def test_headings_and_names_for_screen_readers(browser: Browser, folder: Path) -
     assert unnamed.count() == 0
 
 
+@pytest.mark.slow("walks")
 def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
     """No script of a name runs, on any page, also after sorting and filtering by it."""
     records = [
