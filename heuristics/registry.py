@@ -27,6 +27,6 @@ def policies() -> dict[str, Policy]:
         if not isinstance(policy, Policy) or not module.__doc__:
             raise TypeError(f"{module.__name__}: expected a docstring and a POLICY")
         if policy.name in found:
-            raise TypeError(f"{module.__name__}: policy {policy.name!r} stands twice")
+            raise TypeError(f"{module.__name__}: policy {policy.name!r} occurs twice")
         found[policy.name] = replace(policy, summary=module.__doc__.strip().splitlines()[0])
     return dict(sorted(found.items()))

@@ -134,9 +134,9 @@ def instance_of(columns: dict[str, Any]) -> Instance:
 def plain_document(data: bytes) -> dict[str, Any] | None:
     """Return the JSON object that an instance file holds, its requests built; None if not plain.
 
-    No key stands twice in any object that is returned.  Proof: without a backslash every quotation
+    No key occurs twice in any object that is returned.  Proof: without a backslash every quotation
     mark in JSON begins or ends a string, so the file has half as many strings as marks.  A key that
-    stands twice is dropped with its value, so an object with such a key has fewer strings than
+    occurs twice is dropped with its value, so an object with such a key has fewer strings than
     its text.  The strings counted here are those of the outermost object and the keys of requests
     without text; the count reaches that of the file only if there are no others and none is lost.
     """

@@ -27,7 +27,7 @@ class FileError(ValueError):
 
 
 class DuplicateKeyError(ValueError):
-    """A key stands twice in a JSON object; the message is one line."""
+    """A key occurs twice in a JSON object; the message is one line."""
 
 
 def read_object(path: str | Path, schema: str) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     Raises
     ------
     DuplicateKeyError
-        If a key stands twice.
+        If a key occurs twice.
     """
     record = dict(pairs)
     if len(record) != len(pairs):

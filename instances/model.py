@@ -109,7 +109,7 @@ class Instance:
     Raises
     ------
     pydantic.ValidationError
-        If a field is missing, of a wrong type or out of range, an id stands twice, there is no
+        If a field is missing, of a wrong type or out of range, an id occurs twice, there is no
         request, or an arrival in rounds is not an integer.
     InfeasibleInstanceError
         If the peak of a request exceeds the memory.
@@ -147,9 +147,9 @@ class Instance:
         seen: set[int] = set()
         for request in self.requests:
             if request.id in seen:
-                raise ValueError(f"request id {request.id} stands twice, expected unique ids")
+                raise ValueError(f"request id {request.id} occurs twice, expected unique ids")
             seen.add(request.id)
-        raise AssertionError("expected an id that stands twice")
+        raise AssertionError("expected an id that occurs twice")
 
     def _refuse_fractional_round(self) -> NoReturn:
         request = next(each for each in self.requests if not isinstance(each.arrival, int))

@@ -96,6 +96,6 @@ def _options(kind: Kind, inside: str) -> dict[str, str]:
                 f"batch time {kind.name} takes {takes}, found {shown!r}{did_you_mean(key, known)}"
             )
         if meant in given:
-            raise BatchTimeError(f"batch time {kind.name}: {meant} stands twice")
+            raise BatchTimeError(f"batch time {kind.name}: {meant} occurs twice")
         given[meant] = value
     return {name: option.default for name, option in known.items()} | given

@@ -61,7 +61,7 @@ def read_values(name: str, inside: str, declared: Sequence[Declared]) -> dict[st
     Raises
     ------
     MethodError
-        If a name is unknown, stands twice, or its value is out of range.
+        If a name is unknown, occurs twice, or its value is out of range.
     """
     known = {each.name: each for each in declared}
     former = {
@@ -77,7 +77,7 @@ def read_values(name: str, inside: str, declared: Sequence[Declared]) -> dict[st
             takes = ", ".join(known) or "no options"
             raise MethodError(f"{name} takes {takes}, found {key!r}{did_you_mean(key, known)}")
         if meant in given:
-            raise MethodError(f"{name}: {meant} stands twice")
+            raise MethodError(f"{name}: {meant} occurs twice")
         given[meant] = _read(name, known[meant], value)
     return {key: each.default for key, each in known.items()} | given
 

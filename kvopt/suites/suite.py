@@ -225,7 +225,7 @@ def read_suite(name_or_path: str | Path) -> Suite:
         raise SuiteError(f"{path}: {getattr(error, 'strerror', None) or one_line(error)}") from None
     twice = _stands_twice(section.name for section in file.section)
     if twice is not None:
-        raise SuiteError(f"{path}: section {twice!r}, name: stands twice")
+        raise SuiteError(f"{path}: section {twice!r}, name: occurs twice")
     sections = tuple(_section(path, section) for section in file.section)
     return Suite(path.stem, " ".join(file.summary.split()), sections)
 
@@ -251,7 +251,7 @@ def _section(path: Path, section: _Section) -> Section:
         raise SuiteError(f"{path}: section {section.name!r}, methods: {error}") from None
     twice = _stands_twice(texts)
     if twice is not None:
-        raise SuiteError(f"{path}: section {section.name!r}, methods: {twice!r} stands twice")
+        raise SuiteError(f"{path}: section {section.name!r}, methods: {twice!r} occurs twice")
     sources: dict[str, Source] = {}
     for entry in section.instances:
         try:

@@ -454,7 +454,7 @@ def test_rows_are_taken_and_the_page_is_made(place: Path) -> None:
     text = (place / "pages" / "mine.md").read_text()
     assert "3 of 4 runs of `one`." in text
     # 3 + 3 rounds are more than 5.
-    assert "| **does not** |" in text
+    assert "| **not reproduced** |" in text
     assert "- 1: a reason" in text
     assert "| 0           | 1          | 0" in (place / "pages" / "README.md").read_text()
     assert command.main(["--check"]) == 0

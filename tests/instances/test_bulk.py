@@ -78,7 +78,7 @@ def test_both_ways_read_the_same(tmp_path: Path, instance: Instance, data: st.Da
             break
     text = json.dumps(document, ensure_ascii=False)
     if data.draw(st.booleans()):
-        # A key that stands twice, the second time with the same value or another.
+        # A key that occurs twice, the second time with the same value or another.
         old = data.draw(st.sampled_from(['"id": ', '"name": ', '"prompt": ', '"memory": ']))
         text = text.replace(old, f"{old}{data.draw(st.integers(0, 2))}, {old}", 1)
     path = tmp_path / "instance.json"

@@ -242,7 +242,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         _changed(lambda document: document["requests"].append([1, 0, 1, 1])),
         "request 2: expected an object, found a list",
     ),
-    "duplicate id": (_request("id", 7), "request id 7 stands twice, expected unique ids"),
+    "duplicate id": (_request("id", 7), "request id 7 occurs twice, expected unique ids"),
     "no id": (_request_without("id"), "request 1, field id: expected this key, found none"),
     "id true": (_request("id", True), "request 1, field id: expected an integer, found true"),
     "id -1": (_request("id", -1), "request 1 (id -1), field id: expected greater than or equal"),

@@ -224,7 +224,7 @@ def test_sections_have_names_of_their_own(tmp_path: Path) -> None:
     """Two sections of one name could not be told apart in a table."""
     section = 'instances = ["tiny/*.json"]\n'
     twice = HEAD + section + HEAD.partition("\n")[2] + section
-    assert "section 'p', name: stands twice" in _refused(tmp_path, twice)
+    assert "section 'p', name: occurs twice" in _refused(tmp_path, twice)
 
 
 def test_a_suite_that_is_not_there() -> None:

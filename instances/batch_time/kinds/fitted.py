@@ -85,7 +85,7 @@ def _read(where: str, path: str) -> Rows:
                 )
             for name in (*_NEEDED, _SQUARE):
                 if header.count(name) > 1:
-                    raise BatchTimeError(f"{where}: the column {name} stands twice")
+                    raise BatchTimeError(f"{where}: the column {name} occurs twice")
             places = [header.index(name) for name in _NEEDED]
             if _SQUARE in header:
                 places.append(header.index(_SQUARE))

@@ -1,4 +1,4 @@
-"""Five numbers of one's own, in milliseconds, and where they hold; unset ones are 0."""
+"""Five numbers of your own, in milliseconds, and where they hold; unset ones are 0."""
 
 from __future__ import annotations
 

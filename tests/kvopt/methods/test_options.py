@@ -62,7 +62,7 @@ def test_numbers_are_options_too() -> None:
         ("cpsat-strong(cuts=no)", "takes separation, groups, .*, found 'cuts'"),
         ("cpsat(separation)", "expected separation as yes or no, found 'separation'"),
         ("cpsat(separation=1)", "expected separation as yes or no, found '1'"),
-        ("cpsat(separation=no,separation=no)", "separation stands twice"),
+        ("cpsat(separation=no,separation=no)", "separation occurs twice"),
         ("cpsat(separation=no,)", "takes separation, found ''"),
         ("layers(compare=yes)", "expected compare as an integer from 0"),
         ("layers(compare=-1)", "expected compare as an integer from 0"),
@@ -108,7 +108,7 @@ def test_a_former_name_is_still_read() -> None:
     former, now = (read_method(f"highs:ilp-strong({name}=no)") for name in ("cliques", "groups"))
     assert former == now
     assert former.text == "highs:ilp-strong(groups=no)"
-    with pytest.raises(MethodError, match="groups stands twice"):
+    with pytest.raises(MethodError, match="groups occurs twice"):
         read_method("highs:ilp-strong(cliques=no,groups=yes)")
     # Only there: no other formulation ever had it.
     with pytest.raises(MethodError, match="'cliques'"):
