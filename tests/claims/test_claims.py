@@ -456,7 +456,7 @@ def test_rows_are_taken_and_the_page_is_made(place: Path) -> None:
     # 3 + 3 rounds are more than 5.
     assert "| **not reproduced** |" in text
     assert "- 1: a reason" in text
-    assert "| 0           | 1          | 0" in (place / "pages" / "README.md").read_text()
+    assert "| 0            | 1                | 0" in (place / "pages" / "README.md").read_text()
     assert command.main(["--check"]) == 0
 
 

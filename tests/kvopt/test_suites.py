@@ -186,7 +186,10 @@ def test_the_library_as_a_glob_holds_instances_only() -> None:
         (HEAD + 'instances = [{family = "am1", set = {seed = 8}}]', "found 'seed'"),
         (HEAD + 'instances = [{family = "am1", seeds = [2, 2]}]', "seeds of 'am1'"),
         (HEAD + 'instances = [{family = "am1", seeds = [2]}]', "instances.0.seeds: "),
-        (HEAD.replace('["svf"]', '["svf", "svf"]') + 'instances = ["tiny/*.json"]', "'svf' stands"),
+        (
+            HEAD.replace('["svf"]', '["svf", "svf"]') + 'instances = ["tiny/*.json"]',
+            "'svf' occurs twice",
+        ),
         (HEAD + "instances = " + "[" * 5000 + "]" * 5000, "found too deep a nesting"),
         (HEAD + "instances = " + "{a=" * 3000 + "1" + "}" * 3000, "found too deep a nesting"),
         (HEAD + "instances = []\nseeds = " + "1" * 5000, "Exceeds the limit (4300 digits)"),

@@ -139,7 +139,7 @@ def test_too_many_patterns_are_told_before_anything_is_spent(
     """Where those of one time are few enough, but not those of all: one line, and nothing else."""
     note, done = _events(monkeypatch, uniform.generate(n=400), patterns=True)
     assert isinstance(note, Note)
-    assert "patterns are too many" in note.text
+    assert "too many configurations" in note.text
     assert isinstance(done, Done)
 
 

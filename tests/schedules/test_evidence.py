@@ -140,13 +140,13 @@ def test_why_a_second_proof_does_not_count() -> None:
     """The solver, code of the model, the argument, or several of them."""
     assert judge(12, 12, [ILP, SEARCH]).shared == ("highs:ilp and search share code of the model")
     assert judge(12, 12, [BACKWARD, SWEEP]).shared == (
-        "certificate: sweep and search:sweep share the argument (backward state-space relaxation "
-        "with prices)"
+        "certificate: sweep and search:sweep share the argument (backward dynamic "
+        "programming with state-space relaxation)"
     )
     other = Witness("highs:strong", 12, "highs", ILP.model_code, Argument.BRANCH_AND_BOUND)
     assert judge(12, 12, [ILP, other]).shared == (
         "highs:ilp and highs:strong share the solver and code of the model and the argument "
-        "(time-indexed MIP, branch and bound)"
+        "(time-indexed formulation, branch and bound)"
     )
     assert independent_pair([ILP, SEARCH, CP]) == (ILP, CP)
 
