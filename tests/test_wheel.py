@@ -183,7 +183,8 @@ def test_the_checks_of_the_committed_files_pass_in_the_wheel(run: Run) -> None:
     known = run("kvopt", "best-known", "--check")
     # 3: no fault, and of what is open a bound may be solver-reported, which is named.
     assert known.returncode in (0, 3), (known.stdout, known.stderr)
-    assert all(": NOT CERTIFIED: " in line for line in known.stderr.splitlines()), known.stderr
+    said = [line for line in known.stderr.splitlines() if "entries verified" not in line]
+    assert all(": NOT CERTIFIED: " in line for line in said), known.stderr
     for command in (
         ["python", "-m", "instances.library", "--check"],
         ["python", "-m", "schedules.schema", "--check"],
