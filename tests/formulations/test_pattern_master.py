@@ -330,4 +330,4 @@ def test_pricing_goes_on_where_a_deadline_stopped_it() -> None:
     )
     first = pricing.improve(time.monotonic() + 0.3).value
     assert not pricing.finished
-    assert pricing.improve(time.monotonic() + 2.0).value > first
+    assert pricing.improve(time.monotonic() + 8.0).value > first
