@@ -48,7 +48,7 @@ class SteadyStream(io.TextIOBase):
 
     def isatty(self) -> bool:
         """Whether a terminal shows it."""
-        return bool(self._stream.isatty())
+        return not self._stream.closed and bool(self._stream.isatty())
 
     def fileno(self) -> int:
         """Return the file descriptor."""
