@@ -18,6 +18,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -238,8 +239,8 @@ def run_tests(folder: Path, tier: str, tests: list[str], passed_over: list[str])
         return "the limit"
     if ran.returncode in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         return None
-    if ran.returncode == pytest.ExitCode.USAGE_ERROR:
-        raise SystemExit(ran.stderr)
+    if ran.returncode in (pytest.ExitCode.USAGE_ERROR, -signal.SIGKILL, -signal.SIGTERM):
+        raise SystemExit(f"{ran.stderr}{ran.returncode}: the tests did not run to their end")
     failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", ran.stdout, re.MULTILINE)
     return failed[0] if failed else f"exit code {ran.returncode}"
 
@@ -256,7 +257,7 @@ def catch(folder: Path, mutant: Mutant, tier: str) -> str | None:
             parts = (files[:NEAREST], files[NEAREST:])
             failures = (run_tests(folder, tier, part, passed_over) for part in parts)
             failed = next(filter(None, failures), None)
-            if failed is None or "::" not in failed:
+            if failed is None or not failed.startswith("tests/"):
                 return failed
             again = run_tests(folder, tier, [failed], [])
             path.write_bytes(whole)
