@@ -261,8 +261,14 @@ def _file_holding(line: str) -> IO[bytes]:
         file = os.fdopen(os.memfd_create("kvopt-task"), "w+b")
     else:
         file = tempfile.TemporaryFile()  # noqa: SIM115
-    file.write(line.encode())
-    file.seek(0)
+    try:
+        file.write(line.encode())
+        file.seek(0)
+    except OSError:
+        # What is left to be written fails again; from Python 3.13 on that is printed.
+        with contextlib.suppress(OSError):
+            file.close()
+        raise
     return file
 
 

@@ -311,7 +311,7 @@ def test_bad_files_are_refused_in_one_line(kind: str, tmp_path: Path) -> None:
     [
         ("missing.json", "No such file or directory"),
         (".", "Is a directory"),
-        ("a\0b", "embedded null byte"),
+        ("a\0b", "embedded null "),  # byte, or from Python 3.13 on character
         ("x" * 5000, "File name too long"),
     ],
 )
