@@ -3,19 +3,16 @@
     python -m tests.mutants                run what has no row yet, write a row for each
     python -m tests.mutants --tier slow    the slow tests, on what the quick ones let pass
 
-The places are drawn by a seed from all of `FOLDERS`, so the choice is nobody's; each is changed
-alone, in a copy of the project, and tests run there until one fails, those whose imports lead to
-the changed module soonest first.  Libraries for this mutate whole modules or wrap each function in
-a switch, which kernels that numba compiles do not survive.
+Each change that ``tests/mutated.py`` draws is made alone, in a copy of the project, and tests run
+there until one fails, those whose imports lead to the changed module soonest first.  Libraries for this
+mutate whole modules or wrap each function in a switch, which kernels of numba do not survive.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import csv
 import os
-import random
 import re
 import shutil
 import signal
@@ -23,8 +20,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -34,55 +29,14 @@ import pytest
 from instances.compiling import kernel_folder
 from kvopt.methods.sources import read_source
 from kvopt.places import PACKAGES
+from tests.mutated import ROOT, Mutant, drawn
 
-ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("formulations", "schedules", "kvopt/running")
 ROWS = ROOT / "tests" / "mutants.csv"
 #: Seconds for all tests of a tier; a mutant that makes them longer is caught.
 LIMIT = 3600
 #: Files of tests that are collected before the others.
 NEAREST = 20
 TIERS = {"quick": "not slow", "slow": "slow"}
-
-_ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Add,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.Mult,
-    ast.Pow: ast.Mult,
-    ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift,
-}
-_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
-
-
-Node = ast.expr | ast.stmt
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One change of one file: bytes from ``start`` to ``end`` become other text."""
-
-    file: str
-    line: int
-    kind: str
-    before: str
-    after: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True)
@@ -92,7 +46,7 @@ class Row:
     ``note`` says of a mutant that none catches why none can.
     """
 
-    number: int
+    digest: str
     file: str
     line: int
     kind: str
@@ -102,86 +56,6 @@ class Row:
     test: str
     seconds: int
     note: str = ""
-
-
-def mutants(file: str, text: str) -> Iterator[Mutant]:
-    """Yield every change of a file's text."""
-    tree = ast.parse(text)
-    starts = [0]
-    for line in text.encode().split(b"\n"):
-        starts.append(starts[-1] + len(line) + 1)
-    for node in _changeable(tree):
-        for kind, place, changed in _changes(node):
-            start = starts[place.lineno - 1] + place.col_offset
-            end = starts[(place.end_lineno or 0) - 1] + (place.end_col_offset or 0)
-            new = ast.unparse(changed)
-            after = new if isinstance(changed, ast.stmt) else f"({new})"
-            yield Mutant(file, place.lineno, kind, ast.unparse(place), after, start, end)
-
-
-def _changeable(node: ast.AST) -> Iterator[Node]:
-    """Yield expressions and statements that run: no annotations, docstrings, decorators, texts."""
-    if isinstance(node, ast.expr | ast.stmt):
-        yield node
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list", "type_params"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.JoinedStr | ast.pattern) or _is_for_types(child):
-                continue
-            if isinstance(child, ast.AST):
-                yield from _changeable(child)
-
-
-def _is_for_types(node: object) -> bool:
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-
-
-def _changes(node: Node) -> Iterator[tuple[str, Node, ast.AST]]:
-    """Yield what is changed of a node, and into what."""
-    match node:
-        case ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op) in _ARITHMETIC:
-            yield "arithmetic", node, _with(node, op=_ARITHMETIC[type(op)]())
-        case ast.Compare(ops=ops):
-            for position, each in enumerate(ops):
-                other = [*ops[:position], _COMPARISONS[type(each)](), *ops[position + 1 :]]
-                yield "comparison", node, _with(node, ops=other)
-        case ast.Constant(value=bool(value)):
-            yield "boolean", node, ast.Constant(not value)
-        case ast.Constant(value=int(value)):
-            yield from (("constant", node, _number(value + step)) for step in (1, -1))
-        case ast.BoolOp(op=op):
-            turned_op = ast.Or() if isinstance(op, ast.And) else ast.And()
-            yield "boolean", node, _with(node, op=turned_op)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield "boolean", node, operand
-        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-            yield "boolean", test, ast.UnaryOp(ast.Not(), test)
-    called = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-    if called or isinstance(node, ast.AugAssign | ast.Continue | ast.Break):
-        yield "dropped", node, ast.Pass()
-
-
-def _number(value: int) -> ast.expr:
-    return ast.Constant(value) if value >= 0 else ast.UnaryOp(ast.USub(), ast.Constant(-value))
-
-
-def _with(node: ast.AST, **changed: object) -> ast.AST:
-    copy = deepcopy(node)
-    for name, value in changed.items():
-        setattr(copy, name, value)
-    return copy
-
-
-def drawn(number: int, seed: int) -> list[Mutant]:
-    """Draw places from all files, each place as likely as any other."""
-    every = [
-        mutant
-        for folder in FOLDERS
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        for mutant in mutants(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
-    ]
-    return random.Random(seed).sample(every, number)
 
 
 def by_distance(file: str, root: Path = ROOT) -> list[str]:
@@ -275,7 +149,7 @@ def read_rows(path: Path) -> list[Row]:
     with path.open(encoding="utf-8", newline="") as file:
         found: list[dict[str, Any]] = list(csv.DictReader(file))
     for row in found:
-        row |= {name: int(row[name]) for name in ("number", "line", "seconds")}
+        row |= {name: int(row[name]) for name in ("line", "seconds")}
     return [Row(**row) for row in found]
 
 
@@ -300,15 +174,12 @@ def main(argv: list[str] | None = None) -> int:
         copy_project(folder)
         if (kernels := kernel_folder()) is not None:
             shutil.copytree(kernels, folder.with_name("kernels"))
-        for number, mutant in enumerate(drawn(arguments.number, arguments.seed)):
-            told = (mutant.file, mutant.line, mutant.kind, mutant.before, mutant.after)
-            rows = [row for row in read_rows(arguments.rows) if row.number != number]
-            mine = [
-                row
-                for row in read_rows(arguments.rows)
-                if (row.number, row.file, row.before, row.after)
-                == (number, mutant.file, mutant.before, mutant.after)
-            ]
+        places = drawn(arguments.number, arguments.seed)
+        order = {mutant.digest: position for position, mutant in enumerate(places)}
+        for mutant in places:
+            told = (mutant.digest, mutant.file, mutant.line, mutant.kind)
+            rows = [row for row in read_rows(arguments.rows) if row.digest in order]
+            mine = [row for row in rows if row.digest == mutant.digest]
             passes = any((row.tier, row.test) == ("quick", "") for row in mine)
             if any(row.tier == arguments.tier for row in mine) or (
                 arguments.tier == "slow" and not passes
@@ -317,9 +188,9 @@ def main(argv: list[str] | None = None) -> int:
             begun = time.monotonic()
             test = catch(folder, mutant, arguments.tier)
             seconds = round(time.monotonic() - begun)
-            mine.append(Row(number, *told, arguments.tier, test or "", seconds))
-            write_rows(arguments.rows, sorted([*rows, *mine], key=lambda row: row.number))
-            print(number, mutant.file, mutant.line, test, seconds, flush=True)
+            row = Row(*told, mutant.before, mutant.after, arguments.tier, test or "", seconds)
+            write_rows(arguments.rows, sorted([*rows, row], key=lambda each: order[each.digest]))
+            print(*told, test, seconds, flush=True)
     return 0
 
 

@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from tests.mutants import FOLDERS, ROOT, ROWS, by_distance, drawn, mutants, read_rows
+from tests.mutants import ROWS, by_distance, read_rows
+from tests.mutated import FOLDERS, ROOT, drawn, mutants
 
 
 def _changed(text: str) -> set[str]:
@@ -70,10 +71,10 @@ def test_the_nearest_tests_come_first() -> None:
 def test_rows_are_whole() -> None:
     """Each names the test that catches its mutant; the slow ones are asked where none does."""
     rows = read_rows(ROWS)
-    quick = {row.number: row for row in rows if row.tier == "quick"}
-    slow = {row.number: row for row in rows if row.tier == "slow"}
+    quick = {row.digest: row for row in rows if row.tier == "quick"}
+    slow = {row.digest: row for row in rows if row.tier == "slow"}
     assert len(rows) == len(quick) + len(slow)
-    assert set(slow) == {number for number, row in quick.items() if not row.test}
+    assert set(slow) == {digest for digest, row in quick.items() if not row.test}
     for row in rows:
         if row.test:
             assert (ROOT / row.test.partition("::")[0]).is_file() or row.test == "the limit", row
