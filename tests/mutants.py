@@ -4,8 +4,8 @@
     python -m tests.mutants --tier slow    the slow tests, on what the quick ones let pass
 
 Each change that ``tests/mutated.py`` draws is made alone, in a copy of the project, and tests run
-there until one fails, those whose imports lead to the changed module soonest first.  Libraries for this
-mutate whole modules or wrap each function in a switch, which kernels of numba do not survive.
+there until one fails, those whose imports lead to the changed module soonest first.  Libraries for
+this mutate whole modules or wrap functions in switches, which kernels of numba do not survive.
 """
 
 from __future__ import annotations
