@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 
 from instances.committed import regenerate
 from instances.masking import called
+from instances.progress import showing
 from instances.streams import steadily
 from instances.telling import did_you_mean
 from instances.usage import UsageError, complain
@@ -119,11 +120,15 @@ class Command(click.Command):
         return left
 
     def invoke(self, ctx: click.Context) -> int:
-        """Call the function; what it is known to fail by is one line and a code."""
+        """Call the function; what it is known to fail by is one line and a code.
+
+        How far it is goes to standard error, unless it has a ``--quiet`` that is given.
+        """
         assert self.callback is not None
         program = ctx.command_path
         try:
-            return int(self.callback(self._options(ctx)))
+            with showing(sys.stderr, quiet=bool(ctx.params.get("quiet"))):
+                return int(self.callback(self._options(ctx)))
         except tuple(kind for kind, _ in self.fails) as error:
             if isinstance(error, OSError) and error.filename:
                 complain(program, f"{error.filename}: {error.strerror}")
@@ -272,6 +277,9 @@ CHECK_OPTION = option(
 )
 
 
+QUIET_OPTION = option("--quiet", is_flag=True, help="print nothing of how far it is")
+
+
 def generating(name: str, texts: Callable[[], Generated]) -> Command:
     """Return the command that writes generated files that are committed, or compares them.
 
@@ -283,6 +291,7 @@ def generating(name: str, texts: Callable[[], Generated]) -> Command:
 
     @click.command(name, cls=Command, codes=_GENERATED_CODES, examples=("", "--check"))
     @CHECK_OPTION
+    @QUIET_OPTION
     def main(options: Options) -> int:
         """Write the generated files that are committed."""
         wanted, present = texts()

@@ -2,9 +2,10 @@
 
 They are kept in the user's cache folder, below a name made from their sources, so that all
 environments and checkouts with the same sources share them; numba tells processors apart within.
-``NUMBA_CACHE_DIR`` names another folder.  Where it cannot be written, a private temporary folder is
-the last resort; what is damaged is dropped and compiled again; and where nothing can be kept a
-kernel is compiled by each process that needs it.
+``NUMBA_CACHE_DIR`` names another folder.  That folder alone counts.  Where it takes no files,
+being read-only or full, its kernels are read all the same, and those that it lacks are kept in a
+private temporary folder.  What is damaged is dropped and compiled again; and where nothing can be
+kept a kernel is compiled by each process that needs it.
 """
 
 from __future__ import annotations
@@ -76,6 +77,10 @@ _declared: dict[tuple[str, str], bool] = {}
 _listen: list[Callable[[], object]] = []
 #: Where this process has found kernels, or put them.
 _used: list[Any] = []
+#: What has kept this process from putting a kernel where kernels are put.
+_faults: list[Exception] = []
+#: No file of a kernel takes as much.
+_KERNEL_BYTES = 500_000
 #: Types of what a kernel may read of its module, beside functions.
 _CONSTANTS = (int, float, str, tuple, np.generic)
 
@@ -142,8 +147,12 @@ def _count_compiling() -> None:
 
 
 def kept_files() -> list[Path]:
-    """Return the files of the kernels that this process has found, or put there, sorted."""
-    return sorted({file for place in _used for file in _files(place) if file.is_file()})
+    """Return the files of the kernels that this process has found, or put there, sorted.
+
+    There are none where a kernel could not be kept.
+    """
+    found = {file for place in _used for file in _files(place) if file.is_file()}
+    return [] if _faults else sorted(found)
 
 
 def private_folder() -> Path | None:
@@ -164,29 +173,35 @@ def private_folder() -> Path | None:
 
 
 def is_writable(folder: Path) -> bool:
-    """Tell whether files can be made in a folder, which is made if need be."""
+    """Tell whether a folder, which is made if need be, takes a file of the size of a kernel."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_KERNEL_BYTES))
     except OSError:
         return False
     return True
 
 
 def kernel_folder() -> Path | None:
-    """Return the folder where kernels are kept: the first that takes files; None without one."""
-    return next(iter(_folders()), None)
+    """Return the folder where kernels are put; None without one."""
+    folder = _preferred()
+    return folder if folder is not None and is_writable(folder) else private_folder()
 
 
-def _folders() -> Iterator[Path]:
-    """Yield the folders that take files, the preferred one first."""
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    with contextlib.suppress(RuntimeError):  # a user without a home
-        folder = Path(named) if named else cache_folder("kernels")
-        if is_writable(folder):
-            yield folder
-    if (private := private_folder()) is not None:
-        yield private
+def kernel_folders() -> list[Path]:
+    """Return the folders where kernels are looked for; the last is that where they are put."""
+    return list(dict.fromkeys(each for each in (_preferred(), kernel_folder()) if each is not None))
+
+
+def _preferred() -> Path | None:
+    """Return the folder that the user names, or else that below the user's cache folder."""
+    if named := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(named)
+    try:
+        return cache_folder("kernels")
+    except RuntimeError:  # a user without a home
+        return None
 
 
 def _digest(function: Callable[..., Any]) -> str:
@@ -238,9 +253,7 @@ def _place_in(folder: Path) -> Callable[[Any], Any]:
         @classmethod
         def from_function(cls, function: Any, file: str) -> Any:
             del file
-            locator = cls(function)
-            locator.ensure_cache_path()
-            return locator
+            return cls(function)
 
     class Impl(caching.CompileResultCacheImpl):  # type: ignore[misc]
         _locator_classes = (Locator,)
@@ -278,22 +291,18 @@ def _keeper() -> Callable[[Any], Any]:
     """Return the class of what keeps a kernel; numba is imported here."""
     from numba.core import caching
 
-    folders = list(_folders())
+    places = [_place_in(folder) for folder in kernel_folders()]
 
     class Keeper(caching.NullCache):  # type: ignore[misc]
-        """Keeps one kernel in the first place that takes it."""
+        """Keeps one kernel."""
 
         def __init__(self, function: Any) -> None:
             self._function = function
-            self._places: list[Any] = []
-            for folder in folders:
-                # One that vanishes.
-                with contextlib.suppress(RuntimeError, OSError):
-                    self._places.append(_place_in(folder)(function))
+            self._places = [place(function) for place in places]
 
         @property
         def cache_path(self) -> str | None:
-            return self._places[0].cache_path if self._places else None
+            return self._places[-1].cache_path if self._places else None
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             for place in self._places:
@@ -310,13 +319,12 @@ def _keeper() -> Callable[[Any], Any]:
 
         def save_overload(self, sig: Any, data: Any) -> None:
             _is_there(self._function)
-            for place in self._places:
+            for place in self._places[-1:]:
                 try:
                     place.save_overload(sig, data)
-                except Exception:  # a full disk, a torn index that cannot be removed
-                    continue
-                _used.append(place)
-                return
+                    _used.append(place)
+                except Exception as fault:  # a disk that has become full, an index not to be read
+                    _faults.append(fault)
 
     return Keeper
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from instances.jsonfile import (
     read_bytes,
     write_text,
 )
-from instances.model import InfeasibleInstanceError, Instance, as_record
+from instances.model import InfeasibleInstanceError, Instance, Request, as_record
 
 SCHEMA = "kvopt.instance/1"
 SCHEMA_FILE = Path(__file__).with_name("instance.schema.json")
@@ -82,12 +83,20 @@ def _without_requests(instance: Instance) -> dict[str, Any]:
     return document
 
 
-def format_instance(instance: Instance) -> str:
-    """Return the text of an instance file: one key a line, one request a line."""
+def format_instance(
+    instance: Instance, each: Callable[[Sequence[Request]], Iterable[Request]] = iter
+) -> str:
+    """Return the text of an instance file: one key a line, one request a line.
+
+    Parameters
+    ----------
+    each
+        Yields the requests, and may tell how far it is.
+    """
     document = _without_requests(instance) | {"memory": instance.memory}
     lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in document.items()]
     # One by one: a million of these objects take more memory than their text.
-    rows = ",\n".join("  " + json.dumps(as_record(request)) for request in instance.requests)
+    rows = ",\n".join("  " + json.dumps(as_record(request)) for request in each(instance.requests))
     return "{\n" + "\n".join(lines) + '\n "requests": [\n' + rows + "\n ]\n}\n"
 
 

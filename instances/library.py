@@ -37,6 +37,7 @@ from instances.files import SCHEMA_FILE, format_instance, instance_schema
 from instances.hand_made import hand_made_instances
 from instances.model import Instance
 from instances.named import FOLDER, SPOKEN_FOR
+from instances.progress import telling
 
 #: Parameters of the instances whose optimal schedules are planted, by name.
 _THREE_PARTITIONS: dict[str, dict[str, Any]] = {
@@ -113,7 +114,8 @@ def _named(instance: Instance, name: str) -> Instance:
 
 def texts() -> dict[Path, str]:
     """Return what every generated file of ``instances/`` shall hold."""
-    files = {FOLDER / path: format_instance(instance) for path, instance in library()}
+    made = telling(library(), "instances made")
+    files = {FOLDER / path: format_instance(instance) for path, instance in made}
     files[SCHEMA_FILE] = json.dumps(instance_schema(), indent=1) + "\n"
     return files
 

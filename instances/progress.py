@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import IO, TypeVar
 
 #: Seconds of work from which it is told of.
@@ -40,26 +42,53 @@ class StatusLine:
         self._wide = 0
 
 
-def telling(
-    items: Sequence[_Item], what: str, stream: IO[str], *, quiet: bool = False
-) -> Iterator[_Item]:
-    """Yield items; from two seconds on say how many have been worked on, of how many, and which.
+class _Status:
+    """What is said of a command's work, from two seconds after its beginning on."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.line = StatusLine(stream)
+        self._began = time.monotonic()
+        self._due = self._began + TOLD_FROM_SECONDS
+
+    def say(self, text: str) -> None:
+        """Say what goes on, unless something was said just now."""
+        now = time.monotonic()
+        if now >= self._due:
+            self.line.show(f"{now - self._began:9.1f} s  {text}")
+            every = REWRITTEN_EVERY_SECONDS if self.line.rewrites else TOLD_EVERY_SECONDS
+            self._due = now + every
+
+
+#: Of the command that runs; None where nobody is to be told.
+_status: ContextVar[_Status | None] = ContextVar("status", default=None)
+
+
+@contextmanager
+def showing(stream: IO[str], *, quiet: bool = False) -> Iterator[None]:
+    """Show on a stream what :func:`telling` tells within; outside it tells nobody."""
+    token = _status.set(None if quiet else _Status(stream))
+    try:
+        yield
+    finally:
+        _status.reset(token)
+
+
+def telling(items: Iterable[_Item], what: str | Callable[[], str]) -> Iterator[_Item]:
+    """Yield items, and tell how many have been worked on, of how many where that is known.
 
     Parameters
     ----------
     what
-        What is done with them, "certificates evaluated" say.
+        What is done with them, "certificates evaluated" say; or what returns the whole text.
     """
-    line = StatusLine(stream)
-    began = time.monotonic()
-    every = REWRITTEN_EVERY_SECONDS if line.rewrites else TOLD_EVERY_SECONDS
-    due = began + TOLD_FROM_SECONDS
+    status = _status.get()
+    if status is None:
+        yield from items
+        return
+    of = f"/{len(items)}" if isinstance(items, Sized) else ""
     try:
         for done, item in enumerate(items):
-            now = time.monotonic()
-            if not quiet and now >= due:
-                line.show(f"{now - began:9.1f} s  {done}/{len(items)} {what}")
-                due = now + every
+            status.say(f"{done}{of} {what}" if isinstance(what, str) else what())
             yield item
     finally:
-        line.leave()
+        status.line.leave()

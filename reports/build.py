@@ -15,9 +15,10 @@ from typing import Any
 import click
 import pandas as pd
 
-from instances.command import CHECK_OPTION, Command, Options, option
+from instances.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
 from instances.committed import regenerate
 from instances.outputs import OutputError
+from instances.progress import telling
 from instances.telling import counted
 from instances.usage import complain, read_integer
 from kvopt.store import Store, StoreError
@@ -158,7 +159,7 @@ def texts(report: Report) -> dict[str, str]:
             files[f"tables/{part.slug}.md"] = readme.table_page(part)
         else:
             files[f"figures/{part.slug}.svg"] = part.svg
-    for page in report.pages:
+    for page in telling(report.pages, "pages of instances written as Markdown and HTML"):
         files[f"instances/{page.slug}.md"] = readme.instance_page(page)
         files[f"instances/{page.slug}.html"] = html.instance_page(page)
         files |= page.drawings("instances/")
@@ -185,49 +186,51 @@ def _parts(
 
 
 def _parts_of(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure]:
+    for part in telling(_made(unit, names), f"tables and figures made{unit.words}"):
+        if part is not None:
+            yield replace(part, slug=part.slug + unit.mark, title=part.title + unit.words)
+
+
+def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | None]:
+    """Yield what takes means over a unit's runs, each made when its turn is."""
     scheduled, averaged, given = unit.scheduled, unit.averaged, unit.given
     constructed = frozenset(unit.rows.loc[unit.rows["known_optimum"].notna(), "id"])
     series = growth.series_of(averaged)
     tel, seconds = profiles.tel_costs(averaged), profiles.time_costs(scheduled)
     boards = boards_of(unit)
-    found: list[Table | Figure | None] = [
-        *boards[:1],
-        _figure("gap-map", "Mean gap at a glance", HEAT_NOTE, lambda: heat_figure(averaged)),
-        *boards[1:],
-        statuses.failures(unit.rows[~unit.rows["superseded"]]),
-        gaps.gaps_to_optimum(scheduled),
-        gaps.gaps_to_bounds(scheduled),
-        _figure("gap-ecdf", "Distribution of the gaps", _ECDF, lambda: ecdf_figure(scheduled)),
-        ratios.competitive_ratios(averaged),
-        known.known_optima(averaged, constructed),
-        _figure(
-            "trap-growth", "Ratio against M on the traps", _GROWTH, lambda: growth_figure(series)
-        ),
-        growth.exponents(series),
-        growth.ratios_by_size(series),
-        gaps.gaps_to_optimum(scheduled, engines=True),
-        gaps.gaps_to_bounds(scheduled, engines=True),
-        known.known_optima(averaged, constructed, engines=True),
-        solvers.solver_table_by_family(given.runs),
-        _figure("gap-over-time", "Gap over time", _TIME, lambda: over_time_figure(given)),
-        _figure(
-            "tel-profiles",
-            "Profiles of the policies' TEL",
-            tel.note(),
-            lambda: profile_figure(tel, names, "TEL"),
-        ),
-        profiles.tel_profile(tel),
-        _figure(
-            "time-profiles",
-            "Profiles of time to a proof",
-            seconds.note(),
-            lambda: profile_figure(seconds, names, "seconds to a proof", least_range=10),
-        ),
-        profiles.time_profile(seconds),
-    ]
-    for part in found:
-        if part is not None:
-            yield replace(part, slug=part.slug + unit.mark, title=part.title + unit.words)
+    yield from boards[:1]
+    yield _figure("gap-map", "Mean gap at a glance", HEAT_NOTE, lambda: heat_figure(averaged))
+    yield from boards[1:]
+    yield statuses.failures(unit.rows[~unit.rows["superseded"]])
+    yield gaps.gaps_to_optimum(scheduled)
+    yield gaps.gaps_to_bounds(scheduled)
+    yield _figure("gap-ecdf", "Distribution of the gaps", _ECDF, lambda: ecdf_figure(scheduled))
+    yield ratios.competitive_ratios(averaged)
+    yield known.known_optima(averaged, constructed)
+    yield _figure(
+        "trap-growth", "Ratio against M on the traps", _GROWTH, lambda: growth_figure(series)
+    )
+    yield growth.exponents(series)
+    yield growth.ratios_by_size(series)
+    yield gaps.gaps_to_optimum(scheduled, engines=True)
+    yield gaps.gaps_to_bounds(scheduled, engines=True)
+    yield known.known_optima(averaged, constructed, engines=True)
+    yield solvers.solver_table_by_family(given.runs)
+    yield _figure("gap-over-time", "Gap over time", _TIME, lambda: over_time_figure(given))
+    yield _figure(
+        "tel-profiles",
+        "Profiles of the policies' TEL",
+        tel.note(),
+        lambda: profile_figure(tel, names, "TEL"),
+    )
+    yield profiles.tel_profile(tel)
+    yield _figure(
+        "time-profiles",
+        "Profiles of time to a proof",
+        seconds.note(),
+        lambda: profile_figure(seconds, names, "seconds to a proof", least_range=10),
+    )
+    yield profiles.time_profile(seconds)
 
 
 def _is_empty(part: Table | Figure) -> bool:
@@ -315,6 +318,7 @@ def _count(text: str) -> int:
     help="take instances/best_known.json as references too (default)",
 )
 @CHECK_OPTION
+@QUIET_OPTION
 def main(options: Options) -> int:
     """Build the reports of stored runs."""
     frame = read_rows(options.store)

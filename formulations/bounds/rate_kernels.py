@@ -68,7 +68,9 @@ def machine_prices(
                 alive[count] = i
                 count += 1
         present = count
-        paying[:count] = alive[:count]
+        # One by one: between slices numba compiles a complaint with its text, for a second.
+        for position in range(count):
+            paying[position] = alive[position]
         for _ in range(_STEPS):
             asked, length, some, root = fixed - y * base, base, 0.0, 0.0
             left = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 import click
 
@@ -10,6 +11,7 @@ from instances.command import Command, Options, argument, option
 from instances.files import InstanceFileError, format_instance
 from instances.generate import write_out
 from instances.outputs import OutputError, check_apart, check_outputs
+from instances.progress import telling
 from instances.traces.arguments import TRACE_OPTIONS, trace_options
 from instances.traces.formats import formats
 from instances.traces.reading import read_trace
@@ -44,7 +46,7 @@ def main(options: Options) -> int:
     for line in report.told(quiet=options.quiet):
         print(line, file=sys.stderr)
     check_apart({"--out": options.out})
-    write_out(options.out, format_instance(instance))
+    write_out(options.out, format_instance(instance, partial(telling, what="requests written")))
     return 0
 
 

@@ -15,6 +15,7 @@ from instances.bulk import built_requests
 from instances.families.draws import Draws
 from instances.files import read_instance
 from instances.model import MAX_ARRIVAL, Instance
+from instances.progress import telling
 from instances.telling import printable, unknown_name
 from instances.traces.formats import Format, formats
 from instances.traces.measured import Measured
@@ -135,11 +136,7 @@ def read_trace(
     stream = TraceStream(path, name)
     try:
         form = _format(stream, options)
-        count = token_count(options.tokenizer)
-        selection = _Selection(options, stream)
-        for rows in _reader(form, options).rows(stream, count):
-            if not selection.take(rows):
-                break
+        selection = _selected(form, options, stream)
     finally:
         stream.close()
     skipped = selection.skipped
@@ -158,6 +155,15 @@ def read_trace(
         warning=selection.warning,
     )
     return instance, report
+
+
+def _selected(form: Format, options: TraceOptions, stream: TraceStream) -> _Selection:
+    found = _Selection(options, stream)
+    stretches = _reader(form, options).rows(stream, token_count(options.tokenizer))
+    for rows in telling(stretches, lambda: f"{found.rows:,} rows of the trace read"):
+        if not found.take(rows):
+            break
+    return found
 
 
 def _memory_of_the_default() -> str:

@@ -137,7 +137,7 @@ def _merged(
     runs = runs_by_instance(store)
     merged, contradictions = [], []
     done = True
-    for sha, found in telling(list(known.items()), "instances merged", sys.stderr):
+    for sha, found in telling(list(known.items()), "instances merged"):
         before = old.get(sha)
         try:
             claims = collect(

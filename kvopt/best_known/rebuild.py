@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -35,7 +34,7 @@ def read_all(known: Mapping[str, LibraryInstance], folder: Path) -> dict[str, Kn
     registry = read_registry(folder)
     found = {}
     entries = registry.instances if registry else ()
-    for entry in telling(entries, "entries proved again", sys.stderr):
+    for entry in telling(entries, "entries proved again"):
         if entry.sha256 in known:
             found[entry.sha256] = read_known(entry, known[entry.sha256], folder)
         else:

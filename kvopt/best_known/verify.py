@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -87,7 +86,7 @@ def faults(
     for file, text in ((SCHEMA_FILE, format_schema()), (REGISTRY_FILE, _text_of(registry))):
         if not _holds(folder / file, text):
             yield f"{file}: stale or missing"
-    for entry in telling(registry.instances, "entries verified", sys.stderr):
+    for entry in telling(registry.instances, "entries verified"):
         if entry.sha256 not in known:
             yield f"{entry.instance}: the library has no instance of this hash"
             continue

@@ -239,7 +239,7 @@ def _executor(options: Options, shown: Display) -> Executor:
     if options.executor == "dask":
         from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
 
-        return DaskExecutor(options.scheduler, options.jobs)
+        return DaskExecutor(options.scheduler, options.jobs, shown.look)
     from kvopt.executors.local import LocalExecutor
 
     return LocalExecutor(options.jobs, shown.look)

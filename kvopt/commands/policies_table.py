@@ -97,11 +97,11 @@ def policies_table(
 
     Policies run one after the other in one process (``kvopt.running.series``).  Each may take its
     share of the time that is left when it begins, so that a slow one costs no other its turn.
-    On a terminal a bar shows how far they are, unless it is to be ``quiet``.
+    Standard error shows how far they are, unless it is to be ``quiet``.
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
-    series = Series(runnable, limits.deadline)
-    progress = display(sys.stderr, len(runnable), 1, quiet or not sys.stderr.isatty())
+    progress = display(sys.stderr, len(runnable), 1, quiet)
+    series = Series(runnable, limits.deadline, progress.look)
     with BoundBeside(instance, batch_time, seed, limits) as bound:
         lines, why = _carried_out(instance, series, progress)
         here = [each for line in lines for each in of_run(instance, line.record)]

@@ -8,7 +8,7 @@ import queue
 import time
 import uuid
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +21,8 @@ from kvopt.executors.dask_worker import UnfitWorkerError, carry_out, present, un
 from kvopt.executors.executor import ExecutorError
 from kvopt.running.execute import InterruptedRunError
 from kvopt.running.row import faulty
+from kvopt.running.state import RunState
+from kvopt.running.supervise import Look
 from kvopt.running.task import Finished, Task
 
 _SECONDS_TO_CONNECT = 15
@@ -31,6 +33,8 @@ _POLL_SECONDS = 0.2
 _DEATHS = 3
 #: How long a worker may take to hand over a result.
 _SECONDS_TO_FETCH = 15
+#: Is told of a run under way.
+Listen = Callable[[Task, Look], object]
 #: Any address without a host's name would be one of this machine.
 _LOOPBACK = "127.0.0.1:0"
 
@@ -49,11 +53,14 @@ class DaskExecutor:
         process can reach.
     jobs
         Runs side by side without a scheduler; with one, its workers decide.
+    listen
+        Called some times a second with each run under way; how far it is only its worker knows.
     """
 
-    def __init__(self, scheduler: str | None, jobs: int) -> None:
-        self._scheduler = scheduler
-        self._jobs = jobs
+    def __init__(
+        self, scheduler: str | None, jobs: int, listen: Listen = lambda _task, _look: None
+    ) -> None:
+        self._scheduler, self._jobs, self._listen = scheduler, jobs, listen
 
     def run(self, tasks: Sequence[Task]) -> Iterator[Finished]:
         """Carry out tasks and yield the results as they come.
@@ -67,7 +74,7 @@ class DaskExecutor:
         if not tasks:
             return
         with _silence(), self._connected() as client:
-            yield from _Sweep(client, tasks).run()
+            yield from _Sweep(client, tasks, self._listen).run()
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[Client]:
@@ -127,8 +134,8 @@ class _Sweep:
     itself is lost with a worker, and no worker gets a run that it may not have.
     """
 
-    def __init__(self, client: Client, tasks: Sequence[Task]) -> None:
-        self._client = client
+    def __init__(self, client: Client, tasks: Sequence[Task], listen: Listen) -> None:
+        self._client, self._listen = client, listen
         self._waiting = deque(_Run(task) for task in tasks)
         self._running: dict[str, _Run] = {}
         self._done: queue.SimpleQueue[Future] = queue.SimpleQueue()
@@ -145,12 +152,18 @@ class _Sweep:
                 try:
                     future = self._done.get(timeout=_POLL_SECONDS)
                 except queue.Empty:
+                    self._tell()
                     continue
                 finished = self._take(future)
                 if finished is not None:
                     yield finished
         finally:
             self._stop()
+
+    def _tell(self) -> None:
+        for task in [run.task for run in self._running.values()]:
+            if task.instance is not None:
+                self._listen(task, Look(RunState(task.instance, task.method.text)))
 
     def _hand_out(self) -> None:
         free = Counter(self._crew.fit)

@@ -25,7 +25,14 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from instances.compiling import CLOCK, at_each_kernel, kept_files, kernel_folder, kernels
+from instances.compiling import (
+    CLOCK,
+    at_each_kernel,
+    kept_files,
+    kernel_folder,
+    kernel_folders,
+    kernels,
+)
 from instances.jsonfile import write_text
 from kvopt.methods.sources import reachable, read_source
 from kvopt.places import python_path
@@ -108,9 +115,10 @@ def _make(unit: str, before: Future[None] | None, told: _Told) -> None:
     """Compile a unit, after another, unless somebody else does it meanwhile."""
     if before is not None:
         before.result()
-    mark = _mark(unit)
-    if mark is None:
+    folder = kernel_folder()
+    if folder is None:
         return
+    mark = folder / _mark(unit)
     with _one_at_a_time(mark):
         if not _holds(mark):
             _compile(unit, mark, told)
@@ -153,8 +161,7 @@ def _compile(unit: str, mark: Path, told: _Told) -> None:
 
 
 def _is_there(unit: str) -> bool:
-    mark = _mark(unit)
-    return mark is not None and _holds(mark)
+    return any(_holds(folder / _mark(unit)) for folder in kernel_folders())
 
 
 def _holds(mark: Path) -> bool:
@@ -166,15 +173,12 @@ def _holds(mark: Path) -> bool:
         return False
 
 
-def _mark(unit: str) -> Path | None:
-    """Return the file that says that a unit has been compiled, None where none can be kept."""
-    folder = kernel_folder()
-    if folder is None:
-        return None
+def _mark(unit: str) -> str:
+    """Return the name of the file that says that a unit has been compiled."""
     told = [*_sources(UNITS[unit]), *map(version, ("numba", "numpy", "llvmlite"))]
     told += [platform.python_version(), platform.machine(), _processor()]
     digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
-    return folder / f"{unit}-{digest}.compiled"
+    return f"{unit}-{digest}.compiled"
 
 
 @cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from kvopt.running.events import Begun, Compiling, Event, Ready
@@ -18,7 +18,7 @@ from kvopt.running.limits import LEAST_SHARE, share_ends
 from kvopt.running.process import Ending, Outcome, Process
 from kvopt.running.row import faulty, finished
 from kvopt.running.state import RunState
-from kvopt.running.supervise import START_SECONDS, Supervised
+from kvopt.running.supervise import START_SECONDS, Look, Supervised
 from kvopt.running.task import Finished, Task
 
 _POLL_SECONDS = 0.1
@@ -36,6 +36,8 @@ class Series:
     deadline
         When the last must have ended, on the clock of ``time.monotonic``; what compiling kernels
         takes before a method begins is added.
+    listen
+        Called with what is known so far of the method that runs, some times a second.
 
     Attributes
     ----------
@@ -45,7 +47,13 @@ class Series:
         Whether Ctrl-C has ended it; all results so far have been yielded.
     """
 
-    def __init__(self, tasks: Sequence[Task], deadline: float) -> None:
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        deadline: float,
+        listen: Callable[[Task, Look], object] = lambda _task, _look: None,
+    ) -> None:
+        self._listen = listen
         self.waiting = deque(tasks)
         self.interrupted = False
         self._deadline = deadline
@@ -56,7 +64,7 @@ class Series:
         while self.waiting and not self.interrupted and self._left() > LEAST_SHARE:
             first = replace(self.waiting[0], deadline=self._deadline, expected_starts=self._advice)
             try:
-                worker = _Worker(first, list(self.waiting), self._deadline)
+                worker = _Worker(first, list(self.waiting), self._deadline, self._listen)
             except OSError as error:
                 task = self.waiting.popleft()
                 reason = f"no process could be started: {error.strerror}"
@@ -95,7 +103,13 @@ class _Worker:
         Whether it was Ctrl-C.
     """
 
-    def __init__(self, first: Task, tasks: Sequence[Task], deadline: float) -> None:
+    def __init__(
+        self,
+        first: Task,
+        tasks: Sequence[Task],
+        deadline: float,
+        listen: Callable[[Task, Look], object],
+    ) -> None:
         assert first.instance is not None
         methods = [task.method.document() for task in tasks]
         self._process = Process(
@@ -107,7 +121,7 @@ class _Worker:
         self.deadline = deadline
         self.lost: Finished | None = None
         self.again = self.interrupted = False
-        self._tasks, self._position = tasks, 0
+        self._tasks, self._position, self._listen = tasks, 0, listen
         self._events: deque[Event] = deque()
         self._current = _Current(tasks[0])
 
@@ -117,6 +131,7 @@ class _Worker:
         try:
             while self._process.take(self._events.append, _POLL_SECONDS):
                 yield from self._handled()
+                self._listen(self._current.task, Look(self._current.state))
                 over = self._over()
                 if over is not None or self._current.state.done:
                     ending = over or "finished"

@@ -11,13 +11,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
+from instances.progress import TOLD_FROM_SECONDS
 from kvopt.methods.told import shown_method
 from kvopt.running.record import Record
 from kvopt.running.supervise import Look
 from kvopt.running.task import Task
 
-#: Seconds between two lines where there is no terminal.
+#: Seconds between two lines where there is no terminal, after the first.
 EVERY_SECONDS = 10.0
+#: Runs under way that are named.
+MOST_NAMED = 4
 
 
 class Display(Protocol):
@@ -74,9 +77,11 @@ class _Tally:
         self._under_way[task.key] = f"{name} on {task.name}{gap}"
 
     def under_way(self) -> str:
-        """Return which runs go on and their gaps, empty before the first."""
+        """Return which runs go on and their gaps, the first few; empty before the first."""
         # A copy: other threads put in what they watch.
-        return "; ".join(list(self._under_way.values()))
+        runs = list(self._under_way.values())
+        more = len(runs) - MOST_NAMED
+        return "; ".join(runs[:MOST_NAMED]) + (f"; {more} more" if more > 0 else "")
 
     def add(self, record: Record) -> None:
         self._under_way.pop(record.key, None)
@@ -99,20 +104,21 @@ class _Lines:
     def __init__(self, stream: IO[str], total: int, jobs: int) -> None:
         self._stream = stream
         self._tally = _Tally(total, jobs)
-        self._started = self._last = time.monotonic()
+        self._started = time.monotonic()
+        self._due = self._started + TOLD_FROM_SECONDS
         self._told = 0
         self._turn = threading.Lock()
 
     def look(self, task: Task, look: Look) -> None:
         with self._turn:
             self._tally.look(task, look)
-            if time.monotonic() - self._last >= EVERY_SECONDS:
+            if time.monotonic() >= self._due:
                 self._print()
 
     def advance(self, record: Record) -> None:
         with self._turn:
             self._tally.add(record)
-            if time.monotonic() - self._last >= EVERY_SECONDS:
+            if time.monotonic() >= self._due:
                 self._print()
 
     def close(self) -> None:
@@ -120,15 +126,16 @@ class _Lines:
             self._print()
 
     def _print(self) -> None:
-        self._last = time.monotonic()
+        now = time.monotonic()
+        self._due = now + EVERY_SECONDS
         self._told = self._tally.done
         done = f"{self._tally.done}/{self._tally.total}"
         line = (
-            f"{self._last - self._started:9.1f} s  {done:>13}  rest about {self._tally.rest():>8}"
+            f"{now - self._started:9.1f} s  {done:>13}  rest about {self._tally.rest():>8}"
             f"  {counts(self._tally.statuses)}"
         )
-        if now := self._tally.under_way():
-            line += f"  now {now}"
+        if runs := self._tally.under_way():
+            line += f"  now {runs}"
         print(line.rstrip(), file=self._stream, flush=True)
 
 

@@ -9,7 +9,7 @@ import click
 import pandas as pd
 from tabulate import tabulate
 
-from instances.command import CHECK_OPTION, Command, Options, option
+from instances.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
 from instances.committed import regenerate
 from instances.outputs import OutputError
 from instances.telling import counted
@@ -78,6 +78,7 @@ def _linked(cell: Cell, key: str, line: pd.Series) -> str:
     codes="0 done; 1 --check found a stale page; 2 bad usage or input",
 )
 @CHECK_OPTION
+@QUIET_OPTION
 @option("--html", type=Path, metavar="DIR", help="write sortable pages and their files there")
 @option(
     "--store", metavar="FILE | URL", help="with --html: runs that the instances' pages show too"

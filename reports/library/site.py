@@ -10,6 +10,7 @@ import pandas as pd
 
 from instances.files import instance_document
 from instances.named import FOLDER as INSTANCES
+from instances.progress import telling
 from kvopt.best_known.entry import Registry
 from kvopt.best_known.files import proof_file
 from kvopt.best_known.verify import LibraryInstance, library_by_hash
@@ -89,7 +90,7 @@ def site(
     table = replace(table, frame=table.frame.assign(page=table.frame["sha"].map(links)))
     report = Report(TITLE, "", wrong, (state(table),), (table,), tuple(shown), words="")
     texts = {"index.html": html.index_page(report)} | files
-    for page in shown:
+    for page in telling(shown, "pages of instances written as HTML"):
         texts[f"instances/{page.slug}.html"] = html.instance_page(page)
         texts |= page.drawings("instances/")
     return texts

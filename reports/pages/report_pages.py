@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from instances.progress import telling
 from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
 from reports.metrics.gap import gap
 from reports.pages.instance import InstancePage, make_page
@@ -83,7 +84,7 @@ def report_pages(
     followed = _followed(reference.loc[list(names)], pictures)
     made = []
     left = pictures
-    for identity, name in names.items():
+    for identity, name in telling(names.items(), "pages of instances made"):
         line: dict[str, Any] = {str(k): v for k, v in reference.loc[identity].items()}
         runs = groups.get(identity, shown.iloc[:0])
         key, told = str(line["found_key"]), best_known.get(str(line["sha"]), {})

@@ -18,6 +18,8 @@ from tests.forks import OF_RUNS
 from tests.kvopt.postgres_server import PostgresServer
 
 ROOT = Path(__file__).resolve().parents[2]
+#: What a small disk holds.
+DISK_BYTES = 1_000_000
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -99,3 +101,21 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "runs.sqlite")
     url: str = request.getfixturevalue("database")
     return url
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small disk of its own."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)],
+        capture_output=True,
+        text=True,
+    )
+    if mounted.returncode:
+        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)

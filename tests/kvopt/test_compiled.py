@@ -59,8 +59,7 @@ def test_of_two_that_start_at_once_one_compiles(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     compiling: list[Path] = []
     # The sources are read once, not by two threads at a time.
-    mark = compiled._mark("prices")
-    assert mark is not None
+    mark = tmp_path / compiled._mark("prices")
 
     def compile_slowly(_: str, mark: Path, __: object) -> None:
         compiling.append(mark)
@@ -72,22 +71,19 @@ def test_of_two_that_start_at_once_one_compiles(
         both = [pool.submit(compiled.compile_first, ["prices"]) for _ in range(2)]
     assert all(each.exception() is None for each in both)
     assert compiling == [mark]
-    assert mark is not None
     # Who died while it compiled holds nobody up: the system has taken its lock.
     mark.unlink()
     compiled.compile_first(["prices"])
     assert compiling == [mark, mark]
 
 
-def test_a_mark_is_of_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mark_is_of_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other kernels, or another numba, have a mark of their own."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     marks = {compiled._mark(unit) for unit in compiled.UNITS}
     assert len(marks) == len(compiled.UNITS)
     monkeypatch.setattr(compiled, "version", lambda _: "0")
     assert marks.isdisjoint(compiled._mark(unit) for unit in compiled.UNITS)
     monkeypatch.undo()
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     # A home may be shared by machines whose processors differ.
     monkeypatch.setattr(compiled, "_processor", lambda: "another")
     assert marks.isdisjoint(compiled._mark(unit) for unit in compiled.UNITS)
@@ -198,8 +194,7 @@ def test_a_torn_file_is_dropped_before_the_clock(
     sizes = [file.stat().st_size for file in files]
     for file in files:
         os.truncate(file, file.stat().st_size // 2)
-    mark = compiled._mark("annealing")
-    assert mark is not None
+    mark = tmp_path / compiled._mark("annealing")
     assert not compiled._holds(mark)
     found = execute(Task(OPEN, "four", read_method("improve"), time_limit=1.0)).record
     assert (found.ending, found.detail, found.tel) == ("finished", "", 12)

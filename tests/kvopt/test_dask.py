@@ -132,6 +132,15 @@ def test_without_a_scheduler_nothing_but_loopback_listens() -> None:
     assert listening(os.getpid()) == set()
 
 
+def test_runs_under_way_are_told() -> None:
+    """While the workers have them, with what each is."""
+    told: set[str] = set()
+    planned = tasks("fcfs", count=2)
+    executor = DaskExecutor(None, 2, lambda task, look: told.add(f"{task.key} {look.ended}"))
+    assert len(list(executor.run(planned))) == 2
+    assert told == {f"{task.key} False" for task in planned}
+
+
 def test_cluster_as_documented_listens_on_loopback(cluster: DaskCluster) -> None:
     """Scheduler and workers started as the documentation says are reachable from here only."""
     wait_until(lambda: all(listening(each.pid) for each in cluster.workers))

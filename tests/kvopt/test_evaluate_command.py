@@ -352,7 +352,7 @@ def test_the_executor_by_both_names(
     """Scripts that say ``--engine dask`` get what ``--executor dask`` gives, address and all."""
     asked: list[tuple[str | None, int]] = []
 
-    def recorded(scheduler: str | None, jobs: int) -> LocalExecutor:
+    def recorded(scheduler: str | None, jobs: int, _: object) -> LocalExecutor:
         asked.append((scheduler, jobs))
         return LocalExecutor(jobs)
 

@@ -69,7 +69,7 @@ def test_vllm_is_there_however_short_the_time(monkeypatch: pytest.MonkeyPatch) -
     """It is the first to be run."""
     ran: list[Task] = []
 
-    def series(tasks: list[Task], deadline: float) -> _None:
+    def series(tasks: list[Task], deadline: float, _: object) -> _None:
         assert deadline > time.monotonic()
         ran.extend(tasks)
         return _None()

@@ -144,3 +144,15 @@ def test_the_time_is_shared(tmp_path: Path) -> None:
     assert 1 <= found[0].record.time_limit < 4
     assert all(each.record.tel is not None for each in found[1:])
     assert len(found) == 4
+
+
+def test_what_runs_is_told() -> None:
+    """Some times a second, with what is known of it so far."""
+    told: set[tuple[str, bool]] = set()
+    method = read_method("svf")
+    task = Task(FOUR, FOUR.name, method)
+    series = Series(
+        [task], time.monotonic() + 60, lambda each, look: told.add((each.key, look.ended))
+    )
+    assert len(list(series.run())) == 1
+    assert told == {(task.key, False)}

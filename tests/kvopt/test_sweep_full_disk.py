@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kvopt.store.export import read_rows
+from tests.kvopt.conftest import DISK_BYTES
 from tests.kvopt.sweep_tools import Evaluate, write_small
 
 INSTANCES = 10
-#: What the disk holds, and what is left on it for the sweep, bytes: a few rows.
-SIZE, LEFT = 1_000_000, 160_000
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """A small disk of its own."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)],
-        capture_output=True,
-        text=True,
-    )
-    if mounted.returncode:
-        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+#: What is left on the disk for the sweep, bytes: a few rows.
+LEFT = 160_000
 
 
 @pytest.mark.slow("walks")
@@ -42,7 +23,7 @@ def test_a_full_disk_ends_the_sweep_with_one_line(tmp_path: Path, disk: Path) ->
     folder.mkdir()
     write_small(folder, INSTANCES)
     filler, store = disk / "filler", disk / "runs.sqlite"
-    filler.write_bytes(bytes(SIZE - LEFT))
+    filler.write_bytes(bytes(DISK_BYTES - LEFT))
     command = Evaluate([folder, "--methods", "svf,mc-sf", "--jobs", 2, "--store", store])
     full = command.run()
     assert full.returncode == 6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections import Counter
 from dataclasses import replace
 
@@ -47,18 +48,22 @@ def _record(status: str, seconds: float = 10.0) -> Record:
 
 
 def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One when the time has come and one at the end, with counts and the rest: 8 · 10 s / 2."""
+    """One after two seconds and one at the end, with counts and the rest: 8 · 10 s / 2."""
     stream = io.StringIO()
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     shown = display(stream, total=10, jobs=2, quiet=False)
+    now += 1.9
     shown.advance(_record("optimal"))
     assert stream.getvalue() == ""
-    monkeypatch.setattr(kvopt.sweeps.progress, "EVERY_SECONDS", 0.0)
+    now += 0.1
     shown.advance(_record("crashed"))
     (line,) = stream.getvalue().splitlines()
+    assert "2.0 s" in line
     assert "2/10" in line
     assert "rest about  0:00:40" in line
     assert line.endswith("1 optimal, 1 crashed")
-    monkeypatch.setattr(kvopt.sweeps.progress, "EVERY_SECONDS", 10.0)
+    now += 9.9
     shown.close()
     assert len(stream.getvalue().splitlines()) == 1
     shown.advance(_record("optimal"))
@@ -96,6 +101,7 @@ def test_the_most_frequent_status_first() -> None:
 @pytest.mark.parametrize("stream", [io.StringIO(), _Terminal()], ids=["pipe", "terminal"])
 def test_what_runs_now_and_its_gap(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     """While nothing has finished, too; (2 - 1) / 2 = 50 %; what has finished is named no more."""
+    monkeypatch.setattr(kvopt.sweeps.progress, "TOLD_FROM_SECONDS", 0.0)
     monkeypatch.setattr(kvopt.sweeps.progress, "EVERY_SECONDS", 0.0)
     monkeypatch.setenv("COLUMNS", "200")
     one = Instance("[red]one", 2, (Request(0, 0, 1, 1),))
@@ -111,6 +117,19 @@ def test_what_runs_now_and_its_gap(stream: io.StringIO, monkeypatch: pytest.Monk
     told = stream.getvalue()
     assert "svf on [red]one, gap 50.0 %" in told
     assert told.rstrip().splitlines()[-1].count("svf") == 0
+
+
+def test_of_many_runs_the_first_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are counted."""
+    monkeypatch.setattr(kvopt.sweeps.progress, "TOLD_FROM_SECONDS", 0.0)
+    monkeypatch.setattr(kvopt.sweeps.progress, "EVERY_SECONDS", 0.0)
+    stream = io.StringIO()
+    shown = display(stream, total=9, jobs=9, quiet=False)
+    for number in range(6):
+        one = Instance(f"i{number}", 2, (Request(0, 0, 1, 1),))
+        shown.look(Task(one, one.name, read_method("svf"), seed=number), Look(RunState(one, "svf")))
+    last = stream.getvalue().splitlines()[-1]
+    assert last.endswith("now svf on i0; svf on i1; svf on i2; svf on i3; 2 more")
 
 
 def test_a_sweep_tells_of_the_runs_under_way() -> None:

@@ -17,7 +17,7 @@ import instances.progress
 import kvopt.terminal
 from instances import Instance, Request
 from instances.named import FOLDER
-from instances.progress import telling
+from instances.progress import showing, telling
 from kvopt.best_known.files import read_registry
 from kvopt.best_known.verify import faults
 from kvopt.running.state import RunState
@@ -118,21 +118,42 @@ def test_quiet_shows_nothing(clock: _Clock) -> None:
 def test_work_of_many_steps_is_told_from_two_seconds_on(stream: io.StringIO, clock: _Clock) -> None:
     """All items come; a pipe has a line every five seconds, a terminal one that is rewritten."""
     done = []
-    for item in telling("abcdefghij", "letters", stream):
-        done.append(item)
-        clock.now += 1.0
+    with showing(stream):
+        for item in telling("abcdefghij", "letters"):
+            done.append(item)
+            clock.now += 1.0
     assert done == list("abcdefghij")
     told = [f"{second}.0 s  {second}/10 letters" for second in range(10)]
     shown = [line.strip() for line in stream.getvalue().replace("\r", "\n").splitlines()]
     assert [line for line in shown if line] == (told[2:] if stream.isatty() else [told[2], told[7]])
-    assert list(telling("abc", "letters", stream, quiet=True)) == list("abc")
 
 
-def test_a_real_terminal_and_a_real_pipe(small: Path) -> None:
-    """On a terminal two rows before the summary, the header and one; no return in a pipe."""
-    command = [sys.executable, str(ROOT / "solve.py"), str(small), "--method", "auto"]
+def test_how_far_a_command_is_counts_from_its_beginning(clock: _Clock) -> None:
+    """A second kind of work is told at once; of what is not known to end no end is told."""
+    screen = _Screen()
+    with showing(screen):
+        list(telling("abc", "letters"))
+        clock.now += 3.0
+        assert list(telling(iter("ab"), "signs")) == ["a", "b"]
+        clock.now += 1.0
+        assert list(telling("a", lambda: "a text of its own")) == ["a"]
+    assert screen.getvalue() == "\r      3.0 s  0 signs\n\r      4.0 s  a text of its own\n"
+
+
+def test_nobody_is_told_who_is_quiet_or_calls_a_function(clock: _Clock) -> None:
+    """With ``--quiet`` and from Python the items come, and nothing is printed."""
+    stream = io.StringIO()
+    with showing(stream, quiet=True):
+        clock.now += 3.0
+        assert list(telling("abc", "letters")) == list("abc")
+    assert list(telling("abc", "letters")) == list("abc")
+    assert stream.getvalue() == ""
+
+
+def _on_a_terminal(command: list[str]) -> str:
+    """Return what a command that succeeds shows on a terminal."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(command, stdout=theirs, stdin=theirs) as process:
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, stdin=theirs) as process:
         os.close(theirs)
         text = b""
         with contextlib.suppress(OSError):  # how a terminal tells its end
@@ -140,7 +161,41 @@ def test_a_real_terminal_and_a_real_pipe(small: Path) -> None:
                 text += chunk
     os.close(ours)
     assert process.returncode == 0
-    rows = text.decode().replace("\r\n", "\n").split("\n")
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_a_long_trace_on_a_real_terminal_and_in_a_real_pipe(tmp_path: Path) -> None:
+    """Rows read are one line that is rewritten, or one line; requests written are another."""
+    rows = "".join(f"{i % 9 + 1},{i % 5 + 1}\n" for i in range(100_000))
+    trace = tmp_path / "long.csv"
+    trace.write_text(f"num_prefill_tokens,num_decode_tokens\n{rows}")
+    program = (
+        "import instances.progress, sys\n"
+        "instances.progress.TOLD_FROM_SECONDS = 0.0\n"
+        "instances.progress.REWRITTEN_EVERY_SECONDS = 0.0\n"
+        "from instances.traces.convert import main\n"
+        "sys.exit(main())\n"
+    )
+    out = str(tmp_path / "long.json")
+    command = [sys.executable, "-c", program, str(trace), "--memory", "99", "--out", out]
+    read, *_, written, end = _on_a_terminal(command).split("\n")
+    assert len(read.split("\r")) > 2
+    assert "20,000 rows of the trace read" in read
+    assert "99999/100000 requests written" in written.split("\r")[-1]
+    assert end == ""
+    piped = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert piped.stdout == ""
+    assert "\r" not in piped.stderr
+    # A second comes five seconds later, if at all.
+    assert piped.stderr.splitlines()[0].endswith(" s  0 rows of the trace read")
+    quiet = subprocess.run([*command, "--quiet"], capture_output=True, text=True, check=True)
+    assert quiet.stderr == ""
+
+
+def test_a_real_terminal_and_a_real_pipe(small: Path) -> None:
+    """On a terminal two rows before the summary, the header and one; no return in a pipe."""
+    command = [sys.executable, str(ROOT / "solve.py"), str(small), "--method", "auto"]
+    rows = _on_a_terminal(command).split("\n")
     head = next(i for i, row in enumerate(rows) if "incumbent" in row)
     assert rows[head + 1].startswith("\r")
     assert rows[head + 2].startswith("instance ")
@@ -158,7 +213,8 @@ def test_a_check_of_the_registry_says_how_far_it_is(
     monkeypatch.setattr(instances.progress, "TOLD_FROM_SECONDS", 0.0)
     registry = read_registry(FOLDER)
     assert registry is not None
-    assert len(list(faults(registry, {}))) >= len(registry.instances)
+    with showing(sys.stderr):
+        assert len(list(faults(registry, {}))) >= len(registry.instances)
     told = capsys.readouterr()
     assert told.out == ""
     assert f"0/{len(registry.instances)} entries verified" in told.err

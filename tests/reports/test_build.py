@@ -217,6 +217,28 @@ def _holds(folder: Path) -> dict[str, str]:
 
 @pytest.mark.slow("walks")
 @pytest.mark.usefixtures("no_figures")
+def test_both_commands_say_how_far_a_report_is(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On standard error, unless they are to be quiet; tables first, then pages."""
+    monkeypatch.setattr("instances.progress.TOLD_FROM_SECONDS", 0.0)
+    monkeypatch.setattr("instances.progress.TOLD_EVERY_SECONDS", 0.0)
+    location = ["--store", str(store)]
+    build = (main, [*location, "--out", str(tmp_path / "one")])
+    evaluated = (evaluate.main, [*location, "--report", str(tmp_path / "two")])
+    for command, arguments in (build, evaluated):
+        assert command(arguments) == 0
+        told = capsys.readouterr().err
+        places = [
+            told.index(each) for each in ("tables and figures made", "pages of instances made")
+        ]
+        assert places == sorted(places)
+        assert "pages of instances written" in told
+        assert command([*arguments, "--quiet"]) == 0
+        assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("no_figures")
 def test_pages_picture_the_best_schedule(store: Path, tmp_path: Path) -> None:
     """Also of 2,000 requests; beyond the cap the page says how to get one.
 
