@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import sqlite3
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,14 @@ def _is_made(store: Path) -> bool:
         return bool(connection.execute("SELECT * FROM sqlite_master").fetchall())
 
 
+def _wait_for_more(store: Path, stored: int, process: subprocess.Popen[str]) -> None:
+    """Wait until more runs are stored, or until the process has ended."""
+    deadline = time.monotonic() + 60
+    while process.poll() is None and not (_is_made(store) and len(read_rows(store)) > stored):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 @pytest.mark.slow("waits")
 def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
     """Resumed each time, it ends with the rows of an undisturbed sweep, each run only once."""
@@ -50,21 +59,21 @@ def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
     write_small(folder, INSTANCES)
     arguments = [folder, "--methods", METHODS, "--seeds", 2, "--jobs", 2]
     whole, killed = tmp_path / "whole.sqlite", tmp_path / "killed.sqlite"
-    started = time.monotonic()
     assert Evaluate([*arguments, "--store", whole]).call().returncode == 0
-    took = time.monotonic() - started
 
     command = Evaluate([*arguments, "--store", killed])
     moments = random.Random(5)
     finished: dict[str, str] = {}
     levels = set()
-    for _ in range(KILLS):
+    for kill in range(KILLS):
         process = command.start()
         assert process.stdout is not None
-        # Some while it starts, most of them while runs are carried out and stored.
-        if moments.random() < 0.8:
+        # Some while it starts, some where runs begin, some once another one is stored.
+        if kill % 4:
             process.stdout.readline()
-        time.sleep(moments.uniform(0, took / 6))
+        if kill % 2:
+            _wait_for_more(killed, len(finished), process)
+        time.sleep(moments.uniform(0, 0.3))
         process.kill()
         process.communicate()
         if _is_made(killed):
