@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import time
+from dataclasses import replace
 from itertools import pairwise
 
 from formulations.bounds.fluid import likely_horizon
@@ -15,12 +17,14 @@ from formulations.valid.windows import Windows, start_windows
 from instances import Instance
 from kvopt.engines.job import Job
 from kvopt.engines.parts import counting
-from kvopt.engines.start import RELAXATION_ORDER
+from kvopt.engines.start import RELAXATION_ORDER, run_engine
+from kvopt.methods.engines import engine_of
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
 from kvopt.running.events import (
     BoundProved,
     Done,
+    Ending,
     Event,
     Failure,
     ModelBuilt,
@@ -36,9 +40,12 @@ from schedules import check_schedule, make_schedule
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
-#: Requests up to which the search forwards in time finishes before sweeps backwards do, and up to
-#: which it takes the place of sweeps where patterns are too many.
-FORWARD_UP_TO, FORWARD_ELSE_UP_TO = 12, 20
+#: Requests up to which the search forwards in time begins alone, for so many seconds: often it ends
+#: before other processes could have begun.
+FORWARD_FIRST_UP_TO, FORWARD_FIRST_SECONDS = 12, 2.0
+#: Requests up to which it follows sweeps backwards, or takes their place where patterns are too
+#: many.
+FORWARD_UP_TO = 20
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
 REPAIR_UP_TO = 200
 #: Start columns up to which a relaxation with one row a round is solved.
@@ -57,6 +64,8 @@ RESTART_UNTIL = 0.6
 #: Whether ``kvopt.engines.start`` splits what it gets at idle gaps.  The methods set to work here
 #: do that themselves, each in one process; a team for every part would take seconds to start.
 SPLIT = False
+#: The search forwards in time.
+_FORWARD = "search:layers"
 #: The engines whose schedules are better than those that they began with, and no bound.
 _SCHEDULES = ("improve", "repair")
 
@@ -64,13 +73,13 @@ _SCHEDULES = ("improve", "repair")
 def solve(job: Job, report: Report) -> None:
     """Solve an instance with what suits its size; all stop when bound and schedule meet.
 
-    The search over counts solves a tiny one here and now, before a process could have begun.
-    Local search on priority lists runs beside, by size: the search forwards in time (small, and
-    up to 20 requests where patterns are too many), sweeps backwards under prices of patterns
-    wherever these are few, else the relaxation with window groups (medium) or the bound from
-    prices on a time grid (large).  What a sweep leaves open is left to the search forwards up to
-    20 requests, else to the prices alone.  The order of a relaxation restarts the local search
-    where it is better.
+    The search over counts solves a tiny one here and now, before a process could have begun; of
+    few requests the search forwards in time has the first seconds.
+    Local search on priority lists runs beside, by size: sweeps backwards under prices of patterns
+    wherever these are few, else the search forwards (small), the relaxation with window groups
+    (medium) or the bound from prices on a time grid (large).  What a sweep leaves open is left to
+    the search forwards up to 20 requests, else to the prices alone.  The order of a relaxation
+    restarts the local search where it is better.
     Where the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a
     second local search with another seed takes its core.  Each is a process of its own.
 
@@ -111,6 +120,7 @@ class _Team:
         windows = start_windows(largest, job.upper_bound)
         first, *more = chosen_methods(largest, windows)
         self._first = first
+        self._improve = _read("improve")
         self._following = {ended.text: next_ for ended, next_ in pairwise([first, *more])}
         self._done = Done()
         #: The engine that is asked for, until it begins.
@@ -119,15 +129,16 @@ class _Team:
         self._engine: Task | None = None
         self._tel: int | None = None
         self._bound: int | None = None
-        self._improve = _read("improve")
         #: When the local search goes behind the sweeps, on the clock of ``time.monotonic``.
         self._behind = self._started + BEHIND_AFTER * len(instance)
         if first.text != "search:sweep":
             self._behind = math.inf
 
     def run(self) -> None:
+        if not self._state.closed and len(self._job.instance) <= FORWARD_FIRST_UP_TO:
+            self._search_forwards()
         if self._state.closed:
-            self._report.done()
+            self._end("finished")
             return
         outcomes = run_team(
             [self._task(self._first), self._task(self._improve)],
@@ -143,13 +154,24 @@ class _Team:
         for note in self._state.notes:
             self._report.note(note)
         heaviest = max(outcomes, key=lambda outcome: outcome.peak_memory)
-        told = self._done
         # One that was stopped because nothing was left to be proved has finished.
         ending = heaviest.ending if heaviest.ending != "stopped" else "finished"
         assert ending != "interrupted"
+        self._end(ending)
+
+    def _end(self, ending: Ending) -> None:
+        told = self._done
         # The engine's own seconds are those of one of several, so they are left out.
         solver = told.solver or (self._job.solver if self._job.asked else "")
         self._report.done(solver, told.nodes, told.outcome, ending=ending)
+
+    def _search_forwards(self) -> None:
+        """Search forwards in time for a moment, in this process."""
+        until = min(self._job.deadline, time.monotonic() + FORWARD_FIRST_SECONDS)
+        task = replace(self._task(_read(_FORWARD)), deadline=until)
+        engine = importlib.import_module(engine_of("search").module)
+        told = self._report.through(lambda event: (self._take(event, task), None)[1])
+        run_engine(engine, task.method, task, told)
 
     def _task(self, method: Method, more_seed: int = 0) -> Task:
         job, found = self._job, self._state.schedule
@@ -196,8 +218,7 @@ class _Team:
         if following := self._following.pop(ended.method.text, None):
             return [self._task(following)]
         small = len(self._job.instance) <= REPAIR_UP_TO
-        repair, improve = _read("repair"), self._improve
-        return [self._task(repair) if small else self._task(improve, more_seed=1)]
+        return [self._task(_read("repair")) if small else self._task(self._improve, more_seed=1)]
 
     def _take(self, event: Event, sender: Task) -> bool:
         """Take an event and pass on what is news; tell whether schedule or bound improved."""
@@ -257,12 +278,8 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
 
 
 def _kernels_of(instance: Instance) -> set[str]:
-    small = len(instance) <= FORWARD_ELSE_UP_TO
-    if small and (len(instance) <= FORWARD_UP_TO or not _few_patterns(instance)):
-        return {"layers"}
-    if _is_searched(instance):
-        return {"sweep", "layers"} if small else {"sweep"}
-    return {"prices"}
+    names = {"layers"} if len(instance) <= FORWARD_UP_TO else set()
+    return names | {"sweep"} if _few_patterns(instance) else names or {"prices"}
 
 
 def chosen_methods(instance: Instance, windows: Windows) -> list[Method]:
@@ -275,20 +292,14 @@ def _read(text: str) -> Method:
 
 
 def _chosen(instance: Instance, windows: Windows) -> list[str]:
-    small = len(instance) <= FORWARD_ELSE_UP_TO
-    if small and (len(instance) <= FORWARD_UP_TO or not _few_patterns(instance)):
-        return ["search:layers"]
+    small = len(instance) <= FORWARD_UP_TO
+    if _few_patterns(instance):
+        # What a sweep leaves open, the search forwards may still finish.  Of more requests, prices
+        # of patterns are better than the relaxation's, and there are some of them sooner.
+        return ["search:sweep", _FORWARD if small else "bound:bound-patterns"]
     if small:
-        # What a sweep leaves open, the search forwards may still finish.
-        return ["search:sweep", "search:layers"]
-    if _is_searched(instance):
-        # Prices of patterns are better than the relaxation's, and there are some of them sooner.
-        return ["search:sweep", "bound:bound-patterns"]
+        return [_FORWARD]
     return ["bound:bound-dual"] if windows.starts > RELAXATION_UP_TO else ["highs:lp-cliques"]
-
-
-def _is_searched(instance: Instance) -> bool:
-    return len(instance) <= FORWARD_ELSE_UP_TO or _few_patterns(instance)
 
 
 def _few_patterns(instance: Instance) -> bool:

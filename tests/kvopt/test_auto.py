@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -24,7 +26,15 @@ from kvopt.engines.start import RELAXATION_ORDER, warm_start_policies
 from kvopt.methods.engines import proofs
 from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness, search_witness
-from kvopt.running.events import BoundProved, Done, Event, Itself, Report, ScheduleFound
+from kvopt.running.events import (
+    BoundProved,
+    Done,
+    Event,
+    Itself,
+    Report,
+    ScheduleFound,
+    read_event,
+)
 from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.supervise import Look
 from kvopt.running.task import Finished, Task
@@ -79,6 +89,43 @@ def test_tiny_instances_are_counted_at_once(path: Path, monkeypatch: pytest.Monk
     assert isinstance(done, Done)
 
 
+#: What ``auto`` does by itself: a team of processes is an error.
+_ALONE = """
+import time
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+from instances.families import am2
+from kvopt.engines import auto
+from kvopt.engines.job import Job
+from kvopt.running.events import Report, event_line
+
+auto.run_team = None
+auto.FORWARD_FIRST_SECONDS = 60.0
+instance = am2.generate(seed=3, n=10)
+schedule = run_policy(policies()["svf"], instance)
+starts = list(schedule.starts)
+job = Job(instance, "auto", None, False, time.monotonic() + 60, 1, 0, starts, schedule.tel)
+auto.solve(job, Report(lambda event: print(event_line(event), end="")))
+"""
+
+
+def test_few_requests_are_searched_forwards_first() -> None:
+    """An optimum that the forward search proves needs no process beside."""
+    instance = am2.generate(seed=3, n=10)
+    assert not counting.ends_at_once(instance)
+    told = subprocess.run(
+        [sys.executable, "-c", _ALONE], check=True, capture_output=True, text=True
+    )
+    events = [read_event(line.encode()) for line in told.stdout.splitlines()]
+    bound = max(event.value for event in events if isinstance(event, BoundProved))
+    best = [event for event in events if isinstance(event, ScheduleFound)][-1]
+    found = make_schedule(instance, best.starts, "auto")
+    assert check_schedule(instance, found).valid
+    assert found.tel == bound
+    assert isinstance(events[-1], Done)
+    assert events[-1].outcome == "optimal"
+
+
 def test_others_are_not_counted() -> None:
     """What is no matter of a moment, however few they are, and many, whose sets no float counts."""
     long = Instance("long", 5000, tuple(Request(i, 0, 0, 2000) for i in range(3)))
@@ -107,8 +154,7 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
 @pytest.mark.parametrize(
     ("instance", "names"),
     [
-        (am2.generate(seed=3, n=10), ["search:layers"]),
-        (am2.generate(seed=3, n=12), ["search:layers"]),
+        (am2.generate(seed=3, n=10), ["search:sweep", "search:layers"]),
         (am1.generate(seed=0, n=13), ["search:sweep", "search:layers"]),
         (Instance("few", 16_492, chat_lognormal.generate(n=20).requests), ["search:layers"]),
         (am1.generate(seed=0), ["search:sweep", "bound:bound-patterns"]),
@@ -121,9 +167,8 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
         (uniform.generate(n=2000), ["bound:bound-dual"]),
     ],
     ids=[
-        "tiny",
+        "few",
         "small",
-        "middle",
         "small, large memory",
         "medium",
         "large memory",
