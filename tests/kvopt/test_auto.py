@@ -157,12 +157,15 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
         (am2.generate(seed=3, n=10), ["search:sweep", "search:layers"]),
         (am1.generate(seed=0, n=13), ["search:sweep", "search:layers"]),
         (Instance("few", 16_492, chat_lognormal.generate(n=20).requests), ["search:layers"]),
-        (am1.generate(seed=0), ["search:sweep", "bound:bound-patterns"]),
+        (am1.generate(seed=0), ["search:sweep(multipliers=yes)", "bound:bound-patterns"]),
         # Patterns of 40 requests in 16,492 tokens are too many to search.
         (Instance("few", 16_492, chat_lognormal.generate(n=40).requests), ["highs:lp-cliques"]),
         (chat_lognormal.generate(n=2000), ["bound:bound-dual"]),
         # Many starts, but of two kinds; and many, each looked at in less than a second.
-        (amax_trap.generate(upper=32), ["search:sweep", "bound:bound-patterns"]),
+        (
+            amax_trap.generate(upper=32),
+            ["search:sweep(multipliers=yes)", "bound:bound-patterns"],
+        ),
         (uniform.generate(n=200), ["search:sweep", "bound:bound-patterns"]),
         (uniform.generate(n=2000), ["bound:bound-dual"]),
     ],

@@ -69,9 +69,10 @@ LP_SHARE = 0.3
 CERTIFIED_UP_TO = 3_000_000
 #: The same with dominance, where each base takes less.
 DOMINANCE_CERTIFIED_UP_TO = 30_000_000
-#: Share of the time left that goes to multipliers once there are prices.  Of few requests windows
-#: alone may prove the optimum, so multipliers come after a share of the time, and take less of it.
-ASCENT_SHARE = 0.9
+#: Share of the time after which multipliers follow prices, which have all of it until then, and
+#: share of the time left that they take.  Of few requests windows alone may prove the optimum, so
+#: multipliers come later, and take less.
+ASCENT_FROM, ASCENT_SHARE = 0.35, 0.9
 FEW, FEW_FROM, FEW_SHARE = 20, 0.5, 0.3
 #: Share of the memory that may be used, for the levels of the sweep.
 MEMORY_SHARE = 0.5
@@ -206,7 +207,8 @@ class _Windows:
         """Raise the bound by multipliers, once; tell whether the optimum is proved."""
         job, best = self._job, self._best
         few = len(job.instance) <= FEW
-        early = few and job.left() > (1 - FEW_FROM) * self._seconds
+        begins = FEW_FROM if few else ASCENT_FROM
+        early = job.left() > (1 - begins) * self._seconds
         wanted = job.options["options"].multipliers
         if not wanted or self._has_ascended or early or best.bound >= best.tel:
             return best.bound >= best.tel
@@ -293,7 +295,8 @@ def _priced(
         threads=job.threads,
         options=Options(knots=KNOTS, grids=GRIDS),
     )
-    prices_until = began + PRICES_SHARE * job.left()
+    ascends = job.options["options"].multipliers and len(instance) > FEW
+    prices_until = began + (ASCENT_FROM if ascends else PRICES_SHARE) * job.left()
     spent = 0.0
     while job.left() > 0:
         priced = pricing.improve(min(began + seconds, job.deadline))
