@@ -237,8 +237,12 @@ def _choose(tasks: list[Task], store: Store, options: Options) -> _Sweep:
 
 def _executor(options: Options, shown: Display) -> Executor:
     if options.executor == "dask":
-        from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
-
+        try:
+            from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
+        except ModuleNotFoundError as error:
+            raise ExecutorError(
+                f"--executor dask: expected the packages of the extra kvopt[cluster] ({error})"
+            ) from None
         return DaskExecutor(options.scheduler, options.jobs, shown.look)
     from kvopt.executors.local import LocalExecutor
 
