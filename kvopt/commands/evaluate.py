@@ -43,7 +43,7 @@ from kvopt.sweeps.contradictions import Showing, alarms, showings
 from kvopt.sweeps.failures import all_unread, failures, outputs, unread
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
-from kvopt.sweeps.progress import Display, counts, display
+from kvopt.sweeps.progress import Display, counts
 from kvopt.terminal import summary
 from reports.folder import check_place
 
@@ -251,7 +251,7 @@ def _executor(options: Options, shown: Display) -> Executor:
 
 def _carry_out(sweep: _Sweep, store: Store, options: Options) -> None:
     """Run what is left and store every row as it comes."""
-    shown = display(sys.stdout, len(sweep.todo), options.jobs, options.quiet)
+    shown = Display(sys.stdout, len(sweep.todo), options.jobs, options.quiet)
     results = _executor(options, shown).run(sweep.todo)
     try:
         for finished in results:
