@@ -59,6 +59,8 @@ class Column:
         Whether None may stand there.
     apart
         See ``APART``.
+    needed
+        Whether exported rows must have it.
     default
         What stands in exported rows that lack it.
     texts
@@ -71,6 +73,7 @@ class Column:
     optional: bool
     part: Part
     apart: bool
+    needed: bool
     default: Any
     texts: tuple[str, ...] = ()
 
@@ -244,6 +247,7 @@ def _column(declared: Field[Any], hint: Any) -> Column:
         optional=len(types) > 1,
         part=marks[0],
         apart=APART in marks,
+        needed=default is MISSING or APART not in marks,
         default=None if default is MISSING else default,
         texts=next((mark.texts for mark in marks if isinstance(mark, OneOf)), ()),
     )

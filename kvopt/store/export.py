@@ -92,7 +92,7 @@ def read_rows(location: str | Path) -> pd.DataFrame:
         # Of a damaged file the libraries raise whatever they stumble over, KeyError among it.
         raise ExportError(f"{location}: {one_line(error, 300)}") from None
     for column in columns():
-        if column.name not in frame and not column.apart:
+        if column.name not in frame and column.needed:
             raise ExportError(f"{location}: expected a column {column.name}, found none")
     return _typed(frame)
 

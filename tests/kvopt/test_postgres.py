@@ -16,38 +16,29 @@ import sqlalchemy as sa
 
 from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
-from kvopt.running.record import Record
 from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError
 from tests.commands import run_command
 from tests.kvopt.dask_cluster import wait_until
 from tests.kvopt.postgres_server import PASSWORD, PostgresServer
+from tests.reports.synthetic import record
 
 ROOT = Path(__file__).resolve().parents[2]
-RECORD = Record(
+RECORD = record(
     key="k" * 64,
     instance="one",
     instance_sha256="s" * 64,
     family="f",
     n=3,
     memory=9,
-    known_optimum=None,
-    section="",
     method="fcfs",
-    seed=0,
     time_limit=1.5,
-    memory_limit=None,
-    threads=1,
-    status="feasible",
-    ending="finished",
     tel=2**40,
     lower_bound=7,
     relaxation=6.25,
-    seconds=0.1,
     incumbents=[(0.25, 2**40)],
     versions={"python": "3.11.2", "numpy": "2.4.6"},
     command=["evaluate.py", "smoke"],
-    finished_utc="2031-05-01T10:00:00+00:00",
 )
 SCHEDULE = {
     "schema": "kvopt.schedule/1",

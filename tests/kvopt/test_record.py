@@ -99,9 +99,10 @@ def test_a_column_that_is_missing(suffix: str, tmp_path: Path) -> None:
     again = read_rows(path)
     assert again["output"].tolist() == [""]
     assert again["claimed_bound"].isna().all()
-    export_rows(rows.drop(columns="tel"), path)
-    with pytest.raises(ExportError, match="expected a column tel, found none"):
-        read_rows(path)
+    for name in ("tel", "key"):
+        export_rows(rows.drop(columns=name), path)
+        with pytest.raises(ExportError, match=f"expected a column {name}, found none"):
+            read_rows(path)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import time
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
@@ -13,38 +12,17 @@ import kvopt.sweeps.progress
 from instances import Instance, Request
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import read_method
-from kvopt.running.record import Record
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Look
 from kvopt.running.task import Task
 from kvopt.sweeps.progress import Display, counts
 from schedules import make_schedule
+from tests.reports.synthetic import record
 
 
 class _Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-def _record(status: str, seconds: float = 10.0) -> Record:
-    return Record(
-        key="0" * 64,
-        instance="[red]i",
-        instance_sha256="",
-        family="",
-        n=1,
-        memory=1,
-        known_optimum=None,
-        section="",
-        method="m",
-        seed=0,
-        time_limit=1.0,
-        memory_limit=None,
-        threads=1,
-        status=status,
-        ending="finished",
-        total_seconds=seconds,
-    )
 
 
 def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,10 +32,10 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(time, "monotonic", lambda: now)
     shown = Display(stream, total=10, jobs=2, quiet=False)
     now += 1.9
-    shown.advance(_record("optimal"))
+    shown.advance(record(status="optimal", total_seconds=10.0))
     assert stream.getvalue() == ""
     now += 0.1
-    shown.advance(_record("crashed"))
+    shown.advance(record(status="crashed", total_seconds=10.0))
     (line,) = stream.getvalue().splitlines()
     assert "2.0 s" in line
     assert "2/10" in line
@@ -66,7 +44,7 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
     now += 9.9
     shown.close()
     assert len(stream.getvalue().splitlines()) == 1
-    shown.advance(_record("optimal"))
+    shown.advance(record(status="optimal", total_seconds=10.0))
     shown.close()
     assert len(stream.getvalue().splitlines()) == 2
 
@@ -79,7 +57,7 @@ def test_one_line_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = _Terminal()
     shown = Display(stream, total=2, jobs=1, quiet=False)
     for _ in range(2):
-        shown.advance(_record("feasible", 3600.0))
+        shown.advance(record(status="feasible", total_seconds=3600.0))
     shown.close()
     first, second = stream.getvalue().rstrip().split("\r")[1:]
     assert "1/2  rest about  1:00:00  1 feasible" in first
@@ -90,7 +68,7 @@ def test_one_line_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_quiet_is_silent(stream: io.StringIO) -> None:
     """On a terminal too."""
     shown = Display(stream, total=2, jobs=1, quiet=True)
-    shown.advance(_record("feasible"))
+    shown.advance(record(status="feasible", total_seconds=10.0))
     shown.close()
     assert stream.getvalue() == ""
 
@@ -116,7 +94,7 @@ def test_what_runs_now_and_its_gap(stream: io.StringIO, monkeypatch: pytest.Monk
     shown.look(task, Look(state))
     state.raise_bound(1, "volumes")
     shown.look(task, Look(state))
-    shown.advance(replace(_record("optimal"), key=task.key))
+    shown.advance(record(status="optimal", key=task.key))
     shown.close()
     told = stream.getvalue()
     assert "svf on [red]one, gap 50.0 %" in told
