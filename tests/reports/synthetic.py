@@ -44,9 +44,10 @@ def record(**changed: Any) -> Record:
 
 def record_of(instance: Instance, **changed: Any) -> Record:
     """Return a row of an instance; all else as :func:`record`, within a minute."""
-    told = {"n": len(instance), "memory": instance.memory, "known_optimum": instance.known_optimum}
-    told |= {"instance": instance.name, "instance_sha256": instance.sha256, "family": ""}
-    return record(**told | {"time_limit": 60.0, "seconds": 1.5} | changed)
+    told: dict[str, Any] = {"instance": instance.name, "instance_sha256": instance.sha256}
+    told |= {"family": "", "n": len(instance), "memory": instance.memory}
+    told |= {"known_optimum": instance.known_optimum, "time_limit": 60.0, "seconds": 1.5}
+    return record(**told | changed)
 
 
 def frame(*records: Record) -> pd.DataFrame:
