@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,15 +222,15 @@ class Policy:
 class ListPolicy(Policy):
     """A policy that ranks requests and admits them in that order with look-ahead.
 
+    The look-ahead takes the upper end of what is known for the output, which for a clairvoyant
+    policy is the output itself.
+
     Attributes
     ----------
     rank
         Returns the sort keys; ties go by arrival, then by position in the instance.  Unless the
         policy is offline, a request's keys may depend only on that request (and the seed), so
         that a rank never reveals the future.
-    belief
-        What the look-ahead takes for the output: the upper end of what is known, which for a
-        clairvoyant policy is the output itself.
     first_fit
         Whether admission goes on after a request that does not fit (True) or stops there.
     """
@@ -282,12 +282,9 @@ class AdvisedPolicy(Policy):
 
     Attributes
     ----------
-    advice
-        What it needs: ``lp``, the expected start of each request in the LP relaxation (rounds).
     order
-        Returns the positions of the requests in order, given what is known and the advice of
-        shape (n,).
+        Returns the positions of the requests in order, given what is known and the expected start
+        of each in the LP relaxation (rounds), shape (n,).
     """
 
-    advice: Literal["lp"] = field(default="lp", kw_only=True)
     order: Callable[[Known, NDArray[np.float64]], Ints] = field(kw_only=True)

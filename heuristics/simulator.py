@@ -87,7 +87,7 @@ def run_policy(
     arrivals = _times(instance, setting.batch_time)
     by_rank, beliefs, first_fit = _one_order(policy, instance, arrivals, setting)
     if by_rank is None:
-        trace = run_on_clock(policy, instance, setting)
+        trace = _run_on_clock(policy, instance, setting)
         return _schedule_of(trace, instance, method or policy.name, setting.batch_time)
     requests = Requests(arrivals, instance.prompts, beliefs, instance.outputs)
     method = method or policy.name
@@ -108,7 +108,7 @@ def run_in_order(instance: Instance, order: Ints, method: str) -> Schedule:
     return make_schedule(instance, starts_in_order(requests, order, instance.memory), method)
 
 
-def run_on_clock(policy: Policy, instance: Instance, setting: Setting = DEFAULT_SETTING) -> Trace:
+def _run_on_clock(policy: Policy, instance: Instance, setting: Setting) -> Trace:
     """Return what a policy does round by round, in unit rounds or in real time.
 
     The policy is the same object in both and knows nothing of the batch time.
@@ -116,18 +116,11 @@ def run_on_clock(policy: Policy, instance: Instance, setting: Setting = DEFAULT_
     arrivals = _times(instance, setting.batch_time)
     known = _known(policy, instance, arrivals, setting)
     rules: Rules
-    keeps_tokens = False
     if isinstance(policy, RoundPolicy):
         rules = policy.rules(known)
-        keeps_tokens = policy.keeps_tokens
-    elif isinstance(policy, ListPolicy):
-        by_rank = _by_rank(known, policy.rank(known))
-        rules = _OrderRules(known, by_rank, policy.first_fit)
-    elif isinstance(policy, PlanPolicy) and not policy.offline:
-        rules = _PlanRules(known, policy)
     else:
-        order = _whole_order(policy, instance, arrivals, setting)
-        rules = _OrderRules(known, order, first_fit=False)
+        assert isinstance(policy, PlanPolicy)
+        rules = _PlanRules(known, policy)
     return drive(
         policy.name,
         rules,
@@ -136,7 +129,7 @@ def run_on_clock(policy: Policy, instance: Instance, setting: Setting = DEFAULT_
         instance.outputs.tolist(),
         instance.memory,
         batch_time=setting.batch_time,
-        keeps_tokens=keeps_tokens,
+        keeps_tokens=isinstance(policy, RoundPolicy) and policy.keeps_tokens,
     )
 
 
@@ -157,8 +150,8 @@ def _one_order(
     if isinstance(policy, ListPolicy):
         known = _known(policy, instance, arrivals, setting)
         return _by_rank(known, policy.rank(known)), known.upper, policy.first_fit
-    once = isinstance(policy, PlanPolicy | AdvisedPolicy)
-    if once and (policy.offline or not arrivals.any()):
+    planned = isinstance(policy, PlanPolicy) and (policy.offline or not arrivals.any())
+    if planned or isinstance(policy, AdvisedPolicy):
         return _whole_order(policy, instance, arrivals, setting), instance.outputs, False
     return None, instance.outputs, False
 
@@ -234,50 +227,6 @@ def _prefills(segments: list[list[Segment]]) -> tuple[tuple[tuple[int, ...], ...
     if not any(len(each.chunks) > 1 or each.last < each.first for of in segments for each in of):
         return None
     return tuple(tuple(each.chunks for each in of_request) for of_request in segments)
-
-
-class _OrderRules:
-    """Look-ahead admission in a fixed order, one round at a time (the slow twin of the kernel)."""
-
-    def __init__(self, known: Known, by_rank: Ints, first_fit: bool) -> None:
-        self._known = known
-        self._beliefs = known.upper.tolist()
-        self._rank = {int(request): rank for rank, request in enumerate(by_rank)}
-        self._first_fit = first_fit
-        self._queue: list[int] = []
-        self._ends = BelievedEnds()
-
-    def arrive(self, request: int) -> None:
-        self._queue.append(request)
-        self._queue.sort(key=self._rank.__getitem__)
-
-    def finish(self, request: int, output: int) -> None:
-        del output
-        self._ends.remove(request)
-
-    def evict(self, state: State) -> list[int]:
-        del state
-        raise AssertionError("look-ahead admission never exceeds the memory")
-
-    def admit(self, state: State) -> list[int]:
-        admitted = []
-        tokens_next = state.tokens_next
-        for request in list(self._queue):
-            prompt, belief = state.prompts[request], self._beliefs[request]
-            if self._ends.allows(state, tokens_next, prompt, belief):
-                self._ends.add(request, prompt, belief, state.now)
-                tokens_next += prompt + 1
-                self._queue.remove(request)
-                admitted.append(request)
-            elif not self._first_fit:
-                break
-        return admitted
-
-    def quiet(self) -> bool:
-        return False
-
-    def fingerprint(self) -> object:
-        return None
 
 
 class _PlanRules:

@@ -13,11 +13,6 @@ from instances.telling import did_you_mean, printable
 #: The library, a JSON file an instance.
 FOLDER = Path(__file__).parent
 
-INSTANCE_HELP = (
-    "a kvopt.instance/1 file, a name of the library, as uniform_100 or am1/am1_00, or a trace "
-    "(--memory)"
-)
-
 #: Folders whose name begins the names of their instances, and is left out of the file names.
 SPOKEN_FOR = ("three_partition", "tiny")
 

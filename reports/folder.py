@@ -16,7 +16,7 @@ from instances.outputs import OutputError, check_folder
 
 #: The list of a folder's files: a line on what they are, then a path a line.
 MARKER = ".kvopt-report"
-#: Longest list, and longest overview of the first release, that is read (bytes).
+#: Longest list that is read (bytes).
 _LONGEST = 10**7
 
 
@@ -32,14 +32,11 @@ class Kind:
         Names at the top of the folder.
     folders
         Names of folders below, with what the files in them end in.
-    sign
-        What the README.md of the first release, which had no list, can be told by.
     """
 
     name: str
     files: tuple[str, ...]
     folders: Mapping[str, tuple[str, ...]]
-    sign: str
 
     @property
     def title(self) -> str:
@@ -56,7 +53,6 @@ REPORT = Kind(
     name="report",
     files=("README.md", "index.html"),
     folders={"tables": (".md",), "figures": (".svg",), "instances": (".md", ".html", ".svg")},
-    sign="`reports/METHOD.md`. All of this is a function of the stored rows.",
 )
 
 
@@ -140,8 +136,6 @@ def _refuse_foreign(option: str, root: Path, kind: Kind, sources: Iterable[str |
     # What a write that was killed has left behind is nobody's.
     present = [name for name in found if name == MARKER or not name.startswith(TEMPORARY)]
     if not present or _listed(root, kind) is not None:
-        return
-    if MARKER not in present and kind.sign in _text(root / "README.md"):
         return
     # What is an input, or stands where a folder belongs, is told better.
     check_folder(option, root, kind.owned, sources)

@@ -68,8 +68,8 @@ _STYLE: dict[str, Any] = {
 }
 
 
-def draw_schedule(instance: Instance, schedule: Schedule, path: str | Path) -> None:
-    """Draw the tokens held over time, stacked by request, as PNG or SVG by the path's suffix.
+def picture_of(instance: Instance, schedule: Schedule) -> Figure:
+    """Return the tokens held over time, stacked by request, as a figure that is shown nowhere yet.
 
     Memory is counted at integer times.  What is held at time t is drawn as a step over
     (t - 1, t], the round that ends then: a request started at p covers exactly [p, p + o], the
@@ -83,30 +83,11 @@ def draw_schedule(instance: Instance, schedule: Schedule, path: str | Path) -> N
     time in it at which most is held, so peaks are kept and every column is a true moment, but a
     request that runs only beside these moments is not seen.
 
-    Parameters
-    ----------
-    path
-        The file to write, ending in ``.png`` or ``.svg``; a file there is replaced at once.
-
     Raises
     ------
     ValueError
-        If the suffix is another one, the schedule is not of the right shape
-        (``schedules.metrics``), the arrivals are in seconds, or the rounds are too large to draw.
-    OSError
-        If the file cannot be written.
-    """
-    kind = _kind(path)
-    write_bytes(path, _image(picture_of(instance, schedule), kind))
-
-
-def picture_of(instance: Instance, schedule: Schedule) -> Figure:
-    """Return what :func:`draw_schedule` draws, as a figure that is shown nowhere yet.
-
-    Raises
-    ------
-    ValueError
-        As :func:`draw_schedule` says.
+        If the schedule is not of the right shape (``schedules.metrics``), the arrivals are in
+        seconds, or the rounds are too large to draw.
     """
     stack = _stacked(instance, schedule)
     with picture_style():
@@ -128,7 +109,7 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
     Raises
     ------
     ValueError
-        As :func:`draw_schedule` says.
+        As :func:`picture_of` says.
     """
     both = (first, second)
     stacks = [_stacked(instance, each) for each in both]
@@ -156,7 +137,9 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
 
 
 def save_picture(figure: Figure, path: str | Path) -> None:
-    """Write a figure of :func:`picture_of` as PNG or SVG; the same figure gives the same file.
+    """Write a figure of :func:`picture_of` as PNG or SVG, in place of a file there at once.
+
+    The same figure gives the same file.
 
     Raises
     ------
@@ -165,7 +148,10 @@ def save_picture(figure: Figure, path: str | Path) -> None:
     OSError
         If the file cannot be written.
     """
-    write_bytes(path, _image(figure, _kind(path)))
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in ("png", "svg"):
+        raise ValueError(f"picture {str(path)!r}: expected a name ending in .png or .svg")
+    write_bytes(path, _image(figure, kind))
 
 
 def show_picture(figure: Figure) -> None:
@@ -175,13 +161,6 @@ def show_picture(figure: Figure) -> None:
     if "ipykernel" not in sys.modules or display is None:
         return
     display.display(display.Image(_image(figure, "png"), width=_SHOWN_WIDTH))
-
-
-def _kind(path: str | Path) -> str:
-    kind = Path(path).suffix.lower().removeprefix(".")
-    if kind not in ("png", "svg"):
-        raise ValueError(f"picture {str(path)!r}: expected a name ending in .png or .svg")
-    return kind
 
 
 def _image(figure: Figure, kind: str) -> bytes:

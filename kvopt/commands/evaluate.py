@@ -43,7 +43,7 @@ from kvopt.sweeps.contradictions import Showing, alarms, showings
 from kvopt.sweeps.failures import all_unread, failures, outputs, unread
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
-from kvopt.sweeps.progress import Display, counts, display
+from kvopt.sweeps.progress import Display, counts
 from kvopt.terminal import summary
 from reports.folder import check_place
 
@@ -237,8 +237,12 @@ def _choose(tasks: list[Task], store: Store, options: Options) -> _Sweep:
 
 def _executor(options: Options, shown: Display) -> Executor:
     if options.executor == "dask":
-        from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
-
+        try:
+            from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
+        except ModuleNotFoundError as error:
+            raise ExecutorError(
+                f"--executor dask: expected the packages of the extra kvopt[cluster] ({error})"
+            ) from None
         return DaskExecutor(options.scheduler, options.jobs, shown.look)
     from kvopt.executors.local import LocalExecutor
 
@@ -247,7 +251,7 @@ def _executor(options: Options, shown: Display) -> Executor:
 
 def _carry_out(sweep: _Sweep, store: Store, options: Options) -> None:
     """Run what is left and store every row as it comes."""
-    shown = display(sys.stdout, len(sweep.todo), options.jobs, options.quiet)
+    shown = Display(sys.stdout, len(sweep.todo), options.jobs, options.quiet)
     results = _executor(options, shown).run(sweep.todo)
     try:
         for finished in results:

@@ -23,7 +23,7 @@ from kvopt.running.record import Record
 from kvopt.running.series import Series
 from kvopt.running.stated_optimum import dispute
 from kvopt.running.task import Finished, Task
-from kvopt.sweeps.progress import Display, display
+from kvopt.sweeps.progress import Display
 from schedules import Schedule
 from schedules.files import parse_schedule
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
@@ -100,7 +100,7 @@ def policies_table(
     Standard error shows how far they are, unless it is to be ``quiet``.
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
-    progress = display(sys.stderr, len(runnable), 1, quiet)
+    progress = Display(sys.stderr, len(runnable), 1, quiet)
     series = Series(runnable, limits.deadline, progress.look)
     with BoundBeside(instance, batch_time, seed, limits) as bound:
         lines, why = _carried_out(instance, series, progress)

@@ -40,14 +40,12 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from formulations.registry import Option
-from heuristics.policy import AdvisedPolicy, Known, NotApplicableError, Policy
+from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
 from instances.telling import one_line
@@ -82,7 +80,7 @@ def load_own(path: Path) -> Policy | Callable[[Task, Report], None]:
         As :func:`_defined` says.
     """
     found = _defined(path)
-    return _asked_with_known(found) if isinstance(found, Policy) else _runner(path, found)
+    return found if isinstance(found, Policy) else _runner(path, found)
 
 
 def describe_own(path: Path) -> Described:
@@ -166,21 +164,6 @@ def _keywords(solve: Callable[..., Any]) -> tuple[Declared, ...]:
         ):
             found.append(Keyword(each.name, each.default))
     return tuple(found)
-
-
-def _asked_with_known(policy: Policy) -> Policy:
-    """Return a policy whose functions take ``known``; some are written for rng and values too."""
-    for name in ("rank", "plan", "rules", "order"):
-        written = getattr(policy, name, None)
-        if written is not None and len(inspect.signature(written).parameters) == 3:
-            asked: dict[str, Any] = {name: partial(_as_written, name, written)}
-            policy = replace(policy, **asked)
-    return policy
-
-
-def _as_written(name: str, written: Callable[..., Any], known: Known, *advice: Any) -> Any:
-    apart = advice if name == "order" else (known.rng,)
-    return written(known, *apart, known.values)
 
 
 def as_policy_call(policy: Policy, method: Method) -> PolicyCall:

@@ -118,6 +118,7 @@ def read_source(path: Path) -> Source:
 
 #: Bytes of a file of Python.
 _LARGEST = 10**8
+_WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 #: CPython 3.11 counts the depth of all threads that parse as one (its issue 106905).
 _PARSING = Lock()
 
@@ -180,37 +181,22 @@ def _reader() -> bytes:
 
 def _analyse(path: Path) -> Source:
     tree = parse_file(path)
-    _drop_docstrings(tree)
-    nodes = list(_run_time_nodes(tree))
-    words = {
-        node.value
-        for node in nodes
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value
-    }
+    imports: set[str] = set()
+    words: set[str] = set()
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            waiting += node.orelse
+            continue
+        waiting += ast.iter_child_nodes(node)
+        imports.update(_imports(node))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value:
+            words.add(node.value)
     digest = hashlib.sha256(ast.dump(tree).encode("utf-8", "backslashreplace")).hexdigest()
-    return Source(digest, frozenset(_imports(nodes)), frozenset(words), frozenset(_defined(tree)))
-
-
-def _drop_docstrings(tree: ast.Module) -> None:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
-                del node.body[0]
-
-
-def _run_time_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
-            for other in child.orelse:
-                yield from _run_time_nodes(other)
-        else:
-            yield from _run_time_nodes(child)
+    return Source(digest, frozenset(imports), frozenset(words), frozenset(_defined(tree)))
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:
@@ -224,10 +210,9 @@ def _defined(tree: ast.Module) -> Iterator[str]:
             yield from (each.asname or each.name for each in node.names)
 
 
-def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-            yield from (f"{node.module}.{each.name}" for each in node.names)
+def _imports(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (each.name for each in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield node.module
+        yield from (f"{node.module}.{each.name}" for each in node.names)

@@ -26,14 +26,7 @@ WORDS: dict[Lengths, str] = {
     "nothing": "non-clairvoyant",
     "unknown": "not declared",
 }
-#: What stands in rows that were stored before.
-_OLD_WORDS = {
-    "the outputs": "clairvoyant",
-    "the file's intervals, else the outputs": WORDS["file"],
-    "intervals": "with predictions",
-    "no lengths": "non-clairvoyant",
-}
-_OFFLINE, _OLD_OFFLINE = ", offline", ", all arrivals"
+_OFFLINE = ", offline"
 #: What the words mean, for the reader of a table.
 OF_CLASSES = (
     "clairvoyant: knows every output; with predictions: knows an interval that holds it, with "
@@ -72,10 +65,9 @@ class Told:
 
     @staticmethod
     def of_words(words: str) -> Told:
-        """Return what :meth:`__str__` wrote, also in earlier words; of others nothing is known."""
-        offline = words.endswith((_OFFLINE, _OLD_OFFLINE))
-        words = words.removesuffix(_OFFLINE).removesuffix(_OLD_OFFLINE)
-        words = _OLD_WORDS.get(words, words)
+        """Return what :meth:`__str__` wrote; of other words nothing is known."""
+        offline = words.endswith(_OFFLINE)
+        words = words.removesuffix(_OFFLINE)
         return next(
             (Told(each, offline) for each in WORDS if WORDS[each] == words), Told("unknown")
         )

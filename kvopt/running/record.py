@@ -40,18 +40,8 @@ class OneOf:
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Since:
-    """Marks a column that rows have since a version of the store; without it, since the first.
-
-    Such a column has a default, which stands in all older rows.
-    """
-
-    version: int
-
-
 #: A serving metric: there is one of every run in seconds with a schedule.
-Metric = Annotated[T, "found", APART, Since(3)]
+Metric = Annotated[T, "found", APART]
 
 
 @dataclass(frozen=True)
@@ -69,10 +59,10 @@ class Column:
         Whether None may stand there.
     apart
         See ``APART``.
-    since
-        Version of the store since which rows have it.
+    needed
+        Whether exported rows must have it.
     default
-        What stands in older rows.
+        What stands in exported rows that lack it.
     texts
         The texts that may stand there; empty where any may.
     """
@@ -83,7 +73,7 @@ class Column:
     optional: bool
     part: Part
     apart: bool
-    since: int
+    needed: bool
     default: Any
     texts: tuple[str, ...] = ()
 
@@ -174,15 +164,15 @@ class Record:
     peak_memory: Took[int] = 0
     nodes: Took[int | None] = None
     relaxation: Took[float | None] = None
-    root_bound: Annotated[Took[int | None], Since(2)] = None
-    model_columns: Annotated[Took[int | None], Since(2)] = None
-    model_rows: Annotated[Took[int | None], Since(2)] = None
-    model_entries: Annotated[Took[int | None], Since(2)] = None
+    root_bound: Took[int | None] = None
+    model_columns: Took[int | None] = None
+    model_rows: Took[int | None] = None
+    model_entries: Took[int | None] = None
     solver: Took[str] = ""
     incumbents: Annotated[Took[list[tuple[float, int]]], APART] = field(default_factory=list)
     bounds: Annotated[Took[list[tuple[float, int]]], APART] = field(default_factory=list)
     finished_utc: Took[str] = ""
-    output: Annotated[Took[str], APART, Since(2)] = ""
+    output: Annotated[Took[str], APART] = ""
     code: Annotated[Origin[str], APART] = ""
     versions: Annotated[Origin[dict[str, str]], APART] = field(default_factory=dict)
     git_commit: Origin[str] = ""
@@ -192,8 +182,8 @@ class Record:
     cores: Origin[int] = 0
     ram_gb: Origin[float] = 0.0
     command: Annotated[Origin[list[str]], APART] = field(default_factory=list)
-    batch_time: Annotated[Asked[str], APART, Since(3)] = ""
-    claimed_bound: Annotated[Found[int | None], APART, Since(4)] = None
+    batch_time: Annotated[Asked[str], APART] = ""
+    claimed_bound: Annotated[Found[int | None], APART] = None
     mean_ttft_ms: Metric[float | None] = None
     p50_ttft_ms: Metric[float | None] = None
     p90_ttft_ms: Metric[float | None] = None
@@ -223,11 +213,11 @@ class Record:
     peak_tokens: Metric[int | None] = None
     evictions: Metric[int | None] = None
     recomputed_tokens: Metric[int | None] = None
-    own_name: Annotated[Asked[str], APART, Since(4)] = ""
-    told: Annotated[Asked[str], APART, Since(4)] = ""
-    engine_formulation: Annotated[Found[str], APART, Since(4)] = ""
-    engine_tel: Annotated[Found[int | None], APART, Since(4)] = None
-    engine_bound: Annotated[Found[int | None], APART, Since(4)] = None
+    own_name: Annotated[Asked[str], APART] = ""
+    told: Annotated[Asked[str], APART] = ""
+    engine_formulation: Annotated[Found[str], APART] = ""
+    engine_tel: Annotated[Found[int | None], APART] = None
+    engine_bound: Annotated[Found[int | None], APART] = None
 
     @property
     def gap(self) -> float | None:
@@ -244,11 +234,6 @@ def columns() -> tuple[Column, ...]:
     return tuple(_column(each, hints[each.name]) for each in fields(Record))
 
 
-def current_version() -> int:
-    """Return the version of stores that have all columns."""
-    return max(column.since for column in columns())
-
-
 def _column(declared: Field[Any], hint: Any) -> Column:
     plain, *marks = get_args(hint)
     types = get_args(plain) if NoneType in get_args(plain) else (plain,)
@@ -262,7 +247,7 @@ def _column(declared: Field[Any], hint: Any) -> Column:
         optional=len(types) > 1,
         part=marks[0],
         apart=APART in marks,
-        since=next((mark.version for mark in marks if isinstance(mark, Since)), 1),
+        needed=default is MISSING or APART not in marks,
         default=None if default is MISSING else default,
         texts=next((mark.texts for mark in marks if isinstance(mark, OneOf)), ()),
     )

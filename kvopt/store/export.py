@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from instances.inputs import read_whole
 from instances.jsonfile import write_bytes
-from instances.masking import mask_command
 from instances.telling import one_line
 from kvopt.running.record import PROVED, Column, columns
 from kvopt.store.store import LARGEST, Store, checked
@@ -52,8 +51,6 @@ def export_rows(frame: pd.DataFrame, path: str | Path) -> Path:
     check_export(path)
     target = Path(path)
     flat = frame.drop(columns=PROVED, errors="ignore")
-    # The first release stored some passwords.
-    flat["command"] = [mask_command(value) for value in flat["command"]]
     for column in columns():
         if column.kind in (list, dict):
             flat[column.name] = [json.dumps(value) for value in flat[column.name]]
@@ -95,7 +92,7 @@ def read_rows(location: str | Path) -> pd.DataFrame:
         # Of a damaged file the libraries raise whatever they stumble over, KeyError among it.
         raise ExportError(f"{location}: {one_line(error, 300)}") from None
     for column in columns():
-        if column.name not in frame and column.since == 1:
+        if column.name not in frame and column.needed:
             raise ExportError(f"{location}: expected a column {column.name}, found none")
     return _typed(frame)
 
@@ -117,7 +114,7 @@ def _whole(value: Any) -> int:
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns of a row with their types; those that came later with their defaults."""
+    """Return the columns of a row with their types; of those that are missing their defaults."""
     import pandas as pd
 
     typed = {}

@@ -58,7 +58,7 @@ class Store:
     Raises
     ------
     StoreError
-        If it cannot be opened, is none, or is one of a newer version.
+        If it cannot be opened, is none, or is one of another version.
     """
 
     def __init__(self, location: str | Path, *, readonly: bool = False) -> None:
@@ -78,8 +78,7 @@ class Store:
                 undo.callback(self._engine.dispose)
                 if self._file is not None:
                     sa.event.listen(self._engine, "connect", _prepare_sqlite)
-            missing = prepare(self._engine, self.name, readonly=readonly)
-            self._columns = {each.name: _selected(each, missing) for each in columns()}
+            prepare(self._engine, self.name, readonly=readonly)
             self._undo = undo.pop_all()
 
     def close(self) -> None:
@@ -129,8 +128,8 @@ class Store:
         equal
             Texts by column, of the only runs that are wanted.
         """
-        query = sa.select(*(self._columns[name] for name in names)).order_by(RUNS.c.key)
-        query = query.where(*(self._columns[name] == text for name, text in equal.items()))
+        query = sa.select(*(RUNS.c[name] for name in names)).order_by(RUNS.c.key)
+        query = query.where(*(RUNS.c[name] == text for name, text in equal.items()))
         with self._telling("read"), self._engine.connect() as connection:
             rows = [tuple(row) for row in connection.execute(query)]
             for place, name in enumerate(names):
@@ -140,16 +139,15 @@ class Store:
     def rows(self, keys: Collection[str] | None = None) -> pd.DataFrame:
         """Return the runs as a table, one row each, in an order that depends on them alone.
 
-        The columns are those of ``kvopt.running.record``, with their types; rows of an older
-        version have the defaults of the columns that came later.  The column ``proved`` beside them
-        is what integers prove of each bound (:mod:`kvopt.store.belief`).
+        The columns are those of ``kvopt.running.record``, with their types.  The column ``proved``
+        beside them is what integers prove of each bound (:mod:`kvopt.store.belief`).
         """
         import pandas as pd  # half a second, which a sweep need not wait for
 
         from kvopt.store.belief import proved_bounds  # evaluates certificates
 
         with self._telling("read"), self._engine.connect() as connection:
-            query = sa.select(*self._columns.values()).select_from(RUNS)
+            query = sa.select(*(RUNS.c[column.name] for column in columns()))
             # Not pd.read_sql, which takes a column with gaps through floats: of integers beyond
             # 2**53 the last digits would be lost, and the largest could not be read at all.
             read = connection.execute(query).all()
@@ -213,18 +211,6 @@ class Store:
             reason = getattr(error, "orig", None) or error
             line = hide_secrets(" ".join(str(reason).split()), self._url)[:300]
             raise StoreError(f"{self.name}: cannot be {verb}: {line}") from None
-
-
-def _selected(column: Column, missing: Collection[str]) -> sa.ColumnElement[Any]:
-    """Return what is selected for a column: itself, or its default in a store without it."""
-    stored: sa.ColumnElement[Any] = RUNS.c[column.name]
-    if column.name not in missing:
-        return stored
-    if column.default is None:
-        # PostgreSQL takes a bare NULL for text, which its driver reads no number from.
-        return sa.cast(sa.null(), stored.type).label(column.name)
-    default = sa.literal(column.default, stored.type)
-    return sa.type_coerce(default, stored.type).label(column.name)
 
 
 def _options(url: URL) -> dict[str, Any]:

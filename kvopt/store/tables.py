@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from sqlalchemy import (
@@ -12,7 +11,6 @@ from sqlalchemy import (
     Float,
     ForeignKey,
     Index,
-    Integer,
     LargeBinary,
     MetaData,
     String,
@@ -20,7 +18,6 @@ from sqlalchemy import (
     Text,
 )
 
-from kvopt.running.record import Column as Declared
 from kvopt.running.record import columns
 
 METADATA = MetaData()
@@ -28,26 +25,19 @@ METADATA = MetaData()
 _TYPES: dict[type, Any] = {str: Text, int: BigInteger, float: Float, list: JSON, dict: JSON}
 
 
-def _column(declared: Declared) -> Column[Any]:
-    """Return the column; what came after the first release has a default for the older rows."""
-    default = None
-    if declared.since > 1 and not declared.optional:
-        given = declared.default
-        default = given if isinstance(given, str) else json.dumps(given)
-    return Column(
-        declared.name,
-        _TYPES[declared.kind],
-        primary_key=declared.name == "key",
-        nullable=declared.optional,
-        server_default=default,
-    )
-
-
 #: One row a run.
 RUNS = Table(
     "runs",
     METADATA,
-    *(_column(declared) for declared in columns()),
+    *(
+        Column(
+            declared.name,
+            _TYPES[declared.kind],
+            primary_key=declared.name == "key",
+            nullable=declared.optional,
+        )
+        for declared in columns()
+    ),
     Index("runs_of_instance", "instance_sha256"),
 )
 
@@ -69,6 +59,3 @@ PROOFS = Table(
     Column("schedule", LargeBinary),
     Column("certificate", LargeBinary),
 )
-
-#: One row: by which version the tables were made, see ``kvopt.store.schema``.
-VERSION = Table("kvopt_version", METADATA, Column("version", Integer, primary_key=True))

@@ -26,7 +26,7 @@ from kvopt.suites import Section, Source
 from kvopt.sweeps.contradictions import Showing, alarms, showings
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
-from kvopt.sweeps.progress import display
+from kvopt.sweeps.progress import Display
 from schedules.evidence import bounds_hold
 from schedules.real_time.serving import METRICS
 
@@ -144,7 +144,7 @@ def _opened(location: str | Path | None) -> Generator[Store, None, None]:
 def _carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -> int:
     """Run tasks and store every row as it comes; return how many Ctrl-C has left undone."""
     left = len(tasks)
-    shown = display(sys.stdout, left, jobs, quiet=not progress)
+    shown = Display(sys.stdout, left, jobs, quiet=not progress)
     results = LocalExecutor(jobs, shown.look).run(tasks)
     try:
         for finished in results:

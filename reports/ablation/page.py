@@ -11,6 +11,8 @@ import io
 import math
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -30,6 +32,8 @@ from kvopt.methods.grammar import MethodError, read_method
 from kvopt.store.export import ExportError
 from kvopt.store.export import read_rows as stored_rows
 from kvopt.suites import read_suite
+from kvopt.suites.suite import SWITCHES
+from reports.metrics.shifted_mean import shifted_geometric_mean
 
 FOLDER = Path(__file__).parent
 ROWS = FOLDER / "rows.csv"
@@ -39,11 +43,6 @@ TRIED = FOLDER / "tried.csv"
 _PROGRAM = "python -m reports.ablation.page"
 #: Commits whose rows were measured on a machine that did other work as well.
 _BESIDE_OTHER_WORK = ["da082eb613e063c34d5652ea4a35f964c657c71b"]
-#: Shift of the geometric mean, seconds, so that runs of an instant do not decide it.
-SHIFT = 1.0
-
-#: How the groups begin whose rows are one formulation with its options switched one by one.
-SWITCHES = "switches of "
 _SECTION_OF_SWITCHES = SWITCHES.replace(" ", "-")
 #: What one run is told by, beside its method.
 _RUN = ["section", "instance_sha256", "time_limit", "threads"]
@@ -190,12 +189,6 @@ def _titles(rows: pd.DataFrame) -> dict[str, str]:
     return titles
 
 
-def shifted_mean(values: pd.Series) -> float:
-    """Return exp(mean(log(v + shift))) − shift."""
-    logs = [math.log(value + SHIFT) for value in values]
-    return math.exp(sum(logs) / len(logs)) - SHIFT
-
-
 def page(rows: pd.DataFrame) -> str:
     """Return the page as Markdown."""
     parts = [_INTRODUCTION]
@@ -247,9 +240,11 @@ def _line(name: str, runs: pd.DataFrame, proofs: bool) -> dict[str, object]:
     }
     if proofs:
         line["proved"] = f"{int(runs['proved'].sum())}"
-        line["seconds to proof (shifted mean)"] = f"{shifted_mean(runs['counted_seconds']):.2f}"
+        line["seconds to proof (shifted mean)"] = (
+            f"{shifted_geometric_mean(runs['counted_seconds']):.2f}"
+        )
     else:
-        line["seconds (shifted mean)"] = f"{shifted_mean(runs['total_seconds']):.2f}"
+        line["seconds (shifted mean)"] = f"{shifted_geometric_mean(runs['total_seconds']):.2f}"
     line["entries (median)"] = _number(runs["model_entries"])
     line["nodes (median)"] = _number(runs["nodes"])
     line["memory, MB (max)"] = _number(runs["peak_memory_mb"], largest=True)
@@ -268,7 +263,7 @@ def _switch_lines(in_group: pd.DataFrame) -> list[dict[str, object]]:
         seconds = "counted_seconds" if proves else "total_seconds"
         if proves:
             line["proved"] = f"{int(runs['proved'].sum())}"
-        line["seconds (shifted mean)"] = f"{shifted_mean(runs[seconds]):.2f}"
+        line["seconds (shifted mean)"] = f"{shifted_geometric_mean(runs[seconds]):.2f}"
         line["seconds, factor"] = (
             "1" if name == base else _sign(pairs, proves) + _factor(pairs, seconds)
         )
@@ -336,13 +331,19 @@ def pictures(rows: pd.DataFrame) -> dict[str, bytes]:
     return drawn
 
 
-def _strip(rows: pd.DataFrame, column: str, label: str, log: bool) -> bytes:
+@contextmanager
+def _drawing(width: float, height: float) -> Iterator[tuple[Figure, io.BytesIO]]:
+    """Give a figure (inches) to draw on, and what holds it as SVG afterwards."""
     with matplotlib.rc_context({"svg.hashsalt": "kvopt", "svg.fonttype": "path"}):
         sns.set_theme(style="whitegrid")
-        figure = Figure(
-            figsize=(8, 0.42 * rows["formulation"].nunique() + 1.3), layout="constrained"
-        )
+        figure, picture = Figure(figsize=(width, height), layout="constrained"), io.BytesIO()
         FigureCanvasAgg(figure)
+        yield figure, picture
+        figure.savefig(picture, format="svg", metadata={"Date": None}, facecolor="white")
+
+
+def _strip(rows: pd.DataFrame, column: str, label: str, log: bool) -> bytes:
+    with _drawing(8, 0.42 * rows["formulation"].nunique() + 1.3) as (figure, picture):
         axes = figure.subplots()
         grouped = rows["group"].nunique() > 1
         # seaborn draws its jitter from here: the same rows must give the same picture.
@@ -365,19 +366,14 @@ def _strip(rows: pd.DataFrame, column: str, label: str, log: bool) -> bytes:
         axes.set_ylabel("")
         if grouped:
             axes.legend(title="", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
-        picture = io.BytesIO()
-        figure.savefig(picture, format="svg", metadata={"Date": None}, facecolor="white")
-        return picture.getvalue()
+    return picture.getvalue()
 
 
 def _switches(rows: pd.DataFrame) -> bytes:
     """Draw the factor of the seconds of every instance, a panel for each formulation."""
     groups = [(str(group), in_group) for group, in_group in rows.groupby("group", sort=False)]
     heights = [0.8 + in_group["formulation"].nunique() for _, in_group in groups]
-    with matplotlib.rc_context({"svg.hashsalt": "kvopt", "svg.fonttype": "path"}):
-        sns.set_theme(style="whitegrid")
-        figure = Figure(figsize=(9, 0.3 * sum(heights) + 0.9), layout="constrained")
-        FigureCanvasAgg(figure)
+    with _drawing(9, 0.3 * sum(heights) + 0.9) as (figure, picture):
         panels = figure.subplots(
             len(groups), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
         )[:, 0]
@@ -386,9 +382,7 @@ def _switches(rows: pd.DataFrame) -> bytes:
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
         panels[-1].set_xlabel("seconds with the switch turned / seconds as it is")
-        picture = io.BytesIO()
-        figure.savefig(picture, format="svg", metadata={"Date": None}, facecolor="white")
-        return picture.getvalue()
+    return picture.getvalue()
 
 
 def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:

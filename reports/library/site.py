@@ -31,7 +31,6 @@ SITE = Kind(
     name="library",
     files=("index.html",),
     folders={"instances": (".html", ".svg"), "files": (".json",)},
-    sign="# kvopt: the library as HTML\n",
 )
 TITLE = "kvopt: the library"
 #: What is linked of each instance: column of the table, word, and what its file's name ends in.

@@ -32,7 +32,6 @@ _NIGHT = Kind(
     name="night",
     files=("README.md", ROWS, _COMPARISON),
     folders={"tables": (".md",), "anytime": (".md",), "figures": (".svg",)},
-    sign="# Nightly tables\n",
 )
 
 EXIT_OK = 0

@@ -64,12 +64,8 @@ def read_rows(path: Path, named: Sequence[str] = COLUMNS) -> pd.DataFrame:
         text = io.BytesIO(read_whole(path))
         rows = pd.read_csv(text, keep_default_na=False, na_values={c: [""] for c in _numbers()})
         for column in named:
-            if column in rows:
-                continue
-            declared = _DECLARED.get(column)
-            if declared is None or declared.since == 1:
+            if column not in rows:
                 raise RowsError(f"{path}: expected the column {column!r}, found none")
-            rows[column] = declared.default
         return typed(rows, named)
     except RowsError:
         raise

@@ -5,7 +5,6 @@ Run with ``pytest tests/benchmarks/test_bench_sweep.py --benchmark-enable --benc
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import statistics
 import time
@@ -24,6 +23,7 @@ from kvopt.suites import Section, file_source
 from kvopt.sweeps.contradictions import alarms, showings
 from kvopt.sweeps.plan import plan
 from tests.kvopt.sweep_tools import write_small
+from tests.reports.synthetic import record
 
 #: Rows put in by one transaction.
 _BATCH = 1000
@@ -87,28 +87,17 @@ def _rows(count: int) -> Iterator[Finished]:
     for number in range(count):
         instance, method = number % 500, number // 500 % 20
         tel = 1000 + 7 * instance + method
-        record = Record(
-            key=hashlib.sha256(str(number).encode()).hexdigest(),
+        row = record(
             instance=f"instance_{instance}",
-            instance_sha256=hashlib.sha256(f"instance {instance}".encode()).hexdigest(),
             family=f"family_{instance % 10}",
-            n=100,
-            memory=1000,
-            known_optimum=None,
             section="all",
             method=f"method_{method}",
             seed=number // 10_000,
-            time_limit=10.0,
-            memory_limit=None,
-            threads=1,
-            status="feasible",
-            ending="finished",
             tel=tel,
             lower_bound=900,
             incumbents=[(0.1, 2 * tel), (0.2, tel + 100), (1.0, tel)],
             bounds=[(0.0, 500), (2.0, 900)],
             versions={"python": "3.11.7", "numpy": "2.0.0"},
             command=["evaluate.py", "nightly"],
-            finished_utc="2026-01-01T00:00:00+00:00",
         )
-        yield Finished(record, {"starts": list(range(100))})
+        yield Finished(row, {"starts": list(range(100))})

@@ -17,7 +17,7 @@ from heuristics.reference import EndlessError, TooLongError, UnservableError
 from heuristics.reference.mc_sf import in_order
 from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError
-from heuristics.simulator import Setting, policy_generator, run_on_clock, run_policy
+from heuristics.simulator import Setting, policy_generator, run_policy
 from heuristics.stretches import pass_rounds
 from instances import Instance, Request
 from instances.batch_time import NANOSECONDS, BatchTime, parse_batch_time
@@ -389,15 +389,13 @@ def test_the_compiled_kernel_makes_the_same(name: str, monkeypatch: pytest.Monke
     ["linear(base=1000000000,decode=1000000000)", "linear(square=1000000000,read=1000000000)"],
 )
 def test_numbers_beyond_64_bits_are_exact(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a sum could exceed 64 bits nothing is compiled, and the driver says the same."""
+    """Where a sum could exceed 64 bits nothing is compiled, and the checker says the same."""
     monkeypatch.setattr(compiled, "COMPILE_FROM", 1)
     requests = tuple(Request(i, i * 10**9, 4 * 10**8 * (i % 3), 30 + i) for i in range(4))
     instance = Instance("huge", 10**9, requests, time_unit="second")
     setting = Setting(batch_time=parse_batch_time(text))
     schedule = run_policy(policies()["mc-sf"], instance, setting)
     assert schedule.tel > 2**53
-    trace = run_on_clock(policies()["mc-sf"], instance, setting)
-    assert sum(trace.completions) - sum(instance.arrival_times.tolist()) == schedule.tel
     verdict = check_schedule(instance, schedule)
     assert verdict.valid, verdict.reason
 

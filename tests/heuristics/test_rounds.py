@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from heuristics.admission import NEVER
 from heuristics.policy import ListPolicy, RoundPolicy, State
 from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError, PolicyError, Segment, Trace, drive
-from heuristics.simulator import Setting, run_on_clock, run_policy
+from heuristics.simulator import run_policy
 from instances import Instance, Request
 from instances.batch_time import NANOSECONDS, BatchTime, parse_batch_time
-from tests.oracles.draws import instances
 
 #: Rounds of 1 s and 0.5 s a token, of 0.5 s and 0.25 s a token, and of 1 s.
 SLOW, FAST, UNIT = map(parse_batch_time, ("affine(1000,500)", "affine(500,250)", "unit"))
@@ -335,39 +331,6 @@ def test_prompts_are_prefilled_again_with_kept_tokens() -> None:
     ]
     assert trace.completions == [sum(taken[:3]), sum(taken)]
     assert trace.begins[1] == sum(taken[:3])
-
-
-@pytest.mark.parametrize("name", LISTS)
-@given(instance=instances(max_requests=9), seed=st.integers(0, 3))
-@settings(max_examples=50, deadline=None)
-def test_round_by_round_equals_event_by_event(name: str, instance: Instance, seed: int) -> None:
-    """The driver in unit rounds makes the schedule of the kernel."""
-    policy, setting = policies()[name], Setting(seed=seed)
-    schedule = run_policy(policy, instance, setting)
-    trace = run_on_clock(policy, instance, setting)
-    assert tuple(segments[0].start for segments in trace.segments) == schedule.starts
-    assert trace.begins == list(schedule.starts)
-
-
-@pytest.mark.parametrize("name", [*LISTS, *ROUNDS])
-@given(instance=instances(max_requests=9), seed=st.integers(0, 3))
-@settings(max_examples=50, deadline=None)
-def test_rounds_of_one_second_are_unit_rounds(name: str, instance: Instance, seed: int) -> None:
-    """With integer arrivals rounds of 1 second tell the times of unit rounds."""
-    policy = policies()[name]
-
-    def times(batch_time: BatchTime | None) -> object:
-        timed = instance if batch_time is None else replace(instance, time_unit="second")
-        ticks = 1 if batch_time is None else NANOSECONDS
-        setting = Setting(seed=seed, batch_time=batch_time)
-        try:
-            trace = run_on_clock(policy, timed, setting)
-        except EndlessLoopError as error:
-            return str(error).partition("at round")[0]
-        begins = [time / ticks for time in trace.begins]
-        return begins, [time / ticks for time in trace.completions], trace.rounds
-
-    assert times(UNIT) == times(None)
 
 
 def test_never_is_later_than_all_rounds() -> None:

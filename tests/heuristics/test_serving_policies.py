@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -15,14 +14,12 @@ from heuristics.policies.sglang_ratio import ReservationRatio
 from heuristics.policy import NotApplicableError
 from heuristics.predictions import Prediction
 from heuristics.queues import ArrivalQueue, KeyedQueue, exact
-from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError
-from heuristics.simulator import Setting, run_on_clock, run_policy
+from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
-from instances.batch_time import NANOSECONDS, parse_batch_time
 from kvopt.methods.grammar import MethodError, read_method
 from schedules import Schedule, check_schedule
-from tests.heuristics.twins import SHARES, values_of
+from tests.heuristics.twins import SHARES
 from tests.oracles.draws import instances
 
 NAMES = ("alpha-beta", "alpha-greedy", "nested-wait", "sglang-ratio", "vllm-v1", "wait")
@@ -60,28 +57,6 @@ def begins(schedule: Schedule) -> list[tuple[int, int]]:
 def preemptions(schedule: Schedule) -> set[int]:
     """Return the rounds in which a run was cancelled: its last token is held at that time."""
     return {start + tokens for tried in schedule.attempts or () for start, tokens in tried}
-
-
-@pytest.mark.parametrize("name", NAMES)
-@given(data=st.data(), instance=instances(max_requests=10), seed=st.integers(0, 9))
-@settings(max_examples=60, deadline=None)
-def test_rounds_of_one_second_change_nothing(
-    name: str, data: st.DataObject, instance: Instance, seed: int
-) -> None:
-    """Rounds of one second complete everything when unit rounds do."""
-    # Clearing at random may take very many rounds where α is small.
-    values = {"alpha": 0.5, "beta": 0.5} if name == "alpha-beta" else data.draw(values_of(name))
-    completions = []
-    for batch_time in (None, parse_batch_time("unit")):
-        setting = Setting(values=values, seed=seed, batch_time=batch_time)
-        timed = instance if batch_time is None else replace(instance, time_unit="second")
-        ticks = 1 if batch_time is None else NANOSECONDS
-        try:
-            trace = run_on_clock(policies()[name], timed, setting)
-            completions.append([time / ticks for time in trace.completions])
-        except (EndlessLoopError, NotApplicableError):
-            completions.append([])
-    assert completions[0] == completions[1]
 
 
 @pytest.mark.parametrize("name", NAMES)

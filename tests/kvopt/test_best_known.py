@@ -36,12 +36,12 @@ from kvopt.methods import sources
 from kvopt.methods.fingerprint import fingerprint, proof_fingerprint, versions
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.witness import engine_witness, made_by
-from kvopt.running.record import Record
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store
 from schedules import make_schedule
 from schedules.evidence import independent_pair
 from schedules.files import schedule_document
+from tests.reports.synthetic import record_of
 
 #: M = 5, s = 1, o = (1, 1, 3, 3): shortest first has TEL 13, the optimum is 12 with starts
 #: 0, 1, 0, 3 (docs/errata.md, E1).
@@ -108,27 +108,16 @@ class Sweep:
         tel = None if schedule is None else schedule.tel
         told = "optimal" if tel is not None and tel == bound else "feasible"
         seed = next(COUNTER)
-        record = Record(
+        record = record_of(
+            instance,
             key=_key(instance, method, seed) if today else f"{seed:064}",
-            instance=instance.name,
-            instance_sha256=instance.sha256,
-            family="",
-            n=len(instance),
-            memory=instance.memory,
-            known_optimum=instance.known_optimum,
-            section="",
             method=method,
             seed=seed,
-            time_limit=60.0,
-            memory_limit=None,
-            threads=1,
             status=status or told,
-            ending="finished",
             tel=tel,
             lower_bound=bound,
             found_by=method,
             bound_source=source,
-            seconds=1.5,
             finished_utc=f"2026-11-{day:02}T01:02:03+00:00",
         )
         store = Store(self._path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -363,6 +364,20 @@ def test_the_executor_by_both_names(
     assert evaluate(small, *several, option, "dask", "--rerun") == 0
     assert evaluate(small, *several, option, "local", "--rerun") == 0
     assert asked == [(address, 2), (None, 2)]
+
+
+def test_dask_is_an_extra(
+    evaluate: Run,
+    small: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Without its packages one line names it, and nothing has been run."""
+    monkeypatch.delitem(sys.modules, "kvopt.executors.dask")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert evaluate(small, "--methods", "fcfs", "--executor", "dask") == 7
+    (line,) = capfd.readouterr().err.splitlines()
+    assert "expected the packages of the extra kvopt[cluster]" in line
 
 
 def test_only_one_name_of_the_executor_is_shown(

@@ -21,7 +21,6 @@ import instances.library
 import kvopt.best_known.__main__
 import kvopt.best_known.prove
 import reports.ablation.page
-import reports.benchmarks.__main__
 import reports.build
 import reports.library.__main__
 import reports.nightly.__main__
@@ -43,7 +42,6 @@ _MODULES = (
     instances.library,
     kvopt.best_known.prove,
     reports.ablation.page,
-    reports.benchmarks.__main__,
     reports.build,
     reports.library.__main__,
     reports.nightly.__main__,

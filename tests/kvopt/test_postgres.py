@@ -16,39 +16,29 @@ import sqlalchemy as sa
 
 from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
-from kvopt.running.record import Record, current_version
 from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError
-from kvopt.store.export import export_rows
 from tests.commands import run_command
 from tests.kvopt.dask_cluster import wait_until
 from tests.kvopt.postgres_server import PASSWORD, PostgresServer
+from tests.reports.synthetic import record
 
 ROOT = Path(__file__).resolve().parents[2]
-RECORD = Record(
+RECORD = record(
     key="k" * 64,
     instance="one",
     instance_sha256="s" * 64,
     family="f",
     n=3,
     memory=9,
-    known_optimum=None,
-    section="",
     method="fcfs",
-    seed=0,
     time_limit=1.5,
-    memory_limit=None,
-    threads=1,
-    status="feasible",
-    ending="finished",
     tel=2**40,
     lower_bound=7,
     relaxation=6.25,
-    seconds=0.1,
     incumbents=[(0.25, 2**40)],
     versions={"python": "3.11.2", "numpy": "2.4.6"},
     command=["evaluate.py", "smoke"],
-    finished_utc="2031-05-01T10:00:00+00:00",
 )
 SCHEDULE = {
     "schema": "kvopt.schedule/1",
@@ -272,39 +262,13 @@ def test_sweep_without_its_server_and_resumed(
     store.close()
 
 
-def _change(location: str, statement: str) -> None:
+def change_tables(location: str, statement: str) -> None:
+    """Carry out a statement of SQL in a store."""
     url = location.replace("postgresql://", "postgresql+psycopg://")
     engine = sa.create_engine(url if "://" in url else f"sqlite:///{url}")
     with engine.begin() as connection:
         connection.execute(sa.text(statement))
     engine.dispose()
-
-
-def test_a_store_without_a_version_is_the_first(location: str) -> None:
-    """The first release wrote none; readers take it as it is, the first writer gives it one."""
-    first = Store(location)
-    first.put(RUN)
-    first.close()
-    _change(location, "DROP TABLE kvopt_version")
-    for readonly in (True, False, True):
-        again = Store(location, readonly=readonly)
-        assert again.statuses() == {RECORD.key: "feasible"}
-        again.close()
-    known = current_version()
-    _change(location, f"UPDATE kvopt_version SET version = {known + 1}")
-    told = f"of version {known + 1}, this kvopt knows them up to {known}"
-    for readonly in (True, False):
-        with pytest.raises(StoreError, match=told):
-            Store(location, readonly=readonly)
-
-
-def test_many_give_an_old_store_its_version(location: str) -> None:
-    """One row, whoever comes first."""
-    Store(location).close()
-    _change(location, "DROP TABLE kvopt_version")
-    assert side_by_side(*[lambda: Store(location).close()] * 8) == []
-    _change(location, "INSERT INTO kvopt_version VALUES (0)")
-    Store(location).close()
 
 
 def test_a_reader_makes_no_tables(database: str) -> None:
@@ -320,7 +284,7 @@ def test_a_password_with_a_space_is_nowhere(
 ) -> None:
     """Neither the row, nor the exported file, nor the output of the command holds a part of it."""
     name = database.rpartition("/")[2]
-    _change(database, f"CREATE ROLE spaced_{name} LOGIN SUPERUSER PASSWORD 'hid den'")
+    change_tables(database, f"CREATE ROLE spaced_{name} LOGIN SUPERUSER PASSWORD 'hid den'")
     url = f"postgresql://spaced_{name}:hid den@127.0.0.1:{server.port}/{name}"
     write_instance(Instance("one", 9, (Request(0, 0, 1, 1),)), tmp_path / "one.json")
     export = tmp_path / "rows.csv"
@@ -334,11 +298,3 @@ def test_a_password_with_a_space_is_nowhere(
         assert "hid" not in text
         assert "den@" not in text
     assert f"spaced_{name}:***@127.0.0.1" in told
-
-
-def test_old_rows_are_exported_without_their_passwords(store: Store, tmp_path: Path) -> None:
-    """The first release stored a command with a password that holds a space."""
-    store.put(named("old", command=["evaluate.py", "--store", "postgresql://u:hid den@h/d"]))
-    text = export_rows(store.rows(), tmp_path / "rows.csv").read_text()
-    assert "postgresql://u:***@h/d" in text
-    assert "hid" not in text

@@ -1,37 +1,29 @@
-"""One declaration of a row, and rows of the first release, which had fewer columns."""
+"""One declaration of a row, and what follows from it."""
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
-import sqlalchemy as sa
 
 from instances import Instance, Request
 from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved
 from kvopt.running.execute import execute
-from kvopt.running.record import PROVED, columns, current_version
+from kvopt.running.record import columns
 from kvopt.running.state import RunState
 from kvopt.running.task import Task
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
-from reports.nightly.rows import COLUMNS, RowsError
-from reports.nightly.rows import read_rows as read_night
+from reports.nightly.rows import COLUMNS
 from schedules.real_time.serving import METRICS
-from tests.kvopt.old_store import CSV, first_release
-from tests.kvopt.postgres_server import PostgresServer
-from tests.kvopt.test_postgres import RECORD, RUN, side_by_side
+from tests.kvopt.test_postgres import RUN, change_tables
 
 ROOT = Path(__file__).resolve().parents[2]
-#: What the columns of later versions hold in rows of the first.
-DEFAULTS = {column.name: column.default for column in columns() if column.since > 1}
 
 #: A column that is declared in one place: on top of the real ones, before anything looks at them.
 _ONE_MORE = """
@@ -39,11 +31,11 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 import kvopt.running.record as declaration
-from kvopt.running.record import Annotated, Found, Since
+from kvopt.running.record import Annotated, Found
 
 @dataclass(frozen=True)
 class Wider(declaration.Record):
-    added: Annotated[Found[{kind}], Since(99)] = {default}
+    added: Found[{kind}] = {default}
 
 declaration.Record = Wider
 
@@ -53,14 +45,13 @@ from kvopt.store.export import export_rows, read_rows
 from reports.nightly.rows import COLUMNS, TIMING
 from reports.rows import prepare
 from schedules.real_time.serving import METRICS
-from tests.kvopt.old_store import first_release
-from tests.kvopt.test_postgres import RUN
+from tests.kvopt.test_postgres import RUN, named
 
 folder = Path(sys.argv[1])
-first_release(folder / "runs.sqlite")
 row = Wider(**{{**vars(RUN.record), "added": {value}}})
 store = Store(folder / "runs.sqlite")
 store.put(replace(RUN, record=row))
+store.put(replace(RUN, record=Wider(**vars(named("second").record))))
 kept = store.rows()
 store.close()
 for name in ("rows.csv", "rows.parquet"):
@@ -78,18 +69,15 @@ print(sorted(map(str, kept["added"])), kept["added"].dtype)
 @pytest.mark.parametrize(
     ("kind", "value", "default", "told"),
     [
-        ("int", 7, 0, "['0', '0', '7'] int64"),
-        ("float", 0.5, 1.5, "['0.5', '1.5', '1.5'] float64"),
-        ("str", "'x'", "'it\\'s'", "[\"it's\", \"it's\", 'x'] str"),
+        ("int", 7, 0, "['0', '7'] int64"),
+        ("float", 0.5, 1.5, "['0.5', '1.5'] float64"),
+        ("str", "'x'", "'it\\'s'", "[\"it's\", 'x'] str"),
     ],
 )
 def test_a_column_is_declared_in_one_place(
     kind: str, value: object, default: object, told: str, tmp_path: Path
 ) -> None:
-    """One line, and store, frame, CSV, Parquet, reports and the nightly's rows have the column.
-
-    An old store gets it, too, with the default in its two rows.
-    """
+    """One line, and store, frame, CSV, Parquet, reports and the nightly's rows have the column."""
     program = _ONE_MORE.format(kind=kind, value=value, default=default)
     finished = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)],
@@ -102,158 +90,38 @@ def test_a_column_is_declared_in_one_place(
     assert finished.stdout.strip() == told
 
 
-def test_an_old_store_is_read_as_it_is(location: str) -> None:
-    """A reader changes nothing; what the first release did not write is there by its default."""
-    first_release(location)
-    store = Store(location, readonly=True)
-    rows = store.rows()
-    assert list(rows["method"]) == ["bound:bound-lp", "svf"]
-    assert (
-        rows[list(DEFAULTS)]
-        .astype(object)
-        .where(rows[list(DEFAULTS)].notna(), None)
-        .to_dict("records")
-        == [DEFAULTS] * 2
-    )
-    assert store.select("method", "output", "root_bound") == [
-        ("svf", "", None),
-        ("bound:bound-lp", "", None),
-    ]
-    schedule = store.schedule(rows["key"][0])
-    assert schedule is not None
-    assert schedule["tel"] == 9
-    store.close()
-    assert "output" not in _columns(location)
-
-
-def test_an_old_store_is_brought_up_to_date(location: str) -> None:
-    """Who opens it to write adds the columns; rows and proofs are what they were."""
-    first_release(location)
-    reader = Store(location, readonly=True)
-    before = reader.rows()
-    writer = Store(location)
-    pd.testing.assert_frame_equal(writer.rows(), before)
-    writer.put(RUN)
-    # The reader that was there before goes on.
-    assert len(reader.rows()) == 3
-    reader.close()
-    writer.close()
-    again = Store(location, readonly=True)
-    kept = again.rows().set_index("key")
-    again.close()
-    assert kept.loc[RECORD.key, "tel"] == 2**40
-    assert set(DEFAULTS) <= _columns(location)
-    assert _version(location) == [(current_version(),)]
-
-
-def test_many_bring_an_old_store_up_to_date(location: str) -> None:
-    """Whoever comes first adds the columns, the others find them."""
-    first_release(location)
-    assert side_by_side(*[lambda: Store(location).close()] * 8) == []
-    assert _version(location) == [(current_version(),)]
-
-
-def test_a_process_of_the_first_release_goes_on(location: str) -> None:
-    """A sweep that was under way puts its rows in without the columns that it does not know."""
-    first_release(location)
-    old = sorted(_columns(location))
-    Store(location).close()
-    engine = _engine(location)
-    names = ", ".join(old)
-    with engine.begin() as connection:
-        connection.exec_driver_sql(
-            f"INSERT INTO runs ({names}) SELECT "
-            + ", ".join("'new'" if name == "key" else name for name in old)
-            + " FROM runs WHERE method = 'svf'"
-        )
-    engine.dispose()
-    store = Store(location, readonly=True)
-    (row,) = store.rows(["new"]).to_dict("records")
-    store.close()
-    assert row["output"] == ""
-
-
-def test_nothing_is_half_done(tmp_path: Path) -> None:
-    """Columns and version are one transaction: after a failure the store is the old one."""
-    path = tmp_path / "runs.sqlite"
-    first_release(path)
-    before = _dump(path)
-    added: list[str] = []
-
-    def fail(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        if statement.startswith("ALTER"):
-            added.append(statement)
-        if len(added) == 3:
-            raise sa.exc.OperationalError(statement, {}, Exception("disk I/O error"))
-
-    sa.event.listen(sa.Engine, "before_cursor_execute", fail)
-    try:
-        with pytest.raises(StoreError, match=rf"up to version {current_version()} \(disk"):
-            Store(path)
-    finally:
-        sa.event.remove(sa.Engine, "before_cursor_execute", fail)
-    assert _dump(path) == before
-    Store(path).close()
-    assert set(DEFAULTS) <= _columns(str(path))
-
-
-def test_who_may_not_change_the_tables_is_told_what_to_do(
-    server: PostgresServer,
-    database: str,
-) -> None:
-    """One line; the owner opens it once, and from then on everybody writes."""
-    first_release(database)
-    name = database.rpartition("/")[2]
-    engine = _engine(database)
-    with engine.begin() as connection:
-        connection.exec_driver_sql(f"CREATE ROLE guest_{name} LOGIN PASSWORD 'x'")
-        connection.exec_driver_sql(
-            "GRANT SELECT, INSERT, UPDATE, DELETE ON runs, instances, proofs, kvopt_version "
-            f"TO guest_{name}"
-        )
-    engine.dispose()
-    url = f"postgresql://guest_{name}:x@127.0.0.1:{server.port}/{name}"
-    with pytest.raises(StoreError) as caught:
-        Store(url)
-    line = str(caught.value)
-    assert f"cannot be brought up to version {current_version()} (must be owner" in line
-    assert line.endswith(
-        "open it once with the right to change its tables, or give another --store"
-    )
-    assert "\n" not in line
-    Store(url, readonly=True).close()
-    Store(database).close()
-    store = Store(url)
-    store.put(RUN)
-    store.close()
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_old_exports_are_read(suffix: str, tmp_path: Path) -> None:
-    """The first release's files lack columns, which get their defaults, and nothing else."""
-    rows = read_rows(CSV)
+def test_a_column_that_is_missing(suffix: str, tmp_path: Path) -> None:
+    """Exported rows may lack a column that is not committed, which gets its default; no other."""
     path = tmp_path / f"rows{suffix}"
-    old = [column.name for column in columns() if column.since == 1]
-    export_rows(rows, path)
-    flat = pd.read_parquet(path) if suffix == ".parquet" else pd.read_csv(path, dtype=str)
-    flat = flat[old].fillna("") if suffix == ".csv" else flat[old]
-    flat.to_parquet(path) if suffix == ".parquet" else flat.to_csv(path, index=False)
+    rows = pd.DataFrame([vars(RUN.record)])
+    export_rows(rows.drop(columns=["output", "claimed_bound"]), path)
     again = read_rows(path)
-    pd.testing.assert_frame_equal(again, rows)
-    assert list(again["tel"]) == [9, 9]
-    assert list(again["output"]) == ["", ""]
-    flat = flat.drop(columns="tel")
-    flat.to_parquet(path) if suffix == ".parquet" else flat.to_csv(path, index=False)
-    with pytest.raises(ExportError, match="expected a column tel, found none"):
-        read_rows(path)
+    assert again["output"].tolist() == [""]
+    assert again["claimed_bound"].isna().all()
+    for name in ("tel", "key"):
+        export_rows(rows.drop(columns=name), path)
+        with pytest.raises(ExportError, match=f"expected a column {name}, found none"):
+            read_rows(path)
 
 
-def test_a_store_and_its_export_are_the_same_frame(tmp_path: Path) -> None:
-    """Values and types, from an old store and from its CSV file."""
-    path = tmp_path / "runs.sqlite"
-    first_release(path)
-    rows = read_rows(path).drop(columns=PROVED)
-    pd.testing.assert_frame_equal(rows, read_rows(CSV), check_column_type=False)
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("ALTER TABLE runs DROP COLUMN output", "has no output"),
+        ("ALTER TABLE runs ADD COLUMN later TEXT", "has a column later"),
+    ],
+)
+@pytest.mark.parametrize("readonly", [True, False])
+def test_a_store_of_another_version_is_refused(
+    change: str, told: str, readonly: bool, location: str
+) -> None:
+    """One line that names the column, from a reader and from a writer, and nothing is changed."""
+    Store(location).close()
+    change_tables(location, change)
+    for _ in range(2):
+        with pytest.raises(StoreError, match=f"no store of this version of kvopt.* {told}"):
+            Store(location, readonly=readonly)
 
 
 def test_integers_of_a_column_with_gaps_are_exact(tmp_path: Path) -> None:
@@ -268,20 +136,6 @@ def test_integers_of_a_column_with_gaps_are_exact(tmp_path: Path) -> None:
     frame = read_rows(path)
     found = zip(frame["tel"], frame["lower_bound"], strict=True)
     assert [tuple(None if pd.isna(v) else int(v) for v in pair) for pair in found] == values
-
-
-def test_the_nightly_of_the_first_release_is_read(tmp_path: Path) -> None:
-    """Its rows lack the later columns; a column that it must have is still missed."""
-    rows = read_night(ROOT / "reports/nightly/rows.csv")
-    old = rows.drop(columns=[name for name in DEFAULTS if name in rows])
-    path = tmp_path / "rows.csv"
-    old.to_csv(path, index=False)
-    again = read_night(path)
-    assert list(again.columns) == list(COLUMNS)
-    pd.testing.assert_frame_equal(again[list(old.columns)], old)
-    old.drop(columns="tel").to_csv(path, index=False)
-    with pytest.raises(RowsError, match="expected the column 'tel', found none"):
-        read_night(path)
 
 
 def test_size_of_the_model_and_root_bound_are_in_the_row() -> None:
@@ -326,29 +180,3 @@ def _state(*bounds: tuple[str, int]) -> RunState:
     for seconds, (source, value) in enumerate(bounds):
         state.take(BoundProved(seconds=float(seconds), value=value, source=source))
     return state
-
-
-def _engine(location: str) -> sa.Engine:
-    if location.startswith("postgresql://"):
-        return sa.create_engine(location.replace("postgresql://", "postgresql+psycopg://"))
-    return sa.create_engine(f"sqlite:///{location}")
-
-
-def _columns(location: str) -> set[str]:
-    engine = _engine(location)
-    names = {column["name"] for column in sa.inspect(engine).get_columns("runs")}
-    engine.dispose()
-    return names
-
-
-def _version(location: str) -> list[tuple[int]]:
-    engine = _engine(location)
-    with engine.connect() as connection:
-        found = connection.exec_driver_sql("SELECT version FROM kvopt_version").fetchall()
-    engine.dispose()
-    return [tuple(row) for row in found]
-
-
-def _dump(path: Path) -> list[str]:
-    with closing(sqlite3.connect(path)) as connection:
-        return list(connection.iterdump())

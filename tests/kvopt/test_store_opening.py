@@ -18,12 +18,10 @@ import reports.build
 from instances.command import Command
 from kvopt.best_known import __main__ as best_known
 from kvopt.commands import evaluate
-from kvopt.running.record import current_version
 from kvopt.store import Store, StoreError, store
 from kvopt.store.export import read_rows
 from reports.nightly import __main__ as nightly
 from tests.commands import run_command
-from tests.kvopt.old_store import first_release
 from tests.kvopt.test_postgres import RECORD, RUN, named
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -173,43 +171,12 @@ def test_a_store_that_is_not_there_is_not_made(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_store_of_the_first_release_goes_on(tmp_path: Path) -> None:
-    """Without a version it is version 1: read as it is, and given one by the first who writes."""
-    path = tmp_path / "runs.sqlite"
-    first_release(path)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("DROP TABLE kvopt_version")
-    before = path.read_bytes()
-    Store(path, readonly=True).close()
-    assert path.read_bytes() == before
-    _fill(path)
-    with closing(sqlite3.connect(path)) as connection:
-        found = connection.execute("SELECT version FROM kvopt_version").fetchall()
-        assert found == [(current_version(),)]
-    assert len(read_rows(path)) == 3
-
-
-@pytest.mark.parametrize("readonly", [True, False])
-def test_a_newer_store_is_refused(tmp_path: Path, readonly: bool) -> None:
-    """One line that names both versions, and not a byte is changed."""
-    path = tmp_path / "runs.sqlite"
-    _fill(path)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"UPDATE kvopt_version SET version = {current_version() + 1}")
-    before = path.read_bytes()
-    with pytest.raises(
-        StoreError, match=f"a store of version {current_version() + 1}, this kvopt "
-    ):
-        Store(path, readonly=readonly)
-    assert path.read_bytes() == before
-
-
 @pytest.mark.parametrize("readonly", [True, False])
 @pytest.mark.parametrize(
     ("table", "told"),
     [
         ("CREATE TABLE songs (title TEXT)", "an SQLite file of something else"),
-        ("CREATE TABLE runs (key TEXT)", "its table runs has no instance"),
+        ("CREATE TABLE runs (key TEXT)", "its table runs has no batch_time"),
     ],
 )
 def test_a_database_of_something_else_is_refused(
@@ -220,7 +187,7 @@ def test_a_database_of_something_else_is_refused(
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(table)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=f"no store of kvopt.*{told}"):
+    with pytest.raises(StoreError, match=f"no store of .*kvopt.*{told}"):
         Store(path, readonly=readonly)
     assert path.read_bytes()[:24] == before[:24] or not readonly
     with closing(sqlite3.connect(path)) as connection:

@@ -9,31 +9,21 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kvopt.running.record import PROVED, Record
+from kvopt.running.record import PROVED
 from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from kvopt.sweeps.contradictions import Showing, alarms, showings
 from tests.kvopt.test_postgres import SCHEDULE
+from tests.reports.synthetic import record
 
-RECORD = Record(
-    key="a" * 64,
+RECORD = record(
     instance="=HYPERLINK(\"x\"),'<b>'\n",
-    instance_sha256="b" * 64,
     family="NA",
-    n=4,
-    memory=5,
-    known_optimum=None,
-    section="",
     method="007",
-    seed=0,
-    time_limit=1.5,
-    memory_limit=None,
-    threads=1,
-    status="feasible",
-    ending="finished",
     tel=2**62,
     lower_bound=12,
+    bound_source="",
     relaxation=11.123456789012345,
     incumbents=[(0.1, 2**62)],
     versions={"python": "3.11.7"},

@@ -1,11 +1,10 @@
-"""What a sweep shows: a bar on a terminal, timed lines elsewhere, nothing when quiet."""
+"""What a sweep shows: one line on a terminal, timed lines elsewhere, nothing when quiet."""
 
 from __future__ import annotations
 
 import io
 import time
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
@@ -13,12 +12,12 @@ import kvopt.sweeps.progress
 from instances import Instance, Request
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import read_method
-from kvopt.running.record import Record
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Look
 from kvopt.running.task import Task
-from kvopt.sweeps.progress import counts, display
+from kvopt.sweeps.progress import Display, counts
 from schedules import make_schedule
+from tests.reports.synthetic import record
 
 
 class _Terminal(io.StringIO):
@@ -26,38 +25,17 @@ class _Terminal(io.StringIO):
         return True
 
 
-def _record(status: str, seconds: float = 10.0) -> Record:
-    return Record(
-        key="0" * 64,
-        instance="[red]i",
-        instance_sha256="",
-        family="",
-        n=1,
-        memory=1,
-        known_optimum=None,
-        section="",
-        method="m",
-        seed=0,
-        time_limit=1.0,
-        memory_limit=None,
-        threads=1,
-        status=status,
-        ending="finished",
-        total_seconds=seconds,
-    )
-
-
 def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """One after two seconds and one at the end, with counts and the rest: 8 · 10 s / 2."""
     stream = io.StringIO()
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    shown = display(stream, total=10, jobs=2, quiet=False)
+    shown = Display(stream, total=10, jobs=2, quiet=False)
     now += 1.9
-    shown.advance(_record("optimal"))
+    shown.advance(record(status="optimal", total_seconds=10.0))
     assert stream.getvalue() == ""
     now += 0.1
-    shown.advance(_record("crashed"))
+    shown.advance(record(status="crashed", total_seconds=10.0))
     (line,) = stream.getvalue().splitlines()
     assert "2.0 s" in line
     assert "2/10" in line
@@ -66,28 +44,31 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
     now += 9.9
     shown.close()
     assert len(stream.getvalue().splitlines()) == 1
-    shown.advance(_record("optimal"))
+    shown.advance(record(status="optimal", total_seconds=10.0))
     shown.close()
     assert len(stream.getvalue().splitlines()) == 2
 
 
-def test_a_bar_on_a_terminal() -> None:
-    """It shows the counts per status and an estimate of the rest: 1 · 3600 s."""
+def test_one_line_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is rewritten, and shows the counts per status and the rest: 1 · 3600 s, then nothing."""
+    monkeypatch.setattr(kvopt.sweeps.progress, "TOLD_FROM_SECONDS", 0.0)
+    monkeypatch.setattr(kvopt.sweeps.progress, "REWRITTEN_EVERY_SECONDS", 0.0)
+    monkeypatch.setenv("COLUMNS", "200")
     stream = _Terminal()
-    shown = display(stream, total=2, jobs=1, quiet=False)
-    shown.advance(_record("feasible", 3600.0))
+    shown = Display(stream, total=2, jobs=1, quiet=False)
+    for _ in range(2):
+        shown.advance(record(status="feasible", total_seconds=3600.0))
     shown.close()
-    text = stream.getvalue()
-    assert "1/2" in text
-    assert "1:00:00" in text
-    assert "1 feasible" in text
+    first, second = stream.getvalue().rstrip().split("\r")[1:]
+    assert "1/2  rest about  1:00:00  1 feasible" in first
+    assert "2/2  rest about  0:00:00  2 feasible" in second
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), _Terminal()])
 def test_quiet_is_silent(stream: io.StringIO) -> None:
     """On a terminal too."""
-    shown = display(stream, total=2, jobs=1, quiet=True)
-    shown.advance(_record("feasible"))
+    shown = Display(stream, total=2, jobs=1, quiet=True)
+    shown.advance(record(status="feasible", total_seconds=10.0))
     shown.close()
     assert stream.getvalue() == ""
 
@@ -102,21 +83,22 @@ def test_the_most_frequent_status_first() -> None:
 def test_what_runs_now_and_its_gap(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     """While nothing has finished, too; (2 - 1) / 2 = 50 %; what has finished is named no more."""
     monkeypatch.setattr(kvopt.sweeps.progress, "TOLD_FROM_SECONDS", 0.0)
-    monkeypatch.setattr(kvopt.sweeps.progress, "EVERY_SECONDS", 0.0)
+    for name in ("EVERY_SECONDS", "REWRITTEN_EVERY_SECONDS"):
+        monkeypatch.setattr(kvopt.sweeps.progress, name, 0.0)
     monkeypatch.setenv("COLUMNS", "200")
     one = Instance("[red]one", 2, (Request(0, 0, 1, 1),))
     task = Task(one, one.name, read_method("svf"))
     state = RunState(one, "svf")
     state.offer(make_schedule(one, [1], "svf"), "svf")
-    shown = display(stream, total=2, jobs=1, quiet=False)
+    shown = Display(stream, total=2, jobs=1, quiet=False)
     shown.look(task, Look(state))
     state.raise_bound(1, "volumes")
     shown.look(task, Look(state))
-    shown.advance(replace(_record("optimal"), key=task.key))
+    shown.advance(record(status="optimal", key=task.key))
     shown.close()
     told = stream.getvalue()
     assert "svf on [red]one, gap 50.0 %" in told
-    assert told.rstrip().splitlines()[-1].count("svf") == 0
+    assert told.rstrip().replace("\r", "\n").splitlines()[-1].count("svf") == 0
 
 
 def test_of_many_runs_the_first_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +106,7 @@ def test_of_many_runs_the_first_are_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(kvopt.sweeps.progress, "TOLD_FROM_SECONDS", 0.0)
     monkeypatch.setattr(kvopt.sweeps.progress, "EVERY_SECONDS", 0.0)
     stream = io.StringIO()
-    shown = display(stream, total=9, jobs=9, quiet=False)
+    shown = Display(stream, total=9, jobs=9, quiet=False)
     for number in range(6):
         one = Instance(f"i{number}", 2, (Request(0, 0, 1, 1),))
         shown.look(Task(one, one.name, read_method("svf"), seed=number), Look(RunState(one, "svf")))

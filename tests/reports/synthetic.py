@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from instances import Instance
 from kvopt.methods.witness import word_counts
 from kvopt.running.record import Record, columns
 
@@ -39,6 +40,14 @@ def record(**changed: Any) -> Record:
     identity = [fields[k] for k in ("instance_sha256", "method", "seed", "time_limit", "threads")]
     fields.setdefault("key", digest("|".join(map(str, [*identity, fields["finished_utc"]]))))
     return Record(**fields)
+
+
+def record_of(instance: Instance, **changed: Any) -> Record:
+    """Return a row of an instance; all else as :func:`record`, within a minute."""
+    told: dict[str, Any] = {"instance": instance.name, "instance_sha256": instance.sha256}
+    told |= {"family": "", "n": len(instance), "memory": instance.memory}
+    told |= {"known_optimum": instance.known_optimum, "time_limit": 60.0, "seconds": 1.5}
+    return record(**told | changed)
 
 
 def frame(*records: Record) -> pd.DataFrame:

@@ -11,9 +11,9 @@ import reports.build
 import reports.nightly.__main__ as nightly
 from instances.outputs import OutputError
 from kvopt.store import Store
-from reports.build import build_report, texts
+from reports.build import build_report
 from reports.folder import MARKER, REPORT, check_place, list_text, write_files
-from tests.reports.synthetic import frame, record
+from tests.reports.synthetic import frame
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -106,29 +106,3 @@ def test_a_report_that_was_cut_short_is_resumed(
     _fill(tmp_path, {"tables/a.md": "torn"})
     write_files(tmp_path, {"README.md": "2"})
     assert not (tmp_path / "tables" / "a.md").exists()
-
-
-@pytest.mark.slow("walks")
-@pytest.mark.parametrize("title", ["kvopt: results", "mine"])
-def test_reports_of_the_first_release_are_known(
-    title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They have no list: they are written over, and nothing in them is removed."""
-    monkeypatch.setattr("reports.build._figure", lambda *_: None)
-    report = reports.build.make_report(frame(record(tel=5)), title=title)
-    _fill(tmp_path, {**texts(report), "tables/mine.md": "mine"})
-    check_place("--out", tmp_path)
-    build_report(frame(record(tel=5)), tmp_path, title="new")
-    assert (tmp_path / "README.md").read_text().startswith("# new\n")
-    assert (tmp_path / "tables" / "mine.md").read_text() == "mine"
-
-
-@pytest.mark.slow("walks")
-def test_nights_of_the_first_release_are_known(tmp_path: Path) -> None:
-    """Their README.md begins as the committed one does; a report is no night."""
-    text = (ROOT / "reports" / "nightly" / "README.md").read_text()
-    _fill(tmp_path, {"README.md": text, "rows.csv": ""})
-    check_place("--out", tmp_path, nightly._NIGHT)
-    with pytest.raises(OutputError, match="that of an earlier report"):
-        check_place("--out", tmp_path)
-    assert nightly.main(["--check"]) == 0

@@ -20,7 +20,6 @@ from kvopt.best_known.merge import ContradictionError, Known, merge
 from kvopt.best_known.rebuild import write_all
 from kvopt.best_known.verify import LibraryInstance
 from kvopt.methods.engines import proofs
-from kvopt.running.record import Record
 from kvopt.running.task import Finished
 from kvopt.store import Store
 from reports.build import find_contradictions
@@ -33,6 +32,7 @@ from schedules import make_schedule
 from schedules.evidence import CONTRADICTED, MISSTATED, VOLUMES
 from schedules.files import schedule_document
 from schedules.model import KEEPS_TOKENS_NOTE
+from tests.reports.synthetic import record_of
 
 #: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 (docs/errata.md, E1), volumes 10.
 FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
@@ -117,28 +117,16 @@ def _finished(instance: Instance, run: Run, number: int) -> Finished:
             more["kept"] = [*[[0]] * others, [0, 1]]
         schedule = make_schedule(instance, starts, run.method, **more)
         assert run.kept or schedule.tel == run.tel
-    record = Record(
+    record = record_of(
+        instance,
         key=f"{number:064}",
-        instance=instance.name,
-        instance_sha256=instance.sha256,
-        family="",
-        n=len(instance),
-        memory=instance.memory,
-        known_optimum=instance.known_optimum,
-        section="",
         method=run.method,
-        seed=0,
-        time_limit=60.0,
-        memory_limit=None,
-        threads=1,
         status=run.status,
-        ending="finished",
         detail=run.detail,
         tel=None if schedule is None else schedule.tel,
         lower_bound=run.bound,
         found_by=run.method,
         bound_source=run.source,
-        seconds=1.5,
         finished_utc=f"2026-11-{1 + number:02}T01:02:03+00:00",
     )
     document = None if schedule is None else schedule_document(schedule)

@@ -20,9 +20,9 @@ from schedules.picture import (
     MANY_AREAS,
     _columns,
     _stacked,
-    draw_schedule,
     pair_picture,
     picture_of,
+    save_picture,
 )
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -52,7 +52,7 @@ def test_a_picture_is_written_in_every_size(tmp_path: Path, n: int, suffix: str)
     """From 1 to 2,000 requests a PNG or a well-formed SVG is written, fast and not too large."""
     path = tmp_path / f"picture.{suffix}"
     began = time.perf_counter()
-    draw_schedule(*a_schedule(n), path)
+    save_picture(picture_of(*a_schedule(n)), path)
     # Measured well under a second: the limit leaves room for a slow or busy machine.
     assert time.perf_counter() - began < 6
     content = path.read_bytes()
@@ -79,7 +79,7 @@ def test_odd_names_are_drawn_as_they_are(tmp_path: Path, name: str) -> None:
     path = tmp_path / "odd.svg"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        draw_schedule(*a_schedule(5, name=name), path)
+        save_picture(picture_of(*a_schedule(5, name=name)), path)
     tags = {element.tag for element in ElementTree.fromstring(path.read_bytes()).iter()}
     assert "{http://www.w3.org/2000/svg}script" not in tags
 
@@ -88,7 +88,7 @@ def test_odd_names_are_drawn_as_they_are(tmp_path: Path, name: str) -> None:
 def test_another_suffix_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
     """Only .png and .svg are written; the message is one line and no file is left."""
     with pytest.raises(ValueError, match=r"expected a name ending in \.png or \.svg") as error:
-        draw_schedule(*a_schedule(5), tmp_path / name)
+        save_picture(picture_of(*a_schedule(5)), tmp_path / name)
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -96,36 +96,34 @@ def test_another_suffix_is_refused_in_one_line(tmp_path: Path, name: str) -> Non
 def test_a_missing_folder_is_an_os_error(tmp_path: Path) -> None:
     """The caller hears of a path that cannot be written."""
     with pytest.raises(OSError, match="No such file"):
-        draw_schedule(*a_schedule(5), tmp_path / "missing" / "picture.png")
+        save_picture(picture_of(*a_schedule(5)), tmp_path / "missing" / "picture.png")
 
 
-def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
+def test_what_cannot_be_drawn_is_refused() -> None:
     """Arrivals in seconds, another instance's schedule and astronomic rounds raise ValueError."""
     instance, schedule = a_schedule(5)
-    path = tmp_path / "picture.png"
     with pytest.raises(ValueError, match="expected 6 starts"):
-        draw_schedule(a_schedule(6)[0], schedule, path)
+        picture_of(a_schedule(6)[0], schedule)
     with pytest.raises(ValueError, match="too late to draw"):
-        draw_schedule(instance, make_schedule(instance, [10**30] * 5, "late"), path)
+        picture_of(instance, make_schedule(instance, [10**30] * 5, "late"))
     seconds = Instance(name="real", memory=8, requests=(Request(0, 0.5, 1, 1),), time_unit="second")
     with pytest.raises(ValueError, match="seconds"):
-        draw_schedule(seconds, make_schedule(seconds, [1], "real"), path)
-    assert not path.exists()
+        picture_of(seconds, make_schedule(seconds, [1], "real"))
 
 
 def test_the_same_schedule_gives_the_same_file(tmp_path: Path) -> None:
     """No date, random id or version enters the file, so a report can be compared with another."""
     for suffix in ("png", "svg"):
         first, second = tmp_path / f"first.{suffix}", tmp_path / f"second.{suffix}"
-        draw_schedule(*a_schedule(12), first)
-        draw_schedule(*a_schedule(12), second)
+        save_picture(picture_of(*a_schedule(12)), first)
+        save_picture(picture_of(*a_schedule(12)), second)
         assert first.read_bytes() == second.read_bytes()
 
 
 def test_drawing_leaves_the_settings_of_matplotlib_alone(tmp_path: Path) -> None:
     """The caller's own plots look the same before and after."""
     before = dict(matplotlib.rcParams)
-    draw_schedule(*a_schedule(5), tmp_path / "picture.png")
+    save_picture(picture_of(*a_schedule(5)), tmp_path / "picture.png")
     assert dict(matplotlib.rcParams) == before
 
 

@@ -8,12 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from heuristics.policy import ListPolicy
-from heuristics.simulator import run_policy
-from instances import Instance, Request
 from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import read_method
-from kvopt.methods.own import load_own
 from kvopt.store.export import read_rows
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import Evaluate, write_small
@@ -164,15 +160,3 @@ def test_a_policy_of_ones_own_depends_on_the_simulator(
     before = fingerprint(method)
     monkeypatch.setattr("kvopt.methods.fingerprint._SIMULATION", ())
     assert fingerprint(method) != before
-
-
-def test_a_policy_may_ask_for_draws_and_parameters_apart(tmp_path: Path) -> None:
-    """``rank(known, rng, values)``, as the first release had it, is asked with what it expects."""
-    path = tmp_path / "mine.py"
-    taking = "def rank(known, rng, values):\n    assert (rng, values) == (known.rng, {})"
-    path.write_text(POLICY.replace("def rank(known):", taking))
-    policy = load_own(path)
-    assert isinstance(policy, ListPolicy)
-    instance = Instance("two", 4, (Request(0, 0, 1, 2), Request(1, 0, 1, 3)))
-    # The longest first: it holds 2, 3 and 4 tokens, so the other, of 2 and 3, begins at its end.
-    assert run_policy(policy, instance).starts == (3, 0)

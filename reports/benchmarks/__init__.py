@@ -1,1 +1,0 @@
-"""Ratios that the benchmarks measured, night after night."""
