@@ -187,7 +187,7 @@ def test_who_is_compared_with_the_optimum() -> None:
 
 
 def test_mc_sf_claims_nothing_where_a_request_fills_memory() -> None:
-    """J2 Theorem 4.3 asks for M of twice the largest peak, for equal prompts and no arrivals."""
+    """The 4 needs M of twice the largest peak, the other ratio M above it; neither has arrivals."""
     first, four = policies()["mc-sf"].guarantees
 
     def one(memory: int, second: Request) -> Instance:
@@ -196,7 +196,11 @@ def test_mc_sf_claims_nothing_where_a_request_fills_memory() -> None:
     assert first.applies(one(8, Request(1, 0, 1, 2)))
     assert not four.applies(one(8, Request(1, 0, 1, 2)))
     assert four.applies(one(8, Request(1, 0, 1, 3)))
-    assert not first.applies(one(7, Request(1, 0, 1, 2)))
+    assert first.applies(one(5, Request(1, 0, 1, 2)))
+    assert not first.applies(one(4, Request(1, 0, 1, 2)))
+    assert not four.applies(one(7, Request(1, 0, 1, 3)))
+    assert first.ratio is not None
+    assert first.ratio(one(8, Request(1, 0, 1, 2))) == 5
     assert not first.applies(one(8, Request(1, 0, 2, 2)))
     assert not first.applies(one(8, Request(1, 1, 1, 2)))
 
