@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from claims.ledger.checks import j1
-from claims.ledger.shown import by_policy, together
+from claims.ledger.shown import by_policy, by_starts, together
 from tests.oracles.brute_force import brute_force_optimum
 
 #: Requests (1, 3): tokens held 1, 2, 3 rounds after the start.
@@ -71,7 +71,20 @@ def test_off_couple_holds_eleven_of_nine() -> None:
 
 
 def test_identical_requests_gain_by_pace() -> None:
-    """Five of (1, 3): pairs give 3 + 3 + 6 + 6 + 9 = 27, one a round 3 + 4 + 5 + 6 + 7 = 25."""
+    """Five of (1, 3): pairs give 3 + 3 + 6 + 6 + 9 = 27, one a round 3 + 4 + 5 + 6 + 7 = 25.
+
+    With s = 1, L = 49, M = 25·(49 + 49·50/2) = 31,850 MC-SF runs 637 at once, k batches cost
+    637·49·k(k + 1)/2; 25 a round fit for ever, and as k grows the ratio tends to 50/26.
+    """
     instance = together(9, *[(1, 3)] * 5)
     assert by_policy("mc-sf", instance).tel == 27
     assert brute_force_optimum(instance) == 25
+    memory, batches = 25 * (49 + 49 * 25), 6
+    many = together(memory, *[(1, 49)] * (637 * batches))
+    assert memory == 637 * 50
+    assert by_policy("mc-sf", many).tel == 637 * 49 * batches * (batches + 1) // 2
+    paced = by_starts(many, [place // 25 for place in range(len(many))], "25 a round")
+    assert paced.tel == sum(place // 25 + 49 for place in range(len(many)))
+    large = 10**6
+    ratio = 637 * 49 * large * (large + 1) / ((637 * large) ** 2 / 25 + 2 * 49 * 637 * large)
+    assert ratio == pytest.approx(50 / 26, rel=1e-4)
