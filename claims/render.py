@@ -15,7 +15,7 @@ from claims.span import CONFIDENCE, Verdict, span_text
 from kvopt.suites import read_suite, suites
 from reports.markdown import code, table_text
 
-VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undecided")
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undecided", "not run")
 _FITTED = "fitted by it"
 _KINDS = {
     "reproduction": "Reproduction: no setting is chosen by the paper's results.",
@@ -29,7 +29,8 @@ A page for each experiment of the [papers](../docs/papers.md): the paper's figur
 and a verdict on every finding.  Verdicts are computed.  Our figure is an interval: a
 certified interval, a count, or the mean of independent repeats with {100 * CONFIDENCE:.0f} %
 confidence; the page states the range in which the finding holds.  The finding is **reproduced** if
-the whole interval is in that range, **not reproduced** if no part of it is, and else **undecided**.
+the whole interval is in that range, **not reproduced** if no part of it is, and else **undecided**;
+it is **not run** where there are too few rows for a figure.
 
 A *reproduction* runs the settings that the paper states.  A *calibration* has one setting that was
 chosen to match one of the paper's results; that result is shown and not counted.
