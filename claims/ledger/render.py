@@ -9,6 +9,7 @@ from textwrap import fill
 from tabulate import tabulate
 
 from claims.ledger.model import VERDICTS, Erratum, Paper, Statement, errata, papers, statements
+from claims.tables import pipe_table
 
 _INDEX = """\
 # The claims ledger
@@ -72,7 +73,7 @@ def index_text() -> str:
         for name, each in statements().items()
         if each.verdict == "refuted"
     ]
-    table = _table(["statement", "states", "erratum"], refuted)
+    table = pipe_table(["statement", "states", "erratum"], refuted)
     return f"{_INDEX}{counts_table(linked=True)}\n\n## What is refuted\n\n{table}"
 
 
@@ -88,7 +89,7 @@ def paper_text(paper: Paper) -> str:
         [each.id, _states(each), f"**{each.verdict}**", _known(paper, each)]
         for each in paper.statement
     ]
-    return head + _table(["statement", "states", "verdict", "known by"], rows)
+    return head + pipe_table(["statement", "states", "verdict", "known by"], rows)
 
 
 def _states(each: Statement) -> str:
@@ -150,7 +151,3 @@ def _filled(text: str, indent: str = "") -> str:
     return fill(
         text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
-
-
-def _table(headers: list[str], rows: list[list[str]]) -> str:
-    return f"{tabulate(rows, headers, tablefmt='pipe', disable_numparse=True)}\n"
