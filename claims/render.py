@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import pandas as pd
-from tabulate import tabulate
 
 from claims.page import Finding, Judged, Page, Part
 from claims.rows import planned_runs
 from claims.span import CONFIDENCE, Verdict, span_text
+from claims.tables import pipe_table
 from kvopt.suites import read_suite, suites
 from reports.markdown import code, table_text
 
@@ -53,7 +53,7 @@ def page_text(page: Page, rows: pd.DataFrame, judged: Sequence[Sequence[Judged]]
     parts = [
         f"# {page.title}\n",
         f"{page.source}  {page.experiment}\n",
-        _table(["", "in the paper", "here"], [list(each) for each in page.settings]),
+        pipe_table(["", "in the paper", "here"], [list(each) for each in page.settings]),
         f"Suite: {_suite_text(page.suite)}; its [rows](rows/{page.slug}.csv).\n",
     ]
     if page.figure is not None and len(rows):
@@ -75,7 +75,7 @@ def _part_text(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Ju
         f"## {part.title}\n",
         f"*{_KINDS[part.kind]}*  {part.about}\n",
         f"{len(own):,} of {planned:,} runs of {sections}.\n",
-        _table(
+        pipe_table(
             ["", "finding", "in the paper", "here", "holds for", "verdict"],
             [_line(number, each) for number, each in enumerate(judged, 1)],
         ),
@@ -129,9 +129,4 @@ def index_text(found: Iterable[tuple[Page, Sequence[Sequence[Judged]]]]) -> str:
         for page, judged in found
         for kind, number in counts(page, judged).items()
     ]
-    return _INDEX + _table(["page", "suite", "kind", *VERDICTS], lines)
-
-
-def _table(headers: list[str], lines: list[list[str]]) -> str:
-    text = tabulate(lines, headers=headers, tablefmt="pipe", disable_numparse=True)
-    return f"{text}\n"
+    return _INDEX + pipe_table(["page", "suite", "kind", *VERDICTS], lines)

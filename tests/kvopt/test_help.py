@@ -17,6 +17,7 @@ from click.shell_completion import BashComplete
 
 import claims.__main__
 import claims.ledger.__main__
+import claims.worst_cases.__main__
 import heuristics.registry
 import instances.library
 import kvopt.best_known.__main__
@@ -42,6 +43,7 @@ _SUBCOMMANDS = {f"kvopt {name}": subcommand(name) for name in COMMANDS.list_comm
 _MODULES = (
     claims.__main__,
     claims.ledger.__main__,
+    claims.worst_cases.__main__,
     instances.library,
     kvopt.best_known.prove,
     reports.ablation.page,
