@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import pandas as pd
-from tabulate import tabulate
 
 from claims.page import Finding, Judged, Page, Part
 from claims.rows import planned_runs
 from claims.span import CONFIDENCE, Verdict, span_text
+from claims.tables import pipe_table
 from kvopt.suites import read_suite, suites
 from reports.markdown import code, table_text
 
-VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undecided")
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undecided", "not run")
 _FITTED = "fitted by it"
 _KINDS = {
     "reproduction": "Reproduction: no setting is chosen by the paper's results.",
@@ -29,7 +29,8 @@ A page for each experiment of the [papers](../docs/papers.md): the paper's figur
 and a verdict on every finding.  Verdicts are computed.  Our figure is an interval: a
 certified interval, a count, or the mean of independent repeats with {100 * CONFIDENCE:.0f} %
 confidence; the page states the range in which the finding holds.  The finding is **reproduced** if
-the whole interval is in that range, **not reproduced** if no part of it is, and else **undecided**.
+the whole interval is in that range, **not reproduced** if no part of it is, and else **undecided**;
+it is **not run** where there are too few rows for a figure.
 
 A *reproduction* runs the settings that the paper states.  A *calibration* has one setting that was
 chosen to match one of the paper's results; that result is shown and not counted.
@@ -52,7 +53,7 @@ def page_text(page: Page, rows: pd.DataFrame, judged: Sequence[Sequence[Judged]]
     parts = [
         f"# {page.title}\n",
         f"{page.source}  {page.experiment}\n",
-        _table(["", "in the paper", "here"], [list(each) for each in page.settings]),
+        pipe_table(["", "in the paper", "here"], [list(each) for each in page.settings]),
         f"Suite: {_suite_text(page.suite)}; its [rows](rows/{page.slug}.csv).\n",
     ]
     if page.figure is not None and len(rows):
@@ -74,7 +75,7 @@ def _part_text(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Ju
         f"## {part.title}\n",
         f"*{_KINDS[part.kind]}*  {part.about}\n",
         f"{len(own):,} of {planned:,} runs of {sections}.\n",
-        _table(
+        pipe_table(
             ["", "finding", "in the paper", "here", "holds for", "verdict"],
             [_line(number, each) for number, each in enumerate(judged, 1)],
         ),
@@ -128,9 +129,4 @@ def index_text(found: Iterable[tuple[Page, Sequence[Sequence[Judged]]]]) -> str:
         for page, judged in found
         for kind, number in counts(page, judged).items()
     ]
-    return _INDEX + _table(["page", "suite", "kind", *VERDICTS], lines)
-
-
-def _table(headers: list[str], lines: list[list[str]]) -> str:
-    text = tabulate(lines, headers=headers, tablefmt="pipe", disable_numparse=True)
-    return f"{text}\n"
+    return _INDEX + pipe_table(["page", "suite", "kind", *VERDICTS], lines)

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import chdtri, stdtrit
 
-Verdict = Literal["reproduced", "not reproduced", "undecided"]
+Verdict = Literal["reproduced", "not reproduced", "undecided", "not run"]
 
 #: Chance with which a span of repeats holds the figure.
 CONFIDENCE = 0.95
@@ -36,10 +36,10 @@ def judge(figure: Span | None, holds: Span) -> Verdict:
     """Return the verdict on a finding that holds where a figure is within ``holds``.
 
     It is reproduced if every value that the figure can have is within, not reproduced if none is,
-    and undecided else, or without a figure.
+    undecided else, and not run where there are too few rows for a figure.
     """
     if figure is None:
-        return "undecided"
+        return "not run"
     if holds.low <= figure.low and figure.high <= holds.high:
         return "reproduced"
     if figure.high < holds.low or figure.low > holds.high:

@@ -88,6 +88,11 @@ def largest_share(instance: Instance) -> Fraction:
     return Fraction(max(request.peak for request in instance.requests), instance.memory)
 
 
+def volume_first(instance: Instance) -> Fraction:
+    """Return 1 + 2/(1 − α), α the largest share: smallest volume first keeps it (K Theorem 3.2)."""
+    return 1 + 2 / (1 - largest_share(instance))
+
+
 def _intervals(instance: Instance) -> set[tuple[int, int]]:
     return {
         (each.output_lower or each.output, each.output_upper or each.output)

@@ -47,7 +47,7 @@ _PAGES = [
     *(ROOT / "docs").rglob("*.md"),
     *(ROOT / "kvopt").rglob("*.md"),
     *(ROOT / "reports").rglob("*.md"),
-    *(ROOT / "claims").glob("*.md"),
+    *(ROOT / "claims").rglob("*.md"),
     *(ROOT / "reports" / "templates").iterdir(),
 ]
 _SOURCES = [

@@ -123,7 +123,8 @@ PAGE = Page(
     source="J1 (jaillet2025_v1) section 5, Definition 5.1 and Theorem 5.3.",
     experiment="Under stationary arrivals from a bounded law over T rounds the expected average "
     "latency of MC-SF exceeds that of the optimum in hindsight by no more than a constant, whether "
-    "the system is overloaded or stable.  J2 no longer has the statement.",
+    "the system is overloaded or stable.  That is false, by another law of arrivals "
+    "(erratum E17); here it is measured under arrivals at random.  J2 no longer has the statement.",
     settings=(
         ("arrivals", "any law of bounded support", "Poisson, λ a round, over T rounds"),
         ("memory", "M", "40 tokens"),
@@ -131,7 +132,7 @@ PAGE = Page(
             "bounded",
             "as T → ∞",
             f"at most {_BOUNDED:g} times as much at the longest T as at the "
-            "shortest; no finite T refutes a constant",
+            "shortest; measurements at finite T refute no constant",
         ),
         ("optimum", "", "an interval: the best schedule known and the best bound"),
     ),

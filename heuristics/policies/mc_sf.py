@@ -1,20 +1,22 @@
 """Shortest output first, largest feasible prefix (J2 Alg. 1 = J1 Alg. 1 and 2, MC-SF).
 
-For equal prompts that all arrive at 0, jaillet2025_v2 Theorem 4.3 states a constant competitive
-ratio where M is at least twice the largest peak, and 4 where the outputs are equal too.  It names
-no constant; its Lemma 4.4 and (12) give 1536 · 6 = 9,216.  wang2025 Theorem 2.1 shows that there is
-none for unequal prompts.
+For equal prompts that all arrive at 0 the volume s·o + o(o+1)/2 increases with o, so this is
+``svf`` with its ratio; where M is at least twice the largest peak that is at most 5, the constant
+that jaillet2025_v2 Theorem 4.3 does not name.  It states 4 where the outputs are equal too.
+wang2025 Theorem 2.1 shows that there is none for unequal prompts.
 
 Reference: ``heuristics/reference/mc_sf.py``.
 """
 
 from heuristics.guarantee import (
     AT_ZERO,
+    BELOW_MEMORY,
     EQUAL_OUTPUTS,
     EQUAL_PROMPTS,
     TWICE_THE_PEAK,
     Guarantee,
     constant,
+    volume_first,
 )
 from heuristics.policy import Keys, Known, ListPolicy
 
@@ -26,11 +28,12 @@ def rank(known: Known) -> Keys:
 
 GUARANTEES = (
     Guarantee(
-        "a constant (9,216 by its proof)",
+        "1 + 2/(1 − α)",
         "OPT",
-        (AT_ZERO, EQUAL_PROMPTS, TWICE_THE_PEAK),
-        "J2 Theorem 4.3",
-        ratio=constant(9216),
+        (AT_ZERO, EQUAL_PROMPTS, BELOW_MEMORY),
+        "J2 Theorem 4.3, with the constant of arXiv 2606.22327 Theorem 3.2",
+        symbols="α = (largest peak)/M",
+        ratio=volume_first,
     ),
     Guarantee(
         "4",

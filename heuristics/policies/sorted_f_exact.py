@@ -12,7 +12,7 @@ instance whose table needs more than 1 GiB is refused.
 
 W Theorem 4.1 states a ratio below 48 when all requests arrive at 0.  It is asymptotic: W (sec. 2)
 has the largest peak grow slower than M, and n·(largest peak)/M without end, so of one instance it
-says nothing.
+says nothing.  Its proof uses W Theorem 4.19, which fails as printed (errata E23).
 
 Reference: ``heuristics/reference/sorted_f.py``.
 """
@@ -36,7 +36,7 @@ POLICY = PlanPolicy(
             "48",
             "OPT",
             (AT_ZERO,),
-            "W Theorem 4.1",
+            "W Theorem 4.1, whose proof fails (errata E23)",
             limit="as M → ∞ with L/M → 0 and n·L/M → ∞, L the largest peak",
             ratio=constant(48),
         ),

@@ -6,22 +6,14 @@ largest peak divided by M.
 Reference: ``heuristics/reference/svf.py``.
 """
 
-from fractions import Fraction
-
-from heuristics.guarantee import AT_ZERO, BELOW_MEMORY, Guarantee, largest_share
+from heuristics.guarantee import AT_ZERO, BELOW_MEMORY, Guarantee, volume_first
 from heuristics.policy import Keys, Known, ListPolicy
-from instances import Instance
 
 
 def rank(known: Known) -> Keys:
     """Smaller s·o + o(o+1)/2 first."""
     s, o = known.prompts, known.outputs
     return (s * o + o * (o + 1) // 2,)
-
-
-def ratio(instance: Instance) -> Fraction:
-    """Return 1 + 2/(1 − α)."""
-    return 1 + 2 / (1 - largest_share(instance))
 
 
 POLICY = ListPolicy(
@@ -33,7 +25,7 @@ POLICY = ListPolicy(
             (AT_ZERO, BELOW_MEMORY),
             "arXiv 2606.22327",
             symbols="α = (largest peak)/M",
-            ratio=ratio,
+            ratio=volume_first,
         ),
     ),
     rank=rank,

@@ -3,6 +3,9 @@
 Source: chen2025 Theorem 2 (proof): s = 0, M = ℓu, N_ℓ = a·u requests with o = ℓ and N_u = b·ℓ with
 o = u, a/b about √(ℓ/u), both large, every request with the prediction [ℓ, u].  Here a is given and
 b = √(a²u/ℓ), rounded down.  The order is random, since the policy of the theorem chooses at random.
+
+The ratio that the theorem states is wrong (errata E19); the sums of its proof give
+(1 + √α)²/(√α(1 + α + 2α√α)), α = ℓ/u.
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ _SUBCOMMANDS = {
         "kvopt.best_known.__main__",
         "the best values known: merge runs into them, verify",
     ),
+    "claims": ("claims.ledger.command", "what the papers state, and each verdict computed again"),
 }
 #: Those whose options can be imported without what runs them.
 _APART = ("solve", "evaluate", "rates")

@@ -80,7 +80,7 @@ def seconds(instance: str, method: str, latency: float | None, **more: Any) -> d
         (Span(0.0, 9.0), Span(0.5, 2.0), "undecided"),
         (Span(1.0, math.inf), at_least(2), "undecided"),
         (Span(3.0, math.inf, math.inf), at_least(2), "reproduced"),
-        (None, at_most(2), "undecided"),
+        (None, at_most(2), "not run"),
     ],
 )
 def test_the_rule(figure: Span | None, holds: Span, verdict: str) -> None:
@@ -194,7 +194,7 @@ def test_figures_come_out_and_do_not(
     """MC-SF has 10 and 20 s, MC-Benchmark 15 and 30 s, alpha-greedy 20 s and a loop."""
     assert judge(figure(TWO), holds) == "reproduced"
     assert judge(figure(TWO), other) == "not reproduced"
-    assert judge(figure(TWO[:0]), holds) == "undecided"
+    assert judge(figure(TWO[:0]), holds) == "not run"
 
 
 def test_what_loops_is_worse_than_anything() -> None:
@@ -336,7 +336,7 @@ def test_regret_that_grows_and_does_not() -> None:
     unequal = j1_theorem_5_3.PAGE.parts[1]
     overloaded, stable = unequal.judged(_regret(120))
     assert overloaded.verdict == "reproduced"
-    assert stable.verdict == "undecided"
+    assert stable.verdict == "not run"
     assert unequal.judged(_regret(800))[0].verdict == "not reproduced"
     # With n given T is n / λ: here 10 / 0.5.
     renamed = _regret(1).assign(instance="geometric_n10_seed0_rate0.5")

@@ -243,7 +243,7 @@ def test_e11_figure_1_is_a_maximum_over_mixes(u: int) -> None:
 
 
 def test_e12_mc_sf_on_arrival_model_1() -> None:
-    """Each of the ten draws at least 3.6 % above the best known schedule, about 7 % on average."""
+    """Each of the ten draws at least 4.1 % above the best known schedule, 8.7 % on average."""
     ratios = []
     for path in find_instances("instances/am1"):
         instance = read_instance(path)
@@ -251,9 +251,9 @@ def test_e12_mc_sf_on_arrival_model_1() -> None:
         assert upper is not None
         ratios.append(run_policy(policies()["mc-sf"], instance).tel / upper.value)
     assert len(ratios) == 10
-    assert min(ratios) > 1.036
-    assert max(ratios) > 1.11
-    assert np.mean(ratios) > 1.065
+    assert min(ratios) > 1.041
+    assert max(ratios) > 1.134
+    assert np.mean(ratios) > 1.087
 
 
 def test_e13_table_4_has_no_common_unit() -> None:

@@ -16,6 +16,8 @@ import pytest
 from click.shell_completion import BashComplete
 
 import claims.__main__
+import claims.ledger.__main__
+import claims.worst_cases.__main__
 import heuristics.registry
 import instances.library
 import kvopt.best_known.__main__
@@ -39,6 +41,8 @@ ROOT = Path(__file__).resolve().parents[2]
 _SUBCOMMANDS = {f"kvopt {name}": subcommand(name) for name in COMMANDS.list_commands(None)}  # type: ignore[arg-type]
 _MODULES = (
     claims.__main__,
+    claims.ledger.__main__,
+    claims.worst_cases.__main__,
     instances.library,
     kvopt.best_known.prove,
     reports.ablation.page,

@@ -1,0 +1,353 @@
+"""Checks of the statements of C (chen2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import combinations_with_replacement, pairwise, permutations
+from math import log, sqrt
+from random import Random
+
+import numpy as np
+from scipy.linalg import eigh
+
+import kvopt
+from claims.ledger.shown import Drawn, Shown, accepted, by_policy, by_starts, together
+from claims.lemma_2 import stated_ratio
+from heuristics.reference.h_sf import largest_batches
+from heuristics.simulator import Setting
+from instances import Instance, Request
+from instances.families import amax_trap, two_point
+from instances.families.worst_mix import forms
+from schedules import make_schedule
+
+
+def within(
+    memory: int, lower: int, upper: int, outputs: Sequence[int], prompt: int = 0
+) -> Instance:
+    """Return requests behind one interval, all at 0."""
+    requests = (Request(i, 0, prompt, o, lower, upper) for i, o in enumerate(outputs))
+    return Instance("statement", memory, tuple(requests))
+
+
+def example_1() -> Shown:
+    """Run H-SF and A_max."""
+    instance = within(10, 1, 4, [1] * 5, prompt=1)
+    first, second = by_policy("h-sf", instance), by_policy("a-max", instance)
+    lines = (f"H-SF {first.tel}, A_max {second.tel}; printed 5 and 9",)
+    return Shown((first.tel, second.tel) == (5, 9), lines, (first, second))
+
+
+def proved(alpha: Fraction) -> float:
+    """Return what A_max keeps as M → ∞ (erratum E19)."""
+    return (1 + sqrt(1 - log(alpha) / 2)) / float(alpha) + 1
+
+
+def theorem_1() -> Shown:
+    """Compare the stated ratio with the bound that is proved, for α up to 2/9."""
+    alphas = [Fraction(2, 9), Fraction(1, 5), *(Fraction(1, 2**k) for k in range(3, 20))]
+    pairs = [(proved(alpha), float((1 + 1 / alpha) / alpha / 2)) for alpha in alphas]
+    lines = tuple(
+        f"α = {alpha}: proved {ours:.2f}, stated {theirs:.2f}"
+        for alpha, (ours, theirs) in list(zip(alphas, pairs, strict=True))[:4]
+    )
+    return Shown(all(ours <= theirs for ours, theirs in pairs), lines)
+
+
+def quotient(alpha: Fraction, over: Fraction) -> Fraction:
+    """Return the quotient of the proof of Theorem 2, at a/b = ``over``."""
+    return (over + alpha) * (over + 1) / (over**2 + 2 * over * alpha + 1) / alpha
+
+
+def theorem_2() -> Shown:
+    """Evaluate the proof's quotient, run its instance, and compare with the proved bound."""
+    lines, holds = [], True
+    for root in (2, 10, 30):
+        alpha = Fraction(1, root**2)
+        stated = (1 + root) / alpha / 2
+        found = quotient(alpha, Fraction(1, root))
+        holds &= stated <= proved(alpha)
+        lines.append(
+            f"α = {alpha}: stated {float(stated):,.1f}, the proof's quotient {float(found):.2f}, "
+            f"at most {proved(alpha):,.1f}"
+        )
+    trap = amax_trap.generate()
+    runs = [by_policy("a-max", trap, Setting(seed=seed)).tel for seed in range(3)]
+    ratio = sum(runs) / 3 / by_policy("h-sf", trap).tel
+    lines.append(f"run with ℓ = 2, u = 8: A_max over H-SF is {ratio:.2f}, stated 6")
+    return Shown(holds, tuple(lines))
+
+
+def halved(upper: int, n: int) -> list[int]:
+    """Return outputs 1..u of n requests of which the share 1/(2k) has k or more, for k ≥ 2."""
+    tail = [Fraction(1), *(Fraction(1, 2 * k) for k in range(2, upper + 1)), Fraction(0)]
+    counts = [round(n * (here - there)) for here, there in pairwise(tail)]
+    return [output for output, count in enumerate(counts, 1) for _ in range(count)]
+
+
+def halved_limit(upper: int) -> Fraction:
+    """Return what A_min's ratio to H-SF tends to on that law (erratum E16)."""
+    terms = sum(Fraction(2 * k - 1, 4 * k * k) for k in range(2, upper + 1))
+    return Fraction(upper + 1, 2) / (1 + terms)
+
+
+#: What restarts at doubled caps keep: 4·19/3 + 4 (erratum E20).
+RESTARTS = Fraction(88, 3)
+
+
+def restarts(instance: Instance, seed: int = 0) -> Drawn:
+    """Return the schedule of restarts at caps 1, 2, 4, .., which knows M and u alone; s = 0."""
+    outputs, memory = [request.output for request in instance.requests], instance.memory
+    upper = max(request.output_upper or request.output for request in instance.requests)
+    left = list(range(len(outputs)))
+    Random(seed).shuffle(left)
+    starts = [0] * len(outputs)
+    attempts: list[list[tuple[int, int]]] = [[] for _ in outputs]
+    now, cap = 0, 1
+    while left:
+        again = []
+        for first in range(0, len(left), memory // cap):
+            batch = left[first : first + memory // cap]
+            for i in batch:
+                if outputs[i] <= cap:
+                    starts[i] = now
+                else:
+                    attempts[i].append((now, cap))
+                    again.append(i)
+            now += min(cap, max(outputs[i] for i in batch))
+        left, cap = again, min(2 * cap, upper)
+    return accepted(
+        instance, make_schedule(instance, starts, "restarts at doubled caps", attempts=attempts)
+    )
+
+
+def theorem_4() -> Shown:
+    """Compare A_min's limit with the bound on restarts, and run both at u = 64."""
+    first = next(u for u in range(2, 10**4) if halved_limit(u) > RESTARTS)
+    instance = within(1024, 1, 64, halved(64, 8192))
+    least = by_policy("h-sf", instance).tel
+    ours, theirs = restarts(instance).tel / least, by_policy("a-min", instance).tel / least
+    lines = (
+        f"restarts: at most {float(RESTARTS):.2f}; A_min's limit is above it from u = {first} on, "
+        f"{float(halved_limit(215)):.2f} at u = 215",
+        f"run with u = 64, M = 1,024: restarts {ours:.2f}, A_min {theirs:.2f} times H-SF",
+    )
+    return Shown(halved_limit(215) <= RESTARTS, lines)
+
+
+def theorem_5() -> Shown:
+    """Compare the limit on the law of E16 with ln u."""
+    uppers = (10, 100, 1000)
+    over = [float(halved_limit(upper)) / log(upper) for upper in uppers]
+    lines = tuple(
+        f"u = {upper}: the ratio tends to {float(halved_limit(upper)):.2f}, {each:.2f} times ln u"
+        for upper, each in zip(uppers, over, strict=True)
+    )
+    return Shown(not over[0] < over[1] / 2 < over[2] / 4, lines)
+
+
+def lemma_1() -> Shown:
+    """Run A_min on four requests, with many random orders."""
+    instance = within(4, 1, 2, (1, 1, 2, 2))
+    runs = [by_policy("a-min", instance, Setting(seed=seed)) for seed in range(40)]
+    cancelled = sum(len(each) for run in runs for each in run.schedule.attempts or ())
+    lines = (f"{cancelled} cancelled in 40 runs; by Lemma 1 one in each run",)
+    return Shown(cancelled > 0, lines, tuple(runs[:1]))
+
+
+#: The share of outputs u = 20 among outputs 1 in E16, per 2,000.
+RARE = Fraction(9, 2000)
+
+
+def rare_limit(upper: int, share: Fraction) -> Fraction:
+    """Return what A_min's ratio tends to with a share of outputs u, else 1 (erratum E16)."""
+    room = share * (Fraction(upper * (upper + 1), 2) - 1)
+    if not 0 <= room < 1:
+        raise ValueError(f"expected room below 1, found {room}")
+    return (1 + room) / (1 + share**2 * (upper**2 - 1))
+
+
+def lemma_2() -> Shown:
+    """Evaluate Lemma 2 and the limit on outputs 1 and 20."""
+    shares = np.zeros(20)
+    shares[[0, 19]] = float(1 - RARE), float(RARE)
+    stated, found = stated_ratio(shares), float(rare_limit(20, RARE))
+    return Shown(found <= stated, (f"Lemma 2 has {stated:.3f}, the ratio tends to {found:.3f}",))
+
+
+def lemma_3() -> Shown:
+    """Eliminate in fractions: pivots of A and B, and the trace of B⁻¹A."""
+    lines, holds = [], True
+    for u in (2, 3, 5, 8):
+        both = [[_entries(i, j) for j in range(1, u + 1)] for i in range(1, u + 1)]
+        a, b = ([[pair[k] for pair in row] for row in both] for k in (0, 1))
+        one = [[Fraction(i == j) for j in range(u)] for i in range(u)]
+        pivots = [*_solved(a, one)[1], *_solved(b, one)[1]]
+        solved, _ = _solved(b, a)
+        trace = sum(solved[i][i] for i in range(u))
+        harmonic = sum(Fraction(1, k) for k in range(1, u + 1))
+        holds &= min(pivots) > 0 and trace == harmonic
+        lines.append(f"u = {u}: trace {trace}, H_u {harmonic}, least pivot {min(pivots)}")
+    return Shown(holds, tuple(lines))
+
+
+def _entries(i: int, j: int) -> tuple[Fraction, Fraction]:
+    least = Fraction(min(i, j) ** 2)
+    return least / (i * j) * (Fraction((i + j) ** 2, 2) - least), least
+
+
+def _solved(
+    matrix: Sequence[Sequence[Fraction]], right: Sequence[Sequence[Fraction]]
+) -> tuple[list[list[Fraction]], list[Fraction]]:
+    """Return the solution by Gauss and Jordan without exchanges, and the pivots."""
+    size = len(matrix)
+    rows = [[*matrix[i], *right[i]] for i in range(size)]
+    pivots = []
+    for k in range(size):
+        pivots.append(rows[k][k])
+        rows[k] = [each / pivots[-1] for each in rows[k]]
+        for i in range(size):
+            if i != k:
+                factor = rows[i][k]
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return [row[size:] for row in rows], pivots
+
+
+def figure_1() -> Shown:
+    """Compare the fit with the largest quotient of the two forms."""
+    uppers = (2, 5, 20, 50, 100, 200)
+    errors = []
+    for u in uppers:
+        above, below = forms(u)
+        largest = eigh(above, below, subset_by_index=[u - 1, u - 1], eigvals_only=True)[0]
+        errors.append((0.2555 * log(u + 0.2793) + 1.1587) / largest - 1)
+    lines = tuple(
+        f"u = {u}: the fit is off by {100 * error:+.2f} %"
+        for u, error in zip(uppers, errors, strict=True)
+    )
+    return Shown(all(abs(error) < 0.01 for error in errors), lines)
+
+
+def theorem_6() -> Shown:
+    """Evaluate the limit, and run A_min near it."""
+    stated, limit = Fraction(3 - Fraction(1, 20), 2), rare_limit(20, RARE)
+    instance = within(250, 1, 20, [20] * 45 + [1] * 9955)
+    found = by_policy("a-min", instance).tel / by_policy("h-sf", instance).tel
+    lines = (
+        f"stated at most {float(stated)}, the ratio tends to {float(limit):.3f}",
+        f"run with n = 10,000, M = 250: {found:.3f}",
+    )
+    return Shown(limit <= stated, lines)
+
+
+def theorem_7() -> Shown:
+    """Run A_ℓ with prompts, over two seeds."""
+    instance = two_point.generate(
+        n=1000, memory=1500, lower=15, upper=50, long_share=0.5, prompt=100, seed=1
+    )
+    runs = [by_policy("a-ell", instance, Setting(seed=seed)).tel for seed in range(2)]
+    found = sum(runs) / 2 / by_policy("h-sf", instance).tel
+    stated = Fraction(17, 14)  # 1 + 0.3/1.4
+    # What vanishes in the limit is at most the largest peak over M.
+    lines = (f"{found:.3f}, stated at most {float(stated):.3f} + {150 / 1500:.1f}",)
+    return Shown(found <= stated + Fraction(150, 1500), lines)
+
+
+def alpha_star() -> Shown:
+    """Compare the difference of the bounds with its factors, in fractions."""
+    alphas = [Fraction(k, 40) for k in range(1, 21)]
+    same = all(
+        (3 - a) / 2 - 1 - a / (2 * (1 - a)) == (a * a - 3 * a + 1) / (2 * (1 - a)) for a in alphas
+    )
+    root = (3 - sqrt(5)) / 2
+    lines = (f"(3 − α)/2 − 1 − α/(2(1 − α)) = (α² − 3α + 1)/(2(1 − α)): 0 at α = {root:.4f}",)
+    return Shown(same and abs(root * root - 3 * root + 1) < 1e-12, lines)
+
+
+def section_5_3_mode() -> Shown:
+    """Find the peak of k q^(k − 1) in fractions, q = 9/10."""
+    q = Fraction(9, 10)
+    weights = {k: k * q ** (k - 1) for k in range(1, 100)}
+    peaks = [k for k, weight in weights.items() if weight == max(weights.values())]
+    near = [log(1 / q), 1 / log(1 / q)]
+    lines = (f"q = 0.9: peaks at {peaks}; log(1/q) = {near[0]:.3f}, 1/log(1/q) = {near[1]:.2f}",)
+    return Shown(any(abs(k - near[0]) <= 1 for k in peaks), lines)
+
+
+def section_6_h_sf() -> Shown:
+    """Compare H-SF with a schedule of a smaller TEL."""
+    instance = together(5, (1, 1), (1, 1), (1, 3), (1, 3))
+    first, second = by_policy("h-sf", instance), by_starts(instance, (0, 1, 0, 3), "another one")
+    return Shown(first.tel <= second.tel, (f"H-SF {first.tel}, {second.tel}",), (first, second))
+
+
+def example_ec_1() -> Shown:
+    """Solve it."""
+    instance = together(7, (1, 1), (1, 2), (1, 3), (1, 4))
+    stated = by_starts(instance, (0, 0, 0, 2), "I3")
+    found = kvopt.solve(instance, "search:counts")
+    lines = (f"I3 has {stated.tel}, the search proves {found.bound} ({found.status})",)
+    return Shown(found.status == "optimal" and stated.tel == found.tel, lines, (stated,))
+
+
+def proposition_ec_1() -> Shown:
+    """Run two requests with 4 and with 3 tokens; none of them can start earlier."""
+    large, small = (by_policy("h-sf", together(memory, (1, 1), (1, 1))) for memory in (4, 3))
+    allowed = large.tel / Fraction(3, 4)
+    lines = (f"M = 4: {large.tel}; 3 tokens: {small.tel}, stated at most {allowed}",)
+    return Shown(small.tel <= allowed, lines, (small,))
+
+
+def in_order(instance: Instance, order: Sequence[int], believed: Sequence[int]) -> int:
+    """Return the TEL of the longest prefix that fits, as believed; the checker accepts it."""
+    return by_starts(instance, largest_batches(instance, order, believed), "in order").tel
+
+
+def mean_ratio(
+    memory: int, lower: int, upper: int, outputs: Sequence[int], *, believes_upper: bool
+) -> Fraction:
+    """Return the mean over all orders of A_max's TEL, or A_random's, over H-SF's."""
+    instance = within(memory, lower, upper, outputs)
+    believed = [upper] * len(outputs) if believes_upper else list(outputs)
+    orders = list(permutations(range(len(outputs))))
+    total = sum(in_order(instance, order, believed) for order in orders)
+    return Fraction(total, len(orders) * by_policy("h-sf", instance).tel)
+
+
+def equations_ec_7_ec_10() -> Shown:
+    """Run two requests in both orders, with 8 and with 6 tokens."""
+    alpha, means = Fraction(3, 4), []
+    for memory in (8, 6):
+        instance = within(memory, 3, 4, (3, 4), prompt=1)
+        means.append(
+            Fraction(sum(in_order(instance, each, (3, 4)) for each in ((0, 1), (1, 0))), 2)
+        )
+    lines = (f"M = 8: {means[0]}; αM = 6: {means[1]}, stated at most {means[0] / alpha}",)
+    return Shown(means[1] <= means[0] / alpha, lines)
+
+
+def theorem_ec_1() -> Shown:
+    """Compare outputs inside the interval with all outputs at its ends."""
+    lines, holds = [], True
+    for name, memory, lower, upper, inside in (
+        ("A_random", 3, 1, 3, (2, 3)),
+        ("A_max", 4, 2, 4, (2, 3, 4)),
+    ):
+        ratio = partial(mean_ratio, memory, lower, upper, believes_upper=name == "A_max")
+        ends = max(map(ratio, combinations_with_replacement((lower, upper), len(inside))))
+        holds &= ratio(inside) <= ends
+        lines.append(f"{name}: outputs {inside} give {ratio(inside)}, ends at most {ends}")
+    return Shown(holds, tuple(lines))
+
+
+def lemma_ec_1() -> Shown:
+    """Run three requests of 2 tokens behind [2, 4], with 10 and with 5 tokens."""
+    runs: list[Drawn] = []
+    believed: tuple[tuple[int, int, str], ...] = ((10, 4, "A_max"), (5, 2, "A_random"))
+    for memory, length, name in believed:
+        instance = within(memory, 2, 4, (2, 2, 2))
+        runs.append(by_starts(instance, largest_batches(instance, range(3), [length] * 3), name))
+    first, second = runs
+    lines = (f"A_max with 10 tokens {first.tel}, A_random with 5 tokens {second.tel}",)
+    return Shown(first.tel <= second.tel, lines, (first,))

@@ -1,0 +1,159 @@
+"""Checks of the statements of J1 (jaillet2025_v1)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from random import Random
+
+from claims.ledger.shown import Drawn, Shown, arriving, by_policy, by_starts, refused, together
+from instances import Instance, Request
+from instances.families import late_burst
+
+Row = tuple[int, int, int]
+
+
+def algorithms_1_2() -> Shown:
+    """Run Algorithm 2 as printed on two requests."""
+    rows = [(0, 1, 3), (1, 1, 1)]
+    instance = arriving(4, rows)
+    starts = look_ahead(4, rows, own=False)
+    wrong = refused(instance, starts, "Algorithm 2 as printed")
+    mended = by_starts(instance, look_ahead(4, rows, own=True), "with its own completion")
+    lines = (f"as printed: {wrong.verdict}", f"with the candidate's completion: TEL {mended.tel}")
+    return Shown(False, lines, (wrong, mended))
+
+
+def look_ahead(memory: int, rows: Sequence[Row], *, own: bool) -> list[int]:
+    """Return the starts of Algorithm 2, with the candidate's own completion or as printed."""
+    starts: dict[int, int] = {}
+    now = 0
+    while len(starts) < len(rows):
+        chosen = {i: p for i, p in starts.items() if p + rows[i][2] > now}
+        arrived = [i for i, row in enumerate(rows) if row[0] <= now and i not in starts]
+        for i in sorted(arrived, key=lambda each: rows[each][2]):
+            times = [p + rows[j][2] for j, p in chosen.items()] + own * [now + rows[i][2]]
+            if any(_held(rows, chosen | {i: now}, time) > memory for time in times):
+                break
+            chosen[i] = starts[i] = now
+        now += 1
+    return [starts[i] for i in range(len(rows))]
+
+
+def _held(rows: Sequence[Row], starts: Mapping[int, int], time: int) -> int:
+    return sum(rows[i][1] + time - p for i, p in starts.items() if 1 <= time - p <= rows[i][2])
+
+
+def theorem_4_2() -> Shown:
+    """Compare MC-SF with schedules of a smaller TEL, on three instances."""
+    lines, drawn = [], []
+    for instance, starts in (
+        (together(5, (1, 1), (1, 1), (1, 3), (1, 3)), (0, 1, 0, 3)),
+        (together(4, (0, 2), (0, 2), (0, 3), (0, 3)), (0, 2, 0, 3)),
+        (together(9, *[(1, 3)] * 5), (0, 1, 2, 3, 4)),
+    ):
+        ours = by_starts(instance, starts, "another schedule")
+        theirs = by_policy("mc-sf", instance)
+        lines.append(f"M = {instance.memory}: MC-SF {theirs.tel}, another schedule {ours.tel}")
+        drawn += [theirs, ours]
+    holds = all(
+        theirs.tel <= ours.tel for theirs, ours in zip(drawn[::2], drawn[1::2], strict=True)
+    )
+    return Shown(holds, tuple(lines), tuple(drawn[:2]))
+
+
+def lemma_5_4() -> Shown:
+    """Follow Off-Couple on five identical requests, up to its copy of the optimum's start at 4."""
+    instance = together(9, *[(1, 3)] * 5)
+    optimum = by_starts(instance, range(5), "one a round")
+    couple = refused(instance, (0, 0, 3, 3, 4), "Off-Couple")
+    return Shown(False, (f"Off-Couple: {couple.verdict}",), (optimum, couple))
+
+
+#: Of Theorem 5.3: the probability that two requests arrive in a round, and rounds with arrivals.
+CHANCE = Fraction(2, 5)
+ROUNDS = (100, 400, 1600)
+_DRAWS = 5
+
+
+def theorem_5_3() -> Shown:
+    """Compare MC-SF with one start a round, over T rounds with arrivals in pairs."""
+    means = []
+    for rounds in ROUNDS:
+        regrets = []
+        for seed in range(_DRAWS):
+            instance = pairs_in(rounds, seed)
+            paced = one_a_round(instance)
+            regrets.append((by_policy("mc-sf", instance).tel - paced.tel) / len(instance))
+        means.append(sum(regrets) / _DRAWS)
+    lines = [
+        f"T = {rounds}: the regret is at least {mean:.1f} rounds, mean of {_DRAWS} draws"
+        for rounds, mean in zip(ROUNDS, means, strict=True)
+    ]
+    small = pairs_in(30, 0)
+    grows = all(later > 2 * earlier for earlier, later in itertools.pairwise(means))
+    return Shown(not grows, tuple(lines), (by_policy("mc-sf", small), one_a_round(small)))
+
+
+def pairs_in(rounds: int, seed: int) -> Instance:
+    """Return requests (1, 3) that arrive in pairs by chance, M = 9."""
+    chance = Random(seed)
+    arrivals = [t for t in range(rounds) if chance.random() < CHANCE]
+    return arriving(9, [(t, 1, 3) for t in arrivals for _ in range(2)])
+
+
+def one_a_round(instance: Instance) -> Drawn:
+    """Return the schedule that starts at most one request a round, in order of arrival."""
+    starts: list[int] = []
+    for arrival in instance.arrivals:
+        starts.append(max(int(arrival), starts[-1] + 1 if starts else 0))
+    return by_starts(instance, starts, "one a round")
+
+
+def theorem_6_2() -> Shown:
+    """Play the adversary against MC-SF, for three prompts εM."""
+    memory, ratios = 16384, []
+    for share in (4, 8, 16):
+        prompt = memory // share
+        instance = late_burst.generate(memory=memory, variant="theorem-6.2", prompt=prompt)
+        ratios.append(by_policy("mc-sf", instance).tel / burst_first(instance).tel)
+    lines = tuple(
+        f"ε = 1/{share}: MC-SF over another schedule is {ratio:.1f}"
+        for share, ratio in zip((4, 8, 16), ratios, strict=True)
+    )
+    return Shown(ratios == sorted(ratios) and ratios[0] > 4, lines)
+
+
+def burst_first(instance: Instance) -> Drawn:
+    """Return the schedule that lets the long request wait for the burst of short ones."""
+    burst = instance.requests[1:]
+    at_once = instance.memory // burst[0].peak
+    release = int(burst[0].arrival)
+    starts = [release + place // at_once for place in range(len(burst))]
+    return by_starts(instance, [starts[-1] + 1, *starts], "the burst first")
+
+
+def section_7_memory() -> Shown:
+    """Divide 20 GB, and GiB, by the bytes of a token of 80 layers of 8,192 numbers."""
+    a_token = 2 * 80 * 8192 * 2
+    found = [20 * size // a_token for size in (10**9, 2**30)]
+    lines = (f"20 GB hold {found[0]:,} tokens, 20 GiB {found[1]:,}; printed 16,492",)
+    return Shown(16_492 in found, lines)
+
+
+def figure_5_slopes() -> Shown:
+    """Compare the slope with the last arrival and the end of the figure."""
+    mean, last, end = 10_000 / 6, 10_000 / 50, 200
+    lines = (
+        f"1/6 s a request: {mean:,.0f} s; last arrival {last:.0f} s, the figure ends at {end} s",
+    )
+    return Shown(mean <= end, lines)
+
+
+def appendix_b_1() -> Shown:
+    """Evaluate the printed row for one request (1, 1)."""
+    request, start = Request(0, 0, 1, 1), 0
+    times = range(start, start + request.output)
+    printed = max(request.prompt + time - start for time in times)
+    return Shown(printed == request.peak, (f"printed row {printed} token, peak {request.peak}",))

@@ -1,0 +1,200 @@
+"""Checks of the statements of W (wang2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+from claims.ledger.shown import Drawn, Shown, by_policy, by_starts, together
+from formulations.valid.volumes import volume_bound
+from heuristics.reference.sorted_f import Item, items_of, least_f
+from instances import Instance, read_instance
+from instances.families import example_3_1 as example
+from instances.families import mcsf_trap, total_trap
+from instances.named import find_instance
+
+
+def theorem_2_1() -> Shown:
+    """Compare MC-SF with the other order, for four memories."""
+    memories, ratios = (16, 81, 256, 625), []
+    for memory in memories:
+        instance = mcsf_trap.generate(memory=memory)
+        ratios.append(by_policy("mc-sf", instance).tel / by_policy("svf", instance).tel)
+    lines = tuple(
+        f"M = {memory}: MC-SF over another schedule is {ratio:.2f}, M^(1/4)/11 is "
+        f"{memory**0.25 / 11:.2f}"
+        for memory, ratio in zip(memories, ratios, strict=True)
+    )
+    above = all(11 * r >= memory**0.25 for memory, r in zip(memories, ratios, strict=True))
+    return Shown(above and ratios == sorted(ratios), lines)
+
+
+def theorem_2_2() -> Shown:
+    """Run three requests of x = 1 with M = T, and with M = T + 3."""
+    tight, wide = (by_policy("svf", together(memory, *[(1, 1)] * 3)) for memory in (3, 6))
+    least = volume_bound(tight.instance)
+    lines = (
+        f"M = T = 3: every schedule needs {least} at least, printed 3; one has {tight.tel}",
+        f"M = T + 3 = 6: {wide.tel}",
+    )
+    return Shown(least <= 3 or wide.tel != 3, lines, (tight,))
+
+
+def example_3_1() -> Shown:
+    """Run MC-SF and Sorted-F."""
+    instance = example.generate()
+    first, second = by_policy("mc-sf", instance), by_policy("sorted-f-exact", instance)
+    lines = (f"MC-SF {first.tel}, Sorted-F {second.tel}; printed 64 and 45",)
+    return Shown((first.tel, second.tel) == (64, 45), lines, (first, second))
+
+
+def example_3_2() -> Shown:
+    """Compare both orders of two batches that each fill the memory."""
+    cases, wrong, memory = 0, 0, 24
+    full = [(memory // n - o, o, n) for n in (1, 2, 3, 4, 6) for o in range(1, memory // n + 1)]
+    for one in full:
+        for two in full:
+            batches = [[(s, o)] * n for s, o, n in (one, two)]
+            instance = together(memory, *batches[0], *batches[1])
+            starts = [[0] * one[2] + [one[1]] * two[2], [two[1]] * one[2] + [0] * two[2]]
+            first, second = (by_starts(instance, each, "batches").tel for each in starts)
+            cases += 1
+            wrong += (one[1] * two[2] < two[1] * one[2]) != (first < second)
+    return Shown(not wrong, (f"{cases} pairs of batches, {wrong} of them otherwise",))
+
+
+def batches(instance: Instance) -> list[list[Item]]:
+    """Return the batches of Algorithm 1, Phase 1, each by output."""
+    items, found = items_of(instance), []
+    while items:
+        chosen = least_f(items, instance.memory)
+        found.append(sorted(chosen, key=lambda item: (item.output, item)))
+        items = [item for item in items if item not in chosen]
+    return found
+
+
+def small_instances(n: int, memory: int) -> Iterator[Instance]:
+    """Return all instances of n requests, up to order; all arrive at 0."""
+    pairs = [(s, o) for s in range(memory) for o in range(1, memory - s + 1)]
+    for chosen in combinations_with_replacement(pairs, n):
+        yield together(memory, *chosen)
+
+
+def lemma_3_3() -> Shown:
+    """Compare mean and largest output of every batch, on all small instances."""
+    cases, wrong = 0, 0
+    for memory in (3, 4, 5):
+        for instance in small_instances(3, memory):
+            for batch in batches(instance):
+                outputs = [item.output for item in batch]
+                cases += 1
+                wrong += 2 * sum(outputs) <= len(outputs) * max(outputs)
+    return Shown(not wrong, (f"{cases} batches, {wrong} of them otherwise",))
+
+
+def one_after_the_other(instance: Instance, starts: Sequence[int]) -> int:
+    """Return the TEL of Definition 4.3, given the starts of Sorted-F (rounds)."""
+    total, begin = 0, 0
+    for number, batch in enumerate(batches(instance)):
+        if not number:
+            begin = max(starts[item.position] for item in batch)
+        total += sum(begin + item.output for item in batch)
+        begin += max(item.output for item in batch)
+    return total
+
+
+def theorem_4_4() -> Shown:
+    """Compare Sorted-F with its batches one after the other, on all small instances."""
+    cases, wrong = 0, 0
+    for memory in (3, 4, 5):
+        for instance in small_instances(3, memory):
+            found = by_policy("sorted-f-exact", instance)
+            cases += 1
+            wrong += found.tel > one_after_the_other(instance, found.schedule.starts)
+    return Shown(not wrong, (f"{cases} instances, {wrong} of them otherwise",))
+
+
+def equation_3() -> Shown:
+    """Compare the last start of the third batch with the end of the second."""
+    instance = together(7, (1, 3), (3, 1), (3, 1), (3, 1))
+    found = by_policy("sorted-f-exact", instance)
+    _, second, third = batches(instance)
+    ended = max(found.schedule.starts[item.position] + item.output for item in second)
+    started = max(found.schedule.starts[item.position] for item in third)
+    lines = (f"batch 2 completes at {ended}, batch 3 starts at {started}",)
+    return Shown(started <= ended, lines, (found,))
+
+
+def theorem_4_19() -> Shown:
+    """Compare the two aligned schedules, whose outputs are all 1."""
+    instance = together(5, (1, 1), (1, 1), (2, 1), (2, 1))
+    ours = by_starts(instance, (0, 0, 1, 2), "Sorted-F, the small ones first")
+    best = by_starts(instance, (0, 1, 0, 1), "the optimum")
+    values = {Fraction(2, 4), Fraction(sum(r.output for r in instance.requests[1:3]), 4)}
+    lines = (
+        f"aligned Sorted-F {ours.tel}, aligned optimum {best.tel}",
+        f"F of (1, 1), (1, 1) and of (1, 1), (2, 1): {' and '.join(map(str, values))}",
+    )
+    return Shown(ours.tel <= best.tel, lines, (ours, best))
+
+
+def algorithm_2() -> Shown:
+    """Compare the batches of Algorithms 1 and 2 on two requests."""
+    instance = together(4, (1, 1), (1, 2))
+    exact: Drawn = by_policy("sorted-f-exact", instance)
+    peaks = by_starts(instance, (0, 1), "one at a time, as by Σ peaks")
+    sizes = [len(batch) for batch in batches(instance)]
+    both = sum(request.peak for request in instance.requests)
+    lines = (f"Algorithm 1 takes batches of {sizes}; the peaks sum to {both} of 4",)
+    return Shown(sizes != [2] or both <= 4, lines, (exact, peaks))
+
+
+def figures_6_7() -> Shown:
+    """Mix the published means."""
+    means = [0.8 * chat + 0.2 * long for chat, long in ((41.84, 2546.39), (85.35, 296.08))]
+    lines = (f"{means[0]:.2f} and {means[1]:.2f}; printed 542.75 and 127.50",)
+    return Shown([f"{mean:.2f}" for mean in means] == ["542.75", "127.50"], lines)
+
+
+def theorem_8_2() -> Shown:
+    """Evaluate the ratio of the printed instance by its sums, and run a small one."""
+    roots = (4, 16, 64, 256, 1024)
+    ratios = [trap_ratio(root, root**3) for root in roots]
+    small = total_trap.generate(memory=16)
+    first, second = by_policy("mc-sf-total", small), by_policy("svf", small)
+    lines = (
+        *(
+            f"M = {root}²: {float(ratio):.4f}, printed at least {2 / 3 * root:.1f}"
+            for root, ratio in zip(roots, ratios, strict=True)
+        ),
+        f"M = 16, run: {first.tel / second.tel:.2f}",
+    )
+    return Shown(
+        all(3 * ratio >= 2 * root for ratio, root in zip(ratios, roots, strict=True)), lines
+    )
+
+
+def trap_ratio(root: int, second: int) -> Fraction:
+    """Return TEL of both orders of its two kinds, √M given, by the paper's sums done right."""
+
+    def triangle(last: int) -> int:
+        return last * (last + 1) // 2
+
+    long = (root - 1) * root * triangle(root)
+    short = root * triangle(second // root)
+    waits = root * second
+    return Fraction(long + (root - 1) * waits + short, long + waits + short)
+
+
+def table_4() -> Shown:
+    """Compare two printed figures with a bound and with a schedule."""
+    uniform, exponential = (
+        read_instance(find_instance(name)) for name in ("uniform_100", "exponential_100")
+    )
+    least, most = volume_bound(uniform), by_policy("fcfs", exponential).tel
+    lines = (
+        f"uniform: every schedule needs {least:,}, printed 9,748.3",
+        f"exponential: FCFS needs {most:,}, printed 6,016.9 for Sorted-F",
+    )
+    return Shown(not (least > 9_748.3 and most < 6_016.9), lines)

@@ -1,0 +1,1 @@
+"""The exact worst ratio of each policy over all small instances."""

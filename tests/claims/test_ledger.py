@@ -1,0 +1,230 @@
+"""The claims ledger: whole rows, pages that are theirs, checks that agree with verdicts."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from claims.ledger import __main__ as pages
+from claims.ledger.command import agrees, main
+from claims.ledger.model import (
+    LETTERS,
+    VERDICTS,
+    Paper,
+    Statement,
+    Verdict,
+    errata,
+    papers,
+    statements,
+)
+from claims.ledger.render import errata_text, index_text, paper_text
+from claims.ledger.shown import Shown, refused, run_check, together
+from claims.page import pages as experiments
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKED = [name for name, each in statements().items() if each.check]
+#: Checks of more than a second, or that start processes of their own.
+SLOW = {"J1 Theorem 6.2", "J2 Equations 1 to 4"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow("repeats")] if name in SLOW else [])
+        for name in CHECKED
+    ],
+)
+def test_what_is_computed_is_the_verdict(name: str) -> None:
+    """A refuted statement fails in its check, a confirmed one holds; schedules pass the checker."""
+    row = statements()[name]
+    shown = run_check(name.split()[0], row.check)
+    assert agrees(row.verdict, shown), shown.lines
+    assert shown.lines
+    for drawn in shown.drawn:
+        assert drawn.verdict.valid or drawn.verdict.tokens is not None
+
+
+def test_every_statement_of_the_papers_has_a_row() -> None:
+    """Theorems, lemmas, propositions and corollaries by their numbers."""
+    numbered = {
+        "J1": "4.1 4.2 5.3 5.4 5.5 5.6 6.2 6.4",
+        "J2": "4.1 4.2 4.3 4.4 4.5 4.6 4.7 B.1 B.2",
+        "W": "2.1 2.2 3.1 3.2 3.3 4.1 4.4 4.7 4.10 4.11 4.13 4.15 4.18 4.19 8.2",
+        "C": "1 2 3 4 5 6 7 8 EC.1",
+    }
+    assert list(numbered) == list(LETTERS)
+    for letter, names in numbered.items():
+        told = " ".join(re.findall(r"[\w.]+", " ".join(e.id for e in papers()[letter].statement)))
+        assert all(re.search(rf"(?<![\w.]){re.escape(n)}(?![\w.])", told) for n in names.split())
+    assert len(statements()) > 100
+
+
+def test_rows_name_what_there_is() -> None:
+    """Errata both ways, pages, test functions, checks; every check belongs to a row."""
+    named = {number for each in statements().values() for number in each.errata}
+    assert named == set(errata())
+    for name, each in statements().items():
+        assert not each.page or each.page in experiments(), name
+        assert all(_defined(test) for test in each.tests), name
+    assert all(_defined(test) for item in errata().values() for test in item.tests)
+    for letter in LETTERS:
+        source = (ROOT / "claims" / "ledger" / "checks" / f"{letter.lower()}.py").read_text()
+        made = {
+            node.name
+            for node in ast.parse(source).body
+            if isinstance(node, ast.FunctionDef) and ast.unparse(node.returns or node) == "Shown"
+        }
+        used = {each.check for each in papers()[letter].statement if each.check}
+        assert used == {name for name in made if not name.startswith("_")}
+
+
+def _defined(test: str) -> bool:
+    file, _, name = test.partition("::")
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    return not name or name in {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+
+
+WHOLE = {
+    "id": "Theorem 1",
+    "states": "One is two.",
+    "verdict": "refuted",
+    "counterexample": "1",
+    "evidence": "Arithmetic.",
+    "check": "theorem_1",
+    "errata": ["E1"],
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"verdict": "true"}, "verdict"),
+        ({"evidence": ""}, "expected evidence"),
+        ({"check": ""}, "expected a check, a page or tests"),
+        ({"counterexample": ""}, "expected a counterexample"),
+        ({"errata": []}, "an erratum"),
+        ({"proof": "none"}, "Extra inputs"),
+        ({"check": "os.system"}, "pattern"),
+    ],
+)
+def test_a_row_that_is_not_whole_is_refused(change: dict[str, object], complaint: str) -> None:
+    """Each by what it lacks."""
+    assert Statement.model_validate(WHOLE).verdict == "refuted"
+    with pytest.raises(ValidationError, match=complaint):
+        Statement.model_validate(WHOLE | change)
+
+
+def test_a_statement_stands_once() -> None:
+    """Two rows of one id are refused."""
+    paper = {"letter": "C", "key": "k", "arxiv": "2508.14544", "version": "v"}
+    with pytest.raises(ValidationError, match="more than one Theorem 1"):
+        Paper.model_validate(paper | {"statement": [WHOLE, WHOLE]})
+
+
+@pytest.mark.parametrize(
+    ("verdict", "holds", "agreed"),
+    [
+        ("refuted", False, True),
+        ("refuted", True, False),
+        ("confirmed", True, True),
+        ("confirmed", False, False),
+        ("open", True, True),
+        ("not comparable", False, True),
+    ],
+)
+def test_agreement(verdict: Verdict, holds: bool, agreed: bool) -> None:
+    """Only a confirmed and a refuted row can be contradicted."""
+    assert verdict in VERDICTS
+    assert agrees(verdict, Shown(holds, ())) == agreed
+
+
+def test_a_schedule_that_fits_is_no_refused_one() -> None:
+    """What should exceed the memory and does not is an error of the check."""
+    with pytest.raises(ValueError, match="expected more tokens than M"):
+        refused(together(4, (1, 1), (1, 1)), (0, 0), "both")
+
+
+def test_pages_and_errata_are_what_the_rows_give() -> None:
+    """As ``python -m claims.ledger --check`` says."""
+    assert pages.main(["--check"]) == 0
+    for path, text in pages.texts().items():
+        assert path.read_text(encoding="utf-8") == text
+
+
+def test_errata_have_the_verdicts_of_the_rows() -> None:
+    """Each refuted row is named in an item, with its counterexample."""
+    flat = " ".join(errata_text().split())
+    for name, each in statements().items():
+        if each.verdict == "refuted":
+            assert f"{name} *refuted*" in flat
+            assert f"| {name} " in index_text()
+    assert " ".join(statements()["C Lemma EC.1"].counterexample.split()) in flat
+
+
+def test_a_page_counts_and_links() -> None:
+    """The page of W: its rows, checks and links."""
+    text = paper_text(papers()["W"])
+    assert f"Of {len(papers()['W'].statement)} rows" in text
+    assert '`kvopt claims "W Equation 3"`' in text
+    assert "[E22](../../docs/errata.md)" in text
+    assert "[Its page](../w-table-4.md)" in text
+
+
+def test_the_command_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    """Counts by paper, the rows of one, and a name that is nearly right."""
+    assert main([]) == 0
+    total = capsys.readouterr().out.splitlines()[-1].split()
+    assert total[0] == "all"
+    assert sum(map(int, total[1:])) == len(statements())
+    assert main(["J1"]) == 0
+    assert "Theorem 5.3" in capsys.readouterr().out
+    assert main(["J1 Theorem 5.4"]) == 2
+    assert "J1 Theorem 5.3" in capsys.readouterr().err
+
+
+def test_the_command_computes_and_draws(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The row, what was computed, both schedules, and the picture of both."""
+    picture = tmp_path / "both.svg"
+    assert main(["j1 theorem 4.2", "--plot", str(picture)]) == 0
+    out = capsys.readouterr().out
+    assert "MC-SF 13, another schedule 12" in out
+    assert "starts 0 1 0 3, TEL 12; valid" in out
+    assert "in agreement with the verdict" in out
+    assert picture.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--all", "J1"], "--all: takes no statement"),
+        (["--plot", "x.svg"], "--plot: expected a statement"),
+        (["J1 Theorem 6.4", "--plot", "x.svg"], "has no check"),
+        (["C Theorem 5, Corollary 2", "--plot", "x.svg"], "shows no schedule"),
+        (["J1 Theorem 4.2", "--plot", "x.txt"], "expected a name ending in .png or .svg"),
+    ],
+)
+def test_bad_usage_is_one_line(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2."""
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert complaint in error
+    assert error.count("\n") == 1
+
+
+def test_all_are_computed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line each; one whose verdict is not what is computed ends with 1."""
+    right = statements()["W Algorithm 2, section 5.1"]
+    rows = {"W right": right, "W wrong": right.model_copy(update={"verdict": "confirmed"})}
+    monkeypatch.setattr("claims.ledger.command.statements", lambda: rows)
+    assert main(["--all", "--quiet"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [("NOT" in line) for line in lines[:2]] == [False, True]
+    assert lines[2] == "2 checks, 1 not in agreement with the verdict"

@@ -1,0 +1,85 @@
+"""Refuted statements of W, derived a second time by brute force over subsets and starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+
+from claims.ledger.checks import w
+from claims.ledger.shown import together
+from tests.oracles.brute_force import brute_force_optimum
+
+Pair = tuple[int, int]
+
+
+def fits(batch: Sequence[Pair], memory: int) -> bool:
+    """Tell whether a batch fits if all of it starts together."""
+    longest = max(o for _, o in batch)
+    return all(
+        sum(s + time for s, o in batch if o >= time) <= memory for time in range(1, longest + 1)
+    )
+
+
+def least(pairs: Sequence[Pair], memory: int) -> list[tuple[Pair, ...]]:
+    """Return the batches of least F, the larger ones among equal F."""
+    every = [
+        batch
+        for size in range(1, len(pairs) + 1)
+        for batch in combinations(sorted(pairs), size)
+        if fits(batch, memory)
+    ]
+
+    def rank(batch: tuple[Pair, ...]) -> tuple[Fraction, int]:
+        return Fraction(sum(o for _, o in batch), len(batch) ** 2), -len(batch)
+
+    return sorted({batch for batch in every if rank(batch) == min(map(rank, every))})
+
+
+def held(rows: Sequence[tuple[int, int, int]], time: int) -> int:
+    """Return the tokens of (start, s, o) at a time."""
+    return sum(s + time - p for p, s, o in rows if 1 <= time - p <= o)
+
+
+def test_batches_leave_a_gap() -> None:
+    """(3, 1) and (1, 3) are one batch; the third (3, 1) starts at 3, the second ends at 2."""
+    pairs = [(1, 3), (3, 1), (3, 1), (3, 1)]
+    assert least(pairs, 7) == [((1, 3), (3, 1))]
+    assert least([(3, 1), (3, 1)], 7) == [((3, 1),)]
+    begun = [(0, 3, 1), (0, 1, 3)]
+    assert held([*begun, (0, 3, 1)], 1) > 7
+    begun.append((1, 3, 1))
+    assert held(begun, 2) == 7
+    # A fourth does not fit at 1 or 2, since the longest still runs; at 3 it does.
+    assert held([*begun, (1, 3, 1)], 2) > 7
+    assert held([*begun, (2, 3, 1)], 3) == 8
+    assert held([*begun, (3, 3, 1)], 4) <= 7
+    assert w.equation_3().drawn[0].schedule.starts == (0, 0, 1, 3)
+
+
+def test_aligned_sorted_f_costs_more() -> None:
+    """By the formulas Σ ō·(requests after) + Σ o, as batches of 2, 1, 1 against 2, 2; OPT is 6."""
+    pairs = [(1, 1), (1, 1), (2, 1), (2, 1)]
+    assert ((1, 1), (1, 1)) in least(pairs, 5)
+    assert least([(2, 1), (2, 1)], 5) == [((2, 1),)]
+
+    def aligned(sizes: Sequence[int]) -> int:
+        after = [sum(sizes[k + 1 :]) for k in range(len(sizes))]
+        return sum(after) + sum(sizes)  # every mean output is 1
+
+    assert aligned((2, 1, 1)) == 7
+    assert aligned((2, 2)) == 6
+    assert brute_force_optimum(together(5, *pairs)) == 6
+
+
+@pytest.mark.parametrize("pairs", [[(1, 3), (3, 1), (3, 1), (3, 1)], [(0, 2), (1, 1), (2, 3)]])
+def test_batches_are_those_of_least_f(pairs: list[Pair]) -> None:
+    """The pseudocode's batches, which the checks use, are least by brute force."""
+    left = list(pairs)
+    for batch in w.batches(together(7, *pairs)):
+        chosen = tuple(sorted((item.prompt, item.output) for item in batch))
+        assert chosen in least(left, 7)
+        for pair in chosen:
+            left.remove(pair)
