@@ -11,6 +11,7 @@ from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from schedules.gap import gap
 from schedules.model import STATUSES
 
 T = TypeVar("T")
@@ -234,7 +235,7 @@ class Record:
         """(UB − LB) / UB, None where either is missing."""
         if self.tel is None or self.lower_bound is None:
             return None
-        return (self.tel - self.lower_bound) / self.tel if self.tel else 0.0
+        return gap(self.tel, self.lower_bound)
 
 
 @cache

@@ -28,6 +28,7 @@ from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import display
 from schedules.evidence import bounds_hold
+from schedules.gap import gaps
 from schedules.real_time.serving import METRICS
 
 if TYPE_CHECKING:
@@ -162,9 +163,8 @@ def _carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -
 
 def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
     tel, bound = rows["tel"].astype("Int64"), rows["lower_bound"].astype("Int64")
-    kept = pd.Series([shown[key].keeps_tokens for key in rows.index], rows.index, dtype=bool)
     upper = tel.astype("Float64")
-    gap = (upper - bound.astype("Float64")) / upper.where(upper > 0)
+    kept = pd.Series([shown[key].keeps_tokens for key in rows.index], rows.index, dtype=bool)
     covered = pd.Series(map(bounds_hold, rows["detail"], kept), rows.index, dtype=bool)
     # A schedule that keeps tokens is outside the problem: its TEL is no UB.
     best = _with_registry(rows, tel.where(~kept), "upper_bound").min(axis=1).astype("Int64")
@@ -180,7 +180,7 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
             "status": rows["status"],
             "tel": tel,
             "bound": bound,
-            "gap": gap.where(covered),
+            "gap": gaps(tel, bound).where(covered),
             "best": best,
             "best_bound": most,
             "ratio_low": (upper / best.where(best > 0).astype("Float64")).where(sure),
