@@ -24,7 +24,7 @@ import time
 from collections import defaultdict
 from typing import NoReturn
 
-from kvopt.running.kernel import adopt_orphans, end_with
+from kvopt.running.linux import adopt_orphans, end_with
 
 #: Seconds between two looks for orphans that have ended and wait to be taken note of.
 _REAP_SECONDS = 1.0

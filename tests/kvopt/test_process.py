@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-import kvopt.running.kernel
+import kvopt.running.linux
 import kvopt.running.process
 import kvopt.running.reaper
 from instances import Instance, Request
@@ -64,7 +64,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     package.mkdir(parents=True)
     (package.parent / "__init__.py").touch()
     (package / "__init__.py").touch()
-    for beside in (kvopt.running.reaper, kvopt.running.kernel):
+    for beside in (kvopt.running.reaper, kvopt.running.linux):
         shutil.copy(str(beside.__file__), package)
     monkeypatch.setattr(kvopt.running.process, "python_path", lambda: str(tmp_path))
     return package / "worker.py"
