@@ -39,7 +39,7 @@ from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.store.files import store_files
 from kvopt.suites import Section, SuiteError
-from kvopt.sweeps.contradictions import Showing, alarms, showings
+from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from kvopt.sweeps.failures import all_unread, failures, outputs, unread
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
@@ -282,7 +282,7 @@ def _finish(
     seconds: float,
 ) -> int:
     """Write what was asked for, print the summary, name what is wrong; return the exit code."""
-    runs = showings(store, keys)
+    runs = run_summaries(store, keys)
     if keys is not None and len(runs) < len(keys):
         raise ExecutorError(f"{len(keys) - len(runs)} runs have no row")
     written: list[Path] = []
@@ -319,7 +319,7 @@ def _finish(
 
 
 def _tell_what_is_wrong(
-    runs: Sequence[Showing], tasks: list[Task], store: Store, program: str
+    runs: Sequence[RunSummary], tasks: list[Task], store: Store, program: str
 ) -> int:
     """Name on standard error what went wrong, one line each; return the exit code."""
     wrong = alarms(runs)

@@ -23,7 +23,7 @@ from kvopt.running.task import Task
 from kvopt.store import Store
 from kvopt.store.belief import believed_rows
 from kvopt.suites import Section, Source
-from kvopt.sweeps.contradictions import Showing, alarms, showings
+from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import display
@@ -98,7 +98,7 @@ def comparison(
 
 
 @dataclass(frozen=True)
-class Ran:
+class SweepResult:
     """Runs that are stored: their rows by key, as they were asked for, and what each shows.
 
     ``left`` is how many Ctrl-C has left undone.
@@ -106,23 +106,23 @@ class Ran:
 
     store: Store
     rows: pd.DataFrame
-    shown: dict[str, Showing]
+    shown: dict[str, RunSummary]
     left: int
 
 
 @contextmanager
 def carried_out(
     tasks: Sequence[Task], location: str | Path | None, jobs: int, progress: bool
-) -> Generator[Ran, None, None]:
+) -> Generator[SweepResult, None, None]:
     """Run what is not in a store yet, and hold it open; without a location it is a passing one."""
     with _opened(location) as store:
         stored = store.statuses()
         todo = [task for task in tasks if task.key not in stored]
         left = _carry_out(todo, store, jobs, progress)
         keys = [task.key for task in tasks]
-        shown = {showing.key: showing for showing in showings(store, keys)}
+        shown = {run.key: run for run in run_summaries(store, keys)}
         rows = store.rows(keys).set_index("key").reindex([key for key in keys if key in shown])
-        yield Ran(store, rows, shown, left)
+        yield SweepResult(store, rows, shown, left)
 
 
 def _sources(instance: Instance | str | Path) -> Iterator[Source]:
@@ -161,7 +161,7 @@ def _carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -
     return 0
 
 
-def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
+def _table(rows: pd.DataFrame, shown: dict[str, RunSummary]) -> pd.DataFrame:
     tel, bound = rows["tel"].astype("Int64"), rows["lower_bound"].astype("Int64")
     upper = tel.astype("Float64")
     kept = pd.Series([shown[key].keeps_tokens for key in rows.index], rows.index, dtype=bool)
