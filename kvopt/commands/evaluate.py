@@ -239,10 +239,10 @@ def _executor(options: Options, shown: Display) -> Executor:
     if options.executor == "dask":
         from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
 
-        return DaskExecutor(options.scheduler, options.jobs, shown.look)
+        return DaskExecutor(options.scheduler, options.jobs, shown.take)
     from kvopt.executors.local import LocalExecutor
 
-    return LocalExecutor(options.jobs, shown.look)
+    return LocalExecutor(options.jobs, shown.take)
 
 
 def _carry_out(sweep: _Sweep, store: Store, options: Options) -> None:

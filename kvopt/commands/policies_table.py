@@ -101,7 +101,7 @@ def policies_table(
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     progress = display(sys.stderr, len(runnable), 1, quiet)
-    series = Series(runnable, limits.deadline, progress.look)
+    series = Series(runnable, limits.deadline, progress.take)
     with BoundBeside(instance, batch_time, seed, limits) as bound:
         lines, why = _carried_out(instance, series, progress)
         here = [each for line in lines for each in of_run(instance, line.record)]

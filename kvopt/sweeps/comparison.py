@@ -146,7 +146,7 @@ def _carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -
     """Run tasks and store every row as it comes; return how many Ctrl-C has left undone."""
     left = len(tasks)
     shown = display(sys.stdout, left, jobs, quiet=not progress)
-    results = LocalExecutor(jobs, shown.look).run(tasks)
+    results = LocalExecutor(jobs, shown.take).run(tasks)
     try:
         for finished in results:
             store.put(finished)

@@ -14,7 +14,7 @@ from rich.table import Column
 from instances.progress import TOLD_FROM_SECONDS
 from kvopt.methods.told import shown_method
 from kvopt.running.record import Record
-from kvopt.running.supervise import Look
+from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Task
 
 #: Seconds between two lines where there is no terminal, after the first.
@@ -26,7 +26,7 @@ MOST_NAMED = 4
 class Display(Protocol):
     """Is told of every finished run, and by the threads that watch runs of those under way."""
 
-    def look(self, task: Task, look: Look) -> None:
+    def take(self, task: Task, snapshot: Snapshot) -> None:
         """Take note of what is known so far of a run under way."""
 
     def advance(self, record: Record) -> None:
@@ -51,8 +51,8 @@ def counts(statuses: Counter[str]) -> str:
 
 
 class _Silent:
-    def look(self, task: Task, look: Look) -> None:
-        del task, look
+    def take(self, task: Task, snapshot: Snapshot) -> None:
+        del task, snapshot
 
     def advance(self, record: Record) -> None:
         del record
@@ -71,8 +71,8 @@ class _Tally:
         self._seconds = 0.0
         self._under_way: dict[str, str] = {}
 
-    def look(self, task: Task, look: Look) -> None:
-        gap = "" if look.state.gap is None else f", gap {100 * look.state.gap:.1f} %"
+    def take(self, task: Task, snapshot: Snapshot) -> None:
+        gap = "" if snapshot.state.gap is None else f", gap {100 * snapshot.state.gap:.1f} %"
         name = shown_method(task.method.text)
         self._under_way[task.key] = f"{name} on {task.name}{gap}"
 
@@ -109,9 +109,9 @@ class _Lines:
         self._told = 0
         self._turn = threading.Lock()
 
-    def look(self, task: Task, look: Look) -> None:
+    def take(self, task: Task, snapshot: Snapshot) -> None:
         with self._turn:
-            self._tally.look(task, look)
+            self._tally.take(task, snapshot)
             if time.monotonic() >= self._due:
                 self._print()
 
@@ -156,8 +156,8 @@ class _Bar:
         self._row = self._progress.add_task("", total=total, rest="?", statuses="", now="")
         self._progress.start()
 
-    def look(self, task: Task, look: Look) -> None:
-        self._tally.look(task, look)
+    def take(self, task: Task, snapshot: Snapshot) -> None:
+        self._tally.take(task, snapshot)
         self._progress.update(self._row, now=self._tally.under_way())
 
     def advance(self, record: Record) -> None:
