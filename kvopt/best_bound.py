@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from formulations.valid.loads import not_covered
 from instances import Instance
 from instances.batch_time import parse_batch_time
-from kvopt.methods.told import only_bounds
+from kvopt.methods.knowledge import only_bounds
 from kvopt.methods.witness import word_counts
 from kvopt.places import DEFAULT_STORE
 from kvopt.registered import registered

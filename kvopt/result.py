@@ -20,7 +20,7 @@ from kvopt.best_bound import (
     percent_left,
     told_bound,
 )
-from kvopt.methods.told import shown_method
+from kvopt.methods.knowledge import shown_method
 from kvopt.registered import registered
 from kvopt.running.batch_time import bounds_kept_tokens
 from kvopt.running.record import Record

@@ -30,7 +30,7 @@ from kvopt.commands.leaderboard import NAME as LEADERBOARD
 from kvopt.commands.leaderboard import leaderboard
 from kvopt.executors.executor import Executor, ExecutorError
 from kvopt.methods.grammar import MethodError, read_methods
-from kvopt.methods.told import shown_method
+from kvopt.methods.knowledge import shown_method
 from kvopt.places import DEFAULT_STORE
 from kvopt.running.batch_time import read_wish, refuse_silent_default, whose
 from kvopt.running.record import FAILED

@@ -138,7 +138,7 @@ class Record:
         How long a round took, as text (``instances.batch_time``); empty for instances in rounds.
     own_name, told
         Of a method in a file of one's own: the name that it gives itself, and what it declares to
-        be told (``kvopt.methods.told.Told``); empty where it could not be asked.
+        be told (``kvopt.methods.knowledge.Knowledge``); empty where it could not be asked.
     engine_formulation, engine_tel, engine_bound
         Of an engine that others work beside (``highs`` without a formulation): what it worked on,
         empty where it did not begin, its own best TEL and its own best bound (rounds).

@@ -18,7 +18,7 @@ from instances.batch_time import BatchTime
 from kvopt.best_known import known_values
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import read_methods
-from kvopt.methods.told import shown_methods
+from kvopt.methods.knowledge import shown_methods
 from kvopt.running.task import Task
 from kvopt.store import Store
 from kvopt.store.belief import believed_rows

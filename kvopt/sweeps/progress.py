@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column
 
 from instances.progress import TOLD_FROM_SECONDS
-from kvopt.methods.told import shown_method
+from kvopt.methods.knowledge import shown_method
 from kvopt.running.record import Record
 from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Task
