@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import markdown
 import pytest
+from markdown_it import MarkdownIt
 
 from kvopt.places import PACKAGES
 from tests.docs.pages import ROOT, anchors, links
@@ -70,6 +72,16 @@ def test_a_page_has_all_that_a_referee_asks_for(page: Path) -> None:
         if any(page.name == name for name, _ in _REFERENCE.findall(path.read_text()))
     }
     assert used == referring != set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_reads_alike_on_the_site_and_in_the_repository(page: Path) -> None:
+    """Python-Markdown, the site's, sees the lists and formulas that CommonMark sees."""
+    text = page.read_text(encoding="utf-8")
+    site = markdown.markdown(text, extensions=["tables", "pymdownx.superfences"])
+    repository = MarkdownIt("commonmark").enable("table").render(text)
+    for tag in ("<li", "<pre", "<td", "<em"):
+        assert site.count(tag) == repository.count(tag), tag
 
 
 def test_every_reference_leads_to_a_page_of_its_number() -> None:
