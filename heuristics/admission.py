@@ -74,14 +74,7 @@ def first_feasible(active, low, high, total, prompt, length, memory, now, limit)
     The active requests are those at low..high−1; they are taken to run until ``ends``, and none
     is taken to join.
 
-    Between two completions the tokens held grow, so the memory row is tight only at completions
-    and it is enough to look at the ``ends`` inside the run of the candidate and at its own end.
-    If the row fails at an end τ of an active request, then starting d rounds later lowers the
-    candidate's share at τ by d and keeps τ inside its run, so no start before now + excess can
-    do (unless that is past τ, which is a later round anyway).  If the row fails at the candidate's
-    own end e, the active requests that run at e hold more at every later round until the first of
-    them ends, at τ ≥ e, so no start with an end in [e, τ] can do.  Each step skips only rounds
-    that are infeasible: the result is the first feasible one.
+    Proof: docs/proofs/look_ahead.md (P12).
 
     Parameters
     ----------

@@ -5,24 +5,17 @@ Source: ours.  The temperature as in Kirkpatrick, Gelatt and Vecchi 1983.
 A list holds every request once, and a request has a delay d ≥ 0 (rounds).  Its schedule: requests
 are taken strictly in list order; each starts at the first round t, no earlier than the one before
 and its arrival, at which it fits beside those taken before, or with d > 0 at the first such round
-from t + d on.  Every schedule is that of a list: its requests by start, with the delays that lead
-there.  Without delays some optima are the schedule of no list, since a request may have to wait
-for the sake of one that starts later.
+from t + d on.
 
-*Peaks.*  Between two completions the tokens held only grow, so what is kept of the worker are the
-ends e of the active requests, sorted, and the tokens held at each.  A request fits at t if
-``held + s + e − t ≤ M`` at every end e within its run, and at its own end.  All numbers are 64-bit
-integers and there is no array over time, so large tokens and late rounds cost nothing.
+What is kept of the worker are the ends of the active requests, sorted, and the tokens held at each:
+64-bit integers and no array over time, so large tokens and late rounds cost nothing.  Where many
+requests run at once, the tokens held by time are faster than their ends; 32 bits hold them, since
+neither those held nor a peak exceeds 10⁹.  Both give the same starts.
 
-Where many requests run at once, the tokens held by time are faster than their ends; 32 bits hold
-them, since neither those held nor a peak exceeds 10⁹.  Both give the same starts.
+A changed list is decoded from the first changed place on, until its total must exceed the threshold
+of the acceptance, which is drawn before, or the worker is as it was but for a shift.
 
-*What a change costs.*  A changed list is decoded from the first changed place on.  The threshold
-of the acceptance is drawn before, so decoding stops as soon as the total must exceed it.  And it
-stops where the worker is again as it was, only d rounds earlier or later: if from some place on,
-behind all changes, every start has moved by d, and what had begun before that place has ended both
-in the old list and in the new one, then what runs is the same but for the shift.  So is all that
-follows, unless an arrival is in the way, which matters where d ≠ 0 only.
+Proof: docs/proofs/annealing.md (P13).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from instances.traces.reading import read_trace as read_trace_file
 from kvopt.listening import Calls, Progress, listener
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.method import Kind, Method
-from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
+from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.result import Result
 from kvopt.running.batch_time import batch_time_of, read_wish, refuse_rounds_only
 from kvopt.running.execute import InterruptedRunError, execute
@@ -114,7 +114,7 @@ def solve(
     instance: AnyInstance,
     method: str = "auto",
     *,
-    time_limit: float = 60.0,
+    time_limit: float = TIME_LIMIT,
     memory_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -177,7 +177,7 @@ def run(
     policy: str,
     *,
     seed: int = 0,
-    time_limit: float = 60.0,
+    time_limit: float = TIME_LIMIT,
     memory_limit: float | None = None,
     batch_time: str | None = None,
 ) -> Result:
@@ -211,7 +211,7 @@ def bound(
     instance: AnyInstance,
     method: str = "bound",
     *,
-    time_limit: float = 60.0,
+    time_limit: float = TIME_LIMIT,
     memory_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -293,7 +293,7 @@ def compare(
     instances: AnyInstance | Iterable[AnyInstance],
     methods: str | Iterable[str],
     *,
-    time_limit: float = 60.0,
+    time_limit: float = TIME_LIMIT,
     memory_limit: float | None = None,
     threads: int = 1,
     seeds: int = 1,

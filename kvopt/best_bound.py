@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from formulations.valid.loads import not_covered
 from instances import Instance
 from instances.batch_time import parse_batch_time
-from kvopt.methods.told import only_bounds
+from kvopt.methods.knowledge import only_bounds
 from kvopt.methods.witness import word_counts
 from kvopt.places import DEFAULT_STORE
 from kvopt.registered import registered
@@ -27,6 +27,7 @@ from kvopt.running.record import Record
 from kvopt.running.stated_optimum import evaluated, evaluated_in_seconds
 from kvopt.terminal import seconds_of
 from schedules.evidence import believed, names_proof
+from schedules.gap import gap
 
 if TYPE_CHECKING:
     from kvopt.store import Store
@@ -138,7 +139,7 @@ def left(tel: int, bound: int) -> float | None:
     """Return the share of a TEL that any schedule could save at most; None for nonsense."""
     if bound > tel:
         return None
-    return (tel - bound) / tel if tel else 0.0
+    return gap(tel, bound)
 
 
 def percent_left(share: float) -> str:

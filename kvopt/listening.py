@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kvopt.running.supervise import Listener, Look
+from kvopt.running.supervise import Listener, Snapshot
 from kvopt.terminal import CompilingLine, ProgressLines
 
 
@@ -70,17 +70,17 @@ class Calls:
     _started: float = field(default_factory=time.monotonic)
     _told: tuple[int | None, int | None, tuple[int, int]] = (None, None, (0, 0))
 
-    def __call__(self, look: Look) -> None:
+    def __call__(self, snapshot: Snapshot) -> None:
         """Tell the function if anything has improved."""
-        state = look.state
+        state = snapshot.state
         tel = None if state.schedule is None else state.schedule.tel
-        told = tel, state.lower_bound, look.kernels
+        told = tel, state.lower_bound, snapshot.kernels
         if told == self._told or self.error is not None:
             return
         self._told = told
         seconds = time.monotonic() - self._started
         try:
-            self.function(Progress(seconds, tel, state.lower_bound, state.gap, look.kernels))
+            self.function(Progress(seconds, tel, state.lower_bound, state.gap, snapshot.kernels))
         except Exception as error:
             self.error = error
             self.stop.set()

@@ -1,9 +1,11 @@
-"""Checked numbers on the command line."""
+"""Checked numbers on the command line, and the limit where none is named."""
 
 from __future__ import annotations
 
 from instances.usage import read_integer, read_positive
 
+#: Time limit of a run where none is named, seconds.
+TIME_LIMIT = 60.0
 #: Longest time limit, seconds: 30 years, which every timer and engine can count to.
 MAX_SECONDS = 10**9
 #: Largest memory limit, gigabytes, and largest number of threads.

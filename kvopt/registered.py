@@ -13,6 +13,7 @@ from instances import Instance
 from instances.jsonfile import read_bytes
 from instances.named import FOLDER
 from schedules.evidence import STANDINGS
+from schedules.gap import gap
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,14 @@ class Registered:
         return f"{self.upper}, bound {self.lower} (solver-reported; certified {self.certified})"
 
     def gap(self, tel: int) -> float:
-        """Return (TEL - UB) / TEL in percent, negative for a schedule that is better."""
-        return 100 * (tel - self.upper) / tel if tel else 0.0
+        """Return the gap of a TEL to UB in percent, negative for a schedule that is better."""
+        return 100 * gap(tel, self.upper)
 
     def compared(self, tel: int, bound: int | None) -> str:
         """Return the gaps of a TEL to both values as text, and what is better than they are."""
         parts = [f"{self.gap(tel):.3f} %"]
         if self.lower < self.upper:
-            parts.append(f"to its bound {100 * (tel - self.lower) / tel:.3f} %")
+            parts.append(f"to its bound {100 * gap(tel, self.lower):.3f} %")
         if tel < self.upper:
             parts.append("a better schedule")
         if bound is not None and self.lower < bound <= tel:

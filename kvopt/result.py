@@ -20,7 +20,7 @@ from kvopt.best_bound import (
     percent_left,
     told_bound,
 )
-from kvopt.methods.told import shown_method
+from kvopt.methods.knowledge import shown_method
 from kvopt.registered import registered
 from kvopt.running.batch_time import bounds_kept_tokens
 from kvopt.running.record import Record
@@ -28,6 +28,7 @@ from kvopt.running.task import Finished
 from kvopt.terminal import seconds_of, summary
 from schedules import Schedule, Status, write_schedule
 from schedules.files import parse_schedule
+from schedules.gap import gaps
 from schedules.model import any_kept
 from schedules.real_time.requests import request_frame
 from schedules.real_time.serving import Serving, goodput, serving, serving_lines
@@ -254,8 +255,7 @@ class Result:
         both = sorted([*tels, *bounds], key=lambda improvement: improvement[0])
         rows = pd.DataFrame(both, columns=["seconds", "tel", "bound"], dtype=object).ffill()
         typed = rows.astype({"seconds": float, "tel": "Int64", "bound": "Int64"})
-        upper, lower = typed["tel"].astype("Float64"), typed["bound"].astype("Float64")
-        return typed.assign(gap=((upper - lower) / upper.where(upper > 0)).astype("Float64"))
+        return typed.assign(gap=gaps(typed["tel"], typed["bound"]))
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw memory over time, stacked by request, under a line at M.

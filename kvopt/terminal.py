@@ -10,7 +10,7 @@ from typing import IO
 from instances.batch_time import NANOSECONDS
 from instances.progress import REWRITTEN_EVERY_SECONDS, TOLD_EVERY_SECONDS, StatusLine
 from kvopt.running.state import RunState
-from kvopt.running.supervise import Look
+from kvopt.running.supervise import Snapshot
 
 #: Seconds of compiling from which it is told of.
 COMPILING_FROM_SECONDS = 1.0
@@ -28,22 +28,22 @@ class ProgressLines:
         self._last, self._told_at = started, -math.inf
         self._shown: tuple[int | None, int | None] = (None, None)
 
-    def __call__(self, look: Look) -> None:
+    def __call__(self, snapshot: Snapshot) -> None:
         """Show what has improved, with what came since, or that nothing has for a while."""
         if self._quiet:
             return
-        now, state = time.monotonic(), look.state
-        if look.compiling:
+        now, state = time.monotonic(), snapshot.state
+        if snapshot.compiling:
             self._line.leave()
             self._last = now  # what has its own line
-        self._compiling(look)
+        self._compiling(snapshot)
         tel = None if state.schedule is None else state.schedule.tel
         improved = tel is not None and (tel, state.lower_bound) != self._shown
-        at_once = look.ended or now - self._told_at >= self._every(EVERY_SECONDS)
+        at_once = snapshot.ended or now - self._told_at >= self._every(EVERY_SECONDS)
         waited = now - self._last >= self._every(TOLD_EVERY_SECONDS)
-        if (improved and at_once) or (waited and not look.ended):
+        if (improved and at_once) or (waited and not snapshot.ended):
             self._show(state, now, improved)
-        if look.ended:
+        if snapshot.ended:
             self._line.leave()
 
     def _every(self, seconds: float) -> float:
@@ -76,11 +76,11 @@ class CompilingLine:
         self._line = StatusLine(stream)
         self._text, self._told_at = "", -math.inf
 
-    def __call__(self, look: Look) -> None:
+    def __call__(self, snapshot: Snapshot) -> None:
         """Say how far the compiling of a run is, once it has taken a while."""
-        if look.compiling > COMPILING_FROM_SECONDS and look.kernels[1]:
-            self.tell(*look.kernels)
-        elif not look.compiling:
+        if snapshot.compiling > COMPILING_FROM_SECONDS and snapshot.kernels[1]:
+            self.tell(*snapshot.kernels)
+        elif not snapshot.compiling:
             self.end()
 
     def tell(self, done: int, of: int) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from kvopt.methods.told import told
+from kvopt.methods.knowledge import knowledge
 from reports.per_instance import worst_instances
 
 #: Most boards of one report; what is on none of them is in the tables by family.
@@ -25,10 +25,10 @@ class Board:
     Attributes
     ----------
     lines
-        One line a policy, the best first: columns label, lengths, offline and knows (what it is
-        told, :class:`kvopt.methods.told.Told`, and that in words), rank, gap_low, gap_high, optimal
-        (shares), seconds, and of :func:`reports.per_instance.worst_instances` instances, unsolved,
-        ratio_low, ratio_high, known, instance and id.
+        One line a policy, the best first: columns label, lengths, offline and knows (the two of
+        :class:`kvopt.methods.knowledge.Knowledge`, and both in words), rank, gap_low, gap_high,
+        optimal (shares), seconds, and of :func:`reports.per_instance.worst_instances` instances,
+        unsolved, ratio_low, ratio_high, known, instance and id.
     ids
         The instances that they share.
     """
@@ -92,7 +92,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     ).reset_index()
     # What shows no ratio names no instance.
     lines["instance"] = lines["instance"].where(lines["ratio_low"].notna(), "")
-    found = [told(*each) for each in zip(lines["method"], lines.pop("told"), strict=True)]
+    found = [knowledge(*each) for each in zip(lines["method"], lines.pop("told"), strict=True)]
     return lines.assign(
         lengths=[each.lengths for each in found],
         offline=[each.offline for each in found],

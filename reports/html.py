@@ -100,13 +100,15 @@ def _spots(figure: Figure) -> dict[str, Any] | None:
     links: dict[int, str] = {}
     at: list[float] = []
     for spot in figure.spots:
-        told = spot.told
-        opened = f"{told.opens} {told.instance}".strip()
-        lines = [texts.setdefault(x, len(texts)) for x in (told.method, told.where, told.value)]
+        caption = spot.caption
+        opened = f"{caption.opens} {caption.instance}".strip()
+        lines = [
+            texts.setdefault(x, len(texts)) for x in (caption.method, caption.where, caption.value)
+        ]
         lines.append(texts.setdefault(opened, len(texts)))
         at += [round(1000 * spot.x, 1), round(1000 * spot.y, 1), *lines]
-        if told.id in figure.links:
-            links[lines[-1]] = f"instances/{figure.links[told.id]}.html"
+        if caption.id in figure.links:
+            links[lines[-1]] = f"instances/{figure.links[caption.id]}.html"
     reach = [round(each, 1) for each in figure.reach]
     return {"texts": list(texts), "links": links, "reach": reach, "at": at}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from kvopt.running.record import columns
-from reports.metrics.gap import gap
 from reports.metrics.ratio import ratio_interval
+from schedules.gap import gaps
 
 #: Tables name the machines by the rows themselves (``reports.tables.machines``).
 _LEFT_OUT = [
@@ -39,11 +39,11 @@ def measured(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
     interval = ratio_interval(runs["tel"], lower, upper)
     return runs.assign(
         failed=runs["tel"].isna(),
-        gap_opt=gap(runs["tel"], runs["opt"]),
-        gap_upper=gap(runs["tel"], runs["upper"]),
-        gap_lower=gap(runs["tel"], runs["lower"]),
-        gap_low=gap(runs["tel"], upper).where(runs["tel"].notna(), 1.0),
-        gap_high=gap(runs["tel"], lower).where(runs["tel"].notna(), 1.0),
+        gap_opt=gaps(runs["tel"], runs["opt"]),
+        gap_upper=gaps(runs["tel"], runs["upper"]),
+        gap_lower=gaps(runs["tel"], runs["lower"]),
+        gap_low=gaps(runs["tel"], upper).where(runs["tel"].notna(), 1.0),
+        gap_high=gaps(runs["tel"], lower).where(runs["tel"].notna(), 1.0),
         ratio_low=interval["low"],
         ratio_high=interval["high"],
     ).reset_index(drop=True)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from heuristics.registry import policies
 from kvopt.methods.engines import named_engines
-from kvopt.methods.told import MARK, only_bounds, shown_methods, token_keeping_policies
+from kvopt.methods.knowledge import MARK, only_bounds, shown_methods, token_keeping_policies
 from kvopt.methods.witness import is_own
 from kvopt.running.record import PROVED, columns
 from kvopt.store.belief import believed_rows
@@ -38,8 +38,9 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
         With the added columns ``in_seconds`` (bool: TEL and bounds are nanoseconds; family and
         ``sha`` then name the batch time, too), ``id`` (what instance it is: ``sha``, the hash, and
-        name), ``label`` (the method as :func:`kvopt.methods.told.shown_method` writes it, with its
-        limits where an engine was run with several, and a mark if any of its runs preempts),
+        name), ``label`` (the method as :func:`kvopt.methods.knowledge.shown_method` writes it,
+        with its limits where an engine was run with several, and a mark if any of its runs
+        preempts),
         ``marked`` (bool: the label has that mark), ``engine`` (bool: an engine, no policy),
         ``bound_only`` (bool: a method without schedules of its own), ``preempts`` (bool: keeps
         tokens over an eviction, or may have, so OPT is no bound for it), ``kept`` (bool: surely

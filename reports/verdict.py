@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from instances.telling import counted
-from kvopt.methods.told import OF_CLASSES, Lengths
-from kvopt.methods.told import WORDS as TOLD
+from kvopt.methods.knowledge import OF_CLASSES, Lengths
+from kvopt.methods.knowledge import WORDS as KNOWS
 from reports.boards import Board, boards, inside, outside, standings
 from reports.interval import ratios, shares
 from reports.tables.solvers import solver_table
@@ -145,7 +145,7 @@ def _best_of_kind(found: Sequence[Board], kind: Lengths) -> list[str]:
     board, lines = _first(found, kind)
     if board is None:
         return []
-    parts: list[str] = [f"{TOLD[kind]}: "]
+    parts: list[str] = [f"{KNOWS[kind]}: "]
     groups = [
         (word, lines[lines["offline"].eq(word == "offline")]) for word in ("online", "offline")
     ]

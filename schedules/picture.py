@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from instances.jsonfile import write_bytes
 from instances.model import Instance
 from schedules.counts import running_and_waiting
+from schedules.gap import gap
 from schedules.metrics import Holding, MemoryProfile, ael, holdings, memory_profile
 from schedules.model import Schedule
 
@@ -308,8 +309,7 @@ def _subtitle(instance: Instance, schedule: Schedule) -> str:
     elif schedule.status == "optimal":
         parts.append("optimal")
     elif bound is not None and schedule.tel > 0:
-        gap = 100 * (schedule.tel - bound) / schedule.tel
-        parts.append(f"lower bound {bound:,} (gap {gap:.2f} %)")
+        parts.append(f"lower bound {bound:,} (gap {100 * gap(schedule.tel, bound):.2f} %)")
     return "   ".join(parts)
 
 

@@ -19,11 +19,11 @@ from types import SimpleNamespace
 from typing import IO, Any, NoReturn
 
 _SERVED = multiprocessing.get_context("forkserver")
-_SERVED.set_forkserver_preload(["kvopt.running.keeper", "kvopt.running.worker", "pytest"])
+_SERVED.set_forkserver_preload(["kvopt.running.reaper", "kvopt.running.worker", "pytest"])
 
 
 class Fork:
-    """What ``subprocess.Popen`` is of ``python -P -m kvopt.running.keeper FD MODULE``."""
+    """What ``subprocess.Popen`` is of ``python -P -m kvopt.running.reaper FD MODULE``."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Fork:
         start_new_session: bool,
         pass_fds: list[int],
     ) -> None:
-        assert command[1:4] == ["-P", "-m", "kvopt.running.keeper"]
+        assert command[1:4] == ["-P", "-m", "kvopt.running.reaper"]
         assert start_new_session
         handed = _Handed([stdin.fileno(), stdout, stderr, *pass_fds])
         given = (command[-1], str(cwd or Path.cwd()), env, handed)
@@ -74,8 +74,8 @@ def _received(*handed: Any) -> list[int]:
 
 
 def _keep(module: str, cwd: str, env: dict[str, str], handed: list[int]) -> NoReturn:
-    """Be the keeper of a run."""
-    from kvopt.running.keeper import main
+    """Be the reaper of a run."""
+    from kvopt.running.reaper import main
 
     os.setsid()
     # What it leaves behind is not told of by the tracker of the tests' process.
@@ -92,7 +92,7 @@ def _keep(module: str, cwd: str, env: dict[str, str], handed: list[int]) -> NoRe
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)
-    sys.argv = ["keeper", str(lifeline), module]
+    sys.argv = ["reaper", str(lifeline), module]
     # It is run as if it had not been imported.
     sys.modules.pop(module, None)
     main()

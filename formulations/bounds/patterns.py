@@ -84,27 +84,17 @@ def compute_bound(
     """Return the best certified bound by the deadline; parameters as in ``bound-dual``.
 
     Prices λ_t on tokens charge every token the same.  Here a request that holds w tokens and has
-    r rounds left pays π_t(w, r), any function ≥ 0, and where two requests cannot run together the
-    two may pay more than memory's worth: this prices what memory loses to growth and to sizes
-    that do not add up to M.
-
-    Proof.  Let h_t be the most that a pattern (``formulations.valid.states``) pays at time t.  In a
-    feasible schedule the requests that run at t form a pattern, so they pay at most h_t, and
-
-        TEL ≥ TEL + Σ_t (Σ_{i runs at t} π_t(w_i, r_i) − h_t)
-            = Σ_i [p_i + o_i − a_i + Σ_{j=1..o_i} π_{p_i+j}(s_i + j, o_i − j)] − Σ_t h_t
-            ≥ Σ_i min_p [...] − Σ_t h_t.
-
-    ``formulations.lagrangian.states.evaluate`` computes this in integers.  Nothing else has to be
-    right for the bound to be: a proximal bundle method (``formulations.bounds.proximal``) finds the
-    prices, on a grid of ``knots`` times and some (w, r), from starts and patterns that are cheapest
-    and best at the prices tried before (``formulations.bounds.pattern_master``).  π = λ·w gives the
-    memory rows, π = f(w) every dual-feasible function, and the pairs of
-    ``formulations.valid.separation`` are patterns that are not.
+    r rounds left pays π_t(w, r), and where two requests cannot run together the two may pay more
+    than memory's worth: this prices what memory loses to growth and to sizes that do not add up to
+    M.  A proximal bundle method (``formulations.bounds.proximal``) finds the prices, on a grid of
+    ``knots`` times and some (w, r), from starts and patterns that are cheapest and best at the
+    prices tried before (``formulations.bounds.pattern_master``).
 
     Where many requests are equal, prices on tokens come first (:func:`prices_among_equals`); theirs
     is the bound until those on states are better.  Where the search for patterns would take too
     long (large M), or the requests are of too many kinds, the bound is ``bound-dual``.
+
+    Proof: docs/proofs/configurations.md (P2).
     """
     from formulations.bounds.memory_master import request_classes  # loads SciPy
 

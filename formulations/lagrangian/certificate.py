@@ -37,27 +37,13 @@ from schedules import check_schedule, make_schedule
 def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None = None) -> int:
     """Return the lower bound on the TEL (rounds) that a certificate proves, exactly.
 
-    Proof.  For ``volumes`` see :func:`formulations.valid.volumes.volume_bound`.  For ``prices``
-    take a feasible schedule with starts p_i.  At every time t the tokens held are at most M, and
-    of the windows of a group at most ``most`` hold a round, which is checked here for every group
-    by the conditions that ``formulations.valid.groups`` proves sufficient.  For ``patterns`` see
-    :func:`formulations.bounds.patterns.compute_bound`, for ``tree``
-    :func:`formulations.lagrangian.tree.evaluate_tree`, for ``sweep``
-    :mod:`formulations.lagrangian.swept`, for ``parts`` :mod:`formulations.valid.parts`: the
-    latencies of some requests sum to at least the optimum of these alone, so bounds of requests of
-    which none is in two parts add up.  With λ, μ ≥ 0,
+    Where it names a TEL U as ``upper_bound``, starts end at the latest of the windows that U
+    proves; the caller must know that a schedule with a TEL of at most U exists.
 
-        TEL ≥ Σ_i c_i(p_i) − M Σ_t λ_t − Σ_g most_g Σ_t μ_gt,
-
-    where c_i(p) is the latency of a start at p plus the prices that its tokens and windows pay.
-    c_i(p_i) is at least the minimum of c_i over all starts from the arrival on.  Let the prices be
-    those of times below L, and b the largest ``before`` of a window of i, or 0 where none is above
-    0.  From a start p ≥ L + b on the run holds tokens after L only and every window begins at
-    p − b or later, so at L or later: c_i(p) is the latency, which grows with p.  A ``before``
-    below 0 delays a window, not the run, so it makes no earlier start the last one to be looked
-    at.  With ``upper_bound`` U, starts end at the latest of the windows
-    that U proves; the caller must know that a schedule with TEL ≤ U exists.  The sum of fractions
-    is rounded up, since the TEL is an integer.
+    Proofs of the kinds ``prices``: docs/proofs/multipliers.md (P1), ``patterns``:
+    docs/proofs/configurations.md (P2), ``tree``: docs/proofs/tree.md (P3), ``sweep``:
+    docs/proofs/backward.md (P4), ``parts``: docs/proofs/parts.md (P8); of ``volumes``:
+    :func:`formulations.valid.volumes.volume_bound`.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Evaluation of prices on states of running requests, without the kernels that found them."""
+"""Evaluation of prices on states of running requests, without the kernels that found them.
+
+Proof: docs/proofs/configurations.md (P2).
+"""
 
 from __future__ import annotations
 

@@ -34,29 +34,19 @@ def certify_prices(
 ) -> PriceBound:
     """Return the lower bound on the TEL (rounds) that prices certify, evaluated exactly.
 
-    Proof.  Take any schedule with starts p_i ≥ a_i and any λ ≥ 0.  At every time t the tokens
-    held are at most M, so Σ_t λ_t (held_t − M) ≤ 0.  Adding this to the TEL and sorting by
-    request, TEL ≥ Σ_i [p_i + o_i − a_i + Σ_{j=1..o_i} (s_i + j) λ_{p_i + j}] − M Σ_t λ_t, and each
-    bracket is at least its minimum over all starts from a_i on.  Beyond the last priced time a
-    bracket only grows with the start, so the minimum is over finitely many rounds and no horizon
-    is assumed.  This holds for every λ ≥ 0, so the given prices are rounded to fractions with one
-    denominator, negative ones to 0, and everything after is integer arithmetic; the sum is
-    rounded up at the end, since the TEL is an integer.
-
     Prices of 0 certify Σ o_i.  They take the place of prices that certify less, and of prices too
     large for 64 bits, so no bound is below that.
 
-    With ``latest`` the minimum of request i is over starts up to latest_i only.  That is valid if
-    some optimal schedule keeps to these starts (``formulations.valid.windows``), by the same steps
-    for that schedule.
+    Proof: docs/proofs/multipliers.md (P1).
 
     Parameters
     ----------
     prices
         λ_t for t = 0, 1, ..., shape (T + 1,), in rounds per token; for instance the duals of the
-        memory rows of an LP relaxation.
+        memory rows of an LP relaxation.  Negative ones are taken as 0.
     latest
-        Last start round of each request, shape (n,); None for no limit.
+        Last start round of each request, shape (n,), where some optimal schedule keeps to them
+        (``formulations.valid.windows``); None for no limit.
 
     Raises
     ------

@@ -2,63 +2,9 @@
 
 Whoever found the prices, evaluating a certificate proves the bound anew.  The evaluation shares no
 code with the search for prices (``formulations.bounds.seconds``); what both use is what is valid
-whatever the prices are (``formulations.valid.loads``).
+whatever the prices are (``formulations.valid.loads``).  Names are those of the statement.
 
-*Schedules.*  All that docs/bounds_in_seconds.md lists: offline, with idle time, pauses, cancelled
-attempts, prompts in chunks, and tokens kept over evictions where
-:func:`formulations.valid.loads.not_covered` is empty.
-
-*The prices.*  Times in picoseconds, b = base, and ℓ_ij the load of token j of request i
-(``formulations.valid.loads``).  h_ij = s + j tokens are held at the end of its round; for the first
-token h_i1 = s.  Between knots T_0 < ... < T_K with T_0 ≤ a_i ≤ T_K the functions y, m, e ≥ 0 of
-time are linear, they are 0 at T_K and after; ε_k = ⌈e_k² / ℓ⌉ at the knots, linear between, with ℓ
-the least load of a token after the first.  Request i spreads the weight 1 over its tokens: π_i on
-the first, the rest evenly on the others.  Token j has a value v_ij ≥ 0, linear in j from station to
-station.  With Π_j the weight of the tokens before j, θ_ij = Π_j + π_ij / 2, and σ_ij² ≤ θ_ij at
-the stations, linear between, σ_i1 = 0, let
-
-    κ_ik ≥ v_ij − π_ij·(T_k − a_i) − y_k·ℓ_ij − m_k·h_ij − 2·σ_ij·e_k,   κ_ik ≥ 0
-
-for every station j and every knot k from the last one with T_k ≤ a_i on; κ_ik = 0 before.  If
-
-    Σ_i κ_ik + M·m_k + ε_k ≤ y_k·b   at every knot k,
-
-then the total latency is at least
-
-    Σ_ij v_ij + Σ_i [π_i·(b + ℓ_i1)/2 + (o_i − 1)·(1 + π_i)/2·b] − ∫ y dt.
-
-*Proof.*  1. Let c run through the rounds that token j of request i is made in (one, or the chunks
-of a prefill), f_c be their shares of its load (all in the last round if there is none), d_c how
-long they take, and t̄_c their middle.  C_i is no less than the end of any of them plus the rounds of
-i that follow; so with weights f_c and π_ij
-
-    C_i − a_i ≥ Σ_j π_ij·Σ_c f_c·(t̄_c − a_i) + Σ_j Σ_c f_c·θ_ij·d_c,
-
-where for the first token θ_i1·d_c may be read as π_i·(f_c/2 + Σ_{c'<c} f_c')·d_c without f_c
-before it, which with d_c ≥ b + f_c·ℓ_i1 adds up to π_i·(b + ℓ_i1)/2 at least.
-
-2. In a round of d with the loads Λ, d ≥ b + Λ, charge at every instant t each request in it
-f·(y·ℓ_ij + m·h_ij + κ_i(t) + ε·ℓ/(d − b)), the last for tokens after the first only, and κ_i linear
-between knots.  The loads are f·ℓ_ij, at least f·ℓ after the first token, so the last charges add up
-to ε at most.  The tokens held are at least f·h_ij: of a prompt of s, chunks up to C tokens take the
-share C/s of the load at most, since it is convex.  For a prefill of s + j − 1 kept tokens
-one token may lack, which costs m ≤ y·b/M; its load is larger by b/M at least
-(:func:`~formulations.valid.loads.not_covered`).  Hence all charges add up to
-y·Λ + m·M + Σ_i κ_i + ε ≤ y·(Λ + b) ≤ y·d.  The second step is the condition at the knots, and all
-its terms are linear between them.  So the average charges over each round, added up over all
-rounds, are at most ∫ y dt.
-
-3. v_ij ≤ π_ij·(t − a_i) + y·ℓ_ij + m·h_ij + 2·σ_ij·e + κ_i(t) for all j and all t ≥ a_i: both sides
-are linear in j between stations (the load and h are, and π_ij is the same for all j ≥ 2), and in t
-between knots, and hold at the knots.  After T_K no price is left, and the condition at T_K says
-κ_iK = 0, so v_ij ≤ π_ij·(T_K − a_i).  And θ_ij·d + ε·ℓ/(d − b) ≥ θ_ij·b + 2·σ_ij·e for every
-d > b, since x + z ≥ 2·√(xz), e² ≤ ε·ℓ (a chord lies above the square) and σ_ij² ≤ θ_ij (a chord
-lies below the root of what is linear in j).
-
-4. Average 3. over the rounds of each token with the weights f_c, and add up:
-Σ_ij v_ij + Σ_i Σ_{j≥2} θ_ij·b ≤ Σ_ij Σ_c f_c·[π_ij·(t̄_c − a_i) + θ_ij·d_c] + charges, where
-the second sum is over j ≥ 2.  With 1., 2. and Σ_{j≥2} θ_ij = (o_i − 1)·(1 + π_i)/2 this is the
-bound.
+Proof: docs/proofs/seconds.md (P7).
 """
 
 from __future__ import annotations

@@ -62,23 +62,12 @@ def start_costs(
 ) -> StartCosts:
     """Return the priced start costs; their ``bound`` is a lower bound on the TEL for any prices.
 
-    Proof.  Take a feasible schedule with starts p_i, prices λ_t ≥ 0 on the tokens held at time t
-    and μ_gt ≥ 0 on group g at round t.  Held tokens are at most M at every time and at most
-    most_g windows of g hold round t (``formulations.valid.groups``), so
+    The prices given are rounded to multiples of 1 / denominator (negative ones to 0) and the rest
+    is integer arithmetic, in ranges that ``formulations.lagrangian.exact`` proves safe.  Starts go
+    up to one round after the last priced time plus the largest ``before``.  With ``latest`` those
+    of request i end there; the bound is valid for the schedules that keep to them.
 
-        TEL ≥ TEL + Σ_t λ_t (held_t − M) + Σ_g Σ_t μ_gt (windows_gt − most_g)
-            = Σ_i c_i(p_i) − M Σ λ − Σ_g most_g Σ_t μ_gt,
-
-    where c_i(p) = p + o_i − a_i + Σ_{j=1..o_i} (s_i + j) λ_{p+j} + Σ_g μ_g over the rounds ≥ 0 of
-    the window of i, for the groups g that i is in.  Each c_i(p_i) is at least its minimum over all
-    starts from a_i on.  A start from which neither the run nor a window meets a priced time costs
-    p + o_i − a_i alone, which grows with p, so starts up to one round after the last priced time
-    plus the largest ``before``, or 0 where that is below 0, suffice and no horizon is assumed:
-    windows that begin after the start say nothing of the run.  The prices given are
-    rounded to multiples of 1 / denominator (negative ones to 0) and the rest is integer arithmetic,
-    in ranges that ``formulations.lagrangian.exact`` proves safe.
-
-    With ``latest`` the starts of request i end there; valid for the schedules that keep to them.
+    Proof: docs/proofs/multipliers.md (P1).
 
     Raises
     ------

@@ -146,13 +146,11 @@ def evaluate(
 ) -> Priced:
     """Evaluate the Lagrangian of ``bound-patterns`` exactly, as an integer times 1/denominator.
 
-    That it bounds the TEL is proved in ``formulations.bounds.patterns.compute_bound``.
-    Between knots a < b let the price at time t be the interpolation of those at the knots, rounded
-    down.  A pattern pays at t at most the same interpolation of what it pays at the knots, so
-    h_t ≤ ⌈((b − t)·h_a + (t − a)·h_b) / (b − a)⌉, and only the best patterns of the knots are
-    needed.  Before the first and past the last knot prices are 0; there a later start only costs
-    more, so ``last_starts`` suffice, and no horizon is assumed.  Requests with equal arrival, last
-    start, prompt and output cost the same, so each such class is priced once.
+    Only the best patterns of the knots are needed, and no starts beyond ``last_starts``.  Requests
+    with equal arrival, last start, prompt and output cost the same, so each such class is priced
+    once.
+
+    Proof: docs/proofs/configurations.md (P2).
     """
     from formulations.lagrangian.kernels import priced_starts  # loads the compiler
 

@@ -1,4 +1,4 @@
-"""Compiled filter of a level: bases that another one dominates (``docs/proofs/dominance.md``).
+"""Compiled filter of a level: bases that another one dominates, docs/proofs/dominance.md (P5).
 
 In the order of σ every base is compared with the kept ones, exactly: tokens at every earlier time,
 and strict kinds.  Most comparisons end at a signature, tokens at 16 times in units rounded down,

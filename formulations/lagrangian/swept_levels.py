@@ -145,7 +145,7 @@ def _chosen(level: Level, which: Ints) -> Level:
 
 
 def _undominated(network: Network, t: int, level: Level, budget: Budget) -> Level:
-    """Return a level at t without the bases that others dominate; ``docs/proofs/dominance.md``."""
+    """Return a level at t without the bases that others dominate; docs/proofs/dominance.md (P5)."""
     from formulations.lagrangian.swept_filter import measured, undominated  # loads the compiler
 
     kinds = network.kinds

@@ -116,7 +116,7 @@ class Network:
 
     @cached_property
     def limits(self) -> list[int]:
-        """The largest label at each time; ``docs/proofs/dominance.md``, 6."""
+        """The largest label at each time; docs/proofs/dominance.md (P5), section 6."""
         first, last = self._completions
         worth = self.extra * self.kinds.counts
         limit = self.window + int(worth.sum())

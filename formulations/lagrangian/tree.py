@@ -137,25 +137,7 @@ def evaluate_tree(
     ``nodes`` is the tree in preorder; a branch is followed by the nodes of its first child (at
     most ``most`` starts) and then by those of its second.
 
-    Proof.  Suppose a schedule with a TEL below ``value``.  Requests that agree in arrival, prompt
-    and output can swap their starts: neither the tokens held nor the TEL change.  So there is one,
-    p, with that TEL in which such requests start in the order of their positions.  At every branch
-    p satisfies one of the two counts, so it lies in one leaf, where all counts on the path hold.
-    They give start windows: a count of none by a round, or of all, limits each member; of equal
-    requests a later one starts no earlier; and with e_i the earliest starts, p_i − e_i is at most
-    ``value`` − 1 less the latencies of starts at all e_j, since no latency is less than that.
-    With prices λ ≥ 0 on memory and μ ≥ 0 on the other counts Σ_i x_ir(p_i) ≤ b_r, where x_ir(p) is
-    1 for a start of a member by the row's round (both sides negated for "at least"),
-
-        TEL ≥ Σ_i c_i(p_i) − M Σ_t λ_t − Σ_r b_r μ_r,
-
-    where c_i(p) is the latency of a start at p, plus λ on the tokens held, plus μ_r x_ir(p).
-    c_i(p_i) is at least the minimum over the window, and the TEL is an integer, so the sum is
-    rounded up.  For the minimum few starts need be looked at: let L times have a price.  A start
-    p > L, no first one of the window and no round after that of a row, has the fees of p − 1; both
-    hold no token before L + 1, so p − 1 costs one round less.  A leaf in which a request has no
-    start left holds no such schedule.  So every TEL is at least ``value`` or the least bound of a
-    leaf.
+    Proof: docs/proofs/tree.md (P3).
 
     Raises
     ------

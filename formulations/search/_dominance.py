@@ -1,6 +1,6 @@
 """Dominance between the bases of a level: what is dropped, and the vectors that tell it.
 
-The statement and its proof are in ``docs/proofs/dominance.md``.  Of strict kinds ages are compared
+Proof: docs/proofs/dominance.md (P5).  Of strict kinds ages are compared
 as well, not only whether a base holds them: then a path beside the dominated base is one beside the
 other, so the least path is the same whichever pairs are compared.
 """

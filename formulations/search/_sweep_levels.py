@@ -86,7 +86,7 @@ def sweep(
     keep
         Whether the arcs are kept, as long as they take no more than the memory allowed.
     dominance
-        By which bases are dropped (``docs/proofs/dominance.md``); then the paths left are some of
+        By which bases are dropped, docs/proofs/dominance.md (P5); then the paths left are some of
         all, the least one among them.
     beam
         Bases of each level that are followed, those of the least labels: then it proves nothing.

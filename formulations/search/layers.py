@@ -2,52 +2,13 @@
 
 A state before round t is the set S of requests started before t, their starts, and the tokens
 that they hold from t on.  A pass decides which requests start at t for all states, for
-t = 0, 1, ...  Let U be the TEL of the best schedule known and OPT the optimum.  Claim: if
-OPT < U, then in each layer some state that is kept or *lost* has a completion of TEL OPT, so
-when nothing was lost the search finds it.  The rules, with proofs that keep the claim:
-
-*Bound.*  The requests not in S start at t or later.  Apply the argument of ``start_costs`` to
-them with the prices λ of the times after t and μ of the rounds from t on only (other prices
-set to 0 are prices, too), where the requests in S hold known tokens and windows: the cost so
-far, plus the least priced cost of each other request over starts from t on, plus the priced
-tokens and windows of S, less M Σ λ + Σ most μ, bounds every completion.  A state whose bound
-exceeds U − 1 has no completion better than U.
-
-*Windows.*  ``windows`` keep every optimal schedule (``formulations.valid.windows``), so starts
-past the last one of a request need not be priced, and a state in which such a start is all that
-is left has no optimal completion.  The bounds are then bounds on the completions that keep to
-the windows, and every optimal one does; the rules below compare optimal completions only.
-
-*Patterns.*  The same with prices π on states of running requests and the worths h
-(``formulations.bounds.patterns``) in place of λ and M λ: what is priced at the times after t
-is again a sum over requests, and what runs at such a time pays at most h.  The larger of
-the two bounds counts.
-
-*Equal states.*  Completions depend on S and the tokens held after t only, so of two states
-equal in both the cheaper is kept.
-
-*Dominance.*  Of two states of the same S, the one that costs no more and holds at no time
-after t more tokens can be completed with the same starts, at no higher TEL.
-
-*Shift.*  In an optimal schedule no request can start one round earlier with all others fixed:
-that would lower the TEL.  Starting j at p_j − 1 ≥ a_j adds s_j + 1 tokens at time p_j and one
-token at each of p_j + 1..p_j + o_j − 1, and nothing elsewhere.  So in an optimal schedule,
-where p_j > a_j, time p_j has no room for s_j + 1 more tokens or one of those times holds
-exactly M.  A state in which a request has run to its end against this is dropped: it has no
-optimal completion.  This goes with dominance: if the dominated state has an optimal
-completion, so has the dominating one, and that schedule obeys the shift rule as well.
-(Starting every request as early as those started before allow would *not* be valid: a
-request may have to wait for the sake of one that starts later.)
-
-*Equal requests.*  Of requests with equal (arrival, prompt, output) the first in the instance
-starts first; exchanging their names changes neither feasibility nor TEL.
-
-*Width.*  When a layer has more states than the width, those of largest bound are lost.  By
-the claim every schedule has TEL ≥ min(U, least bound lost), which is reported as the bound of
-the pass; with nothing lost it is U, a proof.
+t = 0, 1, ...  Where a layer has more states than the width, those of largest bound are lost; the
+least of these bounds is the bound of the pass, and with nothing lost its schedule is optimal.
 
 *Prices* and *groups* are the caller's: they make ``costs``.  Only the prices are taken from
 there, at a scale at which every bound is exact in 64 bits (``_tables.scaled_prices``).
+
+Proof: docs/proofs/forward.md (P6).
 """
 
 from __future__ import annotations
@@ -154,7 +115,7 @@ def search(
     """Search in passes of growing width and report each; ends when one pass proves the optimum.
 
     Rounds go up to the last start of ``windows``.  Passes whose layers may need more than
-    ``memory_bytes`` are left out.  What is proved, and why, is in the module's docstring.
+    ``memory_bytes`` are left out.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """State-space relaxation: backward dynamic programming with dominance, under multipliers.
 
-Source: ours; the statement and its proof are in ``docs/proofs/dominance.md``.
+Source: ours; proof: docs/proofs/dominance.md (P5).
 
 It is the oracle of the Lagrangian of "each request once".  Bases are those of
 :mod:`formulations.search.sweep`, but of a level only those are kept that no other one dominates,

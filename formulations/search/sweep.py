@@ -2,59 +2,11 @@
 
 Source: ours (``docs/leads.md``); fixing and sublimation as tanaka2009 has them for one machine.
 
-*Slack.*  Requests with equal (arrival, prompt, output) are one kind g.  Let π ≥ 0 be prices on
-states (w, r) and times, c_g(p) the latency of a request of kind g that starts at p ≥ a_g plus what
-its tokens pay, c*_g the least of it over all p ≥ a_g, and h_t at least what requests that can run
-together pay at time t.  For every feasible schedule, what is paid counted by request and by time,
+A window holds the schedules with a TEL up to a target.  It is *closed* where no base is left, which
+shows that no schedule lies in it.  Members of bases are compared, whatever their keys are, and
+``_sweep_tables`` refuses prices and windows for which a sum could exceed 2⁶⁰.
 
-    TEL − (Σ_i c*_i − Σ_t h_t) = Σ_t (h_t − what runs at t pays) + Σ_i (c_i(p_i) − c*_i),
-
-and no term on the right is below 0.  Their sum is the *slack* of the schedule, an integer in units
-of 1 / D like everything here.  A schedule with a TEL of at most V has a slack of at most
-w(V) = V − (Σ c* − Σ h), and so has every part of the sum.  No start windows and no horizon are
-assumed: c_g(p) ≥ p + o − a, so only finitely many starts have a slack within w.  π on tokens alone
-(π = λ_t·w) is a case, with h_t = M·λ_t where the patterns are too many to be searched.
-
-*Sweep.*  The base of a schedule at t are those that run at t and at t + 1.  A level holds bases,
-each with a number that is at most the slack that any of the schedules looked for with that base
-has at the times after t and in the starts of what completes after t.  Above the last time at which
-a start within w can run, the only base is empty.  From t to t − 1: who runs at t and not at t + 1
-completes at t, so it started at t − o; all multisets of such kinds are tried which, with the base,
-fit in memory at t, hold no kind more often than the instance has it, and keep the number, with
-h_t less what runs at t pays and the slack of the starts, within w.  Those that started at t − 1
-leave the base.  Equal bases are merged, with the smaller number; members are compared, whatever
-their keys are.  Which requests have completed after t is forgotten, so a kind may complete more
-often on a path than the instance has it: a level holds more than it must, never less.  Where a
-level is empty, or no path comes down to the empty base at 0, no schedule has a TEL up to V: the
-window is *closed* and OPT ≥ V + 1.
-
-*Completions together.*  What more kinds complete at t pays no more than a knapsack of any number
-of them in the tokens that are left, their start slacks taken off; where even that does not bring
-the number down to w, none is added.
-
-*Before.*  For a base at t − 1 and a time u < t, the members that had started before u run at u.
-Others that run at u complete in u..t − 1, so they have less than t − u rounds left; they pay at
-most the knapsack of such states in the tokens left (``behind``).  What h_u exceeds both by is part
-of the slack of u, which is in no number yet, so all these are added to it when it is held against
-w, and nothing is kept of them.
-
-*Multipliers.*  A kind's requests complete as often in every schedule as there are.  So let each pay
-v_g more, any integer: slacks grow by Σ count_g·v_g in all schedules alike, and the shortest path
-over the arcs kept, less that sum, is at most the slack of every schedule in the window.
-
-*Fixing.*  An arc on no path that is within w + Σ count_g·v_g is on no schedule in the window.  This
-holds for each v by itself, so arcs fixed with one stay away with the next.
-
-*Sublimation.*  Nodes are split by how many of some kinds have completed on the way; ways on which
-there are more than the instance has, or in the end fewer, are no schedules.  The network is then
-one over (base, counts), for which all of this holds again: what was counted before stays part of
-the node when further kinds are counted.  With all kinds counted a path is a schedule: it fits at
-all times, nothing starts before its arrival, and everything completes once.
-
-*Optimum.*  When the best path has every kind as often as there is, it is a schedule, and its slack
-is that bound: no schedule in the window is better, and none outside of it, since it has TEL ≤ V.
-
-*64 bits.*  ``_sweep_tables`` refuses prices and windows for which a sum could exceed 2⁶⁰.
+Proof: docs/proofs/backward.md (P4).
 """
 
 from __future__ import annotations

@@ -70,29 +70,7 @@ def overflows(instance: Instance, starts: Sequence[int]) -> list[Overflow]:
 def separating_row(instance: Instance, overflow: Overflow, activity: int) -> Row:
     """Return a row that every feasible schedule satisfies at every time, and the overflow breaks.
 
-    Let C be the requests of the overflow, P_i their peaks s_i + o_i and E = Σ_C P_i − M.
-
-    *Proof.*  A request with d_i rounds left holds P_i − d_i tokens.  So where all of C run,
-    memory suffices for them if and only if Σ_C d_i ≥ E.
-
-    (1) E > Σ_C (o_i − 1), which no d_i sum up to: they never run together, so at most |C| − 1 of
-    them run.
-
-    (2) Else give each that runs the weight max(0, E − d_i).  If one of C does not run, the others
-    have |C| − 1 weights of at most E.  If all run, the weights sum to |C|·E − Σ min(d_i, E), and
-    Σ min(d_i, E) ≥ E if and only if Σ d_i ≥ E.  So Σ weights ≤ (|C| − 1)·E says the same as memory
-    for C at that time, whatever the rounds left.  Its terms add up to |C|·E at most; where that is
-    more than ``activity``,
-
-    (3) choose D_i ≥ d_i, D_i < o_i, with Σ D_i < E: requests of C with at most D_i rounds left
-    overflow together, so at most |C| − 1 are in that state.
-
-    In (1) and (3) the members of C hold at least h_i = P_i − D_i, with D_i = o_i − 1 in (1), and
-    Σ h_i > M.  A request j beside C with P_j − D_j ≥ max h_i may be added, since any |C| of the
-    larger set hold more than M, too.
-
-    Overflows of the given rounds left break each of them: in (2) their weights sum to
-    |C|·E − Σ d_i > (|C| − 1)·E, in (1) and (3) there are |C|.
+    Proof: docs/proofs/overflow.md (P9), with the names used here.
 
     Parameters
     ----------

@@ -1,30 +1,10 @@
 """Idle gaps: where an instance falls apart into others that need not know of each other.
 
-Let B be requests, b their first arrival, and E all others, which arrive before b.  With A the last
-arrival in E, the instance splits at b if
+Where the requests that come first would be complete, run one after the other from the last of
+their arrivals on, before the next one arrives, the optima of both parts add up.  Bounds always add
+up, whatever the parts are.
 
-    b ≥ A + Σ_E w_i,
-
-where w_i is what i takes when it runs alone: o_i in rounds.
-
-*The optima add up, in rounds.*  (≥) Of a feasible schedule the starts of E are feasible for E
-alone, and so are those of B: leaving requests out leaves less in memory.  So every TEL is at least
-the sum of both optima.  (≤) Take optimal schedules of E and of B.  From A on some request of E is
-active until all are complete, or starts could move
-(:func:`formulations.valid.windows.start_windows`).  So all are complete by A + Σ_E o_i ≤ b, and
-hold memory at times up to b only; those of B start at b or later and hold memory from b + 1 on.  So
-both schedules together are feasible.  The earliest part is split off first; what is left, B, is an
-instance of its own and is split again, so the condition is on the requests of one part at a time.
-The rounds before the first arrival are a gap with nothing before it: moving all arrivals moves all
-starts and completions, and changes no latency.
-
-*Bounds always add up*, by (≥), whatever the parts are; so a certificate of a sum need not prove the
-condition, only that no request is in two parts.  This holds in seconds as well.  Take a schedule of
-all requests, and leave some out without beginning any round earlier: a round takes no longer, since
-no load is below 0, so rounds still follow each other; every request still is there when its rounds
-begin; memory holds less; and a round in which nobody is left is idle time, which the schedules of
-the bound may have (docs/bounds_in_seconds.md).  No completion is later.  That the optima in seconds
-add up is not claimed: policies run on the whole instance.
+Proof: docs/proofs/parts.md (P8).
 """
 
 from __future__ import annotations

@@ -6,18 +6,14 @@ request's own prediction interval.  It has no parameters and draws nothing.
 Each request is believed to make ℓ tokens at first.  A round:
 
 1. An active request that has made ℓ tokens and is not finished must be a long one: it is cancelled,
-   is believed to make u from now on, and goes to the end of the queue.  A request with o = ℓ
-   completes at p + ℓ, so the cancellation comes in that round, with exactly ℓ tokens made.  (The
-   pseudocode says more than ℓ tokens, the text of sec. 5.1 says as soon as ℓ are made; the
-   later reading would make one token more, known to be lost.)  Several that are cancelled in one
-   round keep the order of their starts.  Where ℓ = u nothing is cancelled.
+   is believed to make u from now on, and goes to the end of the queue.  Several that are cancelled
+   in one round keep the order of their starts.  Where ℓ = u nothing is cancelled.
 2. The queue is served from its head as long as the look-ahead (3) allows, all outputs taken as
    believed, those of active requests too, so memory is never exceeded; the first misfit ends the
    round.
 
 The queue is first in, first out: arrivals in order of arrival, then position in the instance, and
-behind what was cancelled before them.  chen2025 has all requests at round 0 and does not say in
-which order they stand.
+behind what was cancelled before them.  ``docs/policies.md`` says what the paper leaves open.
 
 chen2025 states its ratio (Theorem 7) for any s; the proof counts work as o², which is s = 0.  For
 s > 0 it does not hold: with s = 100, ℓ = 15, u = 50 and half of the outputs long the ratio is 1.41,

@@ -7,39 +7,16 @@ Each request has a lower bound on its output, at first the lower end of its inte
 
 1. If the active requests would hold more than M tokens at the next time, they are cancelled in
    ascending order of their bounds until the rest fits.  What a cancelled request had made becomes
-   its bound if that is more.  The paper says that it becomes the bound; but a request that is
-   cancelled before it reaches its bound has made fewer tokens than it is already known to need,
-   and would lose a true bound (its prediction, or what an earlier attempt has shown), while the
-   paper speaks of bounds that accumulate.
+   its bound if that is more.
 2. The waiting requests, those just cancelled too, are taken in ascending order of their bounds, as
    many as the look-ahead (3) allows with each output taken at its bound; the first that does not
    fit ends the round.
 
-The paper leaves open what the look-ahead believes of an active request whose bound is reached.
-Here an active request that has made m tokens and is not finished is believed to make
-max(bound, m + 1): its next token is certain, and that is all that is known.
+``docs/policies.md`` has the parameter ``ties``, and what the paper leaves open.  Here an active
+request that has made m tokens and is not finished is believed to make max(bound, m + 1).
 
-Parameter ``ties``, of equal bounds.  ``permutation``: one random order for the whole run, by
-which requests are both cancelled and admitted (each request draws a number of its own, so later
-requests change no earlier draw).  ``fresh``: each cancellation and each admission draws one of
-the requests with the smallest bound anew; this is the paper to the letter, where every sort of
-every round breaks ties at random.  It matters: with one permutation, what is cancelled first also
-comes back first and is cancelled again.  See the tests for two-point outputs on which the ratio is
-1.25 at most with ``fresh`` and 1.48 with ``permutation``.
-
-No ratio is claimed.  chen2025 states O(log u/ℓ) (Theorem 5), and (3 − α)/2 for outputs of two
-lengths (Theorem 6), from the share of requests that are cancelled (Lemma 1).  Lemma 1 fails: what
-completes leaves room, and where it leaves enough nobody is cancelled and nothing is learned, so the
-order is random.  Even with s = 0, 0.45 % of outputs 20 among outputs 1 give 1.925 in the limit
-against 1.475 of Theorem 6, and there are laws with ratios that grow like u/ln u (docs/errata.md,
-E16, has the argument).  For s > 0 it is worse: with s = 10, ℓ = 1, u = 50 and 6 % long outputs the
-ratio is 2.5 for n = 1,000 and M = 500 and grows with both, and C's own Lemma 2 tends to
-(1 + √(u/ℓ))/2 as s grows.
-
-It always ends: the active request with the largest bound (and number) is cancelled only after all
-others, and alone it fits, so it runs until it completes or one with a larger bound starts; bounds
-never exceed the outputs, so after finitely many changes somebody completes.  With ``fresh`` the
-same holds with probability 1, since any of equal bounds may be spared often enough.
+No ratio is claimed: chen2025 states two (Theorems 5 and 6) that rest on its Lemma 1, which fails
+(docs/errata.md, E16).  It always ends.  Proof: docs/proofs/termination.md (P11).
 
 Reference: ``heuristics/reference/a_min.py``.
 """

@@ -1,10 +1,6 @@
 """Fluid thresholds by segments of the output, lengths unknown (arXiv 2504.11320; our reading).
 
-The source lets prompts of unknown length pass through segments of the output: short ones finish
-in the first, the others gather at the entry of the next until its threshold is reached.  Its
-full text was not at hand when this was written (abstract, summaries and the authors' simulator
-were), and there a request that waits at an entry holds its memory, which no schedule here can.
-So this is our reading in unit rounds:
+``docs/policies.md`` says what the source has and why this is a reading.  In unit rounds:
 
 - Segment 1 covers the first ``segment`` output tokens, and each further one ends at twice the
   tokens of the one before.
@@ -13,18 +9,15 @@ So this is our reading in unit rounds:
   start at once, it goes on without a gap.
 - Segment k has the threshold n_k = ⌈scale · M · e_k / V⌉, where e_k requests have entered its
   queue so far and V is what all entries so far would hold, in token-rounds, if each ran to the
-  end of its segment.  That is the entries per round of a worker that keeps its M tokens full, a
-  little less because some finish before the end; this takes the place of the safety buffer.
+  end of its segment.
 - In a round, each segment with at least n_k waiting offers its n_k oldest.  Segments take turns by
   the arrival of their oldest request, and a request starts if memory suffices up to the ends
   of the segments of all that run; the first that does not fit ends the round.  So memory is never
   exceeded and nothing is ever cleared.
 - An empty worker takes what there is, in order of arrival.
 
-It is not clairvoyant and uses no prediction: only that a request makes at most M − s tokens.
-
-Guarantee: the source states one under a safety buffer; none is claimed for this reading.  It
-always ends, since an empty worker starts a request and no token is made twice.
+It is not clairvoyant and uses no prediction: only that a request makes at most M − s tokens.  The
+guarantee of the source is not claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 
 Reference: ``heuristics/reference/wait.py``.
 """

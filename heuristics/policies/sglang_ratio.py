@@ -15,28 +15,9 @@ Read in the engine's scheduler, ``PrefillAdder`` and ``ScheduleBatch.retract_dec
   ``fcfs`` that is the tail.  The ratio becomes the share of their ``max_new`` that the remaining
   requests will have made in 20 rounds, at most 1.  Such a round admits nothing.
 
-``max_new`` is the upper end of the prediction, as a client sets max_new_tokens; it is the true
-output under the exact prediction.  The policy is not clairvoyant beyond that.  Queue orders:
-``fcfs``; ``lof``, longest ``max_new`` first; ``spf``, fewest tokens to prefill first; ``random``,
-by a number drawn when a request enters the queue (the engine shuffles anew each time).
+``docs/policies.md`` has the queue orders, what differs from the engine, and how prompts are cut.
 
-``chunk`` is the engine's chunked prefill size, for instances in seconds: the most prompt tokens
-that one round prefills.  −1, the default, is the engine's own where there is one: 8192 in seconds,
-as on a GPU of 80 GB, none in rounds, since unit rounds know no chunks; 0 never cuts.  A prompt
-(with what was kept) that exceeds what is left of them is cut there and goes on in the next round
-before anything is admitted.  At most one prompt is on its way.  It is admitted like any other, by
-its whole prompt and ``max_new``, but what is charged while it is on its way are the tokens
-computed.  If the decoding requests and the next chunk would hold more
-than M, decoding requests are retracted until one is left, then the prompt on its way, which loses
-what was computed and joins the queue anew.
-
-What differs from the engine: prompts run in the same round as decoding, which takes nothing of
-``chunk``, so every round in which a request runs on without retraction is a decode round; there are
-no pages, so a request may fill M exactly; and a new request must also fit beside what the running
-ones hold at the next time.
-
-Guarantee: none is claimed.  It always ends: the head starts when the worker is empty, one
-request is never retracted, and no token is made twice.
+Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 
 Reference: ``heuristics/reference/sglang_ratio.py``.
 """

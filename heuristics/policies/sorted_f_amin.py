@@ -16,13 +16,9 @@ What the pseudocode leaves open, and how it is read here:
 - An evicted request loses its tokens, keeps what they say of its output, and takes its old place
   in the order, which is ahead of all that waited when it was admitted.
 
-It always finishes.  Estimates only grow and never exceed the outputs, so from some round on none
-of those kept at evictions changes.  If no request completed after that, each active one would be
-evicted in turn, with no more tokens than its estimate.  Look at the last of them by estimate, then
-by order: another active request must have a larger estimate, so it has outgrown the one it came
-with, so it can never be evicted and completes.
-
 No worst-case guarantee is claimed, by W neither.
+
+It always finishes.  Proof: docs/proofs/termination.md (P11).
 
 Reference: ``heuristics/reference/sorted_f_amin.py``.
 """

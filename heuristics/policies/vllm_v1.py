@@ -12,37 +12,13 @@ Read in ``vllm/v1/core/sched/scheduler.py`` (versions of 2025 and 2026) and put 
   it kept and the first token are free.  Nothing is reserved for the rest of the output.  The
   first that does not fit ends the round.
 
-It is not clairvoyant and uses no prediction.
+It is not clairvoyant and uses no prediction.  ``docs/policies.md`` has its parameters, what differs
+from the engine, and how prompts are cut into chunks.
 
-Parameters.  ``block`` counts memory in blocks of that many tokens: a request holds
-⌈tokens / block⌉ of ⌊M / block⌋ blocks.  The engine's block is 16; the default here is 1, because
-this suite counts M in tokens and every other policy may use each of them; ``vllm-v1(block=16)``
-is the engine's own accounting.  ``running`` 256 is the engine's default on an A100.  ``watermark``
-is the share of the blocks that admission leaves free, 0 as in the engine; it does not apply when
-nothing runs.
+Guarantee: none is claimed.  It always ends.  With ``block`` > 1 a request may fit into M tokens and
+not into the blocks; then the policy says that it cannot serve the instance.
 
-``chunk`` says whether the engine's chunked prefill is on.  ``auto``, the default, is the engine's
-own default where there is one: yes for instances in seconds, no for instances in rounds, since unit
-rounds know no chunks (``yes`` refuses them).  With it a prompt (with what was kept) that exceeds
-what is left of the budget is cut there, and goes on in the next round before anything is admitted,
-with what the decoding requests leave of the budget.  At most one prompt is on its way, that of the
-last admitted request; it makes its first token in the round of its last chunk.  A request is
-admitted only if its whole prompt and first token find free blocks, as the engine's default has it,
-but takes those of its chunks only; if a later chunk does not fit, the request is preempted like any
-last one and loses what was computed.
-
-``budget`` is the engine's ``max_num_batched_tokens``.  0, the default, is what the engine takes on
-an A100, the GPU of the default batch time (``vllm/engine/arg_utils.py``): 2048 with chunks, as its
-server has it, and 8192 without, as offline use has it.  On GPUs with 70 GiB or more other than the
-A100, an H100 say, the server takes ``budget=8192`` and ``running=1024``.
-
-What differs from the engine: no prefix caching; and without chunks a prompt that exceeds what is
-left of the budget is not cut but waits for the next round, where, being the first, it is admitted
-whole as long as one token of the budget is left, and nothing after it in that round.
-
-Guarantee: none is claimed.  It always ends: the first running request is never preempted and no
-token is made twice.  With ``block`` > 1 a request may fit into M tokens and not into the blocks;
-then the policy says that it cannot serve the instance.
+Proof that it ends: docs/proofs/termination.md (P11).
 
 Reference: ``heuristics/reference/vllm_v1.py``.
 """

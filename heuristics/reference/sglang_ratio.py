@@ -1,6 +1,6 @@
 """SGLang's scheduler in unit rounds: the ratio is stepped in every round.
 
-The steps are those of the policy's docstring, which says what was read in the engine's source.
+The policy's docstring and docs/policies.md say what was read in the engine's source.
 """
 
 from __future__ import annotations

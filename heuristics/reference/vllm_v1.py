@@ -1,6 +1,6 @@
 """vLLM's V1 scheduler in unit rounds: blocks are handed out one request after the other.
 
-The steps are those of the policy's docstring, which says what was read in the engine's source.
+The policy's docstring and docs/policies.md say what was read in the engine's source.
 """
 
 from __future__ import annotations

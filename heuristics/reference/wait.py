@@ -1,6 +1,7 @@
 """Fluid thresholds by class, WAIT and nested WAIT: our reading of arXiv 2504.11320, step by step.
 
-The policies' docstrings say what is read into the source, whose pseudocode was not at hand.
+The policies' docstrings and docs/policies.md say what is read into the source, whose pseudocode
+was not at hand.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 
 from instances.batch_time import kinds
-from instances.batch_time.kind import Kind
+from instances.batch_time.batch_time_kind import BatchTimeKind
 from instances.batch_time.model import BatchTime, BatchTimeError
 from instances.telling import did_you_mean, find_name, printable, unknown_name
 
@@ -22,7 +22,7 @@ _LONGEST = 4000
 
 
 @cache
-def batch_times() -> dict[str, Kind]:
+def batch_times() -> dict[str, BatchTimeKind]:
     """Return all kinds of batch-time models by name, sorted, with one line each.
 
     Raises
@@ -30,11 +30,11 @@ def batch_times() -> dict[str, Kind]:
     TypeError
         If a file in ``instances/batch_time/kinds`` holds no ``KIND`` or no docstring.
     """
-    found: dict[str, Kind] = {}
+    found: dict[str, BatchTimeKind] = {}
     for module_info in pkgutil.iter_modules(kinds.__path__):
         module = importlib.import_module(f"{kinds.__name__}.{module_info.name}")
         kind = getattr(module, "KIND", None)
-        if not isinstance(kind, Kind) or not module.__doc__:
+        if not isinstance(kind, BatchTimeKind) or not module.__doc__:
             raise TypeError(f"{module.__name__}: expected a docstring and a KIND")
         found[kind.name] = replace(kind, summary=module.__doc__.strip().splitlines()[0])
     return dict(sorted(found.items()))
@@ -68,7 +68,7 @@ def parse_batch_time(text: str) -> BatchTime:
     return kind.build(_options(kind, inside))
 
 
-def _kind_of(text: str) -> tuple[Kind, str]:
+def _kind_of(text: str) -> tuple[BatchTimeKind, str]:
     """Return the kind that a text names, and what stands in its parentheses."""
     name, opened, rest = text[:_LONGEST].strip().partition("(")
     known = batch_times()
@@ -80,7 +80,7 @@ def _kind_of(text: str) -> tuple[Kind, str]:
     return known[found], rest[:-1]
 
 
-def _options(kind: Kind, inside: str) -> dict[str, str]:
+def _options(kind: BatchTimeKind, inside: str) -> dict[str, str]:
     """Return the text of every option, defaults where none is given, by position or by name."""
     known = {option.name: option for option in kind.options}
     given: dict[str, str] = {}

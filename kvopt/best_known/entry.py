@@ -17,6 +17,7 @@ from pydantic.dataclasses import dataclass
 
 from instances.model import Line
 from schedules.evidence import CONSTRUCTION, VOLUMES, Standing
+from schedules.gap import gap
 
 SCHEMA = "kvopt.best_known/2"
 
@@ -220,7 +221,7 @@ class Entry:
     @property
     def gap(self) -> float:
         """(UB − LB) / UB."""
-        return (self.upper.value - self.lower.value) / self.upper.value if self.upper.value else 0.0
+        return gap(self.upper.value, self.lower.value)
 
 
 @dataclass(frozen=True, config=_CONFIG)

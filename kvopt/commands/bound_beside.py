@@ -16,7 +16,7 @@ from kvopt.methods.grammar import read_method
 from kvopt.places import DEFAULT_STORE
 from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.state import RunState
-from kvopt.running.supervise import Look
+from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
 
 #: Share of the time that the bound may take.
@@ -114,10 +114,10 @@ class BoundBeside:
     def _computed(self, task: Task) -> Finished:
         # What is kept is a row like all others.
         code, libraries = fingerprint(task.method), versions(task.method)
-        return execute(replace(task, code=code, versions=libraries), self._stop, self._look)
+        return execute(replace(task, code=code, versions=libraries), self._stop, self._take)
 
-    def _look(self, look: Look) -> None:
-        self._state = look.state
+    def _take(self, snapshot: Snapshot) -> None:
+        self._state = snapshot.state
 
 
 def _is_kept(instance: Instance, batch_time: str, seconds: float) -> bool:

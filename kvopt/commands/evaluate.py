@@ -30,7 +30,7 @@ from kvopt.commands.leaderboard import NAME as LEADERBOARD
 from kvopt.commands.leaderboard import leaderboard
 from kvopt.executors.executor import Executor, ExecutorError
 from kvopt.methods.grammar import MethodError, read_methods
-from kvopt.methods.told import shown_method
+from kvopt.methods.knowledge import shown_method
 from kvopt.places import DEFAULT_STORE
 from kvopt.running.batch_time import read_wish, refuse_silent_default, whose
 from kvopt.running.record import FAILED
@@ -39,7 +39,7 @@ from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.store.files import store_files
 from kvopt.suites import Section, SuiteError
-from kvopt.sweeps.contradictions import Showing, alarms, showings
+from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from kvopt.sweeps.failures import all_unread, failures, outputs, unread
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
@@ -243,10 +243,10 @@ def _executor(options: Options, shown: Display) -> Executor:
             raise ExecutorError(
                 f"--executor dask: expected the packages of the extra kvopt[cluster] ({error})"
             ) from None
-        return DaskExecutor(options.scheduler, options.jobs, shown.look)
+        return DaskExecutor(options.scheduler, options.jobs, shown.take)
     from kvopt.executors.local import LocalExecutor
 
-    return LocalExecutor(options.jobs, shown.look)
+    return LocalExecutor(options.jobs, shown.take)
 
 
 def _carry_out(sweep: _Sweep, store: Store, options: Options) -> None:
@@ -286,7 +286,7 @@ def _finish(
     seconds: float,
 ) -> int:
     """Write what was asked for, print the summary, name what is wrong; return the exit code."""
-    runs = showings(store, keys)
+    runs = run_summaries(store, keys)
     if keys is not None and len(runs) < len(keys):
         raise ExecutorError(f"{len(keys) - len(runs)} runs have no row")
     written: list[Path] = []
@@ -323,7 +323,7 @@ def _finish(
 
 
 def _tell_what_is_wrong(
-    runs: Sequence[Showing], tasks: list[Task], store: Store, program: str
+    runs: Sequence[RunSummary], tasks: list[Task], store: Store, program: str
 ) -> int:
     """Name on standard error what went wrong, one line each; return the exit code."""
     wrong = alarms(runs)

@@ -9,7 +9,7 @@ from instances.traces.arguments import TRACE_OPTIONS
 from instances.usage import UsageError
 from kvopt.commands import completion
 from kvopt.commands.in_seconds import BATCH_TIME_OPTION
-from kvopt.ranges import read_count, read_gigabytes, read_seconds
+from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
 from kvopt.sweeps.inputs import DEFAULT_METHOD
 
 EXECUTORS = ("local", "dask")
@@ -35,7 +35,7 @@ _RUNS = together(
         "--time-limit",
         type=read_seconds,
         metavar="S",
-        help="seconds a run, without imports (default: 60)",
+        help=f"seconds a run, without imports (default: {TIME_LIMIT:g})",
     ),
     option(
         "--memory-limit",

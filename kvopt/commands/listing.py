@@ -10,8 +10,8 @@ from heuristics.registry import policies
 from instances.batch_time import batch_times
 from kvopt.methods.engines import named_engines
 from kvopt.methods.grammar import FORM
+from kvopt.methods.knowledge import knowledge_words
 from kvopt.methods.options import Declared, describe
-from kvopt.methods.told import knowledge
 from kvopt.suites import read_suite, suites
 
 #: What the form of a method leaves open.
@@ -47,7 +47,7 @@ def listing() -> str:
     lines += ["", "policies (NAME)"]
     for policy in policies().values():
         lines.append(f"  {policy.name:<{width}}  {policy.summary}")
-        lines.append(f"  {'':<{width}}    class: {knowledge(policy)}")
+        lines.append(f"  {'':<{width}}    class: {knowledge_words(policy)}")
         lines.append(f"  {'':<{width}}    guarantee: {policy.guarantee or 'none'}")
         lines += _options(width, policy.parameters)
     lines += ["", "predictions (PREDICTION, for policies with predictions)"]

@@ -16,7 +16,7 @@ from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_boun
 from kvopt.commands.bound_beside import BoundBeside, Limits
 from kvopt.commands.policies_columns import Against, Cell, Shown, columns
 from kvopt.methods.grammar import every_policy
-from kvopt.methods.told import MARK, OF_CLASSES, policy_name, token_keeping_policies, told
+from kvopt.methods.knowledge import MARK, OF_CLASSES, knowledge, policy_name, token_keeping_policies
 from kvopt.registered import registered
 from kvopt.running.batch_time import bounds_kept_tokens, rounds_only
 from kvopt.running.record import Record
@@ -101,7 +101,7 @@ def policies_table(
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     progress = Display(sys.stderr, len(runnable), 1, quiet)
-    series = Series(runnable, limits.deadline, progress.look)
+    series = Series(runnable, limits.deadline, progress.take)
     with BoundBeside(instance, batch_time, seed, limits) as bound:
         lines, why = _carried_out(instance, series, progress)
         here = [each for line in lines for each in of_run(instance, line.record)]
@@ -268,7 +268,7 @@ def _rows(shown_as: dict[str, Cell], lines: Sequence[Line], against: Against) ->
             continue
         shown = Shown(line.instance, line.record, line.schedule, against)
         cells = [cell(shown) for cell in shown_as.values()]
-        rows.append([name, str(told(line.record.method).on(line.instance)), *cells, "valid"])
+        rows.append([name, str(knowledge(line.record.method).on(line.instance)), *cells, "valid"])
     return rows
 
 

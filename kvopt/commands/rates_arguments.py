@@ -7,7 +7,7 @@ from instances.generate import SET_OPTION, family_seed
 from instances.traces.arguments import TRACE_OPTIONS
 from kvopt.commands import completion
 from kvopt.commands.in_seconds import BATCH_TIME_OPTION, SLO_OPTION
-from kvopt.ranges import read_count, read_gigabytes, read_seconds
+from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
 
 _DEFAULT_METHODS = "mc-sf,vllm-v1"
 
@@ -47,7 +47,11 @@ OPTIONS = together(
         help="seeds of methods that draw (default: 1)",
     ),
     option(
-        "--time-limit", type=read_seconds, default=60.0, metavar="S", help="of a run (default: 60)"
+        "--time-limit",
+        type=read_seconds,
+        default=TIME_LIMIT,
+        metavar="S",
+        help=f"of a run (default: {TIME_LIMIT:g})",
     ),
     option("--memory-limit", type=read_gigabytes, metavar="GB", help="of a run (default: none)"),
     option(

@@ -22,7 +22,7 @@ from kvopt.methods.grammar import (
     with_prediction,
 )
 from kvopt.methods.method import Method
-from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
+from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 
 #: What --solver takes; the rest of a method has options of its own.
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
@@ -147,9 +147,9 @@ def _limits() -> Callable[[Any], Any]:
         option(
             "--time-limit",
             type=read_seconds,
-            default=60.0,
+            default=TIME_LIMIT,
             metavar="S",
-            help="seconds for all together (default: 60)",
+            help=f"seconds for all together (default: {TIME_LIMIT:g})",
         ),
         option(
             "--memory-limit",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.watchdog import Watchdog, under_watch
-from kvopt.running.kernel import occupy_streams, process_age
+from kvopt.running.linux import occupy_streams, process_age
 
 #: The variable by which a shell asks what may follow on the command line.
 _COMPLETE = "_KVOPT_COMPLETE"

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Collection
 
-from kvopt.running.kernel import end_with
+from kvopt.running.linux import end_with
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _POLL_SECONDS = 0.2

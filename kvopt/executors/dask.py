@@ -22,7 +22,7 @@ from kvopt.executors.executor import ExecutorError
 from kvopt.running.execute import InterruptedRunError
 from kvopt.running.row import faulty
 from kvopt.running.state import RunState
-from kvopt.running.supervise import Look
+from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
 
 _SECONDS_TO_CONNECT = 15
@@ -34,7 +34,7 @@ _DEATHS = 3
 #: How long a worker may take to hand over a result.
 _SECONDS_TO_FETCH = 15
 #: Is told of a run under way.
-Listen = Callable[[Task, Look], object]
+Listen = Callable[[Task, Snapshot], object]
 #: Any address without a host's name would be one of this machine.
 _LOOPBACK = "127.0.0.1:0"
 
@@ -58,7 +58,7 @@ class DaskExecutor:
     """
 
     def __init__(
-        self, scheduler: str | None, jobs: int, listen: Listen = lambda _task, _look: None
+        self, scheduler: str | None, jobs: int, listen: Listen = lambda _task, _snapshot: None
     ) -> None:
         self._scheduler, self._jobs, self._listen = scheduler, jobs, listen
 
@@ -163,7 +163,7 @@ class _Sweep:
     def _tell(self) -> None:
         for task in [run.task for run in self._running.values()]:
             if task.instance is not None:
-                self._listen(task, Look(RunState(task.instance, task.method.text)))
+                self._listen(task, Snapshot(RunState(task.instance, task.method.text)))
 
     def _hand_out(self) -> None:
         free = Counter(self._crew.fit)

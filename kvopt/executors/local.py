@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from kvopt.running.execute import InterruptedRunError, execute
-from kvopt.running.supervise import Look
+from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
 
 
@@ -24,7 +24,9 @@ class LocalExecutor:
     """
 
     def __init__(
-        self, jobs: int = 1, listen: Callable[[Task, Look], None] = lambda _task, _look: None
+        self,
+        jobs: int = 1,
+        listen: Callable[[Task, Snapshot], None] = lambda _task, _snapshot: None,
     ) -> None:
         self._jobs, self._listen = jobs, listen
 

@@ -124,7 +124,7 @@ def _ask(path: Path) -> bytes:
     with tempfile.TemporaryFile() as answer:
         try:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "kvopt.running.keeper", str(lifeline), _MODULE],
+                [sys.executable, "-P", "-m", "kvopt.running.reaper", str(lifeline), _MODULE],
                 stdin=subprocess.DEVNULL,
                 stdout=answer,
                 stderr=subprocess.DEVNULL,
@@ -143,7 +143,7 @@ def _ask(path: Path) -> bytes:
         try:
             process.wait(ASK_SECONDS)
         finally:
-            os.close(end)  # its keeper kills what is left
+            os.close(end)  # its reaper kills what is left
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(ASK_SECONDS)
         answer.seek(0)

@@ -1,33 +1,25 @@
 """Methods of one's own: a Python file, anywhere, that defines ``solve`` or ``POLICY``.
 
-The smallest one returns a start round for each request, in the instance's order, or a
-``schedules.Schedule``::
+``solve`` returns a start round for each request, in the instance's order, or a
+``schedules.Schedule`` (in real time: with a clock).  It is given what it asks for by name:
 
-    def solve(instance):
-        ...
-        return starts
+- ``instance``, ``seed``, ``threads``, ``batch_time`` (text, empty for an instance in rounds), and
+  ``seconds``: how long it may take, counted from the call;
+- ``report``, to send what is found on the way: ``report("schedule", starts=[...])``, with
+  ``attempts`` and ``kept`` where a run was cancelled, and ``report("bound", value=...,
+  source="...")``.  A bound with a ``certificate`` (``formulations.lagrangian.certificate``) is
+  evaluated after the run, in what its limit leaves, a second at least; without it no bound counts.
 
-``solve`` is given whichever of these it asks for by name: ``instance``; ``report``, to send what is
-found on the way, as in ``report("schedule", starts=[...])``, with ``attempts`` and ``kept`` where a
-run was cancelled, and ``report("bound", value=..., source="...")``, with ``certificate`` where
-there is one (``formulations.lagrangian.certificate``), which is evaluated after the run in what its
-limit leaves, a second at least: a bound without it is the method's word, which is no lower bound;
-``seconds`` (how long it may take, counted from the call), ``seed``,
-``threads``, and ``batch_time`` (text, empty for an instance in rounds).  In real time what it
-returns or sends is a ``schedules.Schedule`` with a clock.  Its other parameters, with a number, a
-text or a truth value for a default, are those of the method: ``def solve(instance, beta=1)`` is
-``file:mine.py`` and ``file:mine.py(beta=2)``.  It takes no prediction, since it is given the
-instance with its outputs.
+Its other parameters, with a number, a text or a truth value for a default, are those of the method:
+``def solve(instance, beta=1)`` is ``file:mine.py`` and ``file:mine.py(beta=2)``.  It takes no
+prediction, since it is given the instance with its outputs.
 
 A file that defines ``POLICY``, as those of ``heuristics/policies`` do, is run by the simulator.  It
 takes the parameters that it declares and, unless it is clairvoyant, a prediction:
-``file:mine.py(beta=2) with interval(1,40)``.  What it declares to be told stands beside it in
-reports, which rank it by that.
+``file:mine.py(beta=2) with interval(1,40)``.  Reports rank it by what it declares to know.
 
-Before anything is run the file is asked what it declares: it is imported in a process of its own,
-which has ten seconds (``kvopt.methods.described``).
-
-It may import files of its own folder.  It runs in a process of its own and is killed at the limits;
+A process of its own, with ten seconds, imports the file first (``kvopt.methods.described``).  It
+may import files of its own folder.  It runs in a process of its own and is killed at the limits;
 what it sent before is kept, and every schedule is checked.
 """
 

@@ -15,7 +15,7 @@ from instances.bulk import instance_columns
 from kvopt.running.events import BoundProved, Event
 from kvopt.running.limits import certificate_seconds
 from kvopt.running.process import Ending, Process
-from kvopt.running.supervise import Listener, Look, Supervised
+from kvopt.running.supervise import Listener, Snapshot, Supervised
 from kvopt.running.task import Task
 
 _MODULE = "kvopt.running.certified_worker"
@@ -50,7 +50,7 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
     try:
         process = Process(_MODULE, _line(run), task.memory_limit, len(state.instance))
         try:
-            ending = _wait(process, proved, limit, stop, lambda: listen(Look(state)))
+            ending = _wait(process, proved, limit, stop, lambda: listen(Snapshot(state)))
         finally:
             ending = process.close(ending, partial(_take, proved)).ending
     except KeyboardInterrupt:

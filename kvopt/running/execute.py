@@ -8,7 +8,7 @@ import time
 from kvopt.running.certified import certify
 from kvopt.running.limits import kill_at, limit_of
 from kvopt.running.row import faulty, finished
-from kvopt.running.supervise import Listener, Look, supervise
+from kvopt.running.supervise import Listener, Snapshot, supervise
 from kvopt.running.task import Finished, Task
 from kvopt.running.telling import where_and_what
 
@@ -62,7 +62,7 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
         # The machine has no process or no memory left for it; the sweep goes on.
         return faulty(task, f"no process could be started: {error.strerror}", "error", started)
     certify(task, run, stop, listen)
-    listen(Look(run.state, ended=True))
+    listen(Snapshot(run.state, ended=True))
     if stop.is_set() and run.outcome.ending == "interrupted":
         raise InterruptedRunError
     run.state.end(run.outcome)

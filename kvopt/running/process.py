@@ -64,7 +64,7 @@ class Process:
     """A Python module in a process of its own; it starts at once and sends events.
 
     It ends with this process, whatever ends that, and all that it starts ends with it
-    (``kvopt.running.keeper``).
+    (``kvopt.running.reaper``).
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Process:
             with _file_holding(line) as task:
                 self._process = subprocess.Popen(
                     # -P: nothing of the current folder is taken for one of the project's modules.
-                    [sys.executable, "-P", "-m", "kvopt.running.keeper", str(lifeline), module],
+                    [sys.executable, "-P", "-m", "kvopt.running.reaper", str(lifeline), module],
                     stdin=task,
                     stdout=sent,
                     stderr=output,
@@ -166,7 +166,7 @@ class Process:
         if ending == "finished":
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_EXIT_SECONDS if self._last_word else _GONE_SECONDS)
-        # The keeper kills what is left; if it cannot, it is killed with all that is below it.
+        # The reaper kills what is left; if it cannot, it is killed with all that is below it.
         os.close(self._lifeline)
         drained = time.monotonic() + _DRAIN_SECONDS
         while time.monotonic() < drained and self.take(on_event, wait=0.01):

@@ -11,6 +11,7 @@ from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from schedules.gap import gap
 from schedules.model import STATUSES
 
 T = TypeVar("T")
@@ -127,7 +128,7 @@ class Record:
         How long a round took, as text (``instances.batch_time``); empty for instances in rounds.
     own_name, told
         Of a method in a file of one's own: the name that it gives itself, and what it declares to
-        be told (``kvopt.methods.told.Told``); empty where it could not be asked.
+        be told (``kvopt.methods.knowledge.Knowledge``); empty where it could not be asked.
     engine_formulation, engine_tel, engine_bound
         Of an engine that others work beside (``highs`` without a formulation): what it worked on,
         empty where it did not begin, its own best TEL and its own best bound (rounds).
@@ -224,7 +225,7 @@ class Record:
         """(UB − LB) / UB, None where either is missing."""
         if self.tel is None or self.lower_bound is None:
             return None
-        return (self.tel - self.lower_bound) / self.tel if self.tel else 0.0
+        return gap(self.tel, self.lower_bound)
 
 
 @cache

@@ -10,8 +10,8 @@ from instances.batch_time import parse_batch_time
 from instances.files import instance_document
 from instances.telling import one_line
 from kvopt.methods.engines import proofs
+from kvopt.methods.knowledge import knowledge_of
 from kvopt.methods.method import Method
-from kvopt.methods.told import told_of
 from kvopt.running.provenance import provenance
 from kvopt.running.record import FAILED, Record
 from kvopt.running.state import RunState
@@ -141,8 +141,8 @@ def _declared(method: Method) -> dict[str, str]:
     """Return what a file of one's own says of itself."""
     if method.own is None:
         return {}
-    told = told_of(method)
-    words = "" if told.lengths == "unknown" else str(told)
+    known = knowledge_of(method)
+    words = "" if known.lengths == "unknown" else str(known)
     return {"own_name": method.own.described.name, "told": words}
 
 

@@ -18,7 +18,7 @@ from kvopt.running.limits import LEAST_SHARE, share_ends
 from kvopt.running.process import Ending, Outcome, Process
 from kvopt.running.row import faulty, finished
 from kvopt.running.state import RunState
-from kvopt.running.supervise import START_SECONDS, Look, Supervised
+from kvopt.running.supervise import START_SECONDS, Snapshot, Supervised
 from kvopt.running.task import Finished, Task
 
 _POLL_SECONDS = 0.1
@@ -51,7 +51,7 @@ class Series:
         self,
         tasks: Sequence[Task],
         deadline: float,
-        listen: Callable[[Task, Look], object] = lambda _task, _look: None,
+        listen: Callable[[Task, Snapshot], object] = lambda _task, _snapshot: None,
     ) -> None:
         self._listen = listen
         self.waiting = deque(tasks)
@@ -108,7 +108,7 @@ class _Worker:
         first: Task,
         tasks: Sequence[Task],
         deadline: float,
-        listen: Callable[[Task, Look], object],
+        listen: Callable[[Task, Snapshot], object],
     ) -> None:
         assert first.instance is not None
         methods = [task.method.document() for task in tasks]
@@ -131,7 +131,7 @@ class _Worker:
         try:
             while self._process.take(self._events.append, _POLL_SECONDS):
                 yield from self._handled()
-                self._listen(self._current.task, Look(self._current.state))
+                self._listen(self._current.task, Snapshot(self._current.state))
                 over = self._over()
                 if over is not None or self._current.state.done:
                     ending = over or "finished"

@@ -38,6 +38,7 @@ from kvopt.running.process import Outcome
 from kvopt.running.stated_optimum import dispute, evaluated_in_seconds
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import AT_ONCE, CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
+from schedules.gap import gap
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE, better
 
 #: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
@@ -299,7 +300,7 @@ class RunState:
         """(UB − LB) / UB, None where either is missing."""
         if self.upper_bound is None or self.lower_bound is None:
             return None
-        return (self.upper_bound - self.lower_bound) / self.upper_bound if self.upper_bound else 0.0
+        return gap(self.upper_bound, self.lower_bound)
 
     @property
     def closed(self) -> bool:

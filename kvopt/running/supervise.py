@@ -18,12 +18,12 @@ _POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
-class Look:
+class Snapshot:
     """What a listener is shown ten times a second and whenever an event has come.
 
     ``compiling`` is what compiling has taken so far of a start that goes on, which no deadline
     counts (seconds); ``kernels`` are how many are there, of how many.  ``ended`` says that no
-    other look follows.
+    other snapshot follows.
     """
 
     state: RunState
@@ -32,7 +32,7 @@ class Look:
     ended: bool = False
 
 
-Listener = Callable[[Look], None]
+Listener = Callable[[Snapshot], None]
 
 
 @dataclass
@@ -164,7 +164,7 @@ class _Watch:
 
     def _look(self) -> None:
         compiling = self.spent_compiling() if self.ready is None else 0.0
-        self._listen(Look(self.state, compiling, self._kernels))
+        self._listen(Snapshot(self.state, compiling, self._kernels))
 
     def _take(self, event: Event) -> None:
         # Until the file of one's own is imported: a method may send these, too, and must not set

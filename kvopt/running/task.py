@@ -12,6 +12,7 @@ from instances import Instance
 from instances.bulk import instance_columns, instance_of
 from kvopt.methods.grammar import method_of_document
 from kvopt.methods.method import Method
+from kvopt.ranges import TIME_LIMIT
 from kvopt.running.record import Record
 
 
@@ -66,7 +67,7 @@ class Task:
     name: str
     method: Method
     seed: int = 0
-    time_limit: float = 60.0
+    time_limit: float = TIME_LIMIT
     memory_limit: float | None = None
     threads: int = 1
     code: str = ""

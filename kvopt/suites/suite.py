@@ -37,7 +37,7 @@ from kvopt.methods.grammar import read_formulation, read_methods
 from kvopt.methods.method import Method
 from kvopt.methods.options import switched
 from kvopt.places import shown
-from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END
+from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END, TIME_LIMIT
 from kvopt.suites.sources import (
     Source,
     Value,
@@ -125,7 +125,7 @@ class _Section(BaseModel):
     instances: Annotated[list[_Entry], Field(min_length=1)]
     methods: Annotated[list[Text], Field(min_length=1)]
     seeds: Annotated[int, Field(ge=1, le=10_000)] = 1
-    time_limit: Seconds = 60.0
+    time_limit: Seconds = TIME_LIMIT
     memory_limit: Annotated[float, Field(gt=0, le=MAX_GIGABYTES)] | None = None
     threads: Annotated[int, Field(ge=1, le=MAX_THREADS)] = 1
     batch_time: Text | None = None
@@ -175,7 +175,7 @@ class Section:
     sources: tuple[Source, ...]
     methods: tuple[Method, ...]
     seeds: int = 1
-    time_limit: float = 60.0
+    time_limit: float = TIME_LIMIT
     memory_limit: float | None = None
     threads: int = 1
     reproducible: bool = True

@@ -18,16 +18,17 @@ from instances.batch_time import BatchTime
 from kvopt.best_known import known_values
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import read_methods
-from kvopt.methods.told import shown_methods
+from kvopt.methods.knowledge import shown_methods
 from kvopt.running.task import Task
 from kvopt.store import Store
 from kvopt.store.belief import believed_rows
 from kvopt.suites import Section, Source
-from kvopt.sweeps.contradictions import Showing, alarms, showings
+from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import Display
 from schedules.evidence import bounds_hold
+from schedules.gap import gaps
 from schedules.real_time.serving import METRICS
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def comparison(
 
 
 @dataclass(frozen=True)
-class Ran:
+class SweepResult:
     """Runs that are stored: their rows by key, as they were asked for, and what each shows.
 
     ``left`` is how many Ctrl-C has left undone.
@@ -105,23 +106,23 @@ class Ran:
 
     store: Store
     rows: pd.DataFrame
-    shown: dict[str, Showing]
+    shown: dict[str, RunSummary]
     left: int
 
 
 @contextmanager
 def carried_out(
     tasks: Sequence[Task], location: str | Path | None, jobs: int, progress: bool
-) -> Generator[Ran, None, None]:
+) -> Generator[SweepResult, None, None]:
     """Run what is not in a store yet, and hold it open; without a location it is a passing one."""
     with _opened(location) as store:
         stored = store.statuses()
         todo = [task for task in tasks if task.key not in stored]
         left = _carry_out(todo, store, jobs, progress)
         keys = [task.key for task in tasks]
-        shown = {showing.key: showing for showing in showings(store, keys)}
+        shown = {run.key: run for run in run_summaries(store, keys)}
         rows = store.rows(keys).set_index("key").reindex([key for key in keys if key in shown])
-        yield Ran(store, rows, shown, left)
+        yield SweepResult(store, rows, shown, left)
 
 
 def _sources(instance: Instance | str | Path) -> Iterator[Source]:
@@ -145,7 +146,7 @@ def _carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -
     """Run tasks and store every row as it comes; return how many Ctrl-C has left undone."""
     left = len(tasks)
     shown = Display(sys.stdout, left, jobs, quiet=not progress)
-    results = LocalExecutor(jobs, shown.look).run(tasks)
+    results = LocalExecutor(jobs, shown.take).run(tasks)
     try:
         for finished in results:
             store.put(finished)
@@ -160,11 +161,10 @@ def _carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -
     return 0
 
 
-def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
+def _table(rows: pd.DataFrame, shown: dict[str, RunSummary]) -> pd.DataFrame:
     tel, bound = rows["tel"].astype("Int64"), rows["lower_bound"].astype("Int64")
-    kept = pd.Series([shown[key].keeps_tokens for key in rows.index], rows.index, dtype=bool)
     upper = tel.astype("Float64")
-    gap = (upper - bound.astype("Float64")) / upper.where(upper > 0)
+    kept = pd.Series([shown[key].keeps_tokens for key in rows.index], rows.index, dtype=bool)
     covered = pd.Series(map(bounds_hold, rows["detail"], kept), rows.index, dtype=bool)
     # A schedule that keeps tokens is outside the problem: its TEL is no UB.
     best = _with_registry(rows, tel.where(~kept), "upper_bound").min(axis=1).astype("Int64")
@@ -180,7 +180,7 @@ def _table(rows: pd.DataFrame, shown: dict[str, Showing]) -> pd.DataFrame:
             "status": rows["status"],
             "tel": tel,
             "bound": bound,
-            "gap": gap.where(covered),
+            "gap": gaps(tel, bound).where(covered),
             "best": best,
             "best_bound": most,
             "ratio_low": (upper / best.where(best > 0).astype("Float64")).where(sure),

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from kvopt.methods.told import policy_name, shown_method, token_keeping_policies
+from kvopt.methods.knowledge import policy_name, shown_method, token_keeping_policies
 from kvopt.methods.witness import is_own
 from kvopt.store import Store
 from schedules.evidence import Statement, alarming, contradictions, keeps_tokens
@@ -19,7 +19,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Showing:
+class RunSummary:
     """What a stored run shows, without its traces."""
 
     key: str
@@ -52,7 +52,7 @@ class Showing:
         return alarming(self.status, self.detail)
 
 
-def showings(store: Store, keys: Collection[str] | None) -> list[Showing]:
+def run_summaries(store: Store, keys: Collection[str] | None) -> list[RunSummary]:
     """Return what stored runs show; ``keys`` None means all.
 
     Raises
@@ -62,11 +62,11 @@ def showings(store: Store, keys: Collection[str] | None) -> list[Showing]:
     """
     wanted = None if keys is None else set(keys)
     rows = store.select(*_COLUMNS)
-    runs = [Showing(*row) for row in rows if wanted is None or row[0] in wanted]
+    runs = [RunSummary(*row) for row in rows if wanted is None or row[0] in wanted]
     return [replace(run, keeps_tokens=True) if _keeps_tokens(run, store) else run for run in runs]
 
 
-def _keeps_tokens(run: Showing, store: Store) -> bool:
+def _keeps_tokens(run: RunSummary, store: Store) -> bool:
     """Tell whether the requests of a schedule kept tokens over an eviction."""
     may_keep = is_own(run.method) or policy_name(run.method) in token_keeping_policies()
     document = store.schedule(run.key) if may_keep and run.tel is not None else None
@@ -74,10 +74,10 @@ def _keeps_tokens(run: Showing, store: Store) -> bool:
     return run.tel is not None and keeps_tokens(run.detail, may_keep=may_keep, kept=kept)
 
 
-def alarms(runs: Sequence[Showing]) -> list[str]:
+def alarms(runs: Sequence[RunSummary]) -> list[str]:
     """Return one line for every run that is wrong, and for every two that exclude each other."""
     lines = [f"{run.run}: {run.detail}" for run in runs if run.alarming]
-    of_instance: dict[tuple[str, str], list[Showing]] = defaultdict(list)
+    of_instance: dict[tuple[str, str], list[RunSummary]] = defaultdict(list)
     for run in runs:
         # The hash does not tell seconds from rounds.
         of_instance[run.instance_sha256, run.batch_time].append(run)

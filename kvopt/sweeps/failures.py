@@ -10,7 +10,7 @@ from instances.telling import one_line
 from kvopt.running.record import FAILED
 from kvopt.running.task import Task
 from kvopt.store import Store
-from kvopt.sweeps.contradictions import Showing
+from kvopt.sweeps.contradictions import RunSummary
 from kvopt.sweeps.progress import counts
 
 
@@ -27,7 +27,7 @@ class Failure:
     """
 
     runs: int
-    failed: Sequence[Showing]
+    failed: Sequence[RunSummary]
 
     @property
     def on_all(self) -> bool:
@@ -54,14 +54,14 @@ class Failure:
         )
 
 
-def failures(runs: Iterable[Showing], tasks: Sequence[Task]) -> list[Failure]:
+def failures(runs: Iterable[RunSummary], tasks: Sequence[Task]) -> list[Failure]:
     """Return the methods that failed on some run, in the order of the sweep.
 
     A run has failed if its status is one of ``FAILED`` and it has no schedule, or one that proves
     its method wrong.  Where an instance cannot be run at all, it is not the method that failed.
     """
     of_key = {run.key: run for run in runs}
-    of_method: dict[str, list[Showing]] = {}
+    of_method: dict[str, list[RunSummary]] = {}
     for task in tasks:
         # A fault of an instance that was read is that the method has no business with it.
         runnable = not task.fault or task.instance is not None
@@ -95,7 +95,7 @@ def outputs(store: Store) -> dict[str, str]:
     return dict(store.select("key", "output"))
 
 
-def _failed(run: Showing) -> bool:
+def _failed(run: RunSummary) -> bool:
     return run.status in FAILED and (run.tel is None or run.alarming)
 
 

@@ -8,9 +8,9 @@ from collections import Counter
 from typing import IO
 
 from instances.progress import REWRITTEN_EVERY_SECONDS, TOLD_FROM_SECONDS, StatusLine
-from kvopt.methods.told import shown_method
+from kvopt.methods.knowledge import shown_method
 from kvopt.running.record import Record
-from kvopt.running.supervise import Look
+from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Task
 
 #: Seconds between two lines where there is no terminal, after the first.
@@ -46,9 +46,9 @@ class Display:
         self._told = 0
         self._turn = threading.Lock()
 
-    def look(self, task: Task, look: Look) -> None:
+    def take(self, task: Task, snapshot: Snapshot) -> None:
         """Take note of what is known so far of a run under way."""
-        gap = "" if look.state.gap is None else f", gap {100 * look.state.gap:.1f} %"
+        gap = "" if snapshot.state.gap is None else f", gap {100 * snapshot.state.gap:.1f} %"
         with self._turn:
             self._under_way[task.key] = f"{shown_method(task.method.text)} on {task.name}{gap}"
             self._show_if_due()

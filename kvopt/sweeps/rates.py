@@ -14,8 +14,8 @@ from instances.batch_time import NANOSECONDS
 from instances.rates import at_rate
 from kvopt.best_bound import KnownBound, best_bound, left
 from kvopt.methods.grammar import read_method, unique_methods
+from kvopt.methods.knowledge import shown_methods
 from kvopt.methods.method import Method
-from kvopt.methods.told import shown_methods
 from kvopt.running.batch_time import bounds_kept_tokens, refuse_rounds_only
 from kvopt.running.task import Task
 from kvopt.store import Store

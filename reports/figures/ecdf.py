@@ -57,8 +57,8 @@ def ecdf_figure(runs: pd.DataFrame) -> Drawn | None:
             axes.set_xlabel("gap")
             for label, group in part[part["label"].isin(shown)].groupby("label", sort=True):
                 gaps = group.set_index("id")[column].clip(lower=0)
-                for x, y, told in step_places(gaps, names, len(group), str(label), _gap):
-                    made.tell(axes, x, y, told)
+                for x, y, caption in step_places(gaps, names, len(group), str(label), _gap):
+                    made.tell(axes, x, y, caption)
         all_axes[0].set_ylim(-0.02, 1.02)
         percent_axis(all_axes[0].yaxis)
         all_axes[0].set_ylabel("share of runs")

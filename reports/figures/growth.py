@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports.figures.spots import Drawn, Told
+from reports.figures.spots import Caption, Drawn
 from reports.figures.style import INK, Drawing, drawing, short_name, styles
 from reports.interval import ratios
 from reports.series import is_trap
@@ -98,8 +98,8 @@ def _tell(made: Drawing, axes: Any, points: pd.DataFrame, x: pd.Series) -> None:
     columns = ("label", "id", "instance", "ratio_low", "ratio_high", "known")
     lines = zip(x, *(points[name] for name in columns), strict=True)
     for place, label, identity, name, low, high, known in lines:
-        told = Told(label, f"TEL / OPT {ratios(low, high, bool(known))}", identity, name)
-        made.tell(axes, place, float(low), told)
+        caption = Caption(label, f"TEL / OPT {ratios(low, high, bool(known))}", identity, name)
+        made.tell(axes, place, float(low), caption)
 
 
 def _ends(points: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.Series]:

@@ -10,7 +10,7 @@ import seaborn as sns
 from matplotlib.colors import PowerNorm
 
 from instances.telling import counted
-from reports.figures.spots import Drawn, Told
+from reports.figures.spots import Caption, Drawn
 from reports.figures.style import INK, Drawing, drawing, short_name
 from reports.interval import shares
 
@@ -111,8 +111,8 @@ def _tell(made: Drawing, axes: Any, cells: pd.DataFrame, low: pd.DataFrame) -> N
             value, opens = f"mean {value} over {counted(instances, 'instance')}", "largest on"
         if unsolved:
             value += f", {unsolved:,} without a schedule at 100 %"
-        told = Told(label, value, largest, name, family, opens)
-        made.tell(axes, columns[family] + 0.5, lines[label] + 0.5, told)
+        caption = Caption(label, value, largest, name, family, opens)
+        made.tell(axes, columns[family] + 0.5, lines[label] + 0.5, caption)
 
 
 def _draw_open(axes: Any, low: np.ndarray, high: np.ndarray) -> None:

@@ -56,8 +56,8 @@ def profile_figure(
         add_legend(made.figure, axes, len(order) - len(shown))
         for label in shown:
             reached = ratios[label].where(np.isfinite(ratios[label]))
-            for x, y, told in step_places(reached, names, len(reached), str(label), _factor):
-                made.tell(axes, x, y, told)
+            for x, y, caption in step_places(reached, names, len(reached), str(label), _factor):
+                made.tell(axes, x, y, caption)
     return Drawn(made.svg, made.spots)
 
 

@@ -19,7 +19,7 @@ _POINT = 14.0
 
 
 @dataclass(frozen=True)
-class Told:
+class Caption:
     """What one place shows: a method, where, a value, and the instance that it is about.
 
     Attributes
@@ -46,7 +46,7 @@ class Spot:
 
     x: float
     y: float
-    told: Told
+    caption: Caption
 
 
 @dataclass(frozen=True)
@@ -64,23 +64,23 @@ class Drawn:
     reach: tuple[float, float] = (_POINT, _POINT)
 
 
-def placed(figure: Any, pending: Sequence[tuple[Any, float, float, Told]]) -> tuple[Spot, ...]:
+def placed(figure: Any, pending: Sequence[tuple[Any, float, float, Caption]]) -> tuple[Spot, ...]:
     """Return spots of a figure that has been drawn; what lies outside of its axes is left out.
 
     Parameters
     ----------
     pending
-        Axes, x and y in their data, and what is told there.
+        Axes, x and y in their data, and what the caption says.
     """
     width, height = figure.get_size_inches() * figure.dpi
     made = []
-    for axes, x, y, told in pending:
+    for axes, x, y, caption in pending:
         across, up = axes.transData.transform((x, y))
         box = axes.get_window_extent()
         # Markers on the frame itself lie half outside.
         inside = box.x0 - 1 <= across <= box.x1 + 1 and box.y0 - 1 <= up <= box.y1 + 1
         if inside and np.isfinite([across, up]).all():
-            made.append(Spot(across / width, 1 - up / height, told))
+            made.append(Spot(across / width, 1 - up / height, caption))
     return tuple(made)
 
 
@@ -90,7 +90,7 @@ def step_places(
     total: int,
     method: str,
     write: Callable[[float], str],
-) -> Iterator[tuple[float, float, Told]]:
+) -> Iterator[tuple[float, float, Caption]]:
     """Yield the corners of the curve "share of all that is at most x", the instances at each.
 
     Parameters
@@ -110,4 +110,4 @@ def step_places(
         more = f", as {len(group) - 1} more" if len(group) > 1 else ""
         text = f"{write(float(value))}{more}; {shares(share, share)} at most that"
         first = str(group.index[0])
-        yield float(value), share, Told(method, text, first, names[first])
+        yield float(value), share, Caption(method, text, first, names[first])

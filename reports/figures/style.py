@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from reports.figures.slim import slimmed
-from reports.figures.spots import Spot, Told, placed
+from reports.figures.spots import Caption, Spot, placed
 
 #: Curves with a colour of their own; the others are drawn in grey and stand in the table.
 MOST_CURVES = 10
@@ -83,11 +83,11 @@ class Drawing:
         FigureCanvasAgg(self.figure)
         self.svg = ""
         self.spots: tuple[Spot, ...] = ()
-        self._pending: list[tuple[Any, float, float, Told]] = []
+        self._pending: list[tuple[Any, float, float, Caption]] = []
 
-    def tell(self, axes: Any, x: float, y: float, told: Told) -> None:
+    def tell(self, axes: Any, x: float, y: float, caption: Caption) -> None:
         """Say what stands at a place of some axes, in their data."""
-        self._pending.append((axes, x, y, told))
+        self._pending.append((axes, x, y, caption))
 
     def finish(self) -> None:
         """Fill ``svg`` and ``spots``: layout and limits are final now."""

@@ -13,7 +13,7 @@ from instances.jsonfile import write_text
 from instances.usage import UsageError
 from reports.other_simulators import page
 from reports.other_simulators.blis import run_blis
-from reports.other_simulators.outcome import Outcome, SimulatorError
+from reports.other_simulators.outcome import ServedRequest, SimulatorError
 from reports.other_simulators.own import run_own
 from reports.other_simulators.rows import read_rows, write_rows
 from reports.other_simulators.scenarios import (
@@ -95,7 +95,7 @@ def _check() -> int:
     return int(stale)
 
 
-def _outcomes(name: str, scenario: Scenario, options: Options) -> list[Outcome]:
+def _outcomes(name: str, scenario: Scenario, options: Options) -> list[ServedRequest]:
     """Return what a simulator says of a scenario; nothing if it has not been named."""
     trace, machine = read_trace(scenario.trace), scenario.machine
     if name == KVOPT:

@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from reports.other_simulators.outcome import Outcome, SimulatorError
+from reports.other_simulators.outcome import ServedRequest, SimulatorError
 from reports.other_simulators.scenarios import Machine, Row
 
 #: Seconds that one run may take.
@@ -104,7 +104,7 @@ def coefficients(machine: Machine) -> list[float]:
     return values
 
 
-def run_blis(program: Path, machine: Machine, trace: list[Row]) -> list[Outcome]:
+def run_blis(program: Path, machine: Machine, trace: list[Row]) -> list[ServedRequest]:
     """Return what BLIS says of each request.
 
     Raises
@@ -135,7 +135,7 @@ def _outcomes(
     results: list[dict[str, Any]],
     metrics: dict[str, Any],
     evictions: Counter[int],
-) -> list[Outcome]:
+) -> list[ServedRequest]:
     by_number = {result["request_id"]: result for result in results}
     if len(by_number) != len(trace) or evictions.total() != metrics["preemption_count"]:
         raise SimulatorError(
@@ -143,7 +143,7 @@ def _outcomes(
             f"found {len(by_number)} and {evictions.total()}"
         )
     return [
-        Outcome(
+        ServedRequest(
             arrival + round(by_number[number]["ttft_us"]),
             arrival + round(by_number[number]["e2e_us"]),
             evictions[number],

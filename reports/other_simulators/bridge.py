@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from reports.other_simulators.blocks import Blocks, CachedBlocks
-from reports.other_simulators.outcome import Outcome
+from reports.other_simulators.outcome import ServedRequest
 from reports.other_simulators.scenarios import BLIS, KVOPT, SARATHI, VLLM, Machine, Row
 
 
@@ -200,7 +200,7 @@ class _Worker:
         return completed
 
 
-def simulate(trace: Sequence[Row], machine: Machine, rules: Rules) -> list[Outcome]:
+def simulate(trace: Sequence[Row], machine: Machine, rules: Rules) -> list[ServedRequest]:
     """Run a trace of (arrival in ns, prompt, output), sorted by arrival, and return what came."""
     requests = [_Request(number, *row) for number, row in enumerate(trace)]
     coming = deque(requests)
@@ -217,5 +217,6 @@ def simulate(trace: Sequence[Row], machine: Machine, rules: Rules) -> list[Outco
         emptied = not worker.running and not worker.queue
         now = now if rules.overlaps and emptied else end
     return [
-        Outcome(request.first_token, request.completion, request.evictions) for request in requests
+        ServedRequest(request.first_token, request.completion, request.evictions)
+        for request in requests
     ]

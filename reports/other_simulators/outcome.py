@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Outcome(NamedTuple):
+class ServedRequest(NamedTuple):
     """When its first token came and when it completed (ns), and how often it was evicted."""
 
     first_token: int

@@ -7,12 +7,12 @@ from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from instances.batch_time import parse_batch_time
 from instances.batch_time.model import milliseconds
-from reports.other_simulators.outcome import Outcome
+from reports.other_simulators.outcome import ServedRequest
 from reports.other_simulators.scenarios import Machine, Row
 from schedules.real_time import replay
 
 
-def run_own(machine: Machine, trace: list[Row]) -> list[Outcome]:
+def run_own(machine: Machine, trace: list[Row]) -> list[ServedRequest]:
     """Return what ``vllm-v1`` makes of each request, as the replay of its schedule has it."""
     instance = Instance(
         name="trace",
@@ -30,7 +30,7 @@ def run_own(machine: Machine, trace: list[Row]) -> list[Outcome]:
         policies()["vllm-v1"], instance, Setting(values | {"chunk": "yes"}, batch_time=batch_time)
     )
     return [
-        Outcome(each.first_token, each.completion, each.evictions)
+        ServedRequest(each.first_token, each.completion, each.evictions)
         for each in replay(instance, schedule).requests
     ]
 

@@ -8,8 +8,8 @@ import numpy as np
 from tabulate import tabulate
 
 from reports.figures.style import add_legend, draw_curves, drawing
-from reports.other_simulators.outcome import Outcome
-from reports.other_simulators.rows import Outcomes
+from reports.other_simulators.outcome import ServedRequest
+from reports.other_simulators.rows import ServedRequests
 from reports.other_simulators.scenarios import (
     KVOPT,
     SCENARIOS,
@@ -27,7 +27,7 @@ _DRAWN = ("congested", "cut")
 _POINTS = 400
 
 
-def page(rows: Mapping[str, Outcomes], bridges: Sequence[Step]) -> str:
+def page(rows: Mapping[str, ServedRequests], bridges: Sequence[Step]) -> str:
     """Return the page as Markdown, from the rows of each simulator and the steps between them."""
     parts = [
         INTRODUCTION.format(traces=TRACES),
@@ -56,7 +56,7 @@ def _heading(scenario: Scenario, trace: list[Row]) -> str:
     )
 
 
-def _side_by_side(scenario: Scenario, trace: list[Row], rows: Mapping[str, Outcomes]) -> str:
+def _side_by_side(scenario: Scenario, trace: list[Row], rows: Mapping[str, ServedRequests]) -> str:
     ours = rows[KVOPT][scenario.name]
     lines = []
     for simulator in scenario.simulators:
@@ -112,7 +112,7 @@ def _bridges(scenario: Scenario, bridges: Sequence[Step]) -> list[str]:
     return parts
 
 
-def out_of_order(found: list[Outcome], others: list[Outcome]) -> float:
+def out_of_order(found: list[ServedRequest], others: list[ServedRequest]) -> float:
     """Return the share (%) of pairs of requests that complete in opposite orders."""
     here = np.array([one.completion for one in found])
     there = np.array([one.completion for one in others])
@@ -138,7 +138,7 @@ def _table(headers: list[str], lines: list[list[str]]) -> str:
     return f"{text}\n"
 
 
-def figure(rows: Mapping[str, Outcomes]) -> str:
+def figure(rows: Mapping[str, ServedRequests]) -> str:
     """Return the figure as SVG: the share of requests with at most a latency."""
     scenarios = [one for one in SCENARIOS if one.name in _DRAWN]
     shown = list(SIMULATORS)

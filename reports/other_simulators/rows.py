@@ -7,17 +7,17 @@ import io
 from collections.abc import Mapping
 
 from instances.jsonfile import write_text
-from reports.other_simulators.outcome import Outcome, SimulatorError
+from reports.other_simulators.outcome import ServedRequest, SimulatorError
 from reports.other_simulators.scenarios import FOLDER, SCENARIOS
 
 ROWS = FOLDER / "rows"
 _COLUMNS = ("scenario", "request", "first_token_ns", "completion_ns", "evictions")
 
-#: Outcomes of the requests in the trace's order, by scenario.
-Outcomes = Mapping[str, list[Outcome]]
+#: ServedRequests of the requests in the trace's order, by scenario.
+ServedRequests = Mapping[str, list[ServedRequest]]
 
 
-def write_rows(simulator: str, outcomes: Outcomes) -> None:
+def write_rows(simulator: str, outcomes: ServedRequests) -> None:
     """Write the rows of one simulator."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -27,7 +27,7 @@ def write_rows(simulator: str, outcomes: Outcomes) -> None:
     write_text(ROWS / f"{simulator}.csv", stream.getvalue())
 
 
-def read_rows(simulator: str) -> dict[str, list[Outcome]]:
+def read_rows(simulator: str) -> dict[str, list[ServedRequest]]:
     """Return the rows of one simulator.
 
     Raises
@@ -36,12 +36,12 @@ def read_rows(simulator: str) -> dict[str, list[Outcome]]:
         If there are none, or not those of its scenarios.
     """
     path = ROWS / f"{simulator}.csv"
-    found: dict[str, list[Outcome]] = {}
+    found: dict[str, list[ServedRequest]] = {}
     try:
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 numbers = (int(row[name]) for name in _COLUMNS[2:])
-                found.setdefault(row["scenario"], []).append(Outcome(*numbers))
+                found.setdefault(row["scenario"], []).append(ServedRequest(*numbers))
     except FileNotFoundError as error:
         raise SimulatorError(f"{path}: there is none") from error
     except (KeyError, ValueError) as error:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from instances.jsonfile import write_text
 from reports.other_simulators.bridge import TURNED, simulate, turned
-from reports.other_simulators.outcome import Outcome, SimulatorError
-from reports.other_simulators.rows import ROWS, Outcomes
+from reports.other_simulators.outcome import ServedRequest, SimulatorError
+from reports.other_simulators.rows import ROWS, ServedRequests
 from reports.other_simulators.scenarios import KVOPT, SCENARIOS, Row, Scenario, read_trace
 
 FILE = ROWS / "steps.csv"
@@ -31,7 +31,7 @@ class Step(NamedTuple):
     same: int
 
 
-def all_steps(rows: Mapping[str, Outcomes]) -> list[Step]:
+def all_steps(rows: Mapping[str, ServedRequests]) -> list[Step]:
     """Return the steps to each simulator that differs from ours, in each scenario."""
     steps: list[Step] = []
     for scenario in SCENARIOS:
@@ -42,7 +42,7 @@ def all_steps(rows: Mapping[str, Outcomes]) -> list[Step]:
     return steps
 
 
-def _steps(scenario: Scenario, simulator: str, theirs: list[Outcome]) -> Iterable[Step]:
+def _steps(scenario: Scenario, simulator: str, theirs: list[ServedRequest]) -> Iterable[Step]:
     trace = read_trace(scenario.trace)
     names = TURNED[simulator]
     for count, name in enumerate(("", *names)):
@@ -65,7 +65,7 @@ def latencies(trace: list[Row], times: list[int]) -> NDArray[np.int64]:
     return np.array(since, dtype=np.int64)
 
 
-def same(found: list[Outcome], others: list[Outcome]) -> int:
+def same(found: list[ServedRequest], others: list[ServedRequest]) -> int:
     """Return how many requests have the same first token, completion and evictions in both."""
     return sum(one == other for one, other in zip(found, others, strict=True))
 

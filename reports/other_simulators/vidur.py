@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from reports.other_simulators.outcome import Outcome, SimulatorError
+from reports.other_simulators.outcome import ServedRequest, SimulatorError
 from reports.other_simulators.scenarios import SARATHI, Machine, Row
 
 DRIVER = Path(__file__).with_name("vidur_driver.py")
@@ -17,7 +17,7 @@ LIMIT = 600
 
 def run_vidur(
     folder: Path, python: str, simulator: str, machine: Machine, trace: list[Row]
-) -> list[Outcome]:
+) -> list[ServedRequest]:
     """Return what Vidur says of each request.
 
     Parameters
@@ -58,4 +58,4 @@ def run_vidur(
         if ended.returncode or not found.exists():
             last = (ended.stderr.strip().splitlines() or ["no word"])[-1]
             raise SimulatorError(f"Vidur ended with {ended.returncode}: {last}")
-        return [Outcome(*row) for row in json.loads(found.read_text(encoding="utf-8"))]
+        return [ServedRequest(*row) for row in json.loads(found.read_text(encoding="utf-8"))]

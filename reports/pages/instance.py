@@ -9,13 +9,13 @@ from typing import Any
 import pandas as pd
 
 from reports.interval import share_text
-from reports.metrics.gap import gap
 from reports.pages.picture import Picture
 from reports.references import Contradiction
 from reports.rows import MARK_NOTE
 from reports.table import Cell, Column, Kind, Table, written
 from reports.tables.runs import columns_in
 from schedules.evidence import STANDINGS
+from schedules.gap import gaps
 
 #: Runs on one page.
 MOST_RUNS = 300
@@ -125,7 +125,7 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any]) -> Table:
     upper, lower = (opt, opt) if pd.notna(opt) else (line["upper"], line["lower"])
     tel = means["tel"]
     two = [pd.Series(value, index=tel.index, dtype="Float64") for value in (upper, lower)]
-    ends = [gap(tel, each) for each in two]
+    ends = [gaps(tel, each) for each in two]
     # Rows of another program may lack it.
     requests = int(line["n"]) if pd.notna(line["n"]) and line["n"] > 0 else pd.NA
     kind: Kind = "nanoseconds" if line["batch_time"] else "count"

@@ -10,7 +10,6 @@ import pandas as pd
 
 from instances.progress import telling
 from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
-from reports.metrics.gap import gap
 from reports.pages.instance import InstancePage, make_page
 from reports.pages.picture import Documents, Losing, Picture, draw_pictures, no_picture
 from reports.parts import Figure
@@ -18,6 +17,7 @@ from reports.references import Contradiction
 from reports.slugs import slugs
 from reports.table import WORST_ON, Table
 from reports.verdict import Sentence
+from schedules.gap import gaps
 
 #: Policies of one page whose schedules are drawn below the best one.
 MOST_LOSING = 6
@@ -79,7 +79,7 @@ def report_pages(
         From :func:`named_instances`: each gets its best schedule, if pictures are wanted at all.
     """
     shown = rows[rows["id"].isin(list(names))].join(reference[["opt"]], on="id")
-    shown["gap_opt"] = gap(shown["tel"], shown["opt"])
+    shown["gap_opt"] = gaps(shown["tel"], shown["opt"])
     groups = dict(list(shown.groupby("id", sort=False)))
     followed = _followed(reference.loc[list(names)], pictures)
     made = []
@@ -123,7 +123,7 @@ def losing(runs: pd.DataFrame, upper: Any) -> list[Losing]:
 
 def _followed(reference: pd.DataFrame, most: int) -> set[str]:
     """Return the instances whose bounds are drawn over time: open ones first, by their gap."""
-    open_gap = gap(reference["upper"], reference["lower"]).astype(float).fillna(1.0)
+    open_gap = gaps(reference["upper"], reference["lower"]).astype(float).fillna(1.0)
     order = reference.assign(_gap=open_gap).sort_values(["_gap", "n", "instance"], kind="stable")
     return set(order.index[::-1][:most])
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reports.metrics.gap import gap
 from reports.table import Column, Kind, Table
 from schedules.evidence import STANDINGS
+from schedules.gap import gaps
 
 _NOTE = (
     "UB: the best checked schedule (TEL, rounds). LB: the best bound that is believed. OPT is "
@@ -44,7 +44,7 @@ def _lines(reference: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     frame = frame.sort_values(["family", "n", "instance", "sha"])
     return frame.assign(
         runs=runs.groupby("id").size().reindex(frame.index).fillna(0).astype(int),
-        gap=gap(frame["upper"], frame["lower"]),
+        gap=gaps(frame["upper"], frame["lower"]),
         shown=frame["standing"].map(STANDINGS),
     ).reset_index()
 

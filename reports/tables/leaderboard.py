@@ -7,9 +7,9 @@ import pandas as pd
 from instances.telling import counted
 from reports.boards import Board, boards, outside
 from reports.interval import interval_text, share_text
-from reports.metrics.gap import gap
 from reports.metrics.shifted_mean import SHIFT_SECONDS, shifted_geometric_mean
 from reports.table import WORST_ON, Column, Table
+from schedules.gap import gaps
 
 _RULE = (
     "Rule: ranked by the mean gap to the best known schedule, (TEL − UB) / TEL, over the "
@@ -51,7 +51,7 @@ def bounds_board(runs: pd.DataFrame) -> Table:
     """Return one line a method that makes bounds only; ``runs`` is that of a unit of time."""
     own = runs[runs["bound_only"]]
     bound = own["lower_bound"].where(own["believed"])
-    left = gap(own["upper"], bound).where(bound.notna(), 1.0)
+    left = gaps(own["upper"], bound).where(bound.notna(), 1.0)
     frame = own.assign(
         bound=bound, left=left, closed=left.eq(0), seconds=own["seconds"].fillna(0.0)
     )

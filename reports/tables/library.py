@@ -7,8 +7,8 @@ import pandas as pd
 from kvopt.best_known.entry import Certified, Entry, Registry
 from kvopt.best_known.files import certificate_path, schedule_path
 from kvopt.best_known.verify import library_by_hash
-from reports.metrics.gap import gap
 from reports.table import Column, Table
+from schedules.gap import gaps
 
 _NOTE = (
     "The registry of best known values: UB, the TEL of the best checked schedule, and LB, the best "
@@ -50,7 +50,7 @@ def library_frame(registry: Registry) -> pd.DataFrame:
     library = library_by_hash()
     lines = [_line(each, library[each.sha256].instance.family or "") for each in registry.instances]
     frame = pd.DataFrame(lines)
-    frame["gap"] = gap(frame["upper"], frame["lower"]).astype(float)
+    frame["gap"] = gaps(frame["upper"], frame["lower"]).astype(float)
     frame["bar"] = [bar(share) for share in frame["gap"]]
     order = ["gap", "n", "instance"]
     return frame.sort_values(order, ascending=[False, True, True], ignore_index=True)

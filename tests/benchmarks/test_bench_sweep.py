@@ -20,7 +20,7 @@ from kvopt.running.record import Record
 from kvopt.running.task import Finished
 from kvopt.store import Store
 from kvopt.suites import Section, file_source
-from kvopt.sweeps.contradictions import alarms, showings
+from kvopt.sweeps.contradictions import alarms, run_summaries
 from kvopt.sweeps.plan import plan
 from tests.kvopt.sweep_tools import write_small
 from tests.reports.synthetic import record
@@ -65,7 +65,7 @@ def test_store_of_many_rows(benchmark: Any, tmp_path: Path) -> None:
     benchmark.extra_info["one row by itself, ms"] = 1000 * _seconds(lambda: _put_one(store)) / 50
     benchmark.extra_info["rows(), s"] = _seconds(store.rows)
     benchmark.extra_info["statuses() of a resume, s"] = _seconds(store.statuses)
-    benchmark.extra_info["alarms, s"] = _seconds(lambda: alarms(showings(store, None)))
+    benchmark.extra_info["alarms, s"] = _seconds(lambda: alarms(run_summaries(store, None)))
     benchmark.extra_info["file, MB"] = (tmp_path / "runs.sqlite").stat().st_size / 1e6
     assert len(store.statuses()) == count
     store.close()

@@ -19,7 +19,9 @@ import reports.build
 import schedules.check_command
 from instances.command import Command
 from instances.usage import read_integer
-from kvopt.ranges import read_count, read_gigabytes, read_seconds, read_seed
+from kvopt.places import PACKAGES
+from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
+from tests.docs.pages import ROOT
 from tests.kvopt.sweep_tools import write_small
 
 TRACE = ["arrival-seed", "limit", "round-seconds", "run"]
@@ -133,3 +135,17 @@ def test_what_is_left_over_tells_no_password(
     assert told.count("\n") == 1
     assert "hun" not in told
     assert "ter2" not in told
+
+
+def test_the_default_limit_is_written_once(capfd: pytest.CaptureFixture[str]) -> None:
+    """In the code, as a default or in the help; what waits for something else has other names."""
+    written = re.compile(rf"limit.*(=|\(default:) ?{TIME_LIMIT:g}\b", re.IGNORECASE)
+    places = [
+        path.relative_to(ROOT).as_posix()
+        for name in PACKAGES
+        for path in (ROOT / name).rglob("*.py")
+        if path.name != "__init__.py" and written.search(path.read_text(encoding="utf-8"))
+    ]
+    assert places == ["kvopt/ranges.py"]
+    assert kvopt.commands.solve.main(["--help"]) == 0
+    assert f"(default: {TIME_LIMIT:g})" in " ".join(capfd.readouterr().out.split())

@@ -36,7 +36,7 @@ from kvopt.running.events import (
     read_event,
 )
 from kvopt.running.execute import InterruptedRunError, execute
-from kvopt.running.supervise import Look
+from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
 from schedules import check_schedule, make_schedule
 from schedules.files import parse_schedule
@@ -293,9 +293,9 @@ def test_where_a_sweep_is_too_large_prices_take_its_place() -> None:
     task = Task(uniform.generate(n=400), "x", read_method("auto"), time_limit=60, threads=2)
     enough, sources = threading.Event(), set()
 
-    def listen(look: Look) -> None:
-        sources.add(look.state.bound_source)
-        if look.state.bound_source == "prices of patterns":
+    def listen(snapshot: Snapshot) -> None:
+        sources.add(snapshot.state.bound_source)
+        if snapshot.state.bound_source == "prices of patterns":
             enough.set()
 
     with pytest.raises(InterruptedRunError):
@@ -315,8 +315,8 @@ def test_an_engine_begins_with_the_best_schedule(solver: str) -> None:
     least = run_policy(policies()["svf"], instance).tel
     enough, found_by = threading.Event(), set()
 
-    def listen(look: Look) -> None:
-        state = look.state
+    def listen(snapshot: Snapshot) -> None:
+        state = snapshot.state
         found_by.add(state.found_by)
         if state.model and state.bound_source in ("prices of patterns", "search"):
             assert state.upper_bound is not None

@@ -23,7 +23,7 @@ from kvopt.places import PACKAGES
 from kvopt.running import compiled
 from kvopt.running.execute import execute
 from kvopt.running.state import RunState
-from kvopt.running.supervise import Look
+from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Task
 from kvopt.terminal import CompilingLine
 
@@ -238,7 +238,7 @@ def test_a_line_says_how_far_compiling_is(stream: io.StringIO) -> None:
     state = RunState(OPEN, "improve")
     line = CompilingLine(stream)
     for compiling, kernels in ((0.5, (0, 7)), (2.0, (3, 7)), (2.1, (4, 7)), (0.0, (7, 7))):
-        line(Look(state, compiling, kernels))
+        line(Snapshot(state, compiling, kernels))
     said = "of 7 kernels, once on this machine; the clock waits"
     texts = [f"compiling {done} {said}" for done in (3, 4)]
     if stream.isatty():

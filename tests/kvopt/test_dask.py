@@ -32,7 +32,7 @@ import os, psutil, signal, subprocess, time
 def solve(instance, report):
     subprocess.Popen(["sleep", "60"])
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    # The parent is the keeper of the run, whose parent is the worker.
+    # The parent is the reaper of the run, whose parent is the worker.
     report("note", text=f"worker {psutil.Process(os.getppid()).ppid()}")
     while not os.path.exists(GATE):
         time.sleep(0.02)
@@ -261,7 +261,7 @@ def test_run_that_kills_every_worker(tmp_path: Path) -> None:
     """A run that takes worker after worker with it becomes a row, and the sweep goes on."""
     with dask_cluster(tmp_path, workers=1) as cluster:
         path = tmp_path / "killer.py"
-        # Its parent is the keeper of the run, whose parent is the worker.
+        # Its parent is the reaper of the run, whose parent is the worker.
         path.write_text(
             "import os, psutil\ndef solve(instance):\n"
             "    os.kill(psutil.Process(os.getppid()).ppid(), 9)\n"

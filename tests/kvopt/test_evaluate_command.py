@@ -19,7 +19,7 @@ from kvopt.commands.evaluate import main
 from kvopt.executors.local import LocalExecutor
 from kvopt.running.record import PROVED
 from kvopt.store.export import read_rows
-from kvopt.sweeps.contradictions import Showing
+from kvopt.sweeps.contradictions import RunSummary
 from kvopt.sweeps.failures import Failure
 from tests.kvopt.sweep_tools import ROOT, Evaluate, write_small
 
@@ -228,7 +228,7 @@ def test_a_method_that_knows_rounds_only_fails_on_seconds(
 
 def test_what_a_failing_method_has_printed() -> None:
     """The last line of its output stands in its line, unless the reason says the same."""
-    run = Showing("k", "i", "h", "file:own.py", 0, "error", "own.py:3: boom", None, None)
+    run = RunSummary("k", "i", "h", "file:own.py", 0, "error", "own.py:3: boom", None, None)
     failure = Failure(1, [run])
     line = "file:own.py failed on all runs (1 error), first on i, seed 0: own.py:3: boom"
     assert failure.line() == line

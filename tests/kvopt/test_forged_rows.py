@@ -26,7 +26,7 @@ from kvopt.running.task import Finished
 from kvopt.store import Store, belief
 from kvopt.store.belief import believed_rows
 from kvopt.store.export import export_rows, read_rows
-from kvopt.sweeps.contradictions import showings
+from kvopt.sweeps.contradictions import run_summaries
 from reports.references import references
 from reports.rows import prepare
 from schedules import make_schedule
@@ -282,7 +282,7 @@ def test_a_schedule_that_is_none_is_named(
         forged = Finished(row, document | {"kept": kept}, None, instance_document(FOUR))
         store.put(forged)
         with pytest.raises(Exception, match=f"the schedule of run {key[:12]} is damaged: "):
-            showings(store, None)
+            run_summaries(store, None)
     assert best_known.main(["--store", str(forger.path), "--folder", str(tmp_path / "r")]) == 2
     told = capsys.readouterr().err
     assert f"the schedule of run {key[:12]} is damaged: " in told
@@ -294,7 +294,7 @@ def test_a_file_in_capitals_is_a_file(forger: Forger) -> None:
     forger.put(method="FILE:mine.py", tel=11, lower_bound=None)
     assert is_own("FILE:mine.py")
     with contextlib.closing(Store(forger.path)) as store:
-        assert [each.keeps_tokens for each in showings(store, None)] == [True]
+        assert [each.keeps_tokens for each in run_summaries(store, None)] == [True]
 
 
 @pytest.mark.slow("repeats")

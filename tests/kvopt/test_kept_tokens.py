@@ -21,7 +21,7 @@ from kvopt.running.execute import execute
 from kvopt.running.state import RunState
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store
-from kvopt.sweeps.contradictions import alarms, showings
+from kvopt.sweeps.contradictions import alarms, run_summaries
 from reports.build import find_contradictions
 from reports.measured import measured
 from reports.per_instance import per_instance
@@ -149,7 +149,7 @@ def test_rows_reports_and_alarms(tmp_path: Path) -> None:
     assert (runs[2].record.status, runs[2].record.tel) == ("optimal", 18)
     store = Store(tmp_path / "runs.sqlite")
     store.put_all(runs)
-    shown = showings(store, None)
+    shown = run_summaries(store, None)
     table = store.rows()
     store.close()
     assert sorted(run.keeps_tokens for run in shown) == [False, True, True]
@@ -185,7 +185,7 @@ def test_older_rows_are_judged_by_their_schedules(tmp_path: Path) -> None:
             replace(old, record=replace(old.record, key="2" * 64), schedule=None),
         ]
     )
-    found = {run.key: run.keeps_tokens for run in showings(store, None)}
+    found = {run.key: run.keeps_tokens for run in run_summaries(store, None)}
     store.close()
     assert found == {kept.record.key: True, "1" * 64: False, "2" * 64: True}
 

@@ -11,9 +11,9 @@ from typing import Any
 import psutil
 import pytest
 
-import kvopt.running.keeper
-import kvopt.running.kernel
+import kvopt.running.linux
 import kvopt.running.process
+import kvopt.running.reaper
 from instances import Instance, Request
 from kvopt.best_known.entry import Upper
 from kvopt.methods.grammar import read_method
@@ -46,7 +46,7 @@ def test_a_task_survives_the_trip() -> None:
     assert Task.from_line(task.to_line()) == task
 
 
-def test_one_process_below_its_keeper() -> None:
+def test_one_process_below_its_reaper() -> None:
     """A run of HiGHS is ready, has a model, and is done; its bound meets the optimum 2 + 4."""
     run = _run()
     state = run.state
@@ -64,7 +64,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     package.mkdir(parents=True)
     (package.parent / "__init__.py").touch()
     (package / "__init__.py").touch()
-    for beside in (kvopt.running.keeper, kvopt.running.kernel):
+    for beside in (kvopt.running.reaper, kvopt.running.linux):
         shutil.copy(str(beside.__file__), package)
     monkeypatch.setattr(kvopt.running.process, "python_path", lambda: str(tmp_path))
     return package / "worker.py"

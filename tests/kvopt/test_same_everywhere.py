@@ -11,7 +11,7 @@ import pytest
 
 import kvopt
 from instances import Instance, Request, write_instance
-from kvopt.methods.told import shown_method
+from kvopt.methods.knowledge import shown_method
 from kvopt.store import Store
 from schedules import Schedule, read_schedule
 from schedules.files import parse_schedule

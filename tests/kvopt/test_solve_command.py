@@ -321,18 +321,18 @@ def test_memory_limit_of_a_policy(hard: Path, solve_afresh: Command) -> None:
 
 
 @pytest.mark.slow("waits")
-def test_a_run_of_highs_is_one_process_below_its_keeper(hard: Path) -> None:
-    """Below the command and its watcher: the keeper that waits, and the worker with its engine."""
+def test_a_run_of_highs_is_one_process_below_its_reaper(hard: Path) -> None:
+    """Below the command and its watcher: the reaper that waits, and the worker with its engine."""
     process = _start(hard, "--method", "highs:ilp-strong", "--time-limit", "20")
     try:
         worker = _engine_of(process)
         time.sleep(2.0)
         below = psutil.Process(process.pid).children(recursive=True)
-        keeper = worker.parent()
-        assert keeper is not None
-        command = keeper.parent()
+        reaper = worker.parent()
+        assert reaper is not None
+        command = reaper.parent()
         assert command is not None
-        assert {each.pid for each in below} == {command.pid, keeper.pid, worker.pid}
+        assert {each.pid for each in below} == {command.pid, reaper.pid, worker.pid}
     finally:
         process.kill()
         process.communicate()
@@ -370,7 +370,7 @@ def _engine_of(process: subprocess.Popen[str]) -> psutil.Process:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         for each in psutil.Process(process.pid).children(recursive=True):
-            # The one below its keeper, which has the same command line.
+            # The one below its reaper, which has the same command line.
             if (
                 "kvopt.running.worker" in each.cmdline()
                 and (above := each.parent()) is not None

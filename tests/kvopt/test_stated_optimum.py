@@ -23,7 +23,7 @@ from kvopt.running.events import BoundProved, ScheduleFound
 from kvopt.running.state import RunState
 from kvopt.running.stated_optimum import dispute
 from kvopt.running.task import Task
-from kvopt.sweeps.contradictions import Showing
+from kvopt.sweeps.contradictions import RunSummary
 from reports.build import find_contradictions
 from reports.references import references
 from reports.rows import prepare
@@ -167,7 +167,7 @@ def _state(stated: int, bound: int) -> RunState:
 
 def _alarming(state: RunState) -> bool:
     detail = "; ".join(state.detail())
-    return Showing("k", "i", "s", "m", 0, state.status(), detail, 12, None).alarming
+    return RunSummary("k", "i", "s", "m", 0, state.status(), detail, 12, None).alarming
 
 
 @pytest.mark.parametrize(("stated", "told"), [(13, "has TEL 12"), (9, "certified bound 10")])

@@ -13,7 +13,7 @@ from kvopt.running.record import PROVED
 from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
-from kvopt.sweeps.contradictions import Showing, alarms, showings
+from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from tests.kvopt.test_postgres import SCHEDULE
 from tests.reports.synthetic import record
 
@@ -31,19 +31,19 @@ RECORD = record(
 )
 
 
-def _showing(method: str, tel: int | None, bound: int | None, **more: str) -> Showing:
+def _summary(method: str, tel: int | None, bound: int | None, **more: str) -> RunSummary:
     given: dict[str, Any] = {"instance_sha256": "one", "status": "feasible", "detail": ""} | more
-    return Showing(
+    return RunSummary(
         key=method, instance="i", method=method, seed=0, tel=tel, lower_bound=bound, **given
     )
 
 
 def test_a_bound_above_the_schedule_of_another_run() -> None:
     """Two runs that exclude each other are named, both; those of two instances do not."""
-    (line,) = alarms([_showing("a", 12, 3), _showing("b", 20, 13), _showing("c", None, None)])
+    (line,) = alarms([_summary("a", 12, 3), _summary("b", 20, 13), _summary("c", None, None)])
     assert line == "b on i, seed 0: lower bound 13 exceeds the TEL 12 of a, seed 0"
-    assert alarms([_showing("a", 12, 3), _showing("b", 20, 13, instance_sha256="two")]) == []
-    assert alarms([_showing("a", 12, 3), _showing("b", 20, 12)]) == []
+    assert alarms([_summary("a", 12, 3), _summary("b", 20, 13, instance_sha256="two")]) == []
+    assert alarms([_summary("a", 12, 3), _summary("b", 20, 12)]) == []
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_schedules_that_keep_tokens_may_beat_the_bound(
             Finished(replace(RECORD, key="c" * 64, method="cpsat", tel=13, lower_bound=13)),
         ]
     )
-    runs = showings(store, None)
+    runs = run_summaries(store, None)
     store.close()
     assert [run.keeps_tokens for run in runs] == [keeps, False]
     assert len(alarms(runs)) == (not keeps)
@@ -78,9 +78,9 @@ def test_schedules_that_keep_tokens_may_beat_the_bound(
 def test_refused_and_contradicted_runs() -> None:
     """Other errors are failures, not alarms."""
     runs = [
-        _showing("a", None, None, status="refused", detail="at time 1"),
-        _showing("b", None, None, status="error", detail="contradicted: 3 > 2"),
-        _showing("c", None, None, status="error", detail="own.py:3: ZeroDivisionError"),
+        _summary("a", None, None, status="refused", detail="at time 1"),
+        _summary("b", None, None, status="error", detail="contradicted: 3 > 2"),
+        _summary("c", None, None, status="error", detail="own.py:3: ZeroDivisionError"),
     ]
     assert [line.partition(" ")[0] for line in alarms(runs)] == ["a", "b"]
 
@@ -89,8 +89,8 @@ def test_showings_are_what_the_store_holds(tmp_path: Path) -> None:
     """All of them, or those of some keys."""
     store = Store(tmp_path / "runs.sqlite")
     store.put_all([Finished(RECORD), Finished(replace(RECORD, key="c" * 64, tel=None))])
-    assert [run.tel for run in showings(store, None)] == [2**62, None]
-    assert [run.key for run in showings(store, ["c" * 64, "d" * 64])] == ["c" * 64]
+    assert [run.tel for run in run_summaries(store, None)] == [2**62, None]
+    assert [run.key for run in run_summaries(store, ["c" * 64, "d" * 64])] == ["c" * 64]
     store.close()
 
 

@@ -13,7 +13,7 @@ from instances import Instance, Request
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import read_method
 from kvopt.running.state import RunState
-from kvopt.running.supervise import Look
+from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Task
 from kvopt.sweeps.progress import Display, counts
 from schedules import make_schedule
@@ -91,9 +91,9 @@ def test_what_runs_now_and_its_gap(stream: io.StringIO, monkeypatch: pytest.Monk
     state = RunState(one, "svf")
     state.offer(make_schedule(one, [1], "svf"), "svf")
     shown = Display(stream, total=2, jobs=1, quiet=False)
-    shown.look(task, Look(state))
+    shown.take(task, Snapshot(state))
     state.raise_bound(1, "volumes")
-    shown.look(task, Look(state))
+    shown.take(task, Snapshot(state))
     shown.advance(record(status="optimal", key=task.key))
     shown.close()
     told = stream.getvalue()
@@ -109,16 +109,20 @@ def test_of_many_runs_the_first_are_named(monkeypatch: pytest.MonkeyPatch) -> No
     shown = Display(stream, total=9, jobs=9, quiet=False)
     for number in range(6):
         one = Instance(f"i{number}", 2, (Request(0, 0, 1, 1),))
-        shown.look(Task(one, one.name, read_method("svf"), seed=number), Look(RunState(one, "svf")))
+        shown.take(
+            Task(one, one.name, read_method("svf"), seed=number), Snapshot(RunState(one, "svf"))
+        )
     last = stream.getvalue().splitlines()[-1]
     assert last.endswith("now svf on i0; svf on i1; svf on i2; svf on i3; 2 more")
 
 
 def test_a_sweep_tells_of_the_runs_under_way() -> None:
-    """The executor hands on every look, with the task that it is of."""
+    """The executor hands on every snapshot, with the task that it is of."""
     one = Instance("one", 2, (Request(0, 0, 1, 1),))
     tasks = [Task(one, "one", read_method(name)) for name in ("svf", "fcfs")]
     seen: set[str] = set()
-    executor = LocalExecutor(1, lambda task, look: seen.add(f"{task.method.text} {look.ended}"))
+    executor = LocalExecutor(
+        1, lambda task, snapshot: seen.add(f"{task.method.text} {snapshot.ended}")
+    )
     assert len(list(executor.run(tasks))) == 2
     assert {"svf True", "fcfs True"} <= seen

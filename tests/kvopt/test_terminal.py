@@ -21,7 +21,7 @@ from instances.progress import showing, telling
 from kvopt.best_known.files import read_registry
 from kvopt.best_known.verify import faults
 from kvopt.running.state import RunState
-from kvopt.running.supervise import Look
+from kvopt.running.supervise import Snapshot
 from kvopt.terminal import ProgressLines
 from schedules import make_schedule
 from tests.kvopt.conftest import ROOT
@@ -62,9 +62,9 @@ def _run(stream: io.StringIO, clock: _Clock) -> None:
         clock.now = 100.0 + seconds
         # TEL = the sum of starts and outputs: 0 + 1 + (TEL - 4) + 3.
         state.offer(make_schedule(THREE, [0, 1, tel - 4], "m"), "m")
-        lines(Look(state))
+        lines(Snapshot(state))
     state.raise_bound(6, "volumes")
-    lines(Look(state, ended=True))
+    lines(Snapshot(state, ended=True))
 
 
 def test_one_line_a_second_in_a_pipe_and_the_last_state_in_any_case(clock: _Clock) -> None:
@@ -98,7 +98,7 @@ def test_without_news_a_pipe_gets_a_line_every_five_seconds(clock: _Clock) -> No
         state.offer(make_schedule(THREE, [0, 1, 3], "m"), "m")
         for second in range(12):
             clock.now = 100.0 + second
-            lines(Look(state))
+            lines(Snapshot(state))
     told = [line.split()[0] for line in stream.getvalue().splitlines()[1:]]
     assert told == ["0.0", "5.0", "10.0"]
     assert len(screen.getvalue().split("\r")) == 13
@@ -109,8 +109,8 @@ def test_quiet_shows_nothing(clock: _Clock) -> None:
     stream, state = io.StringIO(), RunState(THREE, "m")
     state.offer(make_schedule(THREE, [0, 1, 3], "m"), "m")
     lines = ProgressLines(stream, clock.now, quiet=True)
-    lines(Look(state, 5.0, (1, 2)))
-    lines(Look(state, ended=True))
+    lines(Snapshot(state, 5.0, (1, 2)))
+    lines(Snapshot(state, ended=True))
     assert stream.getvalue() == ""
 
 

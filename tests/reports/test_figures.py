@@ -12,7 +12,7 @@ from reports.figures.bounds import bounds_figure
 from reports.figures.heat import heat_figure
 from reports.figures.profiles import profile_figure
 from reports.figures.slim import slimmed
-from reports.figures.spots import Told, step_places
+from reports.figures.spots import Caption, step_places
 from reports.figures.style import drawing
 from reports.measured import measured
 from reports.per_instance import per_instance
@@ -80,7 +80,7 @@ def test_places_follow_the_axes() -> None:
         axes.set_xscale("log")
         axes.set(xlim=(1, 100), ylim=(0, 1))
         for x, y in ((10, 0.5), (1000, 0.5), (10, float("nan"))):
-            made.tell(axes, x, y, Told("m", "v", "id", "name"))
+            made.tell(axes, x, y, Caption("m", "v", "id", "name"))
     (spot,) = made.spots
     # From the left 0.25 + 0.25; from above 1 - (0.5 + 0.125).
     assert spot.x == pytest.approx(0.5, abs=2e-3)
@@ -93,7 +93,7 @@ def test_steps_say_how_many_are_at_most_that() -> None:
     names = {each: each.upper() for each in "abcd"}
     found = list(step_places(values, names, 4, "svf", lambda value: f"gap {value:g}"))
     assert [(x, y) for x, y, _ in found] == [(0.0, 0.5), (0.1, 0.75)]
-    assert [told.instance for *_, told in found] == ["A", "C"]
+    assert [caption.instance for *_, caption in found] == ["A", "C"]
     assert found[0][2].value == "gap 0, as 1 more; 50.0 % at most that"
     assert found[1][2].value == "gap 0.1; 75.0 % at most that"
 
@@ -108,11 +108,11 @@ def test_the_map_tells_means_and_the_largest_gap() -> None:
     ]
     drawn = heat_figure(_averaged(*runs))
     assert drawn is not None
-    told = {(spot.told.method, spot.told.where): spot for spot in drawn.spots}
-    cell = told["svf", "uniform"].told
+    told = {(spot.caption.method, spot.caption.where): spot for spot in drawn.spots}
+    cell = told["svf", "uniform"].caption
     assert cell.value == "mean gap 25.0 % over 2 instances"
     assert (cell.opens, cell.instance) == ("largest on", "b")
-    assert told["svf", "other"].told.value == "gap 66.7 %"
+    assert told["svf", "other"].caption.value == "gap 66.7 %"
     # fcfs has the lower mean, over one family only.
     assert told["fcfs", "uniform"].y > told["svf", "uniform"].y
     # Half a cell of two across five inches at most, and of two lines.
@@ -128,7 +128,7 @@ def test_the_map_leaves_all_open_where_one_instance_has_no_bound() -> None:
     ]
     drawn = heat_figure(_averaged(*runs))
     assert drawn is not None
-    assert drawn.spots[0].told.value == "mean gap [0.0, ?] % over 2 instances"
+    assert drawn.spots[0].caption.value == "mean gap [0.0, ?] % over 2 instances"
     # The bar is as wide as the cell, less a margin on both sides.
     bar = re.findall(r'd="M(\S+) \S+L(\S+) [^"]*"', drawn.svg)
     widths = {round(float(right) - float(left), 1) for left, right in bar}
@@ -147,7 +147,7 @@ def test_profiles_tell_their_instances() -> None:
     names = dict(zip(averaged["id"], averaged["instance"], strict=True))
     drawn = profile_figure(tel_costs(averaged), names, "TEL", least_range=2)
     assert drawn is not None
-    told = [spot.told for spot in drawn.spots if spot.told.method == "svf"]
+    told = [spot.caption for spot in drawn.spots if spot.caption.method == "svf"]
     assert [(each.instance, each.value) for each in told] == [
         ("a", "τ = 1.000; 50.0 % at most that"),
         ("b", "τ = 1.500; 100.0 % at most that"),

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.metrics.gap import gap
 from reports.metrics.growth import fit_exponent
 from reports.metrics.integral import (
     integrate,
@@ -21,6 +20,7 @@ from reports.metrics.integral import (
 from reports.metrics.profile import performance_ratios, profile
 from reports.metrics.ratio import ratio_interval
 from reports.metrics.shifted_mean import counted_seconds, shifted_geometric_mean
+from schedules.gap import gaps
 
 
 def _points(*points: tuple[int, float, float]) -> pd.DataFrame:
@@ -30,7 +30,7 @@ def _points(*points: tuple[int, float, float]) -> pd.DataFrame:
 def test_gap() -> None:
     """The gap is a share of the value; equal values have none, missing ones no gap at all."""
     values = pd.Series([200, 100, None], dtype="Int64")
-    found = gap(values, pd.Series([150, 100, 100], dtype="Int64"))
+    found = gaps(values, pd.Series([150, 100, 100], dtype="Int64"))
     # (200 - 150) / 200 and (100 - 100) / 100.
     assert found.tolist()[:2] == [0.25, 0.0]
     assert found.isna().tolist() == [False, False, True]

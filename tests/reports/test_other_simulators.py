@@ -14,7 +14,7 @@ from reports.other_simulators import __main__ as command
 from reports.other_simulators import blis, page, rows, steps, vidur_driver
 from reports.other_simulators.blocks import CachedBlocks
 from reports.other_simulators.bridge import TURNED, simulate, turned
-from reports.other_simulators.outcome import Outcome, SimulatorError
+from reports.other_simulators.outcome import ServedRequest, SimulatorError
 from reports.other_simulators.own import run_own
 from reports.other_simulators.scenarios import (
     BLIS,
@@ -102,7 +102,7 @@ def test_a_small_run_by_hand() -> None:
     # for its 6, and 2 tokens of budget are left: it computes 2, and takes one block.  P = 6: 16 ns.
     # At 16: the first reads 5: D = 1, K = 5; the second computes 3 more and holds 6: 10 + 3 + 2 +
     # 15 = 30 ns.  At 46 both read 6: 10 + 4 + 36 = 50 ns, after which both are done.
-    assert simulate(trace, SMALL, turned()) == [Outcome(16, 96, 0), Outcome(46, 96, 0)]
+    assert simulate(trace, SMALL, turned()) == [ServedRequest(16, 96, 0), ServedRequest(46, 96, 0)]
 
 
 def test_a_block_that_stands_is_found_again() -> None:
@@ -171,7 +171,7 @@ def test_answers_of_blis(tmp_path: Path) -> None:
     trace = [(5, 1, 4), (7, 2, 3)]
     log = 'print("evicting request_1 to make room", file=sys.stderr)\n'
     program = _program(tmp_path, ANSWERS + log)
-    assert blis.run_blis(program, SMALL, trace) == [Outcome(6, 9, 0), Outcome(8, 10, 1)]
+    assert blis.run_blis(program, SMALL, trace) == [ServedRequest(6, 9, 0), ServedRequest(8, 10, 1)]
     with pytest.raises(SimulatorError, match="2 requests and 1 evictions, found 2 and 0"):
         blis.run_blis(_program(tmp_path, ANSWERS), SMALL, trace)
     failing = 'import sys\nprint("no such device", file=sys.stderr)\nsys.exit(3)\n'
@@ -232,8 +232,8 @@ def test_the_command(
 
 def test_order_of_completions() -> None:
     """Of three pairs one is in the opposite order; equal times are in no order."""
-    here = [Outcome(0, time, 0) for time in (1, 2, 3)]
-    there = [Outcome(0, time, 0) for time in (2, 1, 2)]
+    here = [ServedRequest(0, time, 0) for time in (1, 2, 3)]
+    there = [ServedRequest(0, time, 0) for time in (2, 1, 2)]
     assert page.out_of_order(here, there) == pytest.approx(100 / 3)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instances.batch_time import NANOSECONDS
-from kvopt.methods.told import WORDS, shown_method, told
+from kvopt.methods.knowledge import WORDS, knowledge, shown_method
 from kvopt.running.record import Record
 from reports.measured import measured
 from reports.references import references
@@ -116,7 +116,7 @@ def test_every_unit_s_sentences_follow_from_its_rows(records: list[Record]) -> N
         if ratios and worst:
             assert f"{max(ratios):.3f}" in worst.split("(")[0]
         for what, kinds in CLASSES.items():
-            ran = {told(run.method).lengths for run in runs}
+            ran = {knowledge(run.method).lengths for run in runs}
             if any(each == f"No {what} was run." for each in told_of_it):
                 assert not ran & kinds
 

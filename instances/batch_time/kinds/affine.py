@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from instances.batch_time.kind import Kind, Option, picoseconds
+from instances.batch_time.batch_time_kind import BatchTimeKind, Option, picoseconds
 from instances.batch_time.model import BatchTime, milliseconds
 
 _NAME = "affine"
@@ -14,7 +14,7 @@ def _build(options: dict[str, str]) -> BatchTime:
     return BatchTime(text, base=base, per_prefill=token, per_decode=token)
 
 
-KIND = Kind(
+KIND = BatchTimeKind(
     _NAME,
     _build,
     options=(

@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.batch_time.kind import Kind
+from instances.batch_time.batch_time_kind import BatchTimeKind
 from instances.batch_time.kinds.linear import linear
 from instances.batch_time.model import MOST_PICOSECONDS, BatchTime, BatchTimeError, Range
 from instances.inputs import read_whole
@@ -127,4 +127,4 @@ def _numbers(where: str, line: int, row: list[str], places: list[int]) -> list[f
     return values if len(values) == 5 else [*values, 0.0]
 
 
-KIND = Kind(_NAME, _build, takes_file=True)
+KIND = BatchTimeKind(_NAME, _build, takes_file=True)

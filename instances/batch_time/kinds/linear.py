@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from instances.batch_time.kind import Kind, Option, picoseconds, whole
+from instances.batch_time.batch_time_kind import BatchTimeKind, Option, picoseconds, whole
 from instances.batch_time.model import BatchTime, BatchTimeError, Range, milliseconds
 
 NAME = "linear"
@@ -34,7 +34,7 @@ def _build(options: dict[str, str]) -> BatchTime:
     return linear(coefficients, Range(*(whole(f"{NAME}, {name}", options[name]) for name in ends)))
 
 
-KIND = Kind(
+KIND = BatchTimeKind(
     NAME,
     _build,
     options=(

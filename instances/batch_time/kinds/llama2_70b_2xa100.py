@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from instances.batch_time.kind import Kind, Option, exact
+from instances.batch_time.batch_time_kind import BatchTimeKind, Option, exact
 from instances.batch_time.model import BatchTime, BatchTimeError, Range, decimal
 from instances.kv_memory import LLAMA2_70B_2XA100
 
@@ -48,4 +48,4 @@ def _build(options: dict[str, str]) -> BatchTime:
     return BatchTime(name, *numbers, range=_RANGE, origin=origin, served=LLAMA2_70B_2XA100)
 
 
-KIND = Kind(_NAME, _build, options=(Option("scale", "1", "multiplies every coefficient"),))
+KIND = BatchTimeKind(_NAME, _build, options=(Option("scale", "1", "multiplies every coefficient"),))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from instances.batch_time.kind import Kind
+from instances.batch_time.batch_time_kind import BatchTimeKind
 from instances.batch_time.model import NANOSECONDS, BatchTime
 
 _NAME = "unit"
@@ -13,4 +13,4 @@ def _build(options: dict[str, str]) -> BatchTime:
     return BatchTime(_NAME, base=1000 * NANOSECONDS)
 
 
-KIND = Kind(_NAME, _build)
+KIND = BatchTimeKind(_NAME, _build)

@@ -1,39 +1,10 @@
 """How far a floating-point MIP solver is believed: while its tolerances stay below a token.
 
-*The argument.*  All data of our models are integers, so two values of a row at integer points
-differ by at least 1.  Let R be the largest activity of a row: the sum over what can be in it of
-|coefficient| · |value|.  A solver with tolerance δ takes values for integers that are not by up to
-δ, and two numbers for equal that differ by a share of δ: when it accepts a point, rounds the
-coefficients of a cut, fixes a variable in presolve, or calls a node infeasible.  Accepting too much
-only lowers the bound.  What raises it above the optimum is to cut off a feasible point, and a row
-derived from ours with an error of δ·R does so only where that is no longer small beside 1.  A cut
-adds up several rows and multiplies their errors; we assume of a solver that all this together errs
-by less than a hundred times δ·R, and keep R·δ at a hundredth.  Then rounding is safe as well: per
-request one start is within δ of 1 and the others sum to at most 2·δ, so a row moves by at most
-3·R·δ < 1.
+Where the largest activity of a row is beyond what a tolerance covers, tokens are counted in coarser
+units (``formulations.mip._coarse``) and what overflows is kept out by rows
+(``formulations.valid.overflow``).
 
-Smaller tolerances are no way out: a row's sums err by R·2⁻⁵³ a term, and a tolerance that is not
-far above cuts off feasible points, too.  Measured with HiGHS 1.15, tokens near M, M/2 and M/3 (R is
-about 5·M): δ = 10⁻⁶ gives bounds above the optimum from M = 10⁷ on (240 instances), infeasible
-schedules from M = 4·10⁶ on, and with growth look-ahead rows, whose cuts are the hardest, from
-M = 11,268 on (7 of 669 runs between there and 48,000; none of 400 at M = 5,000, where no bound
-exceeds the optimum by more than 10⁻⁹).  δ = 10⁻⁹ gives three false bounds at M = 4·10⁶ and δ = 10⁻⁷
-one at M = 10⁶.  With δ = 10⁻⁶ the limit is R = 10,000.
-
-*Larger tokens.*  Where R is beyond the limit L = 0.01 / δ, tokens are counted in a unit of u,
-rounded down (``formulations.mip._coarse``), and u is chosen such that R is at most L again: a
-memory row has ⌊P_i / u⌋ for each request i with the peak P_i, so its terms add up to Σ P_i / u at
-most; a balance has the units held at two times, ⌊M / u⌋ each, and one of w_i(1) ≤ ⌊P_i / u⌋,
-w_i(j) − w_i(j − 1) ≤ ⌊P_i / u⌋ and ⌊P_i / u⌋ for each request, so (2·M + Σ P_i) / u at most.  The
-rows that keep out a schedule which overflows add up to L at most by construction, or to the number
-of requests (``formulations.valid.overflow``).  All numbers are integers again, and no row adds up
-to more, since nothing that counts tokens is left in the model: whatever a solver makes of its rows,
-it does not get back a row in tokens.  So the argument above holds of that model, which R is
-computed of anew.  It is a relaxation: its bound is one of the instance.  A schedule counts where
-the checker accepts it in tokens.  The schedules that overflow are kept out by rows which every
-feasible one satisfies, and the solver begins anew: each time its model is a relaxation, each time
-with at least one of finitely many schedules less, and once the schedule that it calls optimal is
-feasible, it is optimal.
+Proof: docs/proofs/tolerances.md (P10).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from kvopt.commands import evaluate, solve
 from kvopt.commands.listing import listing
 from kvopt.methods.engines import default_engine, engine_of, engines, named_engines, proofs
 from kvopt.methods.grammar import read_method
-from kvopt.methods.told import knowledge
+from kvopt.methods.knowledge import knowledge_words
 from kvopt.places import PACKAGES
 from tests.commands import run_command
 from tests.kvopt.conftest import ROOT
@@ -172,10 +172,12 @@ def test_the_listing_says_what_a_policy_may_know() -> None:
     for policy in policies().values():
         (at,) = (i for i, line in enumerate(lines) if line.startswith(f"  {policy.name} "))
         assert lines[at].endswith(policy.summary)
-        assert lines[at + 1].strip() == f"class: {knowledge(policy)}"
+        assert lines[at + 1].strip() == f"class: {knowledge_words(policy)}"
         assert lines[at + 2].strip() == f"guarantee: {policy.guarantee or 'none'}"
-    assert knowledge(policies()["a-min"]) == ("online, with predictions, randomised")
-    assert knowledge(policies()["sorted-lp"]) == ("offline, clairvoyant, a solved LP relaxation")
+    assert knowledge_words(policies()["a-min"]) == "online, with predictions, randomised"
+    assert knowledge_words(policies()["sorted-lp"]) == (
+        "offline, clairvoyant, a solved LP relaxation"
+    )
     for engine in named_engines().values():
         assert any(engine.name in line and engine.summary in line for line in lines)
 

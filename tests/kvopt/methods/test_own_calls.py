@@ -24,7 +24,7 @@ from kvopt.methods.grammar import (
     read_methods,
     split_methods,
 )
-from kvopt.methods.told import WORDS, Told, shown_method, told, told_of
+from kvopt.methods.knowledge import WORDS, Knowledge, knowledge, knowledge_of, shown_method
 from kvopt.running.execute import execute
 from kvopt.running.task import Task
 from kvopt.store.export import read_rows
@@ -88,36 +88,36 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("text", "canonical", "declared"),
     [
-        ("file:knows.py", "file:knows.py", Told("outputs")),
-        ("file:knows.py( SIGN = -1 )", "file:knows.py(sign=-1)", Told("outputs")),
-        ("file:knows.py(sign=1,mood=good)", "file:knows.py", Told("outputs")),
-        ("file:guesses.py", "file:guesses.py", Told("file")),
-        ("file:guesses.py with exact", "file:guesses.py with exact", Told("exact")),
+        ("file:knows.py", "file:knows.py", Knowledge("outputs")),
+        ("file:knows.py( SIGN = -1 )", "file:knows.py(sign=-1)", Knowledge("outputs")),
+        ("file:knows.py(sign=1,mood=good)", "file:knows.py", Knowledge("outputs")),
+        ("file:guesses.py", "file:guesses.py", Knowledge("file")),
+        ("file:guesses.py with exact", "file:guesses.py with exact", Knowledge("exact")),
         (
             "file:guesses.py(-1,bad)with Interval( 1, 40 )",
             "file:guesses.py(sign=-1,mood=bad) with interval(high=40)",
-            Told("intervals"),
+            Knowledge("intervals"),
         ),
-        ("file:blind.py", "file:blind.py", Told("nothing")),
-        ("file:mine.py(first=1.0)", "file:mine.py(first=1)", Told("outputs", offline=True)),
+        ("file:blind.py", "file:blind.py", Knowledge("nothing")),
+        ("file:mine.py(first=1.0)", "file:mine.py(first=1)", Knowledge("outputs", offline=True)),
         (
             "file:mine.py(first=0.5,how=a b)",
             "file:mine.py(first=0.5,how=a b)",
-            Told("outputs", offline=True),
+            Knowledge("outputs", offline=True),
         ),
-        ("file:mine.py(loud=YES)", "file:mine.py(loud=yes)", Told("outputs", offline=True)),
-        ("file:plain.py", "file:plain.py", Told("outputs", offline=True)),
-        ("file:broken.py", "file:broken.py", Told("unknown")),
+        ("file:mine.py(loud=YES)", "file:mine.py(loud=yes)", Knowledge("outputs", offline=True)),
+        ("file:plain.py", "file:plain.py", Knowledge("outputs", offline=True)),
+        ("file:broken.py", "file:broken.py", Knowledge("unknown")),
     ],
 )
-def test_one_text(text: str, canonical: str, declared: Told) -> None:
+def test_one_text(text: str, canonical: str, declared: Knowledge) -> None:
     """A fixed point, split at no comma of its own; what it declares is known before it is run."""
     (method,) = read_methods([text])
     assert method.text == canonical
     assert read_method(canonical) == method
     assert method_of_document(method.document()) == method
     assert split_methods(f"svf,{canonical},a-min") == ["svf", canonical, "a-min"]
-    assert told_of(method) == declared
+    assert knowledge_of(method) == declared
     # A row's text is read where the file may not be.
     assert read_method(canonical, planned=True).kind == "file"
 
@@ -315,11 +315,11 @@ def test_words_and_what_they_mean() -> None:
     """What a row says is read as it was written; a file whose row says nothing is not declared."""
     for lengths in ("outputs", "exact", "file", "intervals", "nothing"):
         for offline in (False, True):
-            each = Told(lengths, offline)
-            assert told("file:x.py(beta=2)", str(each)) == each
+            each = Knowledge(lengths, offline)
+            assert knowledge("file:x.py(beta=2)", str(each)) == each
             # Of what the project has, the text itself says it.
-            assert told("svf", str(each)) == Told("outputs")
-    assert told("file:x.py", "") == told("file:x.py", "<b>") == Told("unknown")
+            assert knowledge("svf", str(each)) == Knowledge("outputs")
+    assert knowledge("file:x.py", "") == knowledge("file:x.py", "<b>") == Knowledge("unknown")
 
 
 @pytest.mark.parametrize(

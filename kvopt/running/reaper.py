@@ -1,10 +1,10 @@
-"""Keeps the processes of one run together: all that it starts ends with it, or with the caller.
+"""Reaps the processes of one run: all that it starts ends with it, or with the caller.
 
-``python -m kvopt.running.keeper FD MODULE`` runs a module in a process of its own, beneath one that
+``python -m kvopt.running.reaper FD MODULE`` runs a module in a process of its own, beneath one that
 waits.  On Linux the waiting process is a subreaper: whatever the module starts stays below it in
 the tree of processes, also what has cut itself loose by forking twice or by a session of its own.
 When the module has ended, or when the caller has gone (the other end of the pipe FD is closed,
-which the kernel does for a process that is killed), all of it is killed, and the keeper ends as the
+which the kernel does for a process that is killed), all of it is killed, and the reaper ends as the
 module did.  Elsewhere the module runs alone and ends with its caller.
 
 Nothing heavy is imported here: the module's process begins as a copy of this one.
@@ -24,7 +24,7 @@ import time
 from collections import defaultdict
 from typing import NoReturn
 
-from kvopt.running.kernel import adopt_orphans, end_with
+from kvopt.running.linux import adopt_orphans, end_with
 
 #: Seconds between two looks for orphans that have ended and wait to be taken note of.
 _REAP_SECONDS = 1.0
@@ -39,11 +39,11 @@ def main() -> NoReturn:
         threading.Thread(target=_exit_with_caller, args=(lifeline,), daemon=True).start()
         _run(module)
     adopt_orphans()
-    keeper = os.getpid()
+    reaper = os.getpid()
     child = os.fork()
     if child == 0:
         os.close(lifeline)
-        end_with(keeper)
+        end_with(reaper)
         _run(module)
     # The pipes of the run must end when the run does.
     os.close(0)

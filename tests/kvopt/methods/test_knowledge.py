@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from kvopt.methods.told import Told, only_bounds, shown_method, told
+from kvopt.methods.knowledge import Knowledge, knowledge, only_bounds, shown_method
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("svf", Told("outputs")),
-        ("local-search", Told("outputs", offline=True)),
-        ("a-min", Told("file")),
-        ("a-min with exact", Told("exact")),
-        ("a-min with interval", Told("intervals")),
-        ("alpha-beta(alpha=0.2)", Told("nothing")),
-        ("vllm-v1 with interval", Told("nothing")),
-        ("cpsat", Told("unknown")),
-        ("file:mine.py", Told("unknown")),
-        ("<script>", Told("unknown")),
+        ("svf", Knowledge("outputs")),
+        ("local-search", Knowledge("outputs", offline=True)),
+        ("a-min", Knowledge("file")),
+        ("a-min with exact", Knowledge("exact")),
+        ("a-min with interval", Knowledge("intervals")),
+        ("alpha-beta(alpha=0.2)", Knowledge("nothing")),
+        ("vllm-v1 with interval", Knowledge("nothing")),
+        ("cpsat", Knowledge("unknown")),
+        ("file:mine.py", Knowledge("unknown")),
+        ("<script>", Knowledge("unknown")),
     ],
 )
-def test_what_a_method_is_told(text: str, expected: Told) -> None:
+def test_what_a_method_knows(text: str, expected: Knowledge) -> None:
     """Of outputs and arrivals: what the policy declares, and what it is called with."""
-    assert told(text) == expected
+    assert knowledge(text) == expected
 
 
 @pytest.mark.parametrize(

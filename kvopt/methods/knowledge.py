@@ -1,4 +1,4 @@
-"""What the text of a method tells a reader of tables: what was run, and what it was told."""
+"""What the text of a method tells a reader of tables: what was run, and what it knows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kvopt.methods.grammar import FILE, MethodError, read_method, read_predictio
 from kvopt.methods.method import Method
 from kvopt.methods.options import bound_only
 
-#: What a policy is told: every output; a prediction of each, which is exact, or that of the
+#: What a policy knows: every output; a prediction of each, which is exact, or that of the
 #: instance's file (exact where it has none), or another; or nothing.
 Lengths = Literal["outputs", "exact", "file", "intervals", "nothing", "unknown"]
 WORDS: dict[Lengths, str] = {
@@ -38,8 +38,8 @@ MARK = " *"
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a method is told before it decides.
+class Knowledge:
+    """What a method knows before it decides.
 
     Attributes
     ----------
@@ -55,26 +55,27 @@ class Told:
     def __str__(self) -> str:
         return WORDS[self.lengths] + (_OFFLINE if self.offline else "")
 
-    def on(self, instance: Instance) -> Told:
-        """Return what is told of an instance, whose file may have predictions or not."""
+    def on(self, instance: Instance) -> Knowledge:
+        """Return what it knows of an instance, whose file may have predictions or not."""
         if self.lengths != "file":
             return self
         # As ``heuristics.predictions`` takes them: a request without an interval tells its output.
         some = any(each.output_lower is not None for each in instance.requests)
-        return Told("intervals" if some else "exact", self.offline)
+        return Knowledge("intervals" if some else "exact", self.offline)
 
     @staticmethod
-    def of_words(words: str) -> Told:
+    def of_words(words: str) -> Knowledge:
         """Return what :meth:`__str__` wrote; of other words nothing is known."""
         offline = words.endswith(_OFFLINE)
         words = words.removesuffix(_OFFLINE)
         return next(
-            (Told(each, offline) for each in WORDS if WORDS[each] == words), Told("unknown")
+            (Knowledge(each, offline) for each in WORDS if WORDS[each] == words),
+            Knowledge("unknown"),
         )
 
 
-def told_of(method: Method) -> Told:
-    """Return what a method's policy declares to be told, and what ``solve`` of a file is given.
+def knowledge_of(method: Method) -> Knowledge:
+    """Return what a method's policy declares to know, and what ``solve`` of a file is given.
 
     Of an engine nothing is declared.
     """
@@ -82,23 +83,23 @@ def told_of(method: Method) -> Told:
         policy: Policy | Described = method.call.policy
         prediction = method.call.prediction
     elif method.own is None:
-        return Told("unknown")
+        return Knowledge("unknown")
     elif not method.own.described.is_policy:
-        return Told("outputs", offline=True)
+        return Knowledge("outputs", offline=True)
     else:
         policy, prediction = method.own.described, method.own.prediction
     if policy.blind:
-        return Told("nothing", policy.offline)
+        return Knowledge("nothing", policy.offline)
     if policy.clairvoyant:
-        return Told("outputs", policy.offline)
+        return Knowledge("outputs", policy.offline)
     if prediction is None:
-        return Told("file", policy.offline)
-    return Told("exact" if prediction.name == "exact" else "intervals", policy.offline)
+        return Knowledge("file", policy.offline)
+    return Knowledge("exact" if prediction.name == "exact" else "intervals", policy.offline)
 
 
 @cache
-def told(text: str, declared: str = "") -> Told:
-    """Return what the method of a row is told.
+def knowledge(text: str, declared: str = "") -> Knowledge:
+    """Return what the method of a row knows.
 
     Parameters
     ----------
@@ -109,8 +110,8 @@ def told(text: str, declared: str = "") -> Told:
     """
     method = _read(text)
     if method is None:
-        return Told("unknown")
-    return Told.of_words(declared) if method.kind == "file" else told_of(method)
+        return Knowledge("unknown")
+    return Knowledge.of_words(declared) if method.kind == "file" else knowledge_of(method)
 
 
 @cache
@@ -174,7 +175,7 @@ def policy_name(method: str) -> str:
     return method.partition(" ")[0].partition("(")[0]
 
 
-def knowledge(policy: Policy) -> str:
+def knowledge_words(policy: Policy) -> str:
     """Return what a policy may know, in a few words."""
     lengths: Lengths = (
         "outputs" if policy.clairvoyant else "nothing" if policy.blind else "intervals"

@@ -1,4 +1,4 @@
-"""What only the kernel can promise: a process that ends with its parent; how old a process is."""
+"""What only Linux can promise: a process that ends with its parent; how old a process is."""
 
 from __future__ import annotations
 

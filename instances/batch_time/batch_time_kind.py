@@ -31,7 +31,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Kind:
+class BatchTimeKind:
     """A kind of batch-time model.
 
     Attributes
