@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 from instances import Instance, Request
-from schedules import Schedule, make_schedule
+from schedules import Clock, Schedule, check_schedule, make_schedule
 from schedules.counts import running_and_waiting
 from schedules.picture import (
     COLUMNS,
     MANY_AREAS,
     _columns,
     _stacked,
-    draw_schedule,
     pair_picture,
     picture_of,
+    save_picture,
 )
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -46,13 +46,18 @@ def a_schedule(n: int, *, name: str = "picture", seed: int = 0) -> tuple[Instanc
     return instance, make_schedule(instance, starts, "waves", attempts=attempts, lower_bound=n)
 
 
+def write_picture(instance: Instance, schedule: Schedule, path: Path) -> None:
+    """Write the picture of a schedule."""
+    save_picture(picture_of(instance, schedule), path)
+
+
 @pytest.mark.parametrize("n", [1, 5, 12, 13, 100, 2000])
 @pytest.mark.parametrize("suffix", ["png", "SVG"])
 def test_a_picture_is_written_in_every_size(tmp_path: Path, n: int, suffix: str) -> None:
     """From 1 to 2,000 requests a PNG or a well-formed SVG is written, fast and not too large."""
     path = tmp_path / f"picture.{suffix}"
     began = time.perf_counter()
-    draw_schedule(*a_schedule(n), path)
+    write_picture(*a_schedule(n), path)
     # Measured well under a second: the limit leaves room for a slow or busy machine.
     assert time.perf_counter() - began < 6
     content = path.read_bytes()
@@ -79,7 +84,7 @@ def test_odd_names_are_drawn_as_they_are(tmp_path: Path, name: str) -> None:
     path = tmp_path / "odd.svg"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        draw_schedule(*a_schedule(5, name=name), path)
+        write_picture(*a_schedule(5, name=name), path)
     tags = {element.tag for element in ElementTree.fromstring(path.read_bytes()).iter()}
     assert "{http://www.w3.org/2000/svg}script" not in tags
 
@@ -88,7 +93,7 @@ def test_odd_names_are_drawn_as_they_are(tmp_path: Path, name: str) -> None:
 def test_another_suffix_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
     """Only .png and .svg are written; the message is one line and no file is left."""
     with pytest.raises(ValueError, match=r"expected a name ending in \.png or \.svg") as error:
-        draw_schedule(*a_schedule(5), tmp_path / name)
+        write_picture(*a_schedule(5), tmp_path / name)
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -96,36 +101,53 @@ def test_another_suffix_is_refused_in_one_line(tmp_path: Path, name: str) -> Non
 def test_a_missing_folder_is_an_os_error(tmp_path: Path) -> None:
     """The caller hears of a path that cannot be written."""
     with pytest.raises(OSError, match="No such file"):
-        draw_schedule(*a_schedule(5), tmp_path / "missing" / "picture.png")
+        write_picture(*a_schedule(5), tmp_path / "missing" / "picture.png")
 
 
 def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
-    """Arrivals in seconds, another instance's schedule and astronomic rounds raise ValueError."""
+    """Another instance's schedule and astronomic rounds raise ValueError."""
     instance, schedule = a_schedule(5)
     path = tmp_path / "picture.png"
     with pytest.raises(ValueError, match="expected 6 starts"):
-        draw_schedule(a_schedule(6)[0], schedule, path)
+        write_picture(a_schedule(6)[0], schedule, path)
     with pytest.raises(ValueError, match="too late to draw"):
-        draw_schedule(instance, make_schedule(instance, [10**30] * 5, "late"), path)
-    seconds = Instance(name="real", memory=8, requests=(Request(0, 0.5, 1, 1),), time_unit="second")
-    with pytest.raises(ValueError, match="seconds"):
-        draw_schedule(seconds, make_schedule(seconds, [1], "real"), path)
+        write_picture(instance, make_schedule(instance, [10**30] * 5, "late"), path)
     assert not path.exists()
+
+
+def test_columns_over_seconds_show_the_most_of_their_rounds() -> None:
+    """Rounds of a second, with a gap between them in which nothing is held and nothing runs."""
+    requests = (Request(0, 2, 2, 3), Request(1, 3, 1, 1), Request(2, 9, 4, 1))
+    instance = Instance("timed", 9, requests, time_unit="second")
+    # The rounds begin at 2, 3, 4 and, after a gap, 9; request 1 waits from 3 to 4.
+    clock = Clock("unit", begins=((0, 2 * 10**9), (3, 9 * 10**9)))
+    schedule = make_schedule(instance, [0, 2, 3], "test", clock=clock, tel=(3 + 2 + 1) * 10**9)
+    assert check_schedule(instance, schedule).valid
+    stack = _stacked(instance, schedule)
+    assert stack.label == "time (seconds, from 2.000 s on)"
+    second = [np.searchsorted(stack.edges, at) for at in (0.5, 1.5, 2.5, 5, 7.5)]
+    # At the end of the rounds 3, 4 and 5 + 2 tokens are held, then 0, then 5.
+    assert stack.tokens[second].tolist() == [3, 4, 7, 0, 5]
+    assert stack.running[second].tolist() == [1, 1, 2, 0, 1]
+    assert stack.waiting[second].tolist() == [0, 1, 0, 0, 0]
+    figure = picture_of(instance, schedule)
+    assert "TEL 6.000 s   AEL 2.000 s" in figure.axes[0].get_title(loc="left")
+    assert figure.axes[1].get_xlabel() == stack.label
 
 
 def test_the_same_schedule_gives_the_same_file(tmp_path: Path) -> None:
     """No date, random id or version enters the file, so a report can be compared with another."""
     for suffix in ("png", "svg"):
         first, second = tmp_path / f"first.{suffix}", tmp_path / f"second.{suffix}"
-        draw_schedule(*a_schedule(12), first)
-        draw_schedule(*a_schedule(12), second)
+        write_picture(*a_schedule(12), first)
+        write_picture(*a_schedule(12), second)
         assert first.read_bytes() == second.read_bytes()
 
 
 def test_drawing_leaves_the_settings_of_matplotlib_alone(tmp_path: Path) -> None:
     """The caller's own plots look the same before and after."""
     before = dict(matplotlib.rcParams)
-    draw_schedule(*a_schedule(5), tmp_path / "picture.png")
+    write_picture(*a_schedule(5), tmp_path / "picture.png")
     assert dict(matplotlib.rcParams) == before
 
 
