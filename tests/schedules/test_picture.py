@@ -133,6 +133,8 @@ def test_columns_over_seconds_show_the_most_of_their_rounds() -> None:
     figure = picture_of(instance, schedule)
     assert "TEL 6.000 s   AEL 2.000 s" in figure.axes[0].get_title(loc="left")
     assert figure.axes[1].get_xlabel() == stack.label
+    above, below = pair_picture(instance, schedule, schedule).axes
+    assert (above.get_xlim(), below.get_xlabel()) == ((0, 8), stack.label)
 
 
 def test_the_same_schedule_gives_the_same_file(tmp_path: Path) -> None:
