@@ -1,8 +1,9 @@
 """The round-by-round driver: any rules, unit rounds or real time, evictions, endless loops found.
 
-In unit rounds round t begins at time t.  In real time (integer nanoseconds) the worker runs rounds
-0, 1, 2, ..., each with a batch that is not empty; a round takes what the batch-time model gives
-its batch, and the next begins when it ends, or later where nothing could run.
+In real time (integer nanoseconds) the worker runs rounds 0, 1, 2, ..., each with a batch that is
+not empty; a round takes what the batch-time model gives its batch, and the next begins when it
+ends, or later where nothing could run.  In unit rounds each takes 1, and those of an empty worker
+count, so that round t begins at time t.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from heuristics.policy import NotApplicableError, Rules, State
 from heuristics.stretches import pass_rounds
 from instances.batch_time import BatchTime
 
+#: How long a unit round takes: one tick, which is a round then.
+_UNIT = BatchTime("unit round", base=1000)
 #: Later than all times.
 _NO_LIMIT = 1 << 200
 
@@ -167,24 +170,19 @@ def drive(
     NotApplicableError
         If the rules cut prompts or stall, which unit rounds have no place for.
     """
-    run: _Run
-    if batch_time is None:
-        if isinstance(rules, ChunkedPrefill | Stalling):
-            raise NotApplicableError(
-                f"{name}: chunks of prompts and stalled rounds have no place in unit rounds; "
-                "expected arrivals in seconds"
-            )
-        run = _UnitRounds(name, rules, arrivals, prompts, outputs, memory, keeps_tokens)
-    else:
-        run = _RealTime(name, rules, arrivals, prompts, outputs, memory, keeps_tokens)
-        run.set_batch_time(batch_time)
+    if batch_time is None and isinstance(rules, ChunkedPrefill | Stalling):
+        raise NotApplicableError(
+            f"{name}: chunks of prompts and stalled rounds have no place in unit rounds; "
+            "expected arrivals in seconds"
+        )
+    run = _Run(name, rules, arrivals, prompts, outputs, memory, keeps_tokens, batch_time)
     while run.unfinished:
         run.one_round()
     return run.trace
 
 
 class _Run:
-    """A run up to how time passes, which ``advance`` of the subclasses tells."""
+    """A run; time is the sum of what the batches take, and of the gaps between rounds."""
 
     def __init__(
         self,
@@ -195,6 +193,7 @@ class _Run:
         outputs: Sequence[int],
         memory: int,
         keeps_tokens: bool,
+        batch_time: BatchTime | None,
     ) -> None:
         n = len(outputs)
         self.name = name
@@ -203,7 +202,8 @@ class _Run:
         self.keeps_tokens = keeps_tokens
         self.trace = Trace([[] for _ in range(n)], [0] * n, [0] * n)
         self.unfinished = n
-        self.time = 0
+        self.time = self._ended = 0
+        self._batch_time = batch_time or _UNIT
         self._n = n
         self._early = rules if isinstance(rules, EarlyEvictions) else None
         self._cut = rules if isinstance(rules, ChunkedPrefill) else None
@@ -219,14 +219,6 @@ class _Run:
         self.decoding = self.read = 0
         self._chunks: dict[int, list[int]] = {}
         self._seen: set[object] = set()
-
-    def advance(self) -> None:
-        """Let the round pass that has been decided, and those in which nothing can change."""
-        raise NotImplementedError
-
-    def stall(self) -> None:
-        """Let time pass without progress."""
-        raise NotImplementedError
 
     def one_round(self) -> None:
         """Decide one round and run it, together with the rounds in which nothing can change."""
@@ -251,14 +243,12 @@ class _Run:
         return bool(self.state.starts or self.state.prefilling)
 
     def skip_to_next_arrival(self) -> None:
-        """Let the worker idle; an empty one runs no rounds."""
+        """Let the worker idle; an empty one runs no rounds, but unit rounds go on."""
         if not self._to_come:
             raise PolicyError(f"{self.name} starts nothing although nothing runs")
         self.time = max(self.time, self._arrivals[self._to_come[-1]])
-
-    def time_to_next_arrival(self) -> int | None:
-        """Return the time until the next arrival, None if none is to come."""
-        return self._arrivals[self._to_come[-1]] - self.time if self._to_come else None
+        if self._batch_time is _UNIT:
+            self.state.now = self._ended = self.time
 
     def _complete(self) -> None:
         state = self.state
@@ -405,42 +395,16 @@ class _Run:
         self.state.tokens_next += rounds * len(self.state.starts)
         self.trace.rounds += rounds
 
-
-class _UnitRounds(_Run):
-    """Rounds and time are the same, and go on while the worker is empty."""
-
-    def skip_to_next_arrival(self) -> None:
-        super().skip_to_next_arrival()
-        self.state.now = self.time
-
-    def advance(self) -> None:
-        if not self.active():
-            # Requests wait, none runs, and nothing was admitted: only an arrival can help.
-            self.skip_to_next_arrival()
-            return
-        rounds = self.quiet_rounds()
-        to_come = self.time_to_next_arrival()
-        if to_come is not None:
-            rounds = max(1, min(rounds, to_come))
-        self.pass_rounds(rounds)
-        self.time += rounds
-
-
-class _RealTime(_Run):
-    """Time is the sum of what the batches take, and of the gaps between rounds."""
-
-    def set_batch_time(self, batch_time: BatchTime) -> None:
-        """Say how long a round takes."""
-        self._batch_time = batch_time
-        self._ended = 0
-
     def stall(self) -> None:
+        """Let time pass without progress."""
         assert self._stalling is not None
         self._stalling.stall(self.state)
         self.time += self._batch_time.time_of(0, 0, 0, 0)
 
     def advance(self) -> None:
+        """Let the round pass that has been decided, and those in which nothing can change."""
         if not self.active():
+            # Requests wait, none runs, and nothing was admitted: only an arrival can help.
             self.skip_to_next_arrival()
             return
         if self.time > self._ended:
@@ -453,7 +417,7 @@ class _RealTime(_Run):
         self._ended = self.time
 
     def _first_round(self) -> int:
-        """Return how long the round takes that has been decided (ns)."""
+        """Return how long the round takes that has been decided."""
         prefilled = squares = 0
         for before, tokens in self.prefills:
             prefilled += tokens
@@ -465,8 +429,8 @@ class _RealTime(_Run):
         model, decoding = self._batch_time, len(self.state.starts)
         read = self.state.tokens_next - decoding
         first = model.base + model.per_decode * decoding + model.per_read * read
-        to_come = self.time_to_next_arrival()
-        limit = _NO_LIMIT if to_come is None else max(0, to_come)
-        passed, nanoseconds = pass_rounds(first, model.per_read * decoding, rounds, limit)
+        to_come = self._arrivals[self._to_come[-1]] if self._to_come else _NO_LIMIT
+        limit = max(0, to_come - self.time)
+        passed, time = pass_rounds(first, model.per_read * decoding, rounds, limit)
         self.pass_rounds(passed)
-        self.time += nanoseconds
+        self.time += time

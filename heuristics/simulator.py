@@ -27,7 +27,7 @@ from heuristics.predictions import Prediction, predict
 from heuristics.real_time import starts_in_time
 from heuristics.rounds import Segment, Trace, drive
 from instances import Instance
-from instances.batch_time import NANOSECONDS, BatchTime
+from instances.batch_time import BatchTime
 from schedules import Clock, Schedule, make_schedule
 
 #: Keeps a policy's draws apart from those of an instance or a prediction with the same seed.
@@ -175,7 +175,7 @@ def _known(policy: Policy, instance: Instance, arrivals: Ints, setting: Setting)
     values = {parameter.name: parameter.default for parameter in policy.parameters}
     values |= setting.values or {}
     rng = policy_generator(setting.seed)
-    ticks = 1 if setting.batch_time is None else NANOSECONDS
+    ticks = instance.unit.ticks
     return Known(instance.memory, arrivals, instance.prompts, lower, upper, values, rng, ticks)
 
 

@@ -60,6 +60,10 @@ def pass_rounds(first: int, slope: int, rounds: int, limit: int) -> tuple[int, i
     """
     if limit < 0:
         return rounds, time_of_rounds(first, slope, rounds)
+    if slope == 0:
+        each = max(1, -(-first // 1000))
+        count = min(rounds, -(-limit // each))
+        return count, count * each
     if rounds > _SHORT:
         total = time_of_rounds(first, slope, rounds)
         if total < limit or time_of_rounds(first, slope, rounds - 1) < limit:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic.dataclasses import dataclass
 
+from instances.time_unit import NANOSECONDS, ROUNDS, SECONDS, TimeUnit
+
 #: Largest number of tokens in a prompt, an output or the memory.  Volumes (about tokens squared)
 #: then stay below 2**61, so that 64-bit integer arithmetic never overflows on one request.
 MAX_TOKENS = 10**9
@@ -166,6 +168,16 @@ class Instance:
             return f"<Instance {self.name!r}: n = {len(self.requests)}, M = {self.memory} tokens>"
         return f"Instance({', '.join(f'{e.name}={getattr(self, e.name)!r}' for e in fields(self))})"
 
+    @property
+    def unit(self) -> TimeUnit:
+        """The unit of its times."""
+        return SECONDS if self.time_unit == "second" else ROUNDS
+
+    @property
+    def stated_optimum(self) -> int | None:
+        """``known_optimum`` where its unit is known: what a file in seconds states has none."""
+        return self.known_optimum if self.unit is ROUNDS else None
+
     @cached_property
     def arrivals(self) -> NDArray[np.int64]:
         """Arrival round of each request, shape (n,); for instances in rounds only."""
@@ -187,7 +199,7 @@ class Instance:
                 f"instance {self.name!r}: request id {latest.id} arrives at {latest.arrival} "
                 f"seconds, expected at most {MAX_SECONDS}"
             )
-        times = (round(request.arrival * 10**9) for request in self.requests)
+        times = (round(request.arrival * NANOSECONDS) for request in self.requests)
         return np.fromiter(times, np.int64, len(self.requests))
 
     @cached_property

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 from formulations.valid.loads import not_covered
 from instances import Instance
 from instances.batch_time import parse_batch_time
+from instances.time_unit import unit_of
 from kvopt.methods.knowledge import only_bounds
 from kvopt.methods.witness import word_counts
 from kvopt.places import DEFAULT_STORE
 from kvopt.registered import registered
 from kvopt.running.record import Record
-from kvopt.running.stated_optimum import evaluated, evaluated_in_seconds
-from kvopt.terminal import seconds_of
+from kvopt.running.stated_optimum import evaluated
 from schedules.evidence import believed, names_proof
 from schedules.gap import gap
 
@@ -87,8 +87,7 @@ def best_bound(
         Open ones that are asked besides the default one.
     """
     found = list(here)
-    known = None if batch_time else registered(instance)
-    if known is not None:
+    if known := registered(instance):
         found.append(KnownBound(known.lower, "the registry"))
     best = _larger(None, found)
     for store in stores:
@@ -129,7 +128,7 @@ def of_run(
     # What this run says is proved was evaluated when it ended (``kvopt.running.state``).
     told = (record.status, record.detail, source)
     if not believed(*told, word=word_counts(record.method), proved=names_proof(source) or None):
-        value = _proved(instance, record.batch_time, None, certificate)
+        value = evaluated(instance, record.batch_time, None, certificate)
         source = str((certificate or {}).get("kind", ""))
     if value:
         yield KnownBound(value, source, f"computed here in {record.seconds:.1f} s")
@@ -160,8 +159,7 @@ def told_bound(bound: KnownBound | None, batch_time: str) -> str:
     """Return a bound with its unit and its source, as every command shows it."""
     if bound is None:
         return "none"
-    value = f"{seconds_of(bound.value)} s" if batch_time else str(bound.value)
-    return f"{value}  (from {bound})"
+    return f"{unit_of(batch_time).text(bound.value)}  (from {bound})"
 
 
 def _larger(best: KnownBound | None, found: Iterable[KnownBound]) -> KnownBound | None:
@@ -197,15 +195,7 @@ def _stored(
     for claimed, source, method, seconds, key in sorted(claims, key=lambda row: -row[0]):
         if best is not None and claimed <= best.value:
             break
-        value = min(claimed, _proved(instance, batch_time, tel, store.certificate(key)))
+        value = min(claimed, evaluated(instance, batch_time, tel, store.certificate(key)))
         origin = f"{method} in {seconds:.1f} s, {store.name}"
         best = _larger(best, [KnownBound(value, source, origin)] if value else [])
     return best
-
-
-def _proved(
-    instance: Instance, batch_time: str, tel: int | None, certificate: dict[str, Any] | None
-) -> int:
-    if batch_time:
-        return evaluated_in_seconds(instance, batch_time, certificate)
-    return evaluated(instance, tel, certificate)

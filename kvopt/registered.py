@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from instances import Instance
 from instances.jsonfile import read_bytes
 from instances.named import FOLDER
+from instances.time_unit import ROUNDS
 from schedules.evidence import STANDINGS
 from schedules.gap import gap
 
@@ -54,7 +55,12 @@ class Registered:
 
 
 def registered(instance: Instance) -> Registered | None:
-    """Return what the registry says of an instance by its hash, None if it is not in it."""
+    """Return what the registry says of an instance by its hash, None if it is not in it.
+
+    The hash does not tell seconds from rounds, of which alone the registry knows.
+    """
+    if instance.unit is not ROUNDS:
+        return None
     try:
         entries = json.loads(read_bytes(FOLDER / "best_known.json"))["instances"]
         known = next((each for each in entries if each["sha256"] == instance.sha256), None)

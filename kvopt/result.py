@@ -25,7 +25,7 @@ from kvopt.registered import registered
 from kvopt.running.batch_time import bounds_kept_tokens
 from kvopt.running.record import Record
 from kvopt.running.task import Finished
-from kvopt.terminal import seconds_of, summary
+from kvopt.terminal import summary
 from schedules import Schedule, Status, write_schedule
 from schedules.files import parse_schedule
 from schedules.gap import gaps
@@ -120,12 +120,15 @@ class Result:
     @property
     def tel_seconds(self) -> float | None:
         """TEL of the best schedule in seconds; None without one, or for an instance in rounds."""
-        return self.tel / NANOSECONDS if self.batch_time and self.tel is not None else None
+        return self._seconds(self.tel)
 
     @property
     def bound_seconds(self) -> float | None:
         """The lower bound in seconds; None without one, or for an instance in rounds."""
-        return self.bound / NANOSECONDS if self.batch_time and self.bound is not None else None
+        return self._seconds(self.bound)
+
+    def _seconds(self, value: int | None) -> float | None:
+        return value / NANOSECONDS if self.batch_time and value is not None else None
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -188,8 +191,7 @@ class Result:
     @property
     def _bounded(self) -> bool:
         """Whether bounds hold for the schedule."""
-        covered = self.batch_time and bounds_kept_tokens(self.instance, self.batch_time)
-        return bool(covered) or not self._kept
+        return not self._kept or bounds_kept_tokens(self.instance, self.batch_time)
 
     @cached_property
     def best_bound(self) -> KnownBound | None:
@@ -258,9 +260,9 @@ class Result:
         return typed.assign(gap=gaps(typed["tel"], typed["bound"]))
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Draw memory over time, stacked by request, under a line at M.
+        """Draw memory over time under a line at M, and the requests that run and wait.
 
-        In real time: memory, and the requests that run and wait, over seconds.
+        In rounds memory is stacked by request.
 
         In a notebook the picture is shown.
 
@@ -286,14 +288,13 @@ class Result:
         >>> kvopt.run("tiny_handover", "svf").plot().get_ylabel()
         'KV memory held (tokens)'
         """
-        from schedules.picture import save_picture, show_picture  # half a second
-        from schedules.real_time.picture import drawn
+        from schedules.picture import picture_of, save_picture, show_picture  # half a second
 
         schedule = self._some_schedule("to draw")
         if self.batch_time and self.left is not None and self.best_bound is not None:
             # The title says how much is left, as the summary does.
             schedule = replace(schedule, lower_bound=self.best_bound.value)
-        figure = drawn(self.instance, schedule)
+        figure = picture_of(self.instance, schedule)
         if path is not None:
             save_picture(figure, path)
         show_picture(figure)
@@ -320,78 +321,57 @@ class Result:
     def summary(self) -> list[tuple[str, str]]:
         """Return labels and values of the summary, in a fixed order."""
         record, instance = self.record, self.instance
-        if self.batch_time:
-            return self._summary_in_seconds()
+        served = parse_batch_time(self.batch_time).served if self.batch_time else None
+        clock = self.batch_time + (f"  ({served})" if served else "")
         rows = [
             ("instance", instance.name),
             ("n", str(len(instance))),
             ("M", f"{instance.memory} tokens"),
+            *([("batch time", clock)] if clock else []),
             ("method", self._shown_method()),
             ("status", self.status),
         ]
         if self.tel is not None:
-            rows += [
-                ("TEL", f"{self.tel}  (from {record.found_by})"),
-                ("AEL", f"{self.tel / len(instance):.3f}"),
-            ]
-        source = f"  (from {record.bound_source})" if record.bound_source else ""
-        rows.append(("lower bound", "none" if self.bound is None else f"{self.bound}{source}"))
-        if self.finished.itself:
-            label, told = self.finished.itself
-            rows.append((label, told))
-        if self.gap is not None:
-            rows.append(("gap %", f"{100 * self.gap:.3f}"))
-        if instance.known_optimum is not None and not self.finished.about_the_file:
-            ratio = f", ratio {self.tel / instance.known_optimum:.4f}" if self.tel else ""
-            rows.append(("known optimum", f"{instance.known_optimum}{ratio}"))
-        if known := registered(instance):
-            rows.append(("best known", str(known)))
-            # A schedule that keeps tokens solves an easier problem.
-            if self.tel is not None and not self._kept:
-                rows.append(("gap to best", known.compared(self.tel, self.bound)))
-        if record.relaxation is not None:
-            rows.append(("LP relaxation", f"{record.relaxation:.6f}"))
-        rows += self._took()
-        rows.append(("checker", self._verdict()))
-        return rows + [("note", note) for note in self.notes]
-
-    def _summary_in_seconds(self) -> list[tuple[str, str]]:
-        record, model = self.record, parse_batch_time(self.batch_time)
-        rows = [
-            ("instance", self.instance.name),
-            ("n", str(len(self.instance))),
-            ("M", f"{self.instance.memory} tokens"),
-            ("batch time", self.batch_time + (f"  ({model.served})" if model.served else "")),
-            ("method", self._shown_method()),
-            ("status", self.status),
-        ]
-        if self.tel is not None:
-            ael = self.tel / len(self.instance) / NANOSECONDS
-            rows += [
-                ("TEL", f"{seconds_of(self.tel)} s  (from {record.found_by})"),
-                ("AEL", f"{ael:.3f} s"),
-            ]
-        sentence = coverage(self.instance, self.batch_time)
-        rows += self._bound_in_seconds(sentence)
+            mean = instance.unit.mean(self.tel, len(instance))
+            rows += [("TEL", f"{self._told(self.tel)}  (from {record.found_by})"), ("AEL", mean)]
+        rows += self._of_bounds()
         if self.tel is not None and record.mean_ttft_ms is not None:
             rows += serving_lines(self.timeline, self.slo, self.measured)
         rows += self._took()
         rows.append(("checker", self._verdict()))
-        mismatch = model.served.mismatch(self.instance.memory) if model.served else ""
-        notes = (*([mismatch] if mismatch else []), *self.notes)
-        return rows + [("note", note) for note in notes if note not in sentence]
+        mismatch = served.mismatch(instance.memory) if served else ""
+        sentence = dict(rows).get("covers", "")
+        told = [note for note in (mismatch, *self.notes) if note not in sentence]
+        return rows + [("note", note) for note in told]
 
-    def _bound_in_seconds(self, sentence: str) -> list[tuple[str, str]]:
-        """Return the lines on the best bound known, and on this run's own where that is less."""
-        known = self.best_bound
+    def _of_bounds(self) -> list[tuple[str, str]]:
+        """Return the lines on what the schedule is compared with, and on how much is left."""
+        record, own = self.record, None
+        if self.bound is not None:
+            own = KnownBound(self.bound, record.bound_source)
+        known, left_over = (self.best_bound, self.left) if self.batch_time else (own, self.gap)
         rows = [("lower bound", told_bound(known, self.batch_time))]
-        own = "" if self.bound is None else f"{seconds_of(self.bound)} s"
-        if own and (known is None or own != f"{seconds_of(known.value)} s"):
-            rows.append(("of this run", f"{own}  (from {self.record.bound_source})"))
-        if self.left is not None:
-            rows.append(("gap %", f"{100 * self.left:.3f}"))
-            rows.append(("left to gain", f"at most {percent_left(self.left)} % of the TEL"))
-            rows.append(("covers", sentence))
+        if own and (known is None or self._told(own.value) != self._told(known.value)):
+            rows.append(("of this run", told_bound(own, self.batch_time)))
+        if self.finished.itself:
+            label, told = self.finished.itself
+            rows.append((label, told))
+        if left_over is not None:
+            rows.append(("gap %", f"{100 * left_over:.3f}"))
+        if left_over is not None and self.batch_time:
+            rows.append(("left to gain", f"at most {percent_left(left_over)} % of the TEL"))
+            rows.append(("covers", coverage(self.instance, self.batch_time)))
+        stated = self.instance.stated_optimum
+        if stated is not None and not self.finished.about_the_file:
+            ratio = f", ratio {self.tel / stated:.4f}" if self.tel else ""
+            rows.append(("known optimum", f"{stated}{ratio}"))
+        if best := registered(self.instance):
+            rows.append(("best known", str(best)))
+            # A schedule that keeps tokens solves an easier problem.
+            if self.tel is not None and not self._kept:
+                rows.append(("gap to best", best.compared(self.tel, self.bound)))
+        if record.relaxation is not None:
+            rows.append(("LP relaxation", f"{record.relaxation:.6f}"))
         return rows
 
     def __str__(self) -> str:
@@ -429,7 +409,7 @@ class Result:
         return shown_method(self.method, self.record.own_name)
 
     def _told(self, value: int) -> str:
-        return f"{seconds_of(value)} s" if self.batch_time else str(value)
+        return self.instance.unit.text(value)
 
     def _verdict(self) -> str:
         if self.finished.refused:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from typing import IO
 
-from instances.batch_time import NANOSECONDS
 from instances.progress import REWRITTEN_EVERY_SECONDS, TOLD_EVERY_SECONDS, StatusLine
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Snapshot
@@ -58,8 +57,9 @@ class ProgressLines:
             )
             self._header_printed = True
         tel = None if state.schedule is None else state.schedule.tel
-        incumbent = "-" if tel is None else _shown(tel, state.in_seconds)
-        bound = "-" if state.lower_bound is None else _shown(state.lower_bound, state.in_seconds)
+        unit = state.instance.unit
+        incumbent = "-" if tel is None else unit.text(tel)
+        bound = "-" if state.lower_bound is None else unit.text(state.lower_bound)
         gap = "-" if state.gap is None else f"{100 * state.gap:.2f}"
         told = tel is not None and (improved or self._line.rewrites)
         origin = f"{state.found_by}; {state.bound_source}" if told else ""
@@ -97,15 +97,6 @@ class CompilingLine:
         """Leave the line, if there is one."""
         self._line.leave()
         self._text = ""
-
-
-def seconds_of(nanoseconds: int) -> str:
-    """Return nanoseconds as seconds with milliseconds."""
-    return f"{nanoseconds / NANOSECONDS:.3f}"
-
-
-def _shown(value: int, in_seconds: bool) -> str:
-    return f"{seconds_of(value)} s" if in_seconds else str(value)
 
 
 def summary(rows: Sequence[tuple[str, str]]) -> str:

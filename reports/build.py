@@ -20,6 +20,7 @@ from instances.committed import regenerate
 from instances.outputs import OutputError
 from instances.progress import telling
 from instances.telling import counted
+from instances.time_unit import SECONDS, TimeUnit
 from instances.usage import complain, read_integer
 from kvopt.store import Store, StoreError
 from kvopt.store.export import SUFFIXES, ExportError, read_rows
@@ -43,7 +44,6 @@ from reports.table import Table
 from reports.tables import (
     gaps,
     growth,
-    instances,
     known,
     machines,
     profiles,
@@ -52,8 +52,9 @@ from reports.tables import (
     solvers,
     statuses,
 )
-from reports.tables import runs as run_tables
-from reports.units import Unit, units
+from reports.tables.instances import instance_table
+from reports.tables.runs import run_table
+from reports.units import MARKS, Unit, units
 from reports.verdict import verdict
 
 TITLE = "kvopt: results"
@@ -174,15 +175,20 @@ def _parts(
     current = rows[~rows["superseded"]]
     parts: list[Table | Figure | None] = [
         *(part for unit in found for part in _parts_of(unit, names)),
-        instances.instance_table(reference, runs),
-        run_tables.run_table(runs),
-        instances.instance_table_in_seconds(reference, runs),
         serving.serving_table(runs),
-        run_tables.run_table_in_seconds(runs),
+        *(part for unit in MARKS for part in _listed(unit, runs, reference)),
         statuses.status_counts(current),
         machines.machines(current),
     ]
     return [part for part in parts if part is not None and not _is_empty(part)]
+
+
+def _listed(unit: TimeUnit, runs: pd.DataFrame, reference: pd.DataFrame) -> Iterator[Table]:
+    """Yield what has a line an instance or run of a unit of time, under any batch time."""
+    known, own = (each[each["batch_time"].ne("").eq(unit is SECONDS)] for each in (reference, runs))
+    mark, words = MARKS[unit]
+    for part in (instance_table(known, own, unit), run_table(own, unit)):
+        yield replace(part, slug=part.slug + mark, title=part.title + words)
 
 
 def _parts_of(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure]:

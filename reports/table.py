@@ -8,13 +8,16 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from instances.batch_time import NANOSECONDS
+from instances.time_unit import ROUNDS, SECONDS, TimeUnit
 
 #: ``name`` is text from the rows, which may hold anything; ``text`` is our own.  ``nanoseconds``
 #: are printed as seconds.
 Kind = Literal[
     "name", "text", "count", "share", "ratio", "seconds", "megabytes", "number", "nanoseconds"
 ]
+
+#: How times are printed, by their unit.
+KINDS: dict[TimeUnit, Kind] = {ROUNDS: "count", SECONDS: "nanoseconds"}
 
 MISSING = "–"
 #: Title of a column of instances that are named for what happened on them.
@@ -43,6 +46,11 @@ class Column:
     def numeric(self) -> bool:
         """Whether it is set flush right."""
         return self.kind not in ("name", "text")
+
+
+def time_column(key: str, title: str, unit: TimeUnit) -> Column:
+    """Return a column of times, whose title says their unit unless they are rounds."""
+    return Column(key, f"{title}{unit.symbol and ','}{unit.symbol}", KINDS[unit])
 
 
 @dataclass(frozen=True)
@@ -144,7 +152,7 @@ def written(value: Any, kind: Kind) -> str:
     if kind == "ratio":
         return f"{float(value):.3f}"
     if kind == "nanoseconds":
-        return f"{float(value) / NANOSECONDS:,.3f}"
+        return f"{float(value) / SECONDS.ticks:,.3f}"
     if kind == "seconds":
         return _significant(float(value))
     if kind == "megabytes":

@@ -13,11 +13,14 @@ from functools import cached_property
 
 import pandas as pd
 
+from instances.time_unit import ROUNDS, SECONDS, unit_of
 from reports.per_instance import per_instance
 from reports.timed import Timed, timed
 
 #: What may stand in a title as it is; a batch time of rows may be any text.
 _PLAIN = re.compile(r"[A-Za-z0-9 .,=()+-]{1,80}")
+#: What slugs and titles of tables end in, by the unit of their times.
+MARKS = {ROUNDS: ("", ""), SECONDS: ("-seconds", " in seconds")}
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,8 @@ def units(rows: pd.DataFrame, runs: pd.DataFrame) -> list[Unit]:
     found = []
     for text in batch_times:
         place = timed_ones.index(text) + 1 if text else 0
-        mark = ("", "-seconds")[place > 0] + (f"-{place}" if place > 1 else "")
-        words = ("", " in seconds")[place > 0]
+        mark, words = MARKS[unit_of(text)]
+        mark += f"-{place}" if place > 1 else ""
         if len(timed_ones) > 1 and place:
             words += f", {text if _PLAIN.fullmatch(text) else f'batch time {place}'}"
         own = (frame[frame["batch_time"].eq(text)] for frame in (rows, runs))

@@ -26,11 +26,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import chain, pairwise
 
 from instances.model import Instance
 from schedules.memory import Piece, memory_exceeded
 from schedules.model import KEEPS_TOKENS, KEEPS_TOKENS_NOTE, Schedule
-from schedules.real_time.check import overlap, run_in_time, wrong_clock
+from schedules.real_time.check import wrong_clock
+from schedules.real_time.replay import ReplayError, replay
+from schedules.real_time.runs import runs_of
 from schedules.verdict import Verdict, malformed, shown
 
 __all__ = ["Verdict", "check_schedule"]
@@ -56,14 +59,10 @@ def check_schedule(instance: Instance, schedule: Schedule) -> Verdict:
     wrong = _wrong_structure(instance, schedule)
     if wrong is not None:
         return wrong
-    if schedule.clock is None:
-        found: Verdict | int = _first_violation(instance, schedule) or _tel(instance, schedule)
-    else:
-        played = run_in_time(instance, schedule)
-        found = played if isinstance(played, Verdict) else played.tel
-    if isinstance(found, Verdict):
-        return found
-    return _false_claim(schedule, found) or Verdict("valid", _summary(instance, schedule))
+    played = _played(instance, schedule)
+    if isinstance(played, Verdict):
+        return played
+    return _false_claim(schedule, played) or Verdict("valid", _summary(instance, schedule))
 
 
 def _wrong_structure(instance: Instance, schedule: Schedule) -> Verdict | None:
@@ -137,18 +136,26 @@ def _cuts_prompts(schedule: Schedule) -> bool:
     return schedule.clock is not None and schedule.clock.prefills is not None
 
 
-def _first_violation(instance: Instance, schedule: Schedule) -> Verdict | None:
-    found = [
-        verdict
-        for verdict in (
-            _start_before_arrival(instance, schedule),
-            _overlapping_attempts(instance, schedule),
-            memory_exceeded(instance, lambda: _pieces(instance, schedule)),
-        )
-        if verdict is not None
-    ]
+def _played(instance: Instance, schedule: Schedule) -> int | Verdict:
+    """Return the TEL of a schedule of the right structure, or the first violation."""
+    played = _on_time(instance, schedule)
+    if isinstance(played, Verdict) and played.kind == "malformed":
+        return played
+    memory = memory_exceeded(instance, lambda: _pieces(instance, schedule))
+    all_found = (played, _overlap(instance, schedule), memory)
+    found = [verdict for verdict in all_found if isinstance(verdict, Verdict)]
     # `min` keeps the first of equals, hence the order above decides at the same time.
-    return min(found, key=lambda verdict: verdict.time or 0, default=None)
+    return min(found, key=lambda verdict: verdict.time or 0, default=played)
+
+
+def _on_time(instance: Instance, schedule: Schedule) -> int | Verdict:
+    """Return the TEL, or what is wrong with the times at which runs begin."""
+    if schedule.clock is None:
+        return _start_before_arrival(instance, schedule) or _tel(instance, schedule)
+    try:
+        return replay(instance, schedule).tel
+    except ReplayError as error:
+        return error.verdict
 
 
 def _start_before_arrival(instance: Instance, schedule: Schedule) -> Verdict | None:
@@ -169,27 +176,34 @@ def _start_before_arrival(instance: Instance, schedule: Schedule) -> Verdict | N
     )
 
 
-def _overlapping_attempts(instance: Instance, schedule: Schedule) -> Verdict | None:
+def _overlap(instance: Instance, schedule: Schedule) -> Verdict | None:
+    """Return the first run that begins before the attempt before has ended."""
     if schedule.attempts is None:
         return None
-    first: tuple[int, int, int] | None = None
-    kept = schedule.kept or [(0,) * (len(attempts) + 1) for attempts in schedule.attempts]
-    for request, attempts, last, counts in zip(
-        instance.requests, schedule.attempts, schedule.starts, kept, strict=True
-    ):
-        end = 0
-        for (start, tokens), count in zip((*attempts, (last, request.output)), counts, strict=True):
-            if start + count < end:
-                found = (start + count, request.id, end)
-                first = found if first is None else min(first, found)
-            end = start + tokens
-    if first is None:
+    overlaps = [
+        (run.first_chunk, request.id, before.end)
+        for request, runs in zip(instance.requests, runs_of(instance, schedule), strict=True)
+        for before, run in pairwise(runs)
+        if run.first_chunk < before.end
+    ]
+    if not overlaps:
         return None
-    return overlap(*first)
+    time, identity, end = min(overlaps)
+    return Verdict(
+        "infeasible",
+        f"request id {identity} starts at round {shown(time)}, before its previous "
+        f"attempt ends at time {shown(end)}",
+        time=time,
+        request_ids=(identity,),
+    )
 
 
 def _pieces(instance: Instance, schedule: Schedule) -> Iterator[Piece]:
     """Yield the tokens held: s + k + (t − p) at time t by a run that begins at p with k kept."""
+    if _cuts_prompts(schedule):
+        for run in chain.from_iterable(runs_of(instance, schedule)):
+            yield from run.pieces()
+        return
     for position, start, kept, tokens in _runs(instance, schedule):
         constant = instance.requests[position].prompt + kept - start
         yield position, start + 1, start + tokens + 1, constant, 1
@@ -237,10 +251,9 @@ def _tel(instance: Instance, schedule: Schedule) -> int:
 
 def _summary(instance: Instance, schedule: Schedule) -> str:
     renamed = f" (in the schedule {schedule.instance!r})"
-    unit = "" if schedule.clock is None else " ns"
     return (
         f"instance {instance.name!r}{renamed if schedule.instance != instance.name else ''}, "
-        f"n={len(instance.requests)}, TEL {shown(schedule.tel)}{unit}"
+        f"n={len(instance.requests)}, TEL {shown(schedule.tel)}{instance.unit.tick}"
         f"{_remark(instance, schedule)}"
     )
 
@@ -250,9 +263,7 @@ def _remark(instance: Instance, schedule: Schedule) -> str:
     if schedule.keeps_tokens:
         # Which bounds in seconds hold for it is told by what computes them.
         return f"; {KEEPS_TOKENS_NOTE if schedule.clock is None else KEEPS_TOKENS}"
-    # What a file in seconds states has no unit.
-    optimum = instance.known_optimum if schedule.clock is None else None
-    bound = schedule.lower_bound
+    optimum, bound = instance.stated_optimum, schedule.lower_bound
     if optimum is not None and schedule.tel < optimum:
         return f"; the instance's known optimum, {shown(optimum)}, is wrong"
     if optimum is not None and bound is not None and bound > optimum:

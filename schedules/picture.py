@@ -26,10 +26,12 @@ from numpy.typing import NDArray
 
 from instances.jsonfile import write_bytes
 from instances.model import Instance
+from instances.time_unit import NANOSECONDS, ROUNDS
 from schedules.counts import running_and_waiting
 from schedules.gap import gap
-from schedules.metrics import Holding, MemoryProfile, ael, holdings, memory_profile
+from schedules.metrics import Holding, MemoryProfile, holdings, memory_profile
 from schedules.model import Schedule
+from schedules.real_time.timeline import Ints, Timeline, timeline
 
 #: Up to this many requests each has a colour of its own; above, the colour is a quantity.
 FEW_REQUESTS = 12
@@ -51,8 +53,8 @@ _SHOWN_WIDTH = 900
 _INK = "0.15"
 _HATCH = "////"
 _LIMIT = "crimson"
-#: Colours of the counts below the memory, here and in pictures over seconds.
-RUNNING, WAITING = "#2a9060", "#c9601a"
+#: Colours of the counts below the memory, and of memory that is not stacked.
+_RUNNING, _WAITING, _MEMORY = "#2a9060", "#c9601a", "#2f7fc1"
 _GREY: dict[str, Any] = {"facecolor": "0.82", "edgecolor": "white"}
 
 _STYLE: dict[str, Any] = {
@@ -72,23 +74,25 @@ _STYLE: dict[str, Any] = {
 def picture_of(instance: Instance, schedule: Schedule) -> Figure:
     """Return the tokens held over time, stacked by request, as a figure that is shown nowhere yet.
 
-    Memory is counted at integer times.  What is held at time t is drawn as a step over
+    In rounds, memory is counted at integer times.  What is held at time t is drawn as a step over
     (t - 1, t], the round that ends then: a request started at p covers exactly [p, p + o], the
     next may begin where it ends, and no slanted edge shows an amount that is never held.
 
     Requests are stacked by start, the earliest at the bottom, each for itself; of more than
     ``MANY_AREAS`` holdings those of like output length are one band, the shortest at the bottom.
-    Cancelled attempts are hatched, among many requests grey.  Below stand the requests that run
-    and those that wait.
+    Cancelled attempts are hatched, among many requests grey.
     A horizon of more rounds than the picture has columns is resampled: each column shows the
     time in it at which most is held, so peaks are kept and every column is a true moment, but a
     request that runs only beside these moments is not seen.
 
+    In seconds each column shows the most of the rounds that it touches, of all requests together.
+    Where no round runs nothing is held and nothing runs.
+
     Raises
     ------
     ValueError
-        If the schedule is not of the right shape (``schedules.metrics``), the arrivals are in
-        seconds, or the rounds are too large to draw.
+        If the schedule is not of the right shape (``schedules.metrics``), or the times are too
+        large to draw.
     """
     stack = _stacked(instance, schedule)
     with picture_style():
@@ -98,8 +102,9 @@ def picture_of(instance: Instance, schedule: Schedule) -> Figure:
         title, subtitle = (instance.name, schedule.method), _subtitle(instance, schedule)
         add_titles(figure, axes, title, subtitle, cancelled=_cancelled_key(instance, [schedule]))
         _add_frame(axes, instance, stack)
+        below.set_xlabel(axes.get_xlabel())
         axes.set_xlabel("")
-        _draw_counts(below, instance, schedule, stack)
+        _draw_counts(below, stack)
         _draw_areas(figure, axes, instance, stack)
     return figure
 
@@ -123,7 +128,7 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
         add_titles(figure, rows[0], title, "", cancelled=key)
         # What the axes share is set last, by the one that needs most room.
         for axes, schedule, stack in sorted(
-            zip(rows, both, stacks, strict=True), key=lambda row: row[2].peak
+            zip(rows, both, stacks, strict=True), key=lambda row: row[2].tokens.max()
         ):
             _add_frame(axes, instance, stack)
             told = f"{_shortened(schedule.method)}:   {_subtitle(instance, schedule)}"
@@ -195,18 +200,29 @@ class _Area:
 
 @dataclass(frozen=True)
 class _Stack:
-    """The areas from the bottom up; ``edges`` (rounds, shape (columns + 1,)) bound the columns.
+    """What is drawn over columns between ``edges`` (rounds or seconds, shape (columns + 1,)).
 
-    ``moments`` are the integer times that the columns show.
+    Attributes
+    ----------
+    areas
+        From the bottom up; in seconds there are none.
+    tokens, running, waiting
+        What is held in each column, and how many requests run and wait.
+    label
+        Of the axis of time.
     """
 
     edges: NDArray[np.float64]
-    moments: NDArray[np.int64]
     areas: list[_Area]
-    peak: int
+    tokens: NDArray[Any]
+    running: Ints
+    waiting: Ints
+    label: str = "time (rounds)"
 
 
 def _stacked(instance: Instance, schedule: Schedule) -> _Stack:
+    if schedule.clock is not None:
+        return _over_seconds(timeline(instance, schedule))
     begin = min(*schedule.starts, *(int(request.arrival) for request in instance.requests))
     profile = memory_profile(instance, schedule)
     end = profile.times[-1]
@@ -222,7 +238,25 @@ def _stacked(instance: Instance, schedule: Schedule) -> _Stack:
         bottom = level[first:last].copy()
         level[first:last] += each.prompt + (moments[first:last] - each.start)
         areas.append(_Area(each, int(first), bottom, level[first:last].copy()))
-    return _Stack(edges.astype(float), moments, areas, max(profile.tokens))
+    counts = running_and_waiting(instance, schedule, moments)
+    return _Stack(edges.astype(float), areas, level, *counts)
+
+
+def _over_seconds(found: Timeline) -> _Stack:
+    rounds = found.rounds
+    first = min(int(found.arrivals.min()), int(rounds.begins[0]))
+    edges = np.linspace(first, int(rounds.ends[-1]), COLUMNS + 1)
+    low = np.searchsorted(rounds.ends, edges[:-1], side="right")
+    high = np.searchsorted(rounds.begins, edges[1:], side="left")
+    pairs = np.ravel(np.column_stack((low, np.maximum(low, high))))
+    # With a last value that no column has, a pair may end behind the last round.
+    tokens, running, waiting = (
+        np.where(high > low, np.maximum.reduceat(np.append(values, 0), pairs)[::2], 0)
+        for values in (rounds.tokens, rounds.running, rounds.waiting)
+    )
+    after = "" if first == 0 else f", from {first / NANOSECONDS:,.3f} s on"
+    label = f"time (seconds{after})"
+    return _Stack((edges - first) / NANOSECONDS, [], tokens, running, waiting, label)
 
 
 def _columns(
@@ -253,14 +287,13 @@ def _cancelled_key(instance: Instance, schedules: Sequence[Schedule]) -> Patch |
     return Patch(label="cancelled attempt", **look)
 
 
-def _draw_counts(axes: Any, instance: Instance, schedule: Schedule, stack: _Stack) -> None:
+def _draw_counts(axes: Any, stack: _Stack) -> None:
     """Draw how many requests run and how many wait."""
-    running, waiting = running_and_waiting(instance, schedule, stack.moments)
-    for values, colour, label in ((running, RUNNING, "running"), (waiting, WAITING, "waiting")):
+    running, waiting = stack.running, stack.waiting
+    for values, colour, label in ((running, _RUNNING, "running"), (waiting, _WAITING, "waiting")):
         axes.stairs(values, stack.edges, color=colour, linewidth=1.4, label=label, baseline=None)
     axes.set_ylim(0, 1.15 * max(1, int(running.max()), int(waiting.max())))
     axes.set_ylabel("requests")
-    axes.set_xlabel("time (rounds)")
     axes.yaxis.set_major_locator(_whole_numbers(4))
     axes.yaxis.set_major_formatter(FuncFormatter(_with_commas))
     axes.spines[["top", "right"]].set_visible(False)
@@ -271,7 +304,9 @@ def _draw_areas(
     figure: Any, axes: Any, instance: Instance, stack: _Stack, *, key: bool = True
 ) -> None:
     """Draw what is held, with a key to the colours if that is asked for."""
-    if len(instance.requests) <= FEW_REQUESTS:
+    if not stack.areas:
+        axes.stairs(stack.tokens, stack.edges, fill=True, color=_MEMORY, alpha=0.55)
+    elif len(instance.requests) <= FEW_REQUESTS:
         _draw_few(figure, axes, instance, stack, key=key)
     elif len(stack.areas) <= MANY_AREAS:
         _draw_many(figure, axes, instance, stack, key=key)
@@ -297,10 +332,12 @@ def add_titles(
 
 
 def _subtitle(instance: Instance, schedule: Schedule) -> str:
+    n, unit = len(instance.requests), instance.unit
+    mean = schedule.tel / n / unit.ticks
     parts = [
-        f"n = {len(instance.requests):,}",
-        f"TEL {schedule.tel:,} rounds",
-        f"AEL {ael(instance, schedule):,.1f}",
+        f"n = {n:,}",
+        f"TEL {unit.number(schedule.tel, ',')}{unit.symbol or ' rounds'}",
+        f"AEL {mean:,.{max(unit.digits, 1)}f}{unit.symbol}",
     ]
     bound = schedule.lower_bound
     if schedule.keeps_tokens:
@@ -309,18 +346,20 @@ def _subtitle(instance: Instance, schedule: Schedule) -> str:
     elif schedule.status == "optimal":
         parts.append("optimal")
     elif bound is not None and schedule.tel > 0:
-        parts.append(f"lower bound {bound:,} (gap {100 * gap(schedule.tel, bound):.2f} %)")
+        told = f"{unit.number(bound, ',')}{unit.symbol}"
+        parts.append(f"lower bound {told} (gap {100 * gap(schedule.tel, bound):.2f} %)")
     return "   ".join(parts)
 
 
 def _add_frame(axes: Any, instance: Instance, stack: _Stack) -> None:
-    memory, peak = instance.memory, stack.peak
+    memory, peak = instance.memory, int(stack.tokens.max())
     axes.set_xlim(stack.edges[0], stack.edges[-1])
-    axes.set_xlabel("time (rounds)")
+    axes.set_xlabel(stack.label)
     axes.set_ylabel("KV memory held (tokens)")
     # Rounds are written out in full, so large ones leave room for fewer of them.
     for axis, most in ((axes.xaxis, 8 if stack.edges[-1] < 10**7 else 4), (axes.yaxis, 8)):
-        axis.set_major_locator(_whole_numbers(most))
+        whole = axis is axes.yaxis or instance.unit is ROUNDS
+        axis.set_major_locator(_whole_numbers(most) if whole else MaxNLocator(most))
         axis.set_major_formatter(FuncFormatter(_with_commas))
     axes.spines[["top", "right"]].set_visible(False)
     if 10 * peak >= memory:
@@ -538,7 +577,7 @@ def _round_numbers(low: int, high: int) -> list[int]:
 
 
 def _with_commas(value: float, _: object) -> str:
-    return f"{value:,.0f}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,g}"
 
 
 def _shortened(name: str, length: int = 48) -> str:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from instances.kv_memory import Served
+from instances.time_unit import NANOSECONDS as NANOSECONDS
 
-#: Nanoseconds of a second: arrivals, begins and total latency in real time are integers of these.
-NANOSECONDS = 10**9
 #: Picoseconds of a millisecond, the unit in which coefficients are written.
 PICOSECONDS_PER_MS = 10**9
 #: Largest coefficient, picoseconds: about eleven days.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from instances import Instance
-from instances.batch_time import NANOSECONDS
+from instances.time_unit import ROUNDS
 from kvopt.best_bound import left, percent_left
 from kvopt.registered import registered
 from kvopt.running.record import Record
@@ -61,31 +61,21 @@ _TIMES = {
 }
 
 
-def columns(instance: Instance, batch_time: str, against: Against) -> dict[str, Cell]:
-    """Return header and cell of each column between what a policy is told and the verdict.
-
-    Parameters
-    ----------
-    batch_time
-        Empty for an instance in rounds.
-    """
+def columns(instance: Instance, against: Against) -> dict[str, Cell]:
+    """Return header and cell of each column between what a policy is told and the verdict."""
     ratio = "TEL/OPT" if against.optimum else "TEL/LB"
-    took: dict[str, Cell] = {"evictions": _evictions, "ms": _milliseconds}
-    if batch_time:
-        times = {header: _time(name) for header, name in _TIMES.items()}
-        good: dict[str, Cell] = {"good/s": _goodput} if against.slo else {}
-        return {"TEL s": _seconds, ratio: _ratio, "left %": _left, **times, **good, **took}
+    own: dict[str, Cell] = {"makespan": _makespan, "memory %": _memory}
+    if instance.unit is not ROUNDS:
+        own = {"left %": _left} | {header: _time(name) for header, name in _TIMES.items()}
+    good: dict[str, Cell] = {"good/s": _goodput} if against.slo else {}
     best: dict[str, Cell] = {"to best %": _to_best} if registered(instance) else {}
-    in_rounds: dict[str, Cell] = {"TEL": _tel, ratio: _ratio, "makespan": _makespan}
-    return {**in_rounds, "memory %": _memory, **took, **best}
+    took: dict[str, Cell] = {"evictions": _evictions, "ms": _milliseconds}
+    tel: dict[str, Cell] = {f"TEL{instance.unit.symbol}": _tel, ratio: _ratio}
+    return {**tel, **own, **good, **took, **best}
 
 
 def _tel(shown: Shown) -> str:
-    return str(shown.schedule.tel)
-
-
-def _seconds(shown: Shown) -> str:
-    return f"{shown.schedule.tel / NANOSECONDS:.3f}"
+    return shown.instance.unit.number(shown.schedule.tel)
 
 
 def _ratio(shown: Shown) -> str:
@@ -109,9 +99,7 @@ def _memory(shown: Shown) -> str:
 
 
 def _evictions(shown: Shown) -> str:
-    if shown.schedule.clock is None:
-        return str(measure(shown.instance, shown.schedule).cancelled_attempts)
-    return "-" if shown.record.evictions is None else str(shown.record.evictions)
+    return str(sum(map(len, shown.schedule.attempts or ())))
 
 
 def _milliseconds(shown: Shown) -> str:

@@ -114,7 +114,7 @@ def policies_table(
         *_refused(refused),
         _left(series, why or "the time was over"),
     ]
-    rows = _rows(columns(instance, batch_time, against), lines, against)
+    rows = _rows(columns(instance, against), lines, against)
     text = "\n".join([_aligned(rows), *filter(None, below)])
     return PoliciesTable(
         text,
@@ -193,28 +193,25 @@ def _compared(
     slo: Slo | None,
 ) -> tuple[str, Against, str, str]:
     """Return what TELs are compared with, the line on it, and what contradicts bound or file."""
-    covers = bool(batch_time) and bounds_kept_tokens(instance, batch_time)
+    covers = bounds_kept_tokens(instance, batch_time)
     bounded = [line for line in lines if covers or not line.keeps_tokens]
     upper = min((line.tel for line in bounded if line.tel is not None), default=None)
-    if not batch_time:
-        here = [KnownBound(volume_bound(instance), "volumes"), *here]
-    bound = best_bound(instance, batch_time, here=here, tel=upper)
-    misstated = ""
-    if not batch_time:
-        found = dispute(instance, upper, volume_bound(instance), "volumes", None)
-        misstated = "" if found is None else found.text
+    volumes = [] if batch_time else [KnownBound(volume_bound(instance), "volumes")]
+    bound = best_bound(instance, batch_time, here=[*volumes, *here], tel=upper)
+    found = dispute(instance, upper, volumes[0].value if volumes else None, "volumes", None)
+    misstated = "" if found is None else found.text
     if bound is not None and upper is not None and upper < bound.value:
         line = f"the bound {told_bound(bound, batch_time)} exceeds the TEL of a checked schedule"
         return line, Against(slo=slo), line, misstated
     value = 0 if bound is None else bound.value
-    optimum = None if batch_time else _optimum(instance, believed=not misstated)
+    optimum = _optimum(instance, believed=not misstated)
     if optimum is not None and value <= optimum[1]:
         return optimum[0], Against(optimum[1], True, covers, slo), "", misstated
     text = f"lower bound {told_bound(bound, batch_time)}"
     if batch_time:
         text += f"; batch time {batch_time}\nthe bound covers {coverage(instance, batch_time)}"
     known = registered(instance)
-    if known is not None and not batch_time:
+    if known is not None:
         text = f"best known {known}\n{text}"
     return text, Against(value, False, covers, slo), "", misstated
 
@@ -230,9 +227,9 @@ def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
     known = registered(instance)
     if known is not None and known.upper == known.lower:
         return f"best known {known}", known.upper
-    if believed and instance.known_optimum is not None:
+    if believed and (stated := instance.stated_optimum) is not None:
         text = "" if known is None else f"best known {known}\n"
-        return f"{text}known optimum {instance.known_optimum}", instance.known_optimum
+        return f"{text}known optimum {stated}", stated
     return None
 
 

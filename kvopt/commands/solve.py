@@ -103,7 +103,8 @@ def _run(options: Options, watchdog: Watchdog, program: str) -> int:
         for line in report.told(quiet=options.quiet):
             print(line, file=sys.stderr)
     batch_time = chosen_batch_time(instance, options)
-    timed = None if batch_time is None else report
+    name = "" if batch_time is None else batch_time.name
+    timed = report if name else None
     wished = None if options.batch_time is None else batch_time
     check_apart(outputs_of(options))
     if foreign := refuse_silent_default(timed, wished):
@@ -115,12 +116,11 @@ def _run(options: Options, watchdog: Watchdog, program: str) -> int:
         print("\n".join(_first_lines(instance, batch_time, options)), flush=True)
     measured = None if timed is None else timed.measured
     if method is None:
-        return _print_table(instance, batch_time, measured, options, started, watchdog)
+        return _print_table(instance, name, measured, options, started, watchdog)
     if options.write_model is not None:
         deadline = deadline_of(started, options.time_limit, len(instance))
         print(write_model(instance, method, deadline, options))
         return EXIT_OK
-    name = "" if batch_time is None else batch_time.name
     result = _solve(instance, method, name, options, started, watchdog)
     return _finish(replace(result, measured=measured), options)
 
@@ -196,7 +196,7 @@ def _beside_the_bound(
 
 def _print_table(
     instance: Instance,
-    batch_time: BatchTime | None,
+    batch_time: str,
     measured: Measured | None,
     options: Options,
     started: float,
@@ -210,7 +210,7 @@ def _print_table(
     watchdog.rest()
     table = policies_table(
         instance,
-        "" if batch_time is None else batch_time.name,
+        batch_time,
         slo=options.slo,
         prediction=options.predict,
         seed=options.seed,

@@ -97,20 +97,6 @@ def solve(job: Job, report: Report) -> None:
         _Team(job, report).run()
 
 
-def compile_in_seconds() -> None:
-    """Compile what the bound in seconds needs."""
-    from kvopt.engines.in_seconds import compile_kernels
-
-    compile_kernels()
-
-
-def solve_in_seconds(task: Task, report: Report) -> None:
-    """Run policies and compute the bound in seconds, one after the other."""
-    from kvopt.engines import in_seconds
-
-    in_seconds.solve_in_seconds(task, report, every_policy=True)
-
-
 class _Team:
     def __init__(self, job: Job, report: Report) -> None:
         self._job, self._report = job, report

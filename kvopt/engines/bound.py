@@ -15,7 +15,6 @@ from instances import Instance, Request
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import too_large
 from kvopt.running.events import Report
-from kvopt.running.task import Task
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "bound", "named": True, "default": True}
@@ -43,20 +42,6 @@ def compile_kernels() -> None:
             options=chosen.arguments({}),
         )
         solve(job, Report(lambda _: None))
-
-
-def compile_in_seconds() -> None:
-    """Compile what the bound in seconds needs."""
-    from kvopt.engines.in_seconds import compile_kernels
-
-    compile_kernels()
-
-
-def solve_in_seconds(task: Task, report: Report) -> None:
-    """Compute the bound in seconds within the task's limit."""
-    from kvopt.engines import in_seconds
-
-    in_seconds.solve_in_seconds(task, report, every_policy=False)
 
 
 def solve(job: Job, report: Report) -> None:

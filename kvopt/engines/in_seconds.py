@@ -17,16 +17,18 @@ from schedules.model import better
 _RESERVE_SHARE = 0.05
 
 
-def solve_in_seconds(task: Task, report: Report, *, every_policy: bool) -> None:
+def kernels_of(instance: Instance, formulation: str) -> set[str]:
+    """Return the units of kernels that it runs (``kvopt.running.compiled``)."""
+    del instance, formulation
+    return {"seconds"}
+
+
+def solve_in_seconds(task: Task, report: Report) -> None:
     """Run the policies that engines begin with, then compute the bound, and send what improves.
 
     The policies come first, for a share of the time, so that there is a schedule whatever the bound
-    takes.
-
-    Parameters
-    ----------
-    every_policy
-        Whether what is left of the policies after that share is run after the bound.
+    takes.  What is left of them after that share is run after the bound, unless that is all that is
+    asked for.
     """
     instance, batch_time = task.instance, parse_batch_time(task.batch_time)
     assert instance is not None
@@ -42,7 +44,7 @@ def solve_in_seconds(task: Task, report: Report, *, every_policy: bool) -> None:
                 report.found(schedule, f"policy {policy.name}")
         if until < end:
             _bound(task, batch_time, report, end)
-        if not every_policy:
+        if task.method.solver == "bound":
             break
     report.done()
 

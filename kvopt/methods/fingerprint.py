@@ -25,6 +25,7 @@ from kvopt.engines.start import warm_start_policies
 from kvopt.methods.engines import engine_of, engines
 from kvopt.methods.method import Method
 from kvopt.methods.sources import foreign, import_closure, module_file, reachable, read_source
+from kvopt.running.batch_time import ENGINES
 
 __all__ = ["fingerprint", "import_closure", "proof_fingerprint", "versions"]
 
@@ -116,6 +117,8 @@ def _reached(method: Method) -> dict[str, Path]:
     if method.kind == "auto" or method.joined:
         auto = engine_of("auto").module
         modules += [auto, *_named_in(auto)]
+    if method.solver in ENGINES:
+        modules.append("kvopt.engines.in_seconds")
     if method.model is not None:
         modules.append(method.model.module)
     elif method.solves is not None:

@@ -62,12 +62,13 @@ def batch_time_of(instance: Instance, wished: BatchTime | None) -> str:
 
 
 def bounds_kept_tokens(instance: Instance, batch_time: str) -> bool:
-    """Tell whether bounds in seconds also hold for schedules that keep tokens over evictions.
+    """Tell whether bounds also hold for schedules that keep tokens over evictions.
 
-    Under most batch times they do (``formulations.valid.loads.not_covered``): then what is left to
-    gain is told of such a schedule, too.
+    Those in rounds do not, those in seconds do under most batch times
+    (``formulations.valid.loads.not_covered``): then what is left to gain is told of such a
+    schedule, too.
     """
-    return not not_covered(instance, parse_batch_time(batch_time))
+    return bool(batch_time) and not not_covered(instance, parse_batch_time(batch_time))
 
 
 def whose(model: BatchTime, default: bool) -> str:

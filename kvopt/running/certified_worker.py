@@ -7,17 +7,14 @@ import sys
 
 from instances.bulk import instance_of
 from kvopt.running.events import BoundProved, event_line
-from kvopt.running.stated_optimum import evaluated, evaluated_in_seconds
+from kvopt.running.stated_optimum import evaluated
 
 
 def main() -> None:
     """Evaluate the certificate of the line (``kvopt.running.certified``)."""
     told = json.loads(sys.stdin.readline())
-    instance, certificate = instance_of(told["instance"]), told["certificate"]
-    if instance.time_unit == "second":
-        value = evaluated_in_seconds(instance, told["batch_time"], certificate)
-    else:
-        value = evaluated(instance, told["upper_bound"], certificate)
+    beside = (told["batch_time"], told["upper_bound"], told["certificate"])
+    value = evaluated(instance_of(told["instance"]), *beside)
     sys.stdout.write(event_line(BoundProved(value=value, source="certificate")))
 
 

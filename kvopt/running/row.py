@@ -100,8 +100,7 @@ def _of_task(task: Task) -> dict[str, Any]:
         "family": "" if instance is None else instance.family or "",
         "n": 0 if instance is None else len(instance),
         "memory": 0 if instance is None else instance.memory,
-        # What a file in seconds states has no unit.
-        "known_optimum": None if instance is None or task.batch_time else instance.known_optimum,
+        "known_optimum": None if instance is None else instance.stated_optimum,
         "section": task.section,
         "method": task.method.text,
         **_declared(task.method),

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from formulations.valid.volumes import volume_bound
 from instances import Instance
-from instances.batch_time import NANOSECONDS
 from instances.telling import one_line
 from kvopt.methods.engines import proofs
 from kvopt.running.batch_time import bounds_kept_tokens
@@ -35,7 +34,7 @@ from kvopt.running.events import (
     ScheduleFound,
 )
 from kvopt.running.process import Outcome
-from kvopt.running.stated_optimum import dispute, evaluated_in_seconds
+from kvopt.running.stated_optimum import dispute, evaluated
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import AT_ONCE, CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
 from schedules.gap import gap
@@ -227,10 +226,8 @@ class RunState:
             self.beyond = []
         if line := own_contradiction(upper, bound, source):
             self.contradictions.append(line)
-        found = None
-        if not self.in_seconds:
-            proved = self.proved or 0 if self.own else None
-            found = dispute(self.instance, upper, bound, source, self.certificate, proved)
+        proved = self.proved or 0 if self.own else None
+        found = dispute(self.instance, upper, bound, source, self.certificate, proved)
         if found is not None and found.settled:
             self.misstated = found.text
         elif found is not None:
@@ -257,7 +254,7 @@ class RunState:
         """Whether a method of one's own has sent a certificate that could prove something yet."""
         if not self.own or self.certificate is None or self.closed:
             return False
-        return not (self.in_seconds and self.certificate.get("kind") in AT_ONCE)
+        return self.certificate.get("kind") not in AT_ONCE
 
     def _take_proof(self) -> None:
         """Take what integers prove of a claim, and drop the claim where that is all of it."""
@@ -275,18 +272,12 @@ class RunState:
         self.certificate, self.dropped = None, reason
 
     def _of_its_claim(self, claimed: int) -> str:
-        value = f"{claimed / NANOSECONDS:.3f} s" if self.in_seconds else str(claimed)
-        told = f"the method claims that no TEL is below {value}"
+        told = f"the method claims that no TEL is below {self.instance.unit.text(claimed)}"
         if self.dropped:
             return f"{told}; its certificate {self.dropped}: it is not used"
         if self.certificate is None or self.certificate.get("kind") in AT_ONCE:
             return f"{told}; without a certificate it is not used"
         return f"{told}; its certificate proves less, and only that is used"
-
-    @property
-    def in_seconds(self) -> bool:
-        """Whether TEL and bounds are in nanoseconds, and certificates in rounds prove nothing."""
-        return self.instance.time_unit == "second"
 
     @property
     def upper_bound(self) -> int | None:
@@ -347,14 +338,14 @@ class RunState:
     def _on_kept_tokens(self) -> list[str]:
         if self.schedule is None or not self.schedule.keeps_tokens:
             return []
-        covered = self.batch_time and bounds_kept_tokens(self.instance, self.batch_time)
+        covered = bounds_kept_tokens(self.instance, self.batch_time)
         return [KEEPS_TOKENS_COVERED if covered else KEEPS_TOKENS_NOTE]
 
     def offer(self, schedule: Schedule, found_by: str, seconds: float = 0.0) -> bool:
         """Take a schedule if it is better and the checker accepts it; tell whether it was taken."""
         if schedule.tel > _LARGEST:
             text = f"{found_by}: a TEL of more than 64 bits"
-            if self.own or not self.in_seconds:
+            if self.own or not self.batch_time:
                 _tell(self.refused, text)
             else:
                 self._fail_beyond(text)
@@ -384,10 +375,10 @@ class RunState:
         source = _name(source)
         if value > _LARGEST:
             text = f"a lower bound ({source}) of more than 64 bits"
-            beyond = not self.own and self.in_seconds
+            beyond = not self.own and bool(self.batch_time)
             _tell(self.beyond if beyond else self.contradictions, text)
             return False
-        if source == VOLUMES and (self.in_seconds or value > self._volumes):
+        if source == VOLUMES and value > self._volumes:
             # What volumes prove is believed of any method, so none may lend their name.
             _tell(self.contradictions, f"a lower bound of {value} that volumes do not prove")
             return False
@@ -437,19 +428,18 @@ class RunState:
         """
         if event.value > _LARGEST:
             return self.raise_bound(event.value, event.source)
-        raised = False
-        if not self.in_seconds:
-            raised = self.raise_bound(min(event.value, self._volumes), VOLUMES, event.seconds)
-        elif event.certificate and (kind := event.certificate.get("kind")) in AT_ONCE:
-            proved = evaluated_in_seconds(self.instance, self.batch_time, event.certificate)
-            raised = self.raise_bound(proved, f"{CERTIFICATE}{kind}", event.seconds)
+        raised = self.raise_bound(min(event.value, self._volumes), VOLUMES, event.seconds)
+        if event.certificate and (kind := event.certificate.get("kind")) in AT_ONCE:
+            proved = evaluated(self.instance, self.batch_time, None, event.certificate)
+            raised = self.raise_bound(proved, f"{CERTIFICATE}{kind}", event.seconds) or raised
         if event.value > max(self.lower_bound or 0, self.claimed_bound or 0):
             self.claimed_bound = event.value
         return raised
 
     @cached_property
     def _volumes(self) -> int:
-        return volume_bound(self.instance)
+        """What volumes prove; nothing of seconds."""
+        return 0 if self.batch_time else volume_bound(self.instance)
 
 
 def _name(text: str) -> str:

@@ -38,49 +38,41 @@ def dispute(
     proved
         What it was evaluated to, where it was (rounds).
     """
-    stated = instance.known_optimum
+    stated = instance.stated_optimum
     if stated is None:
         return None
     certified = 0
     # Certificates take time; nobody asks of a bound that the statement allows.
     if lower_bound is not None and lower_bound > stated:
         if proved is None:
-            proved = evaluated(instance, tel, certificate)
+            proved = evaluated(instance, "", tel, certificate)
         certified = max(volume_bound(instance), proved)
     return evidence.dispute(stated, tel, lower_bound, bound_source, certified)
 
 
-def evaluated(instance: Instance, tel: int | None, document: dict[str, Any] | None) -> int:
-    """Return what a certificate proves in integers (rounds) beside a schedule, 0 if nothing."""
+def evaluated(
+    instance: Instance, batch_time: str, tel: int | None, document: dict[str, Any] | None
+) -> int:
+    """Return what a certificate proves in integers, in the unit of the TEL; 0 if nothing.
+
+    Parameters
+    ----------
+    batch_time
+        That of the run: a certificate for another one proves nothing of it.
+    tel
+        Of a schedule beside it, which a certificate in rounds may assume.
+    """
     if document is None:
         return 0
     try:
+        if batch_time:
+            rates = read_rate_certificate(document)
+            return evaluate_rates(instance, rates) if rates.batch_time == batch_time else 0
         certificate = read_certificate(document)
         assumed = certificate.upper_bound
         # What assumes a schedule holds only once there is one that good.
         if assumed is not None and (tel is None or tel > assumed):
             return 0
         return evaluate(instance, certificate)
-    except CertificateError:
-        return 0
-
-
-def evaluated_in_seconds(
-    instance: Instance, batch_time: str, document: dict[str, Any] | None
-) -> int:
-    """Return what a certificate in seconds proves in integers (nanoseconds), 0 if nothing.
-
-    Parameters
-    ----------
-    batch_time
-        That of the run: a certificate for another one proves nothing of it.
-    """
-    if document is None:
-        return 0
-    try:
-        certificate = read_rate_certificate(document)
-        if certificate.batch_time != batch_time:
-            return 0
-        return evaluate_rates(instance, certificate)
-    except RateCertificateError:
+    except (CertificateError, RateCertificateError):
         return 0

@@ -107,7 +107,7 @@ def prepare(task: Task, report: Report) -> Run:
     if task.model_file:
         return partial(run_engine, importlib.import_module("kvopt.engines.export"), method)
     assert task.instance is not None
-    engine = _engine_of(method) if method.kind in ("auto", "engine") else None
+    engine = _engine_of(task) if method.kind in ("auto", "engine") else None
     units = _units(task, engine)
     if engine is not None and missing_units(units):
         _answer_first(task, report)
@@ -132,11 +132,14 @@ def prepare(task: Task, report: Report) -> Run:
         return partial(_run_policy, method)
     assert engine is not None
     if task.batch_time:
-        engine.compile_in_seconds()
+        engine.compile_kernels()
     return partial(run_engine, engine, method)
 
 
-def _engine_of(method: Method) -> ModuleType:
+def _engine_of(task: Task) -> ModuleType:
+    method = task.method
+    if task.batch_time:
+        return importlib.import_module(UNITS["seconds"])
     return importlib.import_module(engine_of("auto" if method.joined else method.solver).module)
 
 
@@ -149,9 +152,7 @@ def _units(task: Task, engine: ModuleType | None) -> set[str]:
         units.add("clocked-queues" if task.batch_time else "queues")
     if call is not None and call.policy.warm_up is not None:
         units |= {unit for unit in UNITS if UNITS[unit] == call.policy.warm_up.__module__}
-    if engine is not None and task.batch_time:
-        units.add("seconds")
-    elif engine is not None and hasattr(engine, "kernels_of"):
+    if engine is not None and hasattr(engine, "kernels_of"):
         units |= engine.kernels_of(instance, task.method.formulation)
     return units
 

@@ -26,7 +26,7 @@ from instances.jsonfile import write_text
 from kvopt.methods.sources import reachable, read_source
 from kvopt.methods.witness import word_counts
 from kvopt.running.record import PROVED
-from kvopt.running.stated_optimum import evaluated, evaluated_in_seconds
+from kvopt.running.stated_optimum import evaluated
 from schedules import check_schedule
 from schedules.evidence import COMPUTED, VOLUMES, believed, names_proof
 from schedules.files import parse_schedule
@@ -100,11 +100,9 @@ def _proved(store: Store, source: str, key: str, instance: Instance | None, batc
         document: dict[str, Any] | None = {"kind": source, "value": 0, "batch_time": batch_time}
     else:
         document = store.certificate(key)
-    told = [instance.sha256, batch_time, document]
-    if batch_time:
-        return _remembered(told, lambda: evaluated_in_seconds(instance, batch_time, document))
-    tel = _checked_tel(store, key, instance)
-    return _remembered([*told, tel], lambda: evaluated(instance, tel, document))
+    tel = None if batch_time else _checked_tel(store, key, instance)
+    told = [instance.sha256, batch_time, document, tel]
+    return _remembered(told, lambda: evaluated(instance, batch_time, tel, document))
 
 
 def _remembered(told: list[Any], evaluate: Callable[[], int]) -> int:

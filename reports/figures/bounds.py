@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from instances.batch_time import NANOSECONDS
+from instances.time_unit import ROUNDS, SECONDS, TimeUnit
 from reports.figures.spots import Drawn
 from reports.figures.style import COLOURS, INK, drawing
 from reports.traces import long_trace
@@ -34,9 +34,10 @@ def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawn | None:
     """
     current = runs[~runs["superseded"].astype(bool)]
     kept, believed = (current[name].astype(bool) for name in ("preempts", "believed"))
-    unit = NANOSECONDS if current["in_seconds"].any() else 1
+    unit = SECONDS if current["in_seconds"].any() else ROUNDS
+    upper, lower = upper / unit.ticks, lower / unit.ticks
     traces = {
-        side: _falling(long_trace(part, column), sign)
+        side: _falling(long_trace(part, column), sign, unit)
         for side, part, column, sign in (
             ("UB", current[~kept], "incumbents", 1),
             ("LB", current[believed], "bounds", -1),
@@ -49,19 +50,17 @@ def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawn | None:
     with drawing(7.6, 3.2, slim=True) as made:
         axes = made.figure.subplots()
         for (side, trace), colour in zip(traces.items(), COLOURS, strict=False):
-            _draw(axes, trace, unit, end, side, colour)
+            _draw(axes, trace, end, side, colour, unit.digits)
         best = {name: _best(trace) for name, trace in traces.items()}
-        _fill(axes, best["UB"], best["LB"], unit, end)
+        _fill(axes, best["UB"], best["LB"], end)
         known = (("UB", upper, 1, COLOURS[0]), ("LB", lower, -1, COLOURS[1]))
         for side, value, sign, colour in known:
             last = best[side]["value"].iloc[-1] if len(best[side]) else sign * np.inf
             if pd.notna(value) and sign * float(value) < sign * last:
-                label = f"best known {side}: {float(value) / unit:,.{3 * (unit > 1)}f}"
-                axes.axhline(
-                    float(value) / unit, color=colour, dashes=(4, 2), linewidth=1.2, label=label
-                )
-        seen = pd.concat(list(best.values()))["value"] / unit
-        known_values = [float(value) / unit for value in (upper, lower) if pd.notna(value)]
+                label = f"best known {side}: {value:,.{unit.digits}f}"
+                axes.axhline(value, color=colour, dashes=(4, 2), linewidth=1.2, label=label)
+        seen = pd.concat(list(best.values()))["value"]
+        known_values = [float(value) for value in (upper, lower) if pd.notna(value)]
         low, high = min([*seen, *known_values]), max([*seen, *known_values])
         room = 0.06 * (high - low) or 1
         axes.set_ylim(low - room, high + room)
@@ -70,17 +69,17 @@ def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawn | None:
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.set_xlabel("seconds of a run")
-        axes.set_ylabel("TEL (seconds)" if unit > 1 else "TEL (rounds)")
+        axes.set_ylabel(f"TEL ({unit.name})")
         handles, labels = axes.get_legend_handles_labels()
         made.figure.legend(handles, labels, loc="outside right upper")
     return Drawn(made.svg)
 
 
-def _falling(trace: pd.DataFrame, sign: int) -> pd.DataFrame:
-    """Return a trace in which each run keeps its best value so far, by time."""
+def _falling(trace: pd.DataFrame, sign: int, unit: TimeUnit) -> pd.DataFrame:
+    """Return a trace in which each run keeps its best value so far, by time, in a unit."""
     ordered = trace.assign(seconds=trace["seconds"].astype(float).clip(lower=_LEAST_SECONDS))
     ordered = ordered.sort_values(["seconds", "run"], kind="stable", ignore_index=True)
-    values = sign * ordered["value"].astype(float)
+    values = sign * ordered["value"].astype(float) / unit.ticks
     return ordered.assign(value=sign * values.groupby(ordered["run"]).cummin(), sign=sign)
 
 
@@ -90,12 +89,12 @@ def _best(trace: pd.DataFrame) -> pd.DataFrame:
     return trace.assign(value=best).drop_duplicates("seconds", keep="last")
 
 
-def _draw(axes: Any, trace: pd.DataFrame, unit: int, end: float, side: str, colour: str) -> None:
+def _draw(axes: Any, trace: pd.DataFrame, end: float, side: str, colour: str, digits: int) -> None:
     for run in list(dict.fromkeys(trace["run"]))[:_MOST_RUNS]:
         own = trace[trace["run"].eq(run)]
         axes.step(
             [*own["seconds"], end],
-            [*(own["value"] / unit), own["value"].iloc[-1] / unit],
+            [*own["value"], own["value"].iloc[-1]],
             where="post",
             color=INK,
             alpha=0.16,
@@ -103,18 +102,18 @@ def _draw(axes: Any, trace: pd.DataFrame, unit: int, end: float, side: str, colo
         )
     best = _best(trace)
     if len(best):
-        last = best["value"].iloc[-1] / unit
+        last = best["value"].iloc[-1]
         axes.step(
             [*best["seconds"], end],
-            [*(best["value"] / unit), last],
+            [*best["value"], last],
             where="post",
             color=colour,
             linewidth=2,
-            label=f"{side}: {last:,.{3 * (unit > 1)}f}",
+            label=f"{side}: {last:,.{digits}f}",
         )
 
 
-def _fill(axes: Any, upper: pd.DataFrame, lower: pd.DataFrame, unit: int, end: float) -> None:
+def _fill(axes: Any, upper: pd.DataFrame, lower: pd.DataFrame, end: float) -> None:
     """Shade what lies between both, from when both are there."""
     if upper.empty or lower.empty:
         return
@@ -122,7 +121,7 @@ def _fill(axes: Any, upper: pd.DataFrame, lower: pd.DataFrame, unit: int, end: f
     inner = pd.concat([upper["seconds"], lower["seconds"]])
     times = np.unique([begin, end, *inner[inner > begin]])
     ends = [
-        side["value"].to_numpy()[np.searchsorted(side["seconds"], times, side="right") - 1] / unit
+        side["value"].to_numpy()[np.searchsorted(side["seconds"], times, side="right") - 1]
         for side in (upper, lower)
     ]
     axes.fill_between(times, *ends, step="post", color=INK, alpha=0.07, linewidth=0)

@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from instances.time_unit import TimeUnit, unit_of
 from reports.interval import share_text
 from reports.pages.picture import Picture
 from reports.references import Contradiction
 from reports.rows import MARK_NOTE
-from reports.table import Cell, Column, Kind, Table, written
-from reports.tables.runs import columns_in
+from reports.table import KINDS, Cell, Column, Table, written
+from reports.tables.runs import run_columns
 from schedules.evidence import STANDINGS
 from schedules.gap import gaps
 
@@ -76,20 +77,20 @@ def make_page(
     pictures
         What is drawn of its schedules.
     """
-    shown = _runs(runs, in_seconds=bool(line["batch_time"]))
-    tables = (losses(runs, line), *_history(runs, told), shown)
+    unit = unit_of(line["batch_time"])
+    tables = (losses(runs, line, unit), *_history(runs, told, unit), _runs(runs, unit))
     return InstancePage(
         slug=slug,
         name=str(line["instance"]),
-        facts=_facts(line),
+        facts=_facts(line, unit),
         contradictions=tuple(str(each) for each in wrong),
         tables=tuple(each for each in tables if not each.frame.empty),
         pictures=tuple(pictures),
     )
 
 
-def _facts(line: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
-    unit, kind = ("seconds", "nanoseconds") if line["batch_time"] else ("rounds", "count")
+def _facts(line: Mapping[str, Any], unit: TimeUnit) -> tuple[tuple[str, Cell], ...]:
+    kind = KINDS[unit]
     values: list[tuple[str, Any, Any]] = [
         ("family", line["family"], "name"),
         ("requests n", line["n"], "count"),
@@ -101,10 +102,10 @@ def _facts(line: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
             "name",
         ),
         ("not two proofs, since", line["shared"], "name"),
-        (f"OPT, {unit}", line["opt"], kind),
-        (f"best schedule UB, {unit}", line["upper"], kind),
+        (f"OPT, {unit.name}", line["opt"], kind),
+        (f"best schedule UB, {unit.name}", line["upper"], kind),
         ("UB by", line["upper_by"], "name"),
-        (f"best bound LB, {unit}", line["lower"], kind),
+        (f"best bound LB, {unit.name}", line["lower"], kind),
         ("LB by", line["lower_by"], "name"),
         ("batch time", line["batch_time"], "name"),
         ("SHA-256", line["instance_sha256"], "name"),
@@ -114,7 +115,7 @@ def _facts(line: Mapping[str, Any]) -> tuple[tuple[str, Cell], ...]:
     return tuple((label, Cell(written(value, kind), kind)) for label, value, kind in shown)
 
 
-def losses(runs: pd.DataFrame, line: Mapping[str, Any]) -> Table:
+def losses(runs: pd.DataFrame, line: Mapping[str, Any], unit: TimeUnit) -> Table:
     """Return what each policy loses here against the best schedule, the least first.
 
     The parameters are those of :func:`make_page`.
@@ -128,7 +129,7 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any]) -> Table:
     ends = [gaps(tel, each) for each in two]
     # Rows of another program may lack it.
     requests = int(line["n"]) if pd.notna(line["n"]) and line["n"] > 0 else pd.NA
-    kind: Kind = "nanoseconds" if line["batch_time"] else "count"
+    kind = KINDS[unit]
     frame = means.assign(
         over=tel - upper, each=(tel - upper) / requests, gap=share_text(*ends)
     ).sort_values(["tel", "label"])
@@ -136,7 +137,7 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any]) -> Table:
         Column("label", "policy", "name"),
         Column("tel", "TEL", kind),
         Column("over", "above UB", kind),
-        Column("each", "above UB, a request", "nanoseconds" if line["batch_time"] else "number"),
+        Column("each", "above UB, a request", "number" if kind == "count" else kind),
         Column("gap", "gap to OPT", "share", sort="tel"),
     )
     note = (
@@ -146,7 +147,7 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any]) -> Table:
     return Table("losses", "What each policy loses", note, columns, frame)
 
 
-def _history(runs: pd.DataFrame, told: Mapping[str, Any]) -> list[Table]:
+def _history(runs: pd.DataFrame, told: Mapping[str, Any], unit: TimeUnit) -> list[Table]:
     """Return when the best values of the stored runs improved, and the registry's own history."""
     ordered = runs.sort_values(["finished_utc", "key"], kind="stable")
     upper = ordered["tel"].where(~ordered["preempts"])
@@ -155,11 +156,10 @@ def _history(runs: pd.DataFrame, told: Mapping[str, Any]) -> list[Table]:
     best_lower = lower.cummax().ffill()
     better = _changes(best_upper) | _changes(best_lower)
     frame = ordered.assign(best_upper=best_upper, best_lower=best_lower)[better]
-    kind: Kind = "nanoseconds" if runs["in_seconds"].any() else "count"
     columns = (
         Column("finished_utc", "when (UTC)", "name"),
-        Column("best_upper", "UB", kind),
-        Column("best_lower", "LB", kind),
+        Column("best_upper", "UB", KINDS[unit]),
+        Column("best_lower", "LB", KINDS[unit]),
         Column("label", "by", "name"),
         Column("seconds", "seconds", "seconds"),
     )
@@ -190,7 +190,7 @@ def _changes(best: pd.Series) -> pd.Series:
     return best.notna() & best.ne(best.shift()).fillna(True)
 
 
-def _runs(runs: pd.DataFrame, *, in_seconds: bool) -> Table:
+def _runs(runs: pd.DataFrame, unit: TimeUnit) -> Table:
     ordered = runs.sort_values(
         ["tel", "lower_bound", "label", "seed", "key"], ascending=[True, False, True, True, True]
     )
@@ -199,7 +199,7 @@ def _runs(runs: pd.DataFrame, *, in_seconds: bool) -> Table:
         "runs",
         "Runs",
         "All stored runs of this instance, the best schedule first.",
-        tuple(each for each in columns_in(in_seconds=in_seconds) if each.key not in _OF_THE_PAGE),
+        tuple(each for each in run_columns(unit) if each.key not in _OF_THE_PAGE),
         shown,
         left_out=len(ordered) - len(shown),
     )

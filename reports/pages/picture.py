@@ -19,8 +19,7 @@ from reports.figures.slim import slimmed
 from reports.svg_size import size_of
 from reports.table import written
 from schedules import Schedule, check_schedule, read_schedule
-from schedules.picture import pair_picture, save_picture
-from schedules.real_time.picture import drawn
+from schedules.picture import pair_picture, picture_of, save_picture
 
 
 class Documents(Protocol):
@@ -72,8 +71,9 @@ class Losing:
 _STORED = "Best schedule of this store"
 _KNOWN = "Best known schedule"
 _BESIDE = "Best schedule above that of"
+_NOTE = "KV memory held over time under the limit M, and requests that run and wait."
 _BESIDE_NOTE = (
-    "Both over the same rounds and tokens: where the lower one runs other requests "
+    "Both over the same times and tokens: where the lower one runs other requests "
     "or leaves room, it loses."
 )
 
@@ -110,15 +110,15 @@ def draw_pictures(
         best, reason = _stored(store, str(line["found_key"]), instance)
         if best is not None:
             best = bounded(best, line)
-            made.append(Picture(_STORED, _told(best), svg_of(drawn(instance, best))))
+            made.append(Picture(_STORED, _NOTE, svg_of(picture_of(instance, best))))
         elif known is None:
             made.append(no_picture(reason))
         if known is not None:
             best = bounded(read_schedule(known), line)
             if not (verdict := check_schedule(instance, best)).valid:
                 return [*made, no_picture(f"Not drawn: {verdict}")]
-            made.append(Picture(_KNOWN, _told(best), svg_of(drawn(instance, best)), ".best-known"))
-        if best is not None and best.clock is None:
+            made.append(Picture(_KNOWN, _NOTE, svg_of(picture_of(instance, best)), ".best-known"))
+        if best is not None:
             made += _pairs(store, instance, best, policies, line)
     except (ValueError, InfeasibleInstanceError) as error:
         made.append(no_picture(f"Not drawn: {one_line(error, 200)}"))
@@ -142,7 +142,7 @@ def _pairs(
     """Yield the best schedule above each policy's, over the same axes."""
     for place, policy in enumerate(policies):
         other, _ = _stored(store, policy.key, instance)
-        if other is None or other.clock is not None:
+        if other is None:
             continue
         svg = svg_of(pair_picture(instance, best, bounded(other, line)))
         loss = f"loses {written(policy.gap, 'share')}"
@@ -160,12 +160,6 @@ def _stored(store: Documents, key: str, instance: Instance) -> tuple[Schedule | 
     schedule = Schedule(**{name: value for name, value in document.items() if name != "schema"})
     verdict = check_schedule(instance, schedule)
     return (schedule, "") if verdict.valid else (None, f"Not drawn: {verdict}")
-
-
-def _told(schedule: Schedule) -> str:
-    if schedule.clock is not None:
-        return "KV memory held, and requests that run and wait, over seconds."
-    return "KV memory held over time under the limit M, and requests that run and wait."
 
 
 def svg_of(figure: Figure) -> str:

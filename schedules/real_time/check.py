@@ -1,17 +1,14 @@
-"""What the checker asks of a schedule in real time: its clock, its chunks, and that it can be run.
+"""What the checker asks of the clock of a schedule in real time, and of the chunks of its prompts.
 
 In Python integers only; nothing is shared with what makes schedules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 from instances import Instance
-from schedules.memory import Piece, memory_exceeded
 from schedules.model import Chunks, Clock, Schedule
-from schedules.real_time.replay import Replay, ReplayError, replay
 from schedules.real_time.runs import Run, runs_of
 from schedules.verdict import Verdict, malformed, shown
 
@@ -84,51 +81,4 @@ def _wrong_run(run: Run, *, last: bool) -> str:
     return (
         f"a run prefills {shown(computed)} of {shown(whole)} tokens and makes {shown(run.made)}; "
         "expected all and at least 1, or fewer and none in an attempt that was cancelled"
-    )
-
-
-def run_in_time(instance: Instance, schedule: Schedule) -> Replay | Verdict:
-    """Return a schedule played again, or the first violation of what can be run.
-
-    The schedule has a clock and the right structure.
-    """
-    try:
-        played: Replay | None = replay(instance, schedule)
-        found = []
-    except ReplayError as error:
-        if error.verdict.kind == "malformed":
-            return error.verdict
-        played, found = None, [error.verdict]
-    runs = list(runs_of(instance, schedule))
-
-    def pieces() -> Iterator[Piece]:
-        return (piece for of_request in runs for run in of_request for piece in run.pieces())
-
-    for verdict in (_overlap(instance, runs), memory_exceeded(instance, pieces)):
-        if verdict is not None:
-            found.append(verdict)
-    if found:
-        return min(found, key=lambda verdict: verdict.time or 0)
-    assert played is not None
-    return played
-
-
-def _overlap(instance: Instance, runs: list[list[Run]]) -> Verdict | None:
-    first: tuple[int, int, int] | None = None
-    for request, of_request in zip(instance.requests, runs, strict=True):
-        for before, run in pairwise(of_request):
-            if run.first_chunk < before.end:
-                found = (run.first_chunk, request.id, before.end)
-                first = found if first is None else min(first, found)
-    return None if first is None else overlap(*first)
-
-
-def overlap(time: int, identity: int, end: int) -> Verdict:
-    """Return the verdict on a run that starts before the previous attempt ends (rounds)."""
-    return Verdict(
-        "infeasible",
-        f"request id {identity} starts at round {shown(time)}, before its previous "
-        f"attempt ends at time {shown(end)}",
-        time=time,
-        request_ids=(identity,),
     )

@@ -134,6 +134,8 @@ def test_the_registry_tells_an_interval_where_the_optimum_is_open() -> None:
     assert int(certified) < int(value) < int(upper)
     assert kvopt.result.best_known(FOUR) == "12 (opt)"
     assert kvopt.result.best_known(replace(FOUR, memory=6)) == ""
+    # The same requests in seconds have the same hash, and another optimum.
+    assert kvopt.result.best_known(replace(FOUR, time_unit="second")) == ""
 
 
 def test_a_result_stands_beside_the_best_known() -> None:

@@ -12,6 +12,7 @@ import pytest
 import kvopt
 from instances import Instance, Request, write_instance
 from instances.batch_time import DEFAULT
+from instances.time_unit import SECONDS
 from kvopt.best_bound import KnownBound, best_bound, coverage, left, percent_left
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.rates import main as rates
@@ -21,7 +22,6 @@ from kvopt.places import DEFAULT_STORE
 from kvopt.running.execute import execute
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store
-from kvopt.terminal import seconds_of
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
@@ -122,7 +122,10 @@ def test_a_report_has_the_bound_of_the_store(bounded: Finished, tmp_path: Path) 
     table = Path("report", "tables", "instances-seconds.md").read_text()
     told = dict(re.findall(r"\[`(tight|wider)`\].* ([\d.]+) \| `[^|]*` +\| +[\d.]+ %", table))
     assert told.keys() == {"tight", "wider"}
-    assert [seconds_of(bound) == each for each in (told["tight"], told["wider"])] == [True, False]
+    assert [SECONDS.number(bound) == each for each in (told["tight"], told["wider"])] == [
+        True,
+        False,
+    ]
 
 
 @pytest.mark.slow("waits")

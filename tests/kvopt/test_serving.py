@@ -106,7 +106,7 @@ def test_the_same_figures_everywhere(four: Path, tmp_path: Path) -> None:
     assert "| 0.292 |" in _squeezed(files["tables/serving.md"])
     # No run in rounds, so nothing of them.
     assert "tables/runs.md" not in files
-    assert "over seconds" in files["instances/four.md"]
+    assert "requests that run and wait" in files["instances/four.md"]
     assert "- best schedule UB, seconds: 1.170" in files["instances/four.md"]
 
 

@@ -14,6 +14,7 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from instances import Instance, Request
+from instances.time_unit import ROUNDS
 from kvopt.best_known import known, known_values, read_registry
 from kvopt.best_known.claims import collect, runs_by_instance
 from kvopt.best_known.merge import ContradictionError, Known, merge
@@ -248,7 +249,7 @@ def night() -> pd.DataFrame:
     """What the tables of the committed night say of each instance, with the registry's help."""
     rows = prepare(read_rows(FOLDER / ROWS).assign(key=""))
     reference = references(rows, known_values())
-    return instance_table(reference, rows).frame.set_index("instance")
+    return instance_table(reference, rows, ROUNDS).frame.set_index("instance")
 
 
 @pytest.mark.parametrize("name", ["planted_100", "three_partition_yes_m20"])

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from instances import Instance, Request
-from schedules import Schedule, make_schedule
+from schedules import Clock, Schedule, check_schedule, make_schedule
 from schedules.counts import running_and_waiting
 from schedules.picture import (
     COLUMNS,
@@ -44,6 +44,11 @@ def a_schedule(n: int, *, name: str = "picture", seed: int = 0) -> tuple[Instanc
     starts = [20 + k for k in range(n)]
     attempts = [[(k, 1)] if k % 4 == 3 else [] for k in range(n)]
     return instance, make_schedule(instance, starts, "waves", attempts=attempts, lower_bound=n)
+
+
+def write_picture(instance: Instance, schedule: Schedule, path: Path) -> None:
+    """Write the picture of a schedule."""
+    save_picture(picture_of(instance, schedule), path)
 
 
 @pytest.mark.parametrize("n", [1, 5, 12, 13, 100, 2000])
@@ -100,15 +105,34 @@ def test_a_missing_folder_is_an_os_error(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
-    """Arrivals in seconds, another instance's schedule and astronomic rounds raise ValueError."""
+    """Another instance's schedule and astronomic rounds raise ValueError."""
     instance, schedule = a_schedule(5)
     with pytest.raises(ValueError, match="expected 6 starts"):
         picture_of(a_schedule(6)[0], schedule)
     with pytest.raises(ValueError, match="too late to draw"):
         picture_of(instance, make_schedule(instance, [10**30] * 5, "late"))
-    seconds = Instance(name="real", memory=8, requests=(Request(0, 0.5, 1, 1),), time_unit="second")
-    with pytest.raises(ValueError, match="seconds"):
-        picture_of(seconds, make_schedule(seconds, [1], "real"))
+
+
+def test_columns_over_seconds_show_the_most_of_their_rounds() -> None:
+    """Rounds of a second, with a gap between them in which nothing is held and nothing runs."""
+    requests = (Request(0, 2, 2, 3), Request(1, 3, 1, 1), Request(2, 9, 4, 1))
+    instance = Instance("timed", 9, requests, time_unit="second")
+    # The rounds begin at 2, 3, 4 and, after a gap, 9; request 1 waits from 3 to 4.
+    clock = Clock("unit", begins=((0, 2 * 10**9), (3, 9 * 10**9)))
+    schedule = make_schedule(instance, [0, 2, 3], "test", clock=clock, tel=(3 + 2 + 1) * 10**9)
+    assert check_schedule(instance, schedule).valid
+    stack = _stacked(instance, schedule)
+    assert stack.label == "time (seconds, from 2.000 s on)"
+    second = [np.searchsorted(stack.edges, at) for at in (0.5, 1.5, 2.5, 5, 7.5)]
+    # At the end of the rounds 3, 4 and 5 + 2 tokens are held, then 0, then 5.
+    assert stack.tokens[second].tolist() == [3, 4, 7, 0, 5]
+    assert stack.running[second].tolist() == [1, 1, 2, 0, 1]
+    assert stack.waiting[second].tolist() == [0, 1, 0, 0, 0]
+    figure = picture_of(instance, schedule)
+    assert "TEL 6.000 s   AEL 2.000 s" in figure.axes[0].get_title(loc="left")
+    assert figure.axes[1].get_xlabel() == stack.label
+    above, below = pair_picture(instance, schedule, schedule).axes
+    assert (above.get_xlim(), below.get_xlabel()) == ((0, 8), stack.label)
 
 
 def test_the_same_schedule_gives_the_same_file(tmp_path: Path) -> None:

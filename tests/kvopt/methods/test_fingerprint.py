@@ -74,6 +74,7 @@ def project(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         # It bounds whatever has been found.
         ("formulations/valid/volumes.py", set(METHODS)),
         ("kvopt/engines/auto.py", {"auto", "highs"}),
+        ("kvopt/engines/in_seconds.py", {"auto", "bound:bound-dual"}),
         ("kvopt/running/state.py", set(METHODS)),
         # The machinery, the command line, reports: no result depends on them.
         ("kvopt/commands/solve.py", set()),
