@@ -40,7 +40,7 @@ POLICY = ListPolicy(
             "(1 + 1/α)/2 + O(1/M)",
             "h-sf",
             (AT_ZERO, EQUAL_PROMPTS),
-            "C Theorem EC.1, whose proof fails (errata E25)",
+            "C Theorem EC.1, whose proof fails: errata E25",
             symbols="α = (shortest output)/(longest output)",
             limit="as n → ∞",
             ratio=ratio,

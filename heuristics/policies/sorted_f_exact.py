@@ -36,7 +36,7 @@ POLICY = PlanPolicy(
             "48",
             "OPT",
             (AT_ZERO,),
-            "W Theorem 4.1, whose proof fails (errata E23)",
+            "W Theorem 4.1, whose proof fails: errata E23",
             limit="as M → ∞ with L/M → 0 and n·L/M → ∞, L the largest peak",
             ratio=constant(48),
         ),
