@@ -49,6 +49,13 @@ def test_the_regret_grows(seed: int) -> None:
     assert lockstep(late)[-1] - late[-1] == pytest.approx(0.2 * 40_000, rel=0.15)
 
 
+def test_a_burst_shows_it() -> None:
+    """Pairs at 0..5: MC-SF serves one in three rounds, 2·Σ(2k + 3) = 96; one a round 72."""
+    assert j1.theorem_5_3().lines[-1].endswith("MC-SF 96, one a round 72")
+    assert sum(2 * (2 * k + 3) for k in range(6)) == 96
+    assert sum(i + 3 - i // 2 for i in range(12)) == 72
+
+
 def test_one_start_a_round_is_stable() -> None:
     """Two arrive with chance 0.4, one leaves a round: 2 wait on average, so 3 + 2/0.8 rounds.
 
