@@ -10,7 +10,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from claims.ledger.checks import c
+from claims.ledger import chen
 from claims.ledger.model import errata
 from claims.lemma_2 import geometric, stated_ratio
 
@@ -54,7 +54,7 @@ def test_the_quotient_of_theorem_2() -> None:
         upper * lower * a * (a + 1) // 2 + b * lower * a * lower + upper * lower * b * (b + 1) // 2
     )
     assert float(ours / theirs) == pytest.approx(3, abs=1e-4)
-    assert c.quotient(Fraction(1, 4), Fraction(1, 2)) == 3
+    assert chen.quotient(Fraction(1, 4), Fraction(1, 2)) == 3
 
 
 @pytest.mark.parametrize("inverse", [4, 20, 100, 1000])
@@ -74,7 +74,7 @@ def test_a_max_keeps_the_proved_bound(inverse: int) -> None:
     best = max(
         value(np.minimum(1, np.where(t <= 1, 1, scale / t))) for scale in np.logspace(-3, 0, 400)
     )
-    bound = c.proved(alpha) - 1
+    bound = chen.proved(alpha) - 1
     assert max(map(value, laws)) <= bound * (1 + 1e-6)
     assert 0.99 * bound <= best <= bound * (1 + 1e-6)
 
@@ -90,7 +90,7 @@ def test_a_max_itself_keeps_it(prompt: int) -> None:
         ]
         volumes = sorted(prompt * o + o * (o + 1) // 2 for o in outputs)
         least = sum(math.ceil(v / memory) for v in np.cumsum(volumes))
-        assert np.mean(runs) <= (2 * c.proved(Fraction(1, 5)) - 1) * least
+        assert np.mean(runs) <= (2 * chen.proved(Fraction(1, 5)) - 1) * least
 
 
 def test_restarts_have_a_constant_ratio() -> None:
@@ -111,10 +111,10 @@ def test_restarts_have_a_constant_ratio() -> None:
         left = tail[before]  # the share of outputs above the cap before
         assert (left**2 * np.square(caps)).sum() <= 19 / 3 * squares * (1 + 1e-9)
         assert (left * caps).sum() <= 4 * tail.sum() * (1 + 1e-9)
-    assert 4 * Fraction(19, 3) + 4 == c.RESTARTS
-    outputs = c.halved(16, 2000)
+    assert 4 * Fraction(19, 3) + 4 == chen.RESTARTS
+    outputs = chen.halved(16, 2000)
     shortest = in_order(sorted(outputs), 400, 0, sorted(outputs))
-    assert c.restarts(c.within(400, 1, 16, outputs)).tel <= 29.4 * shortest
+    assert chen.restarts(chen.within(400, 1, 16, outputs)).tel <= 29.4 * shortest
 
 
 def limit_by_recursion(upper: int) -> float:
@@ -132,9 +132,9 @@ def limit_by_recursion(upper: int) -> float:
 
 def test_a_min_is_above_the_constant() -> None:
     """The recursion has the same limits: 32.58 at u = 215, above 29.33 from the u of E20 on."""
-    assert float(c.halved_limit(215)) == pytest.approx(limit_by_recursion(215), rel=2e-3)
-    assert float(c.halved_limit(215)) == pytest.approx(32.58, abs=0.005)
-    first = next(u for u in range(2, 400) if c.halved_limit(u) > c.RESTARTS)
+    assert float(chen.halved_limit(215)) == pytest.approx(limit_by_recursion(215), rel=2e-3)
+    assert float(chen.halved_limit(215)) == pytest.approx(32.58, abs=0.005)
+    first = next(u for u in range(2, 400) if chen.halved_limit(u) > chen.RESTARTS)
     assert limit_by_recursion(first - 10) < 88 / 3 < limit_by_recursion(first + 10)
     assert f"from u = {first} on" in errata()["E20"].text
 

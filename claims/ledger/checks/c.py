@@ -5,30 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import combinations_with_replacement, pairwise, permutations
+from itertools import combinations_with_replacement
 from math import log, sqrt
-from random import Random
 
 import numpy as np
 from scipy.linalg import eigh
 
 import kvopt
-from claims.ledger.shown import Drawn, Shown, accepted, by_policy, by_starts, together
+from claims.ledger.chen import (
+    RARE,
+    RESTARTS,
+    halved,
+    halved_limit,
+    in_order,
+    mean_ratio,
+    proved,
+    quotient,
+    rare_limit,
+    restarts,
+    within,
+)
+from claims.ledger.shown import Drawn, Shown, by_policy, by_starts, together
 from claims.lemma_2 import stated_ratio
 from heuristics.reference.h_sf import largest_batches
 from heuristics.simulator import Setting
-from instances import Instance, Request
 from instances.families import amax_trap, two_point
 from instances.families.worst_mix import forms
-from schedules import make_schedule
-
-
-def within(
-    memory: int, lower: int, upper: int, outputs: Sequence[int], prompt: int = 0
-) -> Instance:
-    """Return requests behind one interval, all at 0."""
-    requests = (Request(i, 0, prompt, o, lower, upper) for i, o in enumerate(outputs))
-    return Instance("statement", memory, tuple(requests))
 
 
 def example_1() -> Shown:
@@ -37,11 +39,6 @@ def example_1() -> Shown:
     first, second = by_policy("h-sf", instance), by_policy("a-max", instance)
     lines = (f"H-SF {first.tel}, A_max {second.tel}; printed 5 and 9",)
     return Shown((first.tel, second.tel) == (5, 9), lines, (first, second))
-
-
-def proved(alpha: Fraction) -> float:
-    """Return what A_max keeps as M → ∞ (erratum E19)."""
-    return (1 + sqrt(1 - log(alpha) / 2)) / float(alpha) + 1
 
 
 def theorem_1() -> Shown:
@@ -53,11 +50,6 @@ def theorem_1() -> Shown:
         for alpha, (ours, theirs) in list(zip(alphas, pairs, strict=True))[:4]
     )
     return Shown(all(ours <= theirs for ours, theirs in pairs), lines)
-
-
-def quotient(alpha: Fraction, over: Fraction) -> Fraction:
-    """Return the quotient of the proof of Theorem 2, at a/b = ``over``."""
-    return (over + alpha) * (over + 1) / (over**2 + 2 * over * alpha + 1) / alpha
 
 
 def theorem_2() -> Shown:
@@ -77,49 +69,6 @@ def theorem_2() -> Shown:
     ratio = sum(runs) / 3 / by_policy("h-sf", trap).tel
     lines.append(f"run with ℓ = 2, u = 8: A_max over H-SF is {ratio:.2f}, stated 6")
     return Shown(holds, tuple(lines))
-
-
-def halved(upper: int, n: int) -> list[int]:
-    """Return outputs 1..u of n requests of which the share 1/(2k) has k or more, for k ≥ 2."""
-    tail = [Fraction(1), *(Fraction(1, 2 * k) for k in range(2, upper + 1)), Fraction(0)]
-    counts = [round(n * (here - there)) for here, there in pairwise(tail)]
-    return [output for output, count in enumerate(counts, 1) for _ in range(count)]
-
-
-def halved_limit(upper: int) -> Fraction:
-    """Return what A_min's ratio to H-SF tends to on that law (erratum E16)."""
-    terms = sum(Fraction(2 * k - 1, 4 * k * k) for k in range(2, upper + 1))
-    return Fraction(upper + 1, 2) / (1 + terms)
-
-
-#: What restarts at doubled caps keep: 4·19/3 + 4 (erratum E20).
-RESTARTS = Fraction(88, 3)
-
-
-def restarts(instance: Instance, seed: int = 0) -> Drawn:
-    """Return the schedule of restarts at caps 1, 2, 4, .., which knows M and u alone; s = 0."""
-    outputs, memory = [request.output for request in instance.requests], instance.memory
-    upper = max(request.output_upper or request.output for request in instance.requests)
-    left = list(range(len(outputs)))
-    Random(seed).shuffle(left)
-    starts = [0] * len(outputs)
-    attempts: list[list[tuple[int, int]]] = [[] for _ in outputs]
-    now, cap = 0, 1
-    while left:
-        again = []
-        for first in range(0, len(left), memory // cap):
-            batch = left[first : first + memory // cap]
-            for i in batch:
-                if outputs[i] <= cap:
-                    starts[i] = now
-                else:
-                    attempts[i].append((now, cap))
-                    again.append(i)
-            now += min(cap, max(outputs[i] for i in batch))
-        left, cap = again, min(2 * cap, upper)
-    return accepted(
-        instance, make_schedule(instance, starts, "restarts at doubled caps", attempts=attempts)
-    )
 
 
 def theorem_4() -> Shown:
@@ -154,18 +103,6 @@ def lemma_1() -> Shown:
     cancelled = sum(len(each) for run in runs for each in run.schedule.attempts or ())
     lines = (f"{cancelled} cancelled in 40 runs; by Lemma 1 one in each run",)
     return Shown(cancelled > 0, lines, tuple(runs[:1]))
-
-
-#: The share of outputs u = 20 among outputs 1 in E16, per 2,000.
-RARE = Fraction(9, 2000)
-
-
-def rare_limit(upper: int, share: Fraction) -> Fraction:
-    """Return what A_min's ratio tends to with a share of outputs u, else 1 (erratum E16)."""
-    room = share * (Fraction(upper * (upper + 1), 2) - 1)
-    if not 0 <= room < 1:
-        raise ValueError(f"expected room below 1, found {room}")
-    return (1 + room) / (1 + share**2 * (upper**2 - 1))
 
 
 def lemma_2() -> Shown:
@@ -297,22 +234,6 @@ def proposition_ec_1() -> Shown:
     allowed = large.tel / Fraction(3, 4)
     lines = (f"M = 4: {large.tel}; 3 tokens: {small.tel}, stated at most {allowed}",)
     return Shown(small.tel <= allowed, lines, (small,))
-
-
-def in_order(instance: Instance, order: Sequence[int], believed: Sequence[int]) -> int:
-    """Return the TEL of the longest prefix that fits, as believed; the checker accepts it."""
-    return by_starts(instance, largest_batches(instance, order, believed), "in order").tel
-
-
-def mean_ratio(
-    memory: int, lower: int, upper: int, outputs: Sequence[int], *, believes_upper: bool
-) -> Fraction:
-    """Return the mean over all orders of A_max's TEL, or A_random's, over H-SF's."""
-    instance = within(memory, lower, upper, outputs)
-    believed = [upper] * len(outputs) if believes_upper else list(outputs)
-    orders = list(permutations(range(len(outputs))))
-    total = sum(in_order(instance, order, believed) for order in orders)
-    return Fraction(total, len(orders) * by_policy("h-sf", instance).tel)
 
 
 def equations_ec_7_ec_10() -> Shown:

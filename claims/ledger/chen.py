@@ -1,0 +1,103 @@
+"""What the checks of C compute with: laws of outputs, limits, and a policy that restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise, permutations
+from math import log, sqrt
+from random import Random
+
+from claims.ledger.shown import Drawn, accepted, by_policy, by_starts
+from heuristics.reference.h_sf import largest_batches
+from instances import Instance, Request
+from schedules import make_schedule
+
+
+def within(
+    memory: int, lower: int, upper: int, outputs: Sequence[int], prompt: int = 0
+) -> Instance:
+    """Return requests behind one interval, all at 0."""
+    requests = (Request(i, 0, prompt, o, lower, upper) for i, o in enumerate(outputs))
+    return Instance("statement", memory, tuple(requests))
+
+
+def proved(alpha: Fraction) -> float:
+    """Return what A_max keeps as M → ∞ (erratum E19)."""
+    return (1 + sqrt(1 - log(alpha) / 2)) / float(alpha) + 1
+
+
+def quotient(alpha: Fraction, over: Fraction) -> Fraction:
+    """Return the quotient of the proof of Theorem 2, at a/b = ``over``."""
+    return (over + alpha) * (over + 1) / (over**2 + 2 * over * alpha + 1) / alpha
+
+
+def halved(upper: int, n: int) -> list[int]:
+    """Return outputs 1..u of n requests of which the share 1/(2k) has k or more, for k ≥ 2."""
+    tail = [Fraction(1), *(Fraction(1, 2 * k) for k in range(2, upper + 1)), Fraction(0)]
+    counts = [round(n * (here - there)) for here, there in pairwise(tail)]
+    return [output for output, count in enumerate(counts, 1) for _ in range(count)]
+
+
+def halved_limit(upper: int) -> Fraction:
+    """Return what A_min's ratio to H-SF tends to on that law (erratum E16)."""
+    terms = sum(Fraction(2 * k - 1, 4 * k * k) for k in range(2, upper + 1))
+    return Fraction(upper + 1, 2) / (1 + terms)
+
+
+#: What restarts at doubled caps keep: 4·19/3 + 4 (erratum E20).
+RESTARTS = Fraction(88, 3)
+
+
+def restarts(instance: Instance, seed: int = 0) -> Drawn:
+    """Return the schedule of restarts at caps 1, 2, 4, .., which knows M and u alone; s = 0."""
+    outputs, memory = [request.output for request in instance.requests], instance.memory
+    upper = max(request.output_upper or request.output for request in instance.requests)
+    left = list(range(len(outputs)))
+    Random(seed).shuffle(left)
+    starts = [0] * len(outputs)
+    attempts: list[list[tuple[int, int]]] = [[] for _ in outputs]
+    now, cap = 0, 1
+    while left:
+        again = []
+        for first in range(0, len(left), memory // cap):
+            batch = left[first : first + memory // cap]
+            for i in batch:
+                if outputs[i] <= cap:
+                    starts[i] = now
+                else:
+                    attempts[i].append((now, cap))
+                    again.append(i)
+            now += min(cap, max(outputs[i] for i in batch))
+        left, cap = again, min(2 * cap, upper)
+    return accepted(
+        instance, make_schedule(instance, starts, "restarts at doubled caps", attempts=attempts)
+    )
+
+
+#: The share of outputs u = 20 among outputs 1 in E16, per 2,000.
+RARE = Fraction(9, 2000)
+
+
+def rare_limit(upper: int, share: Fraction) -> Fraction:
+    """Return what A_min's ratio tends to with a share of outputs u, else 1 (erratum E16)."""
+    room = share * (Fraction(upper * (upper + 1), 2) - 1)
+    if not 0 <= room < 1:
+        raise ValueError(f"expected room below 1, found {room}")
+    return (1 + room) / (1 + share**2 * (upper**2 - 1))
+
+
+def in_order(instance: Instance, order: Sequence[int], believed: Sequence[int]) -> int:
+    """Return the TEL of the longest prefix that fits, as believed; the checker accepts it."""
+    return by_starts(instance, largest_batches(instance, order, believed), "in order").tel
+
+
+def mean_ratio(
+    memory: int, lower: int, upper: int, outputs: Sequence[int], *, believes_upper: bool
+) -> Fraction:
+    """Return the mean over all orders of A_max's TEL, or A_random's, over H-SF's."""
+    instance = within(memory, lower, upper, outputs)
+    believed = [upper] * len(outputs) if believes_upper else list(outputs)
+    orders = list(permutations(range(len(outputs))))
+    total = sum(in_order(instance, order, believed) for order in orders)
+    return Fraction(total, len(orders) * by_policy("h-sf", instance).tel)
