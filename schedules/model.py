@@ -89,7 +89,7 @@ class Schedule:
 
     A schedule that keeps tokens (:attr:`keeps_tokens`) solves an easier problem than the one that
     OPT and bounds are about.  So it is never ``optimal``, its TEL is no upper bound on OPT, and
-    its ``lower_bound`` is null; older files state one that is at most their TEL.
+    kvopt writes no ``lower_bound`` beside it; one that a file states is at most its TEL.
 
     Raises
     ------

@@ -26,8 +26,6 @@ from kvopt.methods.witness import certificate_witness, engine_witness, made_by
 from schedules import Schedule
 from schedules.evidence import Statement, Witness, contradictions
 
-Bound = tuple[Certified, Certificate]
-
 
 class ContradictionError(Exception):
     """A bound exceeds a checked schedule; the line names both."""

@@ -75,7 +75,8 @@ def test_a_damaged_document_is_named(
     else:
         _set(store, "instances", "document", BLOBS[kind])
     named = f"schedule of run {KEY[:12]}" if table == "schedule" else PAIR.sha256[:12]
-    assert reports.build.main(["--store", str(store), "--out", str(tmp_path / "report")]) == 2
+    out = ["--out", str(tmp_path / "report"), "--quiet"]
+    assert reports.build.main(["--store", str(store), *out]) == 2
     _one_line(capsys.readouterr().err, f"{named} is damaged: ")
     if table == "schedule":
         folder = tmp_path / "registry"

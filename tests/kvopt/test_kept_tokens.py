@@ -262,7 +262,7 @@ def test_the_table_of_all_policies_marks_it() -> None:
     assert "known optimum 18" in text.splitlines()
 
 
-def test_files_of_the_first_release_are_read(tmp_path: Path) -> None:
+def test_a_bound_beside_kept_tokens(tmp_path: Path) -> None:
     """A bound up to the TEL beside ``kept`` stays valid; the claim that it is the optimum not."""
     path = tmp_path / "old.json"
     old = replace(KEPT, lower_bound=14)

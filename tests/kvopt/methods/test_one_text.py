@@ -150,7 +150,7 @@ def test_every_policy_is_told_what_it_may_know() -> None:
         every_policy("magic")
 
 
-#: As rows of the first release name them; a change would run them again.
+#: As stored rows name them; a change would run them again.
 STORED = """
 auto cpsat cpsat:cpsat-time cpsat:cpsat-strong(groups=no,equal=no) highs:ilp highs:lp-cliques
 highs:ilp-cliques(lookahead=2,fixing=yes) bound:bound-dual bound:bound-volume search
@@ -171,5 +171,5 @@ local-search(moves=200) vllm-v1(budget=1e+06) svf-1bit(threshold=1e+09) sglang-r
     ],
 )
 def test_stored_texts_stay(text: str) -> None:
-    """The canonical text of a method of today is the one of the first release."""
+    """The canonical text of a method is the one of stored rows."""
     assert read_method(text).text == text
