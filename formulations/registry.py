@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
-from formulations.bounds.kind import ComputedBound
-from formulations.cp.kind import ConstraintProgram
-from formulations.mip.kind import IntegerProgram
-from formulations.search.kind import ExactSearch
+from formulations.bounds.computed_bound import ComputedBound
+from formulations.cp.constraint_program import ConstraintProgram
+from formulations.mip.integer_program import IntegerProgram
+from formulations.search.exact_search import ExactSearch
 
 _FOLDER = Path(__file__).parent
 

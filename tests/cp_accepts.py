@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from formulations.cp.kind import ConstraintProgram
+from formulations.cp.constraint_program import ConstraintProgram
 from instances import Instance
 from instances.files import instance_document, parse_instance
 from kvopt.methods.grammar import read_formulation

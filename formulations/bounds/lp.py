@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.bounds.computed_bound import ComputedBound
 from formulations.bounds.fluid import likely_horizon, model_size
-from formulations.bounds.kind import ComputedBound
 from formulations.bounds.outcome import Bound, Reporter
 from formulations.valid.states import Ints
 from formulations.valid.windows import Windows

@@ -22,7 +22,7 @@ class Reporter(Protocol):
         """Take the size of the master LP."""
 
 
-class Silence:
+class SilentReporter:
     """Where nobody wants to be told."""
 
     def bound(self, value: int, source: str) -> None:

@@ -10,11 +10,11 @@ from typing import Annotated
 import numpy as np
 
 from formulations.bounds import dual, lp
+from formulations.bounds.computed_bound import ComputedBound
 from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon, model_size
 from formulations.bounds.generation import ColumnGeneration, Solution
 from formulations.bounds.highs import Floats
-from formulations.bounds.kind import ComputedBound
-from formulations.bounds.outcome import Bound, Reporter, Silence
+from formulations.bounds.outcome import Bound, Reporter, SilentReporter
 from formulations.lagrangian.prices import PriceBound
 from formulations.lagrangian.states import (
     Grids,
@@ -150,7 +150,7 @@ def prices_among_equals(
     return lp.compute_bound(
         instance,
         deadline=time.monotonic() + FIRST_LP_SHARE * seconds,
-        report=Silence(),
+        report=SilentReporter(),
         windows=windows,
         known_starts=known_starts,
         threads=threads,
@@ -207,7 +207,7 @@ class PatternPricing:
     ) -> None:
         options = options or Options()
         self._search = _Search(
-            instance, states, windows, deadline, Silence(), threads, options,
+            instance, states, windows, deadline, SilentReporter(), threads, options,
             memory if knots_of_memory else None,
         )  # fmt: skip
         if not knots_of_memory:

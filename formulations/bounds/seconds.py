@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from formulations.bounds.kind import ComputedBound
+from formulations.bounds.computed_bound import ComputedBound
 from formulations.valid.loads import alone, alone_bound, not_covered, work_bound
 from formulations.valid.parts import chosen_of, gaps
 from instances import Instance

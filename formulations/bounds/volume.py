@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from formulations.bounds.kind import ComputedBound
+from formulations.bounds.computed_bound import ComputedBound
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 

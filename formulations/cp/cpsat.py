@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from formulations.cp import _windows
-from formulations.cp.kind import ConstraintProgram
+from formulations.cp.constraint_program import ConstraintProgram
 from formulations.valid.separation import separation
 from instances import Instance
 from instances.clock import look_at_the_clock

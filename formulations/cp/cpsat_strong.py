@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from formulations.cp import cpsat
 from formulations.cp._windows import StartRounds
-from formulations.cp.kind import ConstraintProgram
+from formulations.cp.constraint_program import ConstraintProgram
 from formulations.valid.differences import forbidden_differences
 from formulations.valid.groups import window_groups
 from formulations.valid.volumes import volume_bound

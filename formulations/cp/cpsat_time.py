@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from formulations.cp._windows import StartRounds, start_windows
-from formulations.cp.kind import ConstraintProgram
+from formulations.cp.constraint_program import ConstraintProgram
 from instances import Instance
 from instances.clock import look_at_the_clock
 

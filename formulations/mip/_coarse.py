@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from formulations.mip._parts import weighted
-from formulations.mip.kind import IntegerProgram, Model
+from formulations.mip.integer_program import IntegerProgram, Model
 from formulations.valid.overflow import Overflow, Row, alike, overflows, separating_row
 from instances import Instance
 from instances.clock import look_at_the_clock

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from formulations.mip._parts import weighted
-from formulations.mip.kind import IntegerProgram, Model, Relaxation
+from formulations.mip.integer_program import IntegerProgram, Model, Relaxation
 from formulations.valid.windows import Windows
 from instances import Instance
 

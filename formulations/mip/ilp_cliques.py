@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from formulations.mip import ilp_sparse
 from formulations.mip._narrowed import narrowed_windows
 from formulations.mip._parts import weighted
-from formulations.mip.kind import IntegerProgram, Model, Relaxation
+from formulations.mip.integer_program import IntegerProgram, Model, Relaxation
 from formulations.valid.groups import Occupancy, window_groups
 from formulations.valid.windows import Windows
 from instances import Instance

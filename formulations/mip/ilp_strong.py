@@ -9,7 +9,7 @@ from typing import Annotated
 from formulations.mip import ilp
 from formulations.mip._narrowed import narrowed_windows
 from formulations.mip._parts import weighted
-from formulations.mip.kind import IntegerProgram, Model
+from formulations.mip.integer_program import IntegerProgram, Model
 from formulations.valid.groups import WindowGroup, exclusive_groups
 from formulations.valid.windows import Windows
 from instances import Instance

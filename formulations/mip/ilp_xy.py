@@ -7,7 +7,7 @@ from typing import Any
 
 from formulations.mip import ilp
 from formulations.mip._parts import weighted
-from formulations.mip.kind import IntegerProgram, Model
+from formulations.mip.integer_program import IntegerProgram, Model
 from formulations.valid.windows import Windows
 from instances import Instance
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from formulations.mip._parts import weighted
-from formulations.mip.kind import IntegerProgram, Model
+from formulations.mip.integer_program import IntegerProgram, Model
 from formulations.valid.windows import Windows
 from instances import Instance, Request
 

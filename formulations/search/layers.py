@@ -32,7 +32,7 @@ from formulations.search._tables import (
     scaled_prices,
     window_arrays,
 )
-from formulations.search.kind import ExactSearch
+from formulations.search.exact_search import ExactSearch
 from formulations.valid.groups import WindowGroup
 from formulations.valid.windows import Windows
 from instances import Instance

@@ -29,7 +29,7 @@ from formulations.search._sweep_paths import (
     starts_of,
 )
 from formulations.search._sweep_tables import Ints, Kinds, Network, kinds_of, rules
-from formulations.search.kind import ExactSearch
+from formulations.search.exact_search import ExactSearch
 from formulations.valid.windows import Windows
 from instances import Instance
 from schedules.evidence import Argument

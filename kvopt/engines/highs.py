@@ -17,7 +17,7 @@ from formulations.valid.windows import Windows
 from kvopt.engines.job import Job
 from kvopt.engines.parts.coarsened import solve_covered
 from kvopt.engines.parts.prepared import Prepared, prepare
-from kvopt.engines.parts.tolerances import Words, send_relaxation
+from kvopt.engines.parts.tolerances import CoveredReport, send_relaxation
 from kvopt.running.events import Report
 
 #: Read by ``kvopt.methods.engines``.
@@ -224,7 +224,7 @@ class _Search:
         self._job, self._report = job, report
         self.outcome, self.nodes, self.seconds = "", 0, 0.0
 
-    def run(self, prepared: Prepared, words: Words) -> bool:
+    def run(self, prepared: Prepared, words: CoveredReport) -> bool:
         """Solve a model and send what is found; tell whether HiGHS calls it optimal."""
         compiled = compile_model(prepared)
         engine = self._engine(compiled)

@@ -13,7 +13,7 @@ from kvopt.engines.job import Job
 from kvopt.engines.parts.coarsened import solve_covered
 from kvopt.engines.parts.prepared import Prepared, prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN, Known
-from kvopt.engines.parts.tolerances import Words, send_relaxation
+from kvopt.engines.parts.tolerances import CoveredReport, send_relaxation
 from kvopt.running.events import Report
 
 #: Read by ``kvopt.methods.engines``.
@@ -53,7 +53,7 @@ class _Search:
         self._job, self._report, self._known = job, report, known
         self.outcome = ""
 
-    def run(self, prepared: Prepared, words: Words) -> bool:
+    def run(self, prepared: Prepared, words: CoveredReport) -> bool:
         """Solve a model and send what is found; tell whether the solver calls it optimal."""
         job, model = self._job, prepared.model
         engine = pyo.SolverFactory(job.solver)
@@ -102,7 +102,7 @@ def _number(stated: Any) -> float:
         return -math.inf
 
 
-def _take_solution(job: Job, model: Any, words: Words) -> None:
+def _take_solution(job: Job, model: Any, words: CoveredReport) -> None:
     """Pass on the values that the model carries now."""
     starts = [-1] * len(job.instance)
     for (request, start), variable in model.x.items():

@@ -6,7 +6,7 @@ from functools import cache
 
 from formulations.choice import defaults
 from formulations.registry import Formulation, formulations
-from formulations.search.kind import ExactSearch
+from formulations.search.exact_search import ExactSearch
 from kvopt.engines.parts.pyomo_options import KNOWN
 from kvopt.methods.engines import named_engines, proofs
 from kvopt.methods.fingerprint import proof_fingerprint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formulations.bounds.kind import ComputedBound
+from formulations.bounds.computed_bound import ComputedBound
 from formulations.valid.loads import not_covered
 from instances import Instance
 from instances.batch_time import (

@@ -10,7 +10,7 @@ import pytest
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from formulations.mip._coarse import add_separating_rows, coarsen, unit_of
-from formulations.mip.kind import IntegerProgram, Model
+from formulations.mip.integer_program import IntegerProgram, Model
 from formulations.registry import formulations
 from formulations.valid.overflow import Overflow, Row, alike, overflows, separating_row
 from formulations.valid.windows import Windows, start_windows

@@ -16,7 +16,7 @@ import pytest
 import formulations.valid.windows as from_volumes
 from formulations.cp import _windows as plain
 from formulations.lagrangian.starts import start_costs
-from formulations.mip.kind import IntegerProgram
+from formulations.mip.integer_program import IntegerProgram
 from formulations.registry import RELAXED, formulations
 from formulations.search.layers import Options, Pass, search
 from formulations.valid.differences import forbidden_differences

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 
 from formulations.bounds.highs import Floats
 from formulations.bounds.memory_master import request_classes
-from formulations.bounds.outcome import Silence
+from formulations.bounds.outcome import SilentReporter
 from formulations.bounds.pattern_master import PatternMaster
 from formulations.bounds.patterns import Options, PatternPricing, compute_bound
 from formulations.bounds.proximal import ENTRIES_UP_TO, Model, _Newton, proximal_step
@@ -307,7 +307,7 @@ def test_fine_grids_reach_the_exact_pattern_lp(seed: int) -> None:
     found = compute_bound(
         instance,
         deadline=time.monotonic() + 20,
-        report=Silence(),
+        report=SilentReporter(),
         options=Options(knots=60, grids=8),
     )
     assert found.value <= np.ceil(expected - 1e-6)

@@ -16,7 +16,7 @@ from pyomo.opt import SolverResults, TerminationCondition
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from formulations.bounds import clique_lp
-from formulations.mip.kind import IntegerProgram
+from formulations.mip.integer_program import IntegerProgram
 from formulations.registry import formulations
 from formulations.valid.windows import Windows
 from heuristics.simulator import run_policy
@@ -27,7 +27,7 @@ from kvopt.engines.parts import tolerances
 from kvopt.engines.parts.prepared import covered, prepare, separated
 from kvopt.engines.parts.pyomo_options import KNOWN, Known
 from kvopt.engines.parts.size import exact_as_floats
-from kvopt.engines.parts.tolerances import COVERED, Words, largest_activity
+from kvopt.engines.parts.tolerances import COVERED, CoveredReport, largest_activity
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.grammar import read_formulation, read_method
 from kvopt.running.events import (
@@ -187,7 +187,9 @@ def _program(name: str) -> IntegerProgram:
 def _told(instance: Instance, activity: float, tolerance: float, starts: list[int]) -> list[Event]:
     """Return the events of words that hear a bound of 7, a schedule and an infeasible model."""
     events: list[Event] = []
-    words = Words(_job(instance, "ilp"), Report(events.append), "engine", activity, tolerance)
+    words = CoveredReport(
+        _job(instance, "ilp"), Report(events.append), "engine", activity, tolerance
+    )
     words.bound(6.99999)
     words.schedule(starts)
     words.infeasible()

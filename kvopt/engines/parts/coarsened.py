@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import Prepared, covered, separated
-from kvopt.engines.parts.tolerances import Words
+from kvopt.engines.parts.tolerances import CoveredReport
 from kvopt.running.events import Report
 
 
@@ -15,7 +15,7 @@ def solve_covered(
     report: Report,
     prepared: Prepared,
     solver: tuple[str, float],
-    run: Callable[[Prepared, Words], bool],
+    run: Callable[[Prepared, CoveredReport], bool],
 ) -> None:
     """Run a solver until it is done, or the time is over; why that proves what it does: tolerances.
 
@@ -30,7 +30,7 @@ def solve_covered(
     model = covered(job, report, prepared, tolerance)
     if model is None:
         return
-    words = Words(job, report, source, model.activity, tolerance, model.unit)
+    words = CoveredReport(job, report, source, model.activity, tolerance, model.unit)
     words.prices(model.windows)
     while run(model, words) and model.unit > 1 and not words.settled and job.left() > 0:
         following = separated(job, model, words.overflowing(), tolerance)

@@ -123,7 +123,7 @@ def _implied_bounds(form: Any, low: NDArray[np.float64]) -> NDArray[np.float64]:
     return implied
 
 
-class Words:
+class CoveredReport:
     """What a MIP solver says of a job, passed on as far as its tolerance lets it be believed.
 
     Parameters

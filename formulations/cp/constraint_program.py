@@ -1,7 +1,7 @@
 """What a CP-SAT model declares of itself.
 
-Apart from ``formulations.mip.kind`` on purpose: models of the two kinds share no file, so that each
-can be a witness of the other's optima.
+Apart from ``formulations.mip.integer_program`` on purpose: models of the two kinds share no file,
+so that each can be a witness of the other's optima.
 """
 
 from __future__ import annotations
