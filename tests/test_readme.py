@@ -16,7 +16,10 @@ from kvopt.places import PACKAGES
 from kvopt.suites import suites
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", *(f"docs/{name}.md" for name in ("solving", "sweeps", "policies", "proofs")))
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("solving", "sweeps", "policies", "proofs/index")),
+)
 README = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
 
 
