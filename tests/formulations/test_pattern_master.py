@@ -315,6 +315,7 @@ def test_fine_grids_reach_the_exact_pattern_lp(seed: int) -> None:
     assert found.value <= brute_force_optimum(instance)
 
 
+@pytest.mark.slow("waits")
 def test_pricing_goes_on_where_a_deadline_stopped_it() -> None:
     """A step that does not fit before a deadline ends no grid: the next deadline betters prices."""
     instance = am1.generate(seed=77, n=20)

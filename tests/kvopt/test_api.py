@@ -191,7 +191,7 @@ def test_files(tmp_path: Path) -> None:
     [
         ("raise ValueError('of mine')", "error"),
         ("import os; os._exit(3)", "crashed"),
-        ("time.sleep(60)", "time_limit"),
+        pytest.param("time.sleep(60)", "time_limit", marks=pytest.mark.slow("waits")),
     ],
 )
 def test_a_run_without_a_schedule_is_a_result(body: str, status: str, tmp_path: Path) -> None:

@@ -136,6 +136,7 @@ def test_nothing_is_lost_at_an_interrupt(tmp_path: Path, monkeypatch: pytest.Mon
     assert [task.method.text for task in series.waiting] == ["h-sf", "mc-sf"]
 
 
+@pytest.mark.slow("waits")
 def test_the_time_is_shared(tmp_path: Path) -> None:
     """Of eight seconds one that never ends has a quarter, as one of four; all others are run."""
     tasks = _tasks(tmp_path, _LOOPS, "svf", "fcfs", "mc-sf")

@@ -164,6 +164,7 @@ def _on_a_terminal(command: list[str]) -> str:
     return text.decode().replace("\r\n", "\n")
 
 
+@pytest.mark.slow("waits")
 def test_a_long_trace_on_a_real_terminal_and_in_a_real_pipe(tmp_path: Path) -> None:
     """Rows read are one line that is rewritten, or one line; requests written are another."""
     rows = "".join(f"{i % 9 + 1},{i % 5 + 1}\n" for i in range(100_000))

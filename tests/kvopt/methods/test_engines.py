@@ -123,6 +123,7 @@ def _run(house: Path, script: str, *arguments: object) -> subprocess.CompletedPr
     )
 
 
+@pytest.mark.slow("walks")
 def test_adding_a_solver_is_adding_a_file(house: Path, small: Path) -> None:
     """It is listed, named, near to a typo, and runs with every formulation of its kind."""
     for script in ("solve.py", "evaluate.py"):
