@@ -195,8 +195,18 @@ def _analyse(path: Path) -> Source:
         imports.update(_imports(node))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value:
             words.add(node.value)
-    digest = hashlib.sha256(ast.dump(tree).encode("utf-8", "backslashreplace")).hexdigest()
+    digest = hashlib.sha256(_text_of(tree).encode("utf-8", "backslashreplace")).hexdigest()
     return Source(digest, frozenset(imports), frozenset(words), frozenset(_defined(tree)))
+
+
+def _text_of(tree: ast.AST) -> str:
+    """Return all that a tree holds, in the same words under every version of Python."""
+    for node in ast.walk(tree):
+        if not getattr(node, "type_params", True):  # a field since Python 3.12
+            del node.type_params  # type: ignore[attr-defined]
+    if sys.version_info >= (3, 13):  # which leaves out what is empty, unless told not to
+        return ast.dump(tree, show_empty=True)
+    return ast.dump(tree)
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:
