@@ -216,7 +216,7 @@ def _unknown(head: str) -> str:
     nearest = max(formats().values(), key=lambda each: len(each.reader.finds(head)))
     there = nearest.reader.finds(head)
     if not there:
-        return f"{found}; formats are {', '.join(formats())}"
+        return f"{found}; formats are {', '.join(formats())} (docs/traces.md says how each begins)"
     lacking = ", ".join(each for each in nearest.reader.expects if each not in there)
     return f"{found}; {nearest.name} expects also {lacking}"
 

@@ -40,7 +40,9 @@ class Display:
         self._total, self._jobs, self._quiet = total, jobs, quiet
         self._statuses: Counter[str] = Counter()
         self._seconds = 0.0
-        self._under_way: dict[str, str] = {}
+        #: By what a row has of its task: the limit of a run in a series may differ, and with it
+        #: the key.
+        self._under_way: dict[tuple[str, str, int], str] = {}
         self._started = time.monotonic()
         self._due = self._started + TOLD_FROM_SECONDS
         self._told = 0
@@ -50,13 +52,13 @@ class Display:
         """Take note of what is known so far of a run under way."""
         gap = "" if snapshot.state.gap is None else f", gap {100 * snapshot.state.gap:.1f} %"
         with self._turn:
-            self._under_way[task.key] = f"{shown_method(task.method.text)} on {task.name}{gap}"
+            self._under_way[task.name, task.method.text, task.seed] = f"{shown_method(task.method.text)} on {task.name}{gap}"
             self._show_if_due()
 
     def advance(self, record: Record) -> None:
         """Take one more run into account."""
         with self._turn:
-            self._under_way.pop(record.key, None)
+            self._under_way.pop((record.instance, record.method, record.seed), None)
             self._statuses[record.status] += 1
             self._seconds += record.total_seconds
             self._show_if_due()

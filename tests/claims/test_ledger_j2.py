@@ -41,13 +41,13 @@ def test_the_dual_value_is_a_bound(case: j2.Case) -> None:
     assert j2.exact_value(case) <= brute_force_optimum(together(memory, *[(s, o)] * n))
 
 
-def test_lemma_b_2_needs_its_assumptions() -> None:
+def test_lemma_b_2_needs_more_requests_than_fit() -> None:
     """(5/8 + (s + o)q)·o over o + ȳ − (2ȳ + α)²/(4qβo): 4.81 for one request, M = 23."""
     s, o, n, memory = 0, 2, 1, 23
     printed = triangle(s, o, n, memory)[3]
     found = (5 * o * n / 8 + o * (s + o) * n * n / memory) / printed
     assert found == pytest.approx(4.81, abs=0.005)
-    assert "4.81" in j2.lemma_b_2().lines[0]
+    assert "4.81" in j2.lemma_b_2().lines[1]
 
 
 def test_mc_sf_is_smallest_volume_first_where_prompts_are_equal() -> None:

@@ -94,7 +94,7 @@ def test_what_runs_now_and_its_gap(stream: io.StringIO, monkeypatch: pytest.Monk
     shown.take(task, Snapshot(state))
     state.raise_bound(1, "volumes")
     shown.take(task, Snapshot(state))
-    shown.advance(record(status="optimal", key=task.key))
+    shown.advance(record(status="optimal", instance=one.name, method="svf", seed=0))
     shown.close()
     told = stream.getvalue()
     assert "svf on [red]one, gap 50.0 %" in told

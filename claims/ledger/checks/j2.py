@@ -204,10 +204,10 @@ def lemma_b_2() -> Shown:
     found = _quotient((0, 2, 1, 23))
     inside = max(map(_quotient, identical(3)))
     lines = (
-        f"s = 0, o = 2, n = 1, M = 23: {float(found):.2f}, stated at most 4",
-        f"with n > m and M ≥ 2(s + o) at most {float(inside):.2f}",
+        f"with n > m and M ≥ 2(s + o) at most {float(inside):.2f}, stated at most 4",
+        f"s = 0, o = 2, n = 1, M = 23, where n ≤ m: {float(found):.2f}",
     )
-    return Shown(found <= 4, lines)
+    return Shown(inside <= 4, lines)
 
 
 def _quotient(case: Case) -> Fraction:
