@@ -52,7 +52,9 @@ class Display:
         """Take note of what is known so far of a run under way."""
         gap = "" if snapshot.state.gap is None else f", gap {100 * snapshot.state.gap:.1f} %"
         with self._turn:
-            self._under_way[task.name, task.method.text, task.seed] = f"{shown_method(task.method.text)} on {task.name}{gap}"
+            self._under_way[task.name, task.method.text, task.seed] = (
+                f"{shown_method(task.method.text)} on {task.name}{gap}"
+            )
             self._show_if_due()
 
     def advance(self, record: Record) -> None:
