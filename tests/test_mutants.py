@@ -1,4 +1,4 @@
-"""The mutants whose rows are committed are changes of what runs."""
+"""The mutants are changes of what runs, and the nearest tests come first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.mutants import ROWS, by_distance, read_rows
+from tests.mutants import by_distance
 from tests.mutated import FOLDERS, ROOT, drawn, mutants
 
 
@@ -66,16 +66,3 @@ def test_the_nearest_tests_come_first() -> None:
     files = by_distance("formulations/search/sweep.py")
     assert files[0] == "tests/formulations/test_sweep.py"
     assert "tests/test_readme.py" in files
-
-
-def test_rows_are_whole() -> None:
-    """Each names the test that catches its mutant; the slow ones are asked where none does."""
-    rows = read_rows(ROWS)
-    quick = {row.digest: row for row in rows if row.tier == "quick"}
-    slow = {row.digest: row for row in rows if row.tier == "slow"}
-    assert len(rows) == len(quick) + len(slow)
-    assert set(slow) == {digest for digest, row in quick.items() if not row.test}
-    for row in rows:
-        if row.test:
-            assert (ROOT / row.test.partition("::")[0]).is_file() or row.test == "the limit", row
-            assert not row.note, row
