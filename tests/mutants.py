@@ -90,6 +90,9 @@ def copy_project(folder: Path) -> None:
     for name in filter(None, listed.stdout.split("\0")):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, folder / name)
+    # A test asks git for the files of the packages.
+    for words in (["init", "-q"], ["add", "--all"]):
+        subprocess.run(["git", "-C", str(folder), *words], check=True)
 
 
 def run_tests(folder: Path, tier: str, tests: list[str], passed_over: list[str]) -> str | None:
