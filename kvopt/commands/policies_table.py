@@ -12,6 +12,7 @@ from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
 from instances.telling import counted
+from kvopt.answer import Outcome, answer
 from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
 from kvopt.commands.bound_beside import BoundBeside, Limits
 from kvopt.commands.policies_columns import Against, Cell, Shown, columns
@@ -109,6 +110,7 @@ def policies_table(
     compared, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
     below = [
         *_notes(lines, against),
+        _answered(instance, lines, against),
         compared,
         f"class: {OF_CLASSES}",
         *_refused(refused),
@@ -214,6 +216,29 @@ def _compared(
     if known is not None:
         text = f"best known {known}\n{text}"
     return text, Against(value, False, covers, slo), "", misstated
+
+
+def _answered(instance: Instance, lines: Sequence[Line], against: Against) -> str:
+    """Return the answer, empty where there is none."""
+    outcomes = [
+        Outcome(
+            line.record.method + (MARK if line.marked else ""),
+            line.record.method,
+            knowledge(line.record.method).on(instance),
+            line.tel,
+        )
+        for line in lines
+        if line.tel is not None
+    ]
+    found = answer(
+        outcomes,
+        bound=against.value or None,
+        covers_kept=against.covers_kept,
+        requests=len(instance),
+        instances=1,
+        unit=instance.unit,
+    )
+    return "" if found is None else f"answer: {found}"
 
 
 def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
