@@ -118,12 +118,14 @@ def compared(unit: Unit) -> Compared | None:
     )
 
 
-def _knowledge(averaged: pd.DataFrame) -> list[Knowledge]:
+def _knowledge(averaged: pd.DataFrame) -> pd.Series:
     """Return what each knows; a solver knows all."""
-    return [
+    lines = averaged[["method", "told", "engine"]].itertuples(index=False)
+    known = [
         Knowledge("outputs", offline=True) if engine else knowledge(method, told)
-        for method, told, engine in averaged[["method", "told", "engine"]].itertuples(index=False)
+        for method, told, engine in lines
     ]
+    return pd.Series(known, averaged.index, dtype=object)
 
 
 def _first(averaged: pd.DataFrame) -> str | None:
