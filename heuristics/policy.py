@@ -20,6 +20,10 @@ class NotApplicableError(ValueError):
     """A policy cannot serve this instance; the message says why in one line."""
 
 
+class RankError(TypeError):
+    """A policy's ``rank`` returns no keys; the message says in one line what was expected."""
+
+
 @dataclass(frozen=True)
 class Known:
     """What a policy knows of the requests it is asked about, as arrays of shape (n,).

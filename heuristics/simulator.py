@@ -18,6 +18,7 @@ from heuristics.policy import (
     NotApplicableError,
     PlanPolicy,
     Policy,
+    RankError,
     RoundPolicy,
     Rules,
     State,
@@ -181,6 +182,17 @@ def _known(policy: Policy, instance: Instance, arrivals: Ints, setting: Setting)
 
 def _by_rank(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
     """Return positions by rank: by keys, then arrival, then position."""
+    if isinstance(keys, np.ndarray):
+        raise RankError(
+            "rank: expected a tuple of arrays, as (known.outputs,), found one array; "
+            "is a comma missing?"
+        )
+    for key in keys:
+        if np.shape(key) != (len(known),):
+            raise RankError(
+                f"rank: expected arrays of shape ({len(known)},), one number a request, "
+                f"found {np.shape(key)}"
+            )
     columns = (*keys, known.arrivals, np.arange(len(known)))
     return np.lexsort(columns[::-1]).astype(np.int64)
 

@@ -50,13 +50,15 @@ class _Status:
         self._began = time.monotonic()
         self._due = self._began + TOLD_FROM_SECONDS
 
-    def say(self, text: str) -> None:
-        """Say what goes on, unless something was said just now."""
+    def say(self, text: str, *, last: bool = False) -> bool:
+        """Say what goes on, unless something was said just now; tell whether it was said."""
         now = time.monotonic()
-        if now >= self._due:
-            self.line.show(f"{now - self._began:9.1f} s  {text}")
-            every = REWRITTEN_EVERY_SECONDS if self.line.rewrites else TOLD_EVERY_SECONDS
-            self._due = now + every
+        if not last and now < self._due:
+            return False
+        self.line.show(f"{now - self._began:9.1f} s  {text}")
+        every = REWRITTEN_EVERY_SECONDS if self.line.rewrites else TOLD_EVERY_SECONDS
+        self._due = now + every
+        return True
 
 
 #: Of the command that runs; None where nobody is to be told.
@@ -76,6 +78,8 @@ def showing(stream: IO[str], *, quiet: bool = False) -> Iterator[None]:
 def telling(items: Iterable[_Item], what: str | Callable[[], str]) -> Iterator[_Item]:
     """Yield items, and tell how many have been worked on, of how many where that is known.
 
+    Where something was told before, so is the end.
+
     Parameters
     ----------
     what
@@ -86,9 +90,17 @@ def telling(items: Iterable[_Item], what: str | Callable[[], str]) -> Iterator[_
         yield from items
         return
     of = f"/{len(items)}" if isinstance(items, Sized) else ""
+    done, said = 0, False
+
+    def text() -> str:
+        return f"{done}{of} {what}" if isinstance(what, str) else what()
+
     try:
-        for done, item in enumerate(items):
-            status.say(f"{done}{of} {what}" if isinstance(what, str) else what())
+        for item in items:
+            said |= status.say(text())
             yield item
+            done += 1
+        if said:
+            status.say(text(), last=True)
     finally:
         status.line.leave()

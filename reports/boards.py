@@ -27,8 +27,9 @@ class Board:
     lines
         One line a policy, the best first: columns label, lengths, offline and knows (the two of
         :class:`kvopt.methods.knowledge.Knowledge`, and both in words), rank, gap_low, gap_high,
-        optimal (shares), seconds, and of :func:`reports.per_instance.worst_instances` instances,
-        unsolved, ratio_low, ratio_high, known, instance and id.
+        optimal (shares, the last missing where no OPT is known), seconds, and of
+        :func:`reports.per_instance.worst_instances` instances, unsolved, ratio_low, ratio_high,
+        known, instance and id.
     ids
         The instances that they share.
     """
@@ -87,7 +88,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     lines = lines.assign(
         gap_low=groups["gap_low"].mean(),
         gap_high=high.mean().where(high.count().eq(groups.size())),
-        optimal=groups["optimal"].mean(),
+        optimal=groups["optimal"].mean().where(groups["known"].any()),
         seconds=groups["seconds"].mean(),
     ).reset_index()
     # What shows no ratio names no instance.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 from tabulate import tabulate
 
 from instances.telling import printable
+from reports.compared import compared
 from reports.measured import measured
 from reports.references import contradictions, references
 from reports.rows import prepare
@@ -17,7 +18,7 @@ from reports.table import Table
 from reports.tables.leaderboard import bounds_board, leaderboards, outside_board
 from reports.tables.solvers import solver_table
 from reports.units import Unit, units
-from reports.verdict import WORDS, verdict
+from reports.verdict import WORDS, answers, verdict
 
 #: Columns of text around the tables.
 _WIDTH = 100
@@ -39,8 +40,7 @@ def terminal_text(frame: pd.DataFrame, best_known: Mapping[str, Any] | None = No
 
     The parameters are those of :func:`reports.build.build_report`.
     """
-    rows = prepare(frame)
-    found = units(rows, measured(rows, references(rows, best_known)))
+    rows, found = _units(frame, best_known)
     wrong = [f"CONTRADICTION {each}" for each in contradictions(rows, best_known)]
     told = [printable(each, len(each)) for each in [*wrong, *map(str, verdict(found))]]
     paragraphs = [textwrap.fill(each, _WIDTH) for each in [*told, WORDS]]
@@ -49,6 +49,38 @@ def terminal_text(frame: pd.DataFrame, best_known: Mapping[str, Any] | None = No
             title = f"{table.title}{unit.words}"
             paragraphs.append(f"{title}\n{_aligned(table)}\n{textwrap.fill(table.note, _WIDTH)}")
     return "\n\n".join(paragraphs)
+
+
+def ranking_text(
+    frame: pd.DataFrame,
+    best_known: Mapping[str, Any] | None = None,
+    beside: pd.DataFrame | None = None,
+) -> str:
+    """Return the ranking and the answer of each unit of time as plain text, a few lines.
+
+    The parameters are those of :func:`reports.build.build_report`.
+    """
+    return "\n\n".join(_rankings(_units(frame, best_known, beside)[1]))
+
+
+def _rankings(found: list[Unit]) -> Iterator[str]:
+    for unit in found:
+        if (methods := compared(unit)) is not None:
+            table = methods.table()
+            told = [f"in seconds under {printable(unit.batch_time)}"] if unit.batch_time else []
+            notes = [table.note, *map(str, answers(unit))]
+            filled = (textwrap.fill(printable(each, len(each)), _WIDTH) for each in notes)
+            yield "\n".join([*told, _aligned(table), *filled])
+
+
+def _units(
+    frame: pd.DataFrame,
+    best_known: Mapping[str, Any] | None,
+    beside: pd.DataFrame | None = None,
+) -> tuple[pd.DataFrame, list[Unit]]:
+    rows = prepare(frame)
+    others = None if beside is None else prepare(beside)
+    return rows, units(rows, measured(rows, references(rows, best_known, others)))
 
 
 def _aligned(table: Table) -> str:

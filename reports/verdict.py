@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,9 @@ import pandas as pd
 from instances.telling import counted
 from kvopt.methods.knowledge import OF_CLASSES, Lengths
 from kvopt.methods.knowledge import WORDS as KNOWS
+from kvopt.methods.witness import is_own
 from reports.boards import Board, boards, inside, outside, standings
+from reports.compared import compared
 from reports.interval import ratios, shares
 from reports.tables.solvers import solver_table
 from reports.units import Unit
@@ -64,21 +66,31 @@ class Sentence:
 
 
 def verdict(found: Sequence[Unit]) -> tuple[Sentence, ...]:
-    """Return for each unit of time who is best in each class, and the worst ratio that was seen.
+    """Return for each unit of time the answer, the best of each class, and the worst ratio seen.
 
-    Every figure and every name is that of a line of the unit's boards.
+    Every name, and every figure but those of the answer, is of a line of the unit's boards.
     """
+    several = len(found) > 1
     return tuple(
-        Sentence((*_where(unit, len(found)), *sentence.parts), sentence.ids)
+        Sentence((*(_where(unit, several) if several or not at else ()), *each.parts), each.ids)
         for unit in found
-        for sentence in _of_unit(unit)
+        for at, each in enumerate((*answers(unit), *_of_unit(unit)))
     )
 
 
-def _where(unit: Unit, several: int) -> list[str]:
+def answers(unit: Unit) -> tuple[Sentence, ...]:
+    """Return the answer (:mod:`kvopt.answer`), empty where there is none."""
+    found = compared(unit)
+    if found is None or found.answer is None:
+        return ()
+    pieces = found.answer.pieces()
+    return (Sentence(tuple(Name(text) if is_name else text for text, is_name in pieces)),)
+
+
+def _where(unit: Unit, several: bool) -> list[str]:
     if unit.batch_time:
         return ["In seconds under ", Name(unit.batch_time), ": "]
-    return ["In rounds: "] if several > 1 else []
+    return ["In rounds: "] if several else []
 
 
 def _of_unit(unit: Unit) -> tuple[Sentence, ...]:
@@ -96,6 +108,7 @@ def _of_unit(unit: Unit) -> tuple[Sentence, ...]:
     return (
         *([Sentence((*overall, "."))] if overall else []),
         *(_of_class(ranked, averaged, *each) for each in _CLASSES),
+        *_own(ranked),
         _worst(averaged, ranked),
     )
 
@@ -127,6 +140,21 @@ def _overall(found: Sequence[Board]) -> list[str]:
     return [*_names(first), verb, *_leaves(first), _mean_over(board)]
 
 
+def _own(found: Sequence[Board]) -> Iterator[Sentence]:
+    """Yield for each method of one's own its place on the first board that it is on.
+
+    Who is first of all is named by another sentence.
+    """
+    seen = set(found[0].lines.loc[found[0].lines["rank"].eq(1), "label"]) if found else set()
+    for board in found:
+        lines = board.lines[board.lines["method"].map(is_own) & ~board.lines["label"].isin(seen)]
+        seen |= set(lines["label"])
+        for place in range(len(lines)):
+            line = lines.iloc[place : place + 1]
+            rank = f" is number {line['rank'].iloc[0]} of {counted(len(board.lines), 'policy')} and"
+            yield Sentence((*_names(line), rank, *_leaves(line), _mean_over(board), "."))
+
+
 def _of_class(
     found: Sequence[Board], averaged: pd.DataFrame, what: str, lengths: tuple[Lengths, ...]
 ) -> Sentence:
@@ -151,7 +179,7 @@ def _best_of_kind(found: Sequence[Board], kind: Lengths) -> list[str]:
     ]
     for word, own in groups:
         if len(own):
-            parts += ["; " if len(parts) > 1 else "", *_best(own, f"{word} policy")]
+            parts += ["; " if len(parts) > 1 else "", *_best(own, word)]
     return [*parts, _mean_over(board), *_beside(found, board, kind)]
 
 
@@ -235,13 +263,15 @@ def _first(found: Iterable[Board], kind: Lengths) -> tuple[Board | None, pd.Data
 
 
 def _best(lines: pd.DataFrame, what: str) -> list[str]:
-    """Return who is first, of how many, and what that leaves; equal ones are named together."""
+    """Return who is first, of how many, and what that leaves; equal ones are named together.
+
+    ``what`` says which of a class, which the sentence has named, they are.
+    """
     equal = lines[lines["rank"].eq(lines["rank"].min())]
     if len(lines) == 1:
-        verb = f" is the only {what}"
-    else:
-        verb = f" {'is' if len(equal) == 1 else 'are'} best of {counted(len(lines), what)}"
-    return [*_names(equal), f"{verb} and", *_leaves(equal)]
+        return [*_names(equal), f", the only {what} one,", *_leaves(equal)]
+    verb = f" {'is' if len(equal) == 1 else 'are'} best of {len(lines):,} {what} policies and"
+    return [*_names(equal), verb, *_leaves(equal)]
 
 
 def _names(lines: pd.DataFrame) -> list[str]:

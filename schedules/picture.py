@@ -55,6 +55,10 @@ _HATCH = "////"
 _LIMIT = "crimson"
 #: Colours of the counts below the memory, and of memory that is not stacked.
 _RUNNING, _WAITING, _MEMORY = "#2a9060", "#c9601a", "#2f7fc1"
+#: Of an SVG on a dark page: black and white change places, hues stay.
+_DARK = (
+    "<style>@media (prefers-color-scheme:dark){svg{filter:invert(.91) hue-rotate(180deg)}}</style>"
+)
 _GREY: dict[str, Any] = {"facecolor": "0.82", "edgecolor": "white"}
 
 _STYLE: dict[str, Any] = {
@@ -63,7 +67,7 @@ _STYLE: dict[str, Any] = {
     # The same schedule gives the same SVG file.
     "svg.hashsalt": "kvopt",
     "hatch.linewidth": 0.7,
-    # An opaque ground, so that dark ink is readable on a dark page too.
+    # An opaque ground, so that dark ink is readable on a dark page whose pictures stay light.
     "figure.facecolor": "white",
     "axes.facecolor": "white",
     "savefig.facecolor": "white",
@@ -175,7 +179,11 @@ def _image(figure: Figure, kind: str) -> bytes:
         # Without dates and versions the same schedule gives the same file.
         metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
         figure.savefig(picture, format=kind, dpi=_DPI, metadata=metadata)
-    return picture.getvalue()
+    if kind == "png":
+        return picture.getvalue()
+    head, opened, body = picture.getvalue().decode().partition("<svg")
+    tag, closed, drawing = body.partition(">")
+    return "".join((head, opened, tag, closed, _DARK, drawing)).encode()
 
 
 @contextmanager

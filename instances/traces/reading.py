@@ -29,6 +29,8 @@ from instances.traces.tokens import WORDS_NOTE, token_count
 
 #: Most requests of an instance that is made of a trace; they take some gigabytes.
 MOST_REQUESTS = 10**7
+#: The format to write a trace of one's own in.
+_PLAINEST = "vidur"
 #: Ends of names that no instance file has.
 _SUFFIXES = (".csv", ".jsonl", ".gz")
 
@@ -216,7 +218,12 @@ def _unknown(head: str) -> str:
     nearest = max(formats().values(), key=lambda each: len(each.reader.finds(head)))
     there = nearest.reader.finds(head)
     if not there:
-        return f"{found}; formats are {', '.join(formats())} (docs/traces.md says how each begins)"
+        known = formats()[_PLAINEST]
+        return (
+            f"{found}; a CSV that begins with {','.join(known.reader.expects)} is read "
+            f"({known.reader.units}, then tokens), other formats are "
+            f"{', '.join(name for name in formats() if name != _PLAINEST)} (docs/traces.md)"
+        )
     lacking = ", ".join(each for each in nearest.reader.expects if each not in there)
     return f"{found}; {nearest.name} expects also {lacking}"
 

@@ -40,7 +40,7 @@ from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.store.files import store_files
 from kvopt.suites import Section, SuiteError
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
-from kvopt.sweeps.failures import all_unread, failures, outputs, unread
+from kvopt.sweeps.failures import failures, outputs, readable, unread
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import Display, counts
@@ -148,6 +148,10 @@ def _run(options: Options) -> int:
         _tell(_whose(tasks, default=any(each.batch_time is None for each in sections)))
     if options.inputs and not tasks:
         raise InputError("expected a method (see --list), found none")
+    lost, tasks = unread(tasks), readable(tasks)
+    if lost and not tasks:
+        _complain_of(lost, options.program)
+        return EXIT_BAD_INPUT
     _check_places(options)
     store = _open(options.store, readonly=not options.inputs)
     try:
@@ -160,9 +164,11 @@ def _run(options: Options) -> int:
         if sweep.todo:
             _carry_out(sweep, store, options)
         keys = [task.key for task in tasks] if options.inputs else None
-        return _finish(keys, sweep, store, options, time.monotonic() - started)
+        code = _finish(keys, sweep, store, options, time.monotonic() - started)
     finally:
         store.close()
+    _complain_of(lost, options.program)
+    return code
 
 
 def _wishes(options: Options) -> Wishes:
@@ -208,6 +214,11 @@ def _is_protected(file: Path) -> bool:
 def _tell(lines: Iterable[str]) -> None:
     for line in lines:
         print(mask_text(line), file=sys.stderr)
+
+
+def _complain_of(lost: Iterable[str], program: str) -> None:
+    for line in lost:
+        complain(program, line)
 
 
 def _whose(tasks: Iterable[Task], default: bool) -> list[str]:
@@ -289,26 +300,7 @@ def _finish(
     runs = run_summaries(store, keys)
     if keys is not None and len(runs) < len(keys):
         raise ExecutorError(f"{len(keys) - len(runs)} runs have no row")
-    written: list[Path] = []
-    if options.export or options.report:
-        frame = store.rows(keys)
-        if options.export:
-            written.append(export_rows(frame, options.export))
-        if options.report:
-            from reports.build import build_report  # loads seaborn: seconds
-
-            try:
-                build_report(
-                    frame,
-                    Path(options.report),
-                    store=store,
-                    best_known=known_values(),
-                    beside=store.rows(bound_runs(store, keys)),
-                )
-            except OSError as error:
-                # The disk may have filled up since the folder was looked at.
-                raise OutputError(f"--report {options.report}: {error.strerror}") from None
-            written.append(Path(options.report))
+    written = _written(keys, store, options)
     if not options.quiet:
         statuses = Counter(run.status for run in runs)
         rows = [
@@ -322,6 +314,33 @@ def _finish(
     return _tell_what_is_wrong(runs, sweep.tasks, store, options.program)
 
 
+def _written(keys: list[str] | None, store: Store, options: Options) -> list[Path]:
+    """Write rows and report, print the ranking; return what was written."""
+    written: list[Path] = []
+    if options.quiet and not (options.export or options.report):
+        return written
+    frame = store.rows(keys)
+    if options.export:
+        written.append(export_rows(frame, options.export))
+    beside = store.rows(bound_runs(store, keys))
+    if options.report:
+        from reports.build import build_report  # loads seaborn: seconds
+
+        folder = Path(options.report)
+        try:
+            build_report(frame, folder, store=store, best_known=known_values(), beside=beside)
+        except OSError as error:
+            # The disk may have filled up since the folder was looked at.
+            raise OutputError(f"--report {options.report}: {error.strerror}") from None
+        written.append(folder / "index.html")
+    if not options.quiet:
+        from reports.first import ranking_text  # loads pandas: half a second
+
+        if ranking := ranking_text(frame, known_values(), beside):
+            print(f"\n{ranking}\n")
+    return written
+
+
 def _tell_what_is_wrong(
     runs: Sequence[RunSummary], tasks: list[Task], store: Store, program: str
 ) -> int:
@@ -329,8 +348,6 @@ def _tell_what_is_wrong(
     wrong = alarms(runs)
     for line in wrong:
         print(f"{program}: A METHOD IS WRONG: {line}", file=sys.stderr)
-    for line in unread(tasks):
-        complain(program, line)
     failed = failures(runs, tasks)
     printed = outputs(store) if failed else {}
     for failure in failed:
@@ -338,6 +355,4 @@ def _tell_what_is_wrong(
         complain(program, line)
     if wrong:
         return EXIT_REFUSED
-    if all_unread(tasks):
-        return EXIT_BAD_INPUT
     return EXIT_FAILED if any(failure.on_all for failure in failed) else EXIT_OK

@@ -1,13 +1,15 @@
-"""The columns of the table of every policy: what is told of a schedule in rounds and in seconds."""
+"""The lines of the table of every policy: what is shown of a schedule in rounds and in seconds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from instances import Instance
 from instances.time_unit import ROUNDS
 from kvopt.best_bound import left, percent_left
+from kvopt.methods.knowledge import MARK, knowledge, policy_name, token_keeping_policies
 from kvopt.registered import registered
 from kvopt.running.record import Record
 from schedules import Schedule
@@ -40,6 +42,31 @@ class Against:
 
 
 @dataclass(frozen=True)
+class Line:
+    """What a policy has come to: its row, and its schedule unless it has none that stands."""
+
+    instance: Instance
+    record: Record
+    schedule: Schedule | None = None
+    reason: str = ""
+
+    @property
+    def tel(self) -> int | None:
+        """TEL (rounds or nanoseconds) of the schedule; None without one."""
+        return None if self.schedule is None else self.schedule.tel
+
+    @property
+    def keeps_tokens(self) -> bool:
+        """Whether the schedule keeps tokens over an eviction."""
+        return self.schedule is not None and self.schedule.keeps_tokens
+
+    @property
+    def marked(self) -> bool:
+        """Whether the method may keep tokens over an eviction, as in all tables."""
+        return self.keeps_tokens or policy_name(self.record.method) in token_keeping_policies()
+
+
+@dataclass(frozen=True)
 class Shown:
     """A schedule that a line of the table tells of, with its row."""
 
@@ -51,31 +78,67 @@ class Shown:
 
 Cell = Callable[[Shown], str]
 
-_TIMES = {
-    "TTFT s": "mean_ttft_ms",
-    "TTFT p99": "p99_ttft_ms",
-    "TPOT s": "mean_tpot_ms",
-    "TPOT p99": "p99_tpot_ms",
-    "E2EL s": "mean_e2el_ms",
-    "E2EL p99": "p99_e2el_ms",
-}
+#: Means in seconds, each with its 99th percentile behind it.
+_TIMES = {"E2EL s": "e2el", "TTFT s": "ttft", "TPOT s": "tpot"}
+_P99 = "p99"
 
 
-def columns(instance: Instance, against: Against) -> dict[str, Cell]:
-    """Return header and cell of each column between what a policy is told and the verdict."""
-    ratio = "TEL/OPT" if against.optimum else "TEL/LB"
-    own: dict[str, Cell] = {"makespan": _makespan, "memory %": _memory}
+def columns(instance: Instance, against: Against) -> list[tuple[str, Cell]]:
+    """Return header and cell of each column behind the class; all fit into a hundred characters."""
     if instance.unit is not ROUNDS:
-        own = {"left %": _left} | {header: _time(name) for header, name in _TIMES.items()}
-    good: dict[str, Cell] = {"good/s": _goodput} if against.slo else {}
-    best: dict[str, Cell] = {"to best %": _to_best} if registered(instance) else {}
-    took: dict[str, Cell] = {"evictions": _evictions, "ms": _milliseconds}
-    tel: dict[str, Cell] = {f"TEL{instance.unit.symbol}": _tel, ratio: _ratio}
-    return {**tel, **own, **good, **took, **best}
+        e2el, *others = (_pair(header, name) for header, name in _TIMES.items())
+        good = [("good/s", _goodput)] if against.slo else []
+        return [*e2el, ("left %", _left), *(each for pair in others for each in pair), *good]
+    ratio = "TEL/OPT" if against.optimum else "TEL/LB"
+    used: list[tuple[str, Cell]] = [("makespan", _makespan), ("memory %", _memory)]
+    best = [("to best", _to_best)] if registered(instance) else []
+    took = [("evicted", _evictions), ("ms", _milliseconds)]
+    return [("TEL", _tel), (ratio, _ratio), *best, *used, *took]
+
+
+def table_text(instance: Instance, lines: Sequence[Line], against: Against) -> str:
+    """Return the header and a line a policy, by TEL; a reason may stand in place of the figures.
+
+    All have the same predictions, which are named elsewhere.
+    """
+    shown_as = columns(instance, against)
+    rows = [["policy", "class", *(header for header, _ in shown_as)]]
+    for line in sorted(lines, key=_by_tel):
+        name = line.record.method.partition(" with ")[0] + (MARK if line.marked else "")
+        if line.schedule is None:
+            rows.append([name, line.reason])
+            continue
+        shown = Shown(line.instance, line.record, line.schedule, against)
+        of_class = str(knowledge(line.record.method).on(line.instance)).removeprefix("with ")
+        rows.append([name, of_class, *(cell(shown) for _, cell in shown_as)])
+    return _aligned(rows)
+
+
+def _by_tel(line: Line) -> tuple[float, str]:
+    return math.inf if line.tel is None else line.tel, line.record.method
+
+
+def _aligned(lines: list[list[str]]) -> str:
+    """Return lines of cells as text; those with a reason in place of numbers are not aligned."""
+    columns = len(lines[0])
+    full = [line for line in lines if len(line) == columns]
+    widths = [max(len(line[column]) for line in full) for column in range(columns)]
+    widths[0] = max(len(line[0]) for line in lines)
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column < 2 or len(line) < columns else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=False))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _pair(header: str, name: str) -> list[tuple[str, Cell]]:
+    return [(header, _time(f"mean_{name}_ms")), (_P99, _time(f"{_P99}_{name}_ms"))]
 
 
 def _tel(shown: Shown) -> str:
-    return shown.instance.unit.number(shown.schedule.tel)
+    return str(shown.schedule.tel)
 
 
 def _ratio(shown: Shown) -> str:
@@ -110,7 +173,7 @@ def _to_best(shown: Shown) -> str:
     known = registered(shown.instance)
     if known is None or shown.schedule.keeps_tokens:
         return "-"
-    return f"{known.gap(shown.schedule.tel):.3f}"
+    return f"{known.gap(shown.schedule.tel):.2f} %"
 
 
 def _goodput(shown: Shown) -> str:
@@ -123,6 +186,7 @@ def _goodput(shown: Shown) -> str:
 def _time(name: str) -> Cell:
     def cell(shown: Shown) -> str:
         value = getattr(shown.record, name)
-        return "-" if value is None else f"{value / 1000:.3f}"
+        # Six characters up to three hours.
+        return "-" if value is None else f"{value / 1000:.{3 if value < 100_000 else 1}f}"
 
     return cell

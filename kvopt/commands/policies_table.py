@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,19 +11,18 @@ from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
 from instances.telling import counted
+from kvopt.answer import Outcome, answer
 from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
 from kvopt.commands.bound_beside import BoundBeside, Limits
-from kvopt.commands.policies_columns import Against, Cell, Shown, columns
-from kvopt.methods.grammar import every_policy
-from kvopt.methods.knowledge import MARK, OF_CLASSES, knowledge, policy_name, token_keeping_policies
+from kvopt.commands.policies_columns import Against, Line, table_text
+from kvopt.methods.grammar import every_policy, read_prediction
+from kvopt.methods.knowledge import MARK, OF_CLASSES, knowledge
 from kvopt.registered import registered
 from kvopt.running.batch_time import bounds_kept_tokens, rounds_only
-from kvopt.running.record import Record
 from kvopt.running.series import Series
 from kvopt.running.stated_optimum import dispute
 from kvopt.running.task import Finished, Task
 from kvopt.sweeps.progress import Display
-from schedules import Schedule
 from schedules.files import parse_schedule
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from schedules.real_time.slo import Slo
@@ -49,31 +47,6 @@ class PoliciesTable:
     contradiction: str = ""
 
 
-@dataclass(frozen=True)
-class Line:
-    """What a policy has come to: its row, and its schedule unless it has none that stands."""
-
-    instance: Instance
-    record: Record
-    schedule: Schedule | None = None
-    reason: str = ""
-
-    @property
-    def tel(self) -> int | None:
-        """TEL (rounds or nanoseconds) of the schedule; None without one."""
-        return None if self.schedule is None else self.schedule.tel
-
-    @property
-    def keeps_tokens(self) -> bool:
-        """Whether the schedule keeps tokens over an eviction."""
-        return self.schedule is not None and self.schedule.keeps_tokens
-
-    @property
-    def marked(self) -> bool:
-        """Whether the method may keep tokens over an eviction, as in all tables."""
-        return self.keeps_tokens or policy_name(self.record.method) in token_keeping_policies()
-
-
 def policies_table(
     instance: Instance,
     batch_time: str = "",
@@ -86,14 +59,14 @@ def policies_table(
 ) -> PoliciesTable:
     """Run every policy until the deadline, the quick ones first, and return a table.
 
-    Columns: the class of what the policy is told, TEL (rounds or seconds), its ratio to the optimum
-    where that is known and else to the best bound known, so at least the ratio to OPT; what follows
-    depends on the unit.  In rounds: makespan (rounds), mean memory use until then (share of M),
-    number of evictions.  In seconds: what is left to gain at most, mean and 99th percentile of
-    TTFT, TPOT and E2EL (seconds), with an objective the goodput (requests a second), number of
-    evictions.  Then milliseconds, in rounds the gap to the registry's best schedule where it has
-    the instance, and the checker's verdict.  A policy that cannot serve the instance has its reason
-    instead; one that may keep tokens is marked.  The last line says how many were not run.
+    Columns in rounds: the policy's class, TEL, its ratio to the optimum where that is known and
+    else to the best bound known, so at least the ratio to OPT, the gap to the registry's best
+    schedule where it has the instance, makespan (rounds), mean memory use until then (share of M),
+    number of evictions, milliseconds.  In seconds: mean and 99th percentile of E2EL, what is left
+    to gain at most, mean and 99th percentile of TTFT and TPOT (seconds), with an objective the
+    goodput (requests a second).  All schedules have passed the checker; a policy without one has
+    its reason instead, and one that may keep tokens is marked.  The last line says how many were
+    not run.
 
     Policies run one after the other in one process (``kvopt.running.series``).  Each may take its
     share of the time that is left when it begins, so that a slow one costs no other its turn.
@@ -108,14 +81,15 @@ def policies_table(
         here += bound.found(at_once=bool(why))
     compared, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
     below = [
+        f"predictions: {read_prediction(prediction)[2]}" if prediction else "",
         *_notes(lines, against),
+        _answered(instance, lines, against),
         compared,
         f"class: {OF_CLASSES}",
         *_refused(refused),
         _left(series, why or "the time was over"),
     ]
-    rows = _rows(columns(instance, against), lines, against)
-    text = "\n".join([_aligned(rows), *filter(None, below)])
+    text = "\n".join([table_text(instance, lines, against), *filter(None, below)])
     return PoliciesTable(
         text,
         accepted=all(line.record.status != "refused" for line in lines),
@@ -216,6 +190,29 @@ def _compared(
     return text, Against(value, False, covers, slo), "", misstated
 
 
+def _answered(instance: Instance, lines: Sequence[Line], against: Against) -> str:
+    """Return the answer, empty where there is none."""
+    outcomes = [
+        Outcome(
+            line.record.method + (MARK if line.marked else ""),
+            line.record.method,
+            knowledge(line.record.method).on(instance),
+            line.tel,
+        )
+        for line in lines
+        if line.tel is not None
+    ]
+    found = answer(
+        outcomes,
+        bound=against.value or None,
+        covers_kept=against.covers_kept,
+        requests=len(instance),
+        instances=1,
+        unit=instance.unit,
+    )
+    return "" if found is None else f"answer: {found}"
+
+
 def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
     """Return what is said of the optimum (rounds) and the optimum, None where it is not known.
 
@@ -253,36 +250,3 @@ def _left(series: Series, why: str) -> str:
     were = "was" if len(names) == 1 else "were"
     runs = f"{counted(len(names), 'policy')} {were} not run"
     return f"{runs}, {why}: {', '.join(names)}" if names else ""
-
-
-def _rows(shown_as: dict[str, Cell], lines: Sequence[Line], against: Against) -> list[list[str]]:
-    """Return the header and a list of cells a line, by TEL; a reason may be all but the first."""
-    rows = [["policy", "class", *shown_as, "checker"]]
-    for line in sorted(lines, key=_by_tel):
-        name = line.record.method + (MARK if line.marked else "")
-        if line.schedule is None:
-            rows.append([name, line.reason])
-            continue
-        shown = Shown(line.instance, line.record, line.schedule, against)
-        cells = [cell(shown) for cell in shown_as.values()]
-        rows.append([name, str(knowledge(line.record.method).on(line.instance)), *cells, "valid"])
-    return rows
-
-
-def _by_tel(line: Line) -> tuple[float, str]:
-    return math.inf if line.tel is None else line.tel, line.record.method
-
-
-def _aligned(lines: list[list[str]]) -> str:
-    """Return lines of cells as text; those with a reason in place of numbers are not aligned."""
-    columns = len(lines[0])
-    full = [line for line in lines if len(line) == columns]
-    widths = [max(len(line[column]) for line in full) for column in range(columns)]
-    widths[0] = max(len(line[0]) for line in lines)
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column < 2 or len(line) < columns else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=False))
-        ).rstrip()
-        for line in lines
-    )

@@ -130,7 +130,7 @@ def _parts_declared() -> Callable[[Any], Any]:
             "--policy",
             metavar="SPEC",
             shell_complete=completion.policies,
-            help="a policy of --list, or all for a table of all",
+            help="a policy of --list, file:PATH, or all for a table of all",
         ),
         option(
             "--predict",

@@ -219,7 +219,9 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
     if not isinstance(text, str):  # of a caller from Python
         raise MethodError(f"expected the text of a method, found {text!r}")
     text = _OF_FILE.sub(FILE, text.strip())
-    if text.startswith(FILE) and among == "method":
+    if text.startswith(FILE):
+        if among == "solver":
+            raise MethodError(f"a file is no solver, write --method {text}")
         return Method(text, "file") if planned else _read_file(text)
     match = _METHOD.fullmatch(text)
     if match is None:

@@ -37,7 +37,7 @@ from types import ModuleType
 from typing import Any
 
 from formulations.registry import Option
-from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy
+from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy, RankError
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
 from instances.telling import one_line
@@ -187,7 +187,7 @@ def _import(path: Path) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    with _told_by_line(path):
+    with told_by_line(path):
         spec.loader.exec_module(module)
     return module
 
@@ -206,7 +206,7 @@ def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], N
             "batch_time": task.batch_time,
         }
         values = {} if task.method.own is None else task.method.own.values
-        with _told_by_line(path):
+        with told_by_line(path):
             returned = solve(**{name: given[name] for name in asked}, **values)
         if returned is not None:
             try:
@@ -221,12 +221,14 @@ def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], N
 
 
 @contextmanager
-def _told_by_line(path: Path) -> Iterator[None]:
+def told_by_line(path: Path) -> Iterator[None]:
     """Turn what goes wrong within into one line that names the line of the user's file."""
     try:
         yield
     except (MemoryError, NotApplicableError, EndlessLoopError, AdviceError):
         raise  # these have an ending of their own
+    except RankError as error:
+        raise OwnMethodError(f"{path.name}: {error}") from None
     except SyntaxError as error:
         name = Path(error.filename or path).name
         raise OwnMethodError(one_line(f"{name}:{error.lineno}: {error.msg}")) from error

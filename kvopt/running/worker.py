@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from instances.compiling import CLOCK
 from kvopt.engines.start import run_engine, warm_start_policies
 from kvopt.methods.engines import engine_of
 from kvopt.methods.method import Method
-from kvopt.methods.own import OwnMethodError, as_policy_call, load_own
+from kvopt.methods.own import OwnMethodError, as_policy_call, load_own, told_by_line
 from kvopt.running.advice import expected_starts, run_policy_call
 from kvopt.running.compiled import UNITS, compile_first, missing_units
 from kvopt.running.events import Event, Report, event_line
@@ -199,7 +199,8 @@ def _run_policy(method: Method, task: Task, report: Report) -> None:
         advice = expected_starts(task, task.end_from(time.monotonic()))
         report.relaxation(None, advice.tolist())
     batch_time = parse_batch_time(task.batch_time) if task.batch_time else None
-    schedule = run_policy_call(method.call, task.instance, task.seed, advice, batch_time)
+    with nullcontext() if method.path is None else told_by_line(method.path):
+        schedule = run_policy_call(method.call, task.instance, task.seed, advice, batch_time)
     seconds = time.monotonic() - began
     found_by = f"policy {method.call.policy.name}"
     report.found(schedule, found_by)

@@ -79,9 +79,9 @@ def unread(tasks: Iterable[Task]) -> list[str]:
     return [f"{fault}; no method ran on it" for fault in faults.values()]
 
 
-def all_unread(tasks: Sequence[Task]) -> bool:
-    """Return whether there is not one instance that could be read."""
-    return bool(tasks) and all(map(_is_unread, tasks))
+def readable(tasks: Iterable[Task]) -> list[Task]:
+    """Return the tasks whose instance could be read."""
+    return [task for task in tasks if not _is_unread(task)]
 
 
 def outputs(store: Store) -> dict[str, str]:

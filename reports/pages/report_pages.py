@@ -105,12 +105,14 @@ def report_pages(
 
 
 def losing(runs: pd.DataFrame, upper: Any) -> list[Losing]:
-    """Return the policies within the problem that UB betters, the best first, at most so many.
+    """Return the policies that UB betters, the best first, at most so many.
+
+    Those that keep tokens, as vLLM's scheduler, are among them with their mark.
 
     Of several runs of a policy the best counts, of policies with one TEL the first by name; of
     more than ``MOST_LOSING`` the first, the last and those evenly between are taken.
     """
-    own = runs[~runs["engine"] & ~runs["preempts"] & ~runs["superseded"]]
+    own = runs[~runs["engine"] & ~runs["superseded"]]
     own = own[own["tel"].gt(upper).fillna(False)] if pd.notna(upper) else own.iloc[:0]
     own = own.sort_values(["tel", "label", "key"]).drop_duplicates("label").drop_duplicates("tel")
     places = np.linspace(0, len(own) - 1, min(len(own), MOST_LOSING)).round().astype(int)

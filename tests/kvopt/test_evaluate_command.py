@@ -89,6 +89,40 @@ def test_what_is_stored_is_skipped(
     assert capfd.readouterr().out == ""
 
 
+def test_it_ends_with_a_ranking_and_the_answer(
+    evaluate: Run, small: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Who is first by how much, in a few lines, and where the page is."""
+    methods = "svf,mc-sf,vllm-v1,bound:bound-volume"
+    assert evaluate(small, "--methods", methods, "--report", tmp_path / "report") == 0
+    out = capfd.readouterr().out
+    board = out.partition("method ")[2].partition("Gaps are")[0].splitlines()
+    assert [line.split()[0] for line in board[2:]] == ["vllm-v1", "mc-sf", "svf", "lower"]
+    page = (tmp_path / "report" / "README.md").read_text(encoding="utf-8").replace("`", "")
+    (answer,) = [line for line in page.splitlines() if "a request on average" in line]
+    assert answer in " ".join(out.split())
+    written = out.splitlines()[-1].split()
+    assert written == ["written", str(tmp_path / "report" / "index.html")]
+    assert Path(written[1]).is_file()
+
+
+def test_what_cannot_be_read_leaves_nothing(
+    evaluate: Run, tmp_path: Path, store: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Neither a store nor a report, and the message names a header that works."""
+    trace = tmp_path / "mine.csv"
+    trace.write_text("when,prompt_len,gen_len\n0.5,3,2\n")
+    asked = [trace, "--memory", 9, "--methods", "svf", "--report", tmp_path / "report"]
+    assert evaluate(*asked) == 2
+    assert not store.exists()
+    assert not (tmp_path / "report").exists()
+    (line,) = capfd.readouterr().err.splitlines()
+    header = "arrived_at,num_prefill_tokens,num_decode_tokens"
+    assert f"a CSV that begins with {header} is read (arrived_at: seconds, then tokens)" in line
+    trace.write_text(trace.read_text().replace("when,prompt_len,gen_len", header))
+    assert evaluate(*asked, "--quiet") == 0
+
+
 def test_rerun_and_rerun_failed(evaluate: Run, small: Path, store: Path) -> None:
     """``--rerun`` runs all again, ``--rerun-failed`` only what gave nothing of worth."""
     methods = f"svf,file:{BAD / 'infeasible.py'}"
@@ -198,7 +232,7 @@ def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
 
 
 def test_an_instance_that_cannot_be_run_is_no_failure_of_a_method(
-    evaluate: Run, small: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    evaluate: Run, small: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], store: Path
 ) -> None:
     """It is named once; the code is 2 where there is no other, as for any bad input."""
     torn = tmp_path / "torn.json"
@@ -210,6 +244,7 @@ def test_an_instance_that_cannot_be_run_is_no_failure_of_a_method(
     assert line.partition(": expected")[0] == f"evaluate.py: {torn}"
     assert line.endswith("; no method ran on it")
     assert evaluate(torn, "--methods", "svf", "--quiet") == 2
+    assert not read_rows(store)["instance"].str.contains("torn").any()
     assert evaluate(never, "--methods", "svf", "--quiet") == 0
 
 
@@ -297,7 +332,7 @@ def test_names_are_only_names(
     assert evaluate(folder, "--methods", methods, "--export", csv) == 0
     assert evaluate(folder, "--methods", methods, "--export", parquet) == 0
     rows = read_rows(store)
-    assert set(rows["instance"]) == {NASTY, str(torn)}
+    assert set(rows["instance"]) == {NASTY}
     assert set(rows["method"]) == {"svf", f"file:{method.name}", "a-min with interval"}
     for file in (csv, parquet):
         pd.testing.assert_frame_equal(read_rows(file), rows.drop(columns=PROVED))

@@ -14,6 +14,7 @@ from kvopt.commands.bound_beside import Limits
 from kvopt.commands.policies_table import PoliciesTable, policies_table
 from kvopt.registered import Registered
 from kvopt.running.task import Finished, Task
+from schedules.real_time.slo import read_slo
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
 
@@ -41,7 +42,7 @@ def test_who_is_told_what() -> None:
     """A policy that takes intervals knows the outputs where there are none, and vllm-v1 nothing."""
     table = _table(SECONDS, BATCH)
     expected = {
-        "a-min": "with exact predictions",
+        "a-min": "exact predictions",
         "vllm-v1": "non-clairvoyant",
         "mc-sf": "clairvoyant",
         "local-search": "clairvoyant, offline",
@@ -50,9 +51,24 @@ def test_who_is_told_what() -> None:
     requests = tuple(
         replace(each, output_lower=1, output_upper=each.output + 1) for each in SIX.requests
     )
-    assert _told(_table(replace(SIX, requests=requests)), "a-min") == "with predictions"
+    assert _told(_table(replace(SIX, requests=requests)), "a-min") == "predictions"
     given = _table(SIX, prediction="interval(1,10)")
-    assert _told(given, "a-min with interval(high=10)") == "with predictions"
+    assert _told(given, "a-min") == "predictions"
+    assert "predictions: interval(high=10)" in given.text.splitlines()
+
+
+def test_the_table_fits_into_a_hundred_characters() -> None:
+    """Header and lines with figures, in rounds and in seconds with an objective."""
+    limits = Limits(time.monotonic() + 20, None, jobs=2)
+    slo = read_slo("ttft:2")
+    timed = policies_table(SECONDS, BATCH, slo=slo, prediction=None, seed=0, limits=limits)
+    for table in (_table(kvopt.read("tiny_two_bursts"), seconds=5), timed):
+        lines = table.text.splitlines()[:20]
+        assert max(len(line) for line in lines) <= 100
+    assert timed.text.splitlines()[0].split() == [
+        *("policy", "class", "E2EL", "s", "p99", "left", "%", "TTFT", "s", "p99"),
+        *("TPOT", "s", "p99", "good/s"),
+    ]
 
 
 @pytest.mark.slow("walks")

@@ -75,17 +75,15 @@ def test_the_limit_holds(sweep: tuple[pd.DataFrame, str, int, list[str]]) -> Non
     assert LIMIT <= row["seconds"] <= 1.1 * LIMIT + 2 + 1.5  # a loaded machine wakes up late
 
 
-def test_instances_that_cannot_be_run_are_rows(
-    sweep: tuple[pd.DataFrame, str, int, list[str]],
-) -> None:
-    """A torn file is an error of every method, a request that never fits makes it infeasible."""
-    rows = sweep[0]
-    torn = rows[rows["instance"].str.endswith("unreadable.json")]
-    assert set(torn["status"]) == {"error"}
-    assert torn["detail"].str.contains("expected JSON").all()
+def test_instances_that_cannot_be_run(sweep: tuple[pd.DataFrame, str, int, list[str]]) -> None:
+    """A torn file is named and has no row; a request that never fits makes one infeasible."""
+    rows, err, _, _ = sweep
+    assert not rows["instance"].str.endswith("unreadable.json").any()
+    (line,) = [each for each in err.splitlines() if "unreadable.json" in each]
+    assert "expected JSON" in line
     never = rows[rows["instance"].str.endswith("never.json")]
     assert set(never["status"]) == {"infeasible"}
-    assert len(torn) == len(never) == len(EXPECTED) + 1
+    assert len(never) == len(EXPECTED) + 1
 
 
 def test_the_sweep_goes_on(sweep: tuple[pd.DataFrame, str, int, list[str]]) -> None:
@@ -94,7 +92,7 @@ def test_the_sweep_goes_on(sweep: tuple[pd.DataFrame, str, int, list[str]]) -> N
     # J1 Theorem 4.2's counterexample: no policy finds the optimum, 12.
     assert (row["status"], row["ending"]) == ("feasible", "finished")
     assert row["tel"] > 12
-    assert len(sweep[0]) == 3 * (len(EXPECTED) + 1)
+    assert len(sweep[0]) == 2 * (len(EXPECTED) + 1)
 
 
 def test_refusals_and_contradictions_are_loud(

@@ -79,7 +79,7 @@ def test_without_a_bound_the_upper_end_is_unknown() -> None:
     """No LB of b: not even 100 % is claimed to be computed."""
     report = _report(*[each for each in _policies() if not each.method.startswith("bound")])
     assert _tables(report)["leaderboard"].loc["svf", "gap"] == "[10.0, ?] %"
-    assert "an unknown share to OPT" in str(report.verdict[0])
+    assert "an unknown share to OPT" in str(report.verdict[1])
 
 
 def test_only_shared_instances_rank() -> None:
@@ -104,7 +104,7 @@ def test_methods_outside_the_problem_never_rank() -> None:
     # (80 - 100) / 80 and (150 - 160) / 150 to (150 - 120) / 150.
     assert tables["outside"].loc["vllm-v1 *", "gap"] == "[-15.8, -2.5] %"
     assert "rank" not in [column.key for column in _part(report, "outside").columns]
-    outside = str(report.verdict[2])
+    outside = str(report.verdict[3])
     assert (
         "outside the problem, vllm-v1 * is 15.8 % of its TEL below the best known schedules, 2.5 % "
         "below the best bound (2" in outside
@@ -138,14 +138,14 @@ def test_engines_have_a_board_of_their_own() -> None:
 
 def test_the_verdict_is_computed() -> None:
     """A sentence a class and one on the worst; another row gives another winner."""
-    first, none, second, third = map(str, _report(*_policies()).verdict)
+    _, first, none, second, third = map(str, _report(*_policies()).verdict)
     assert first == (
         "Clairvoyant: svf is best of 2 online policies and leaves 10.0 % to the best known "
         "schedules, at most 20.0 % to OPT (mean gap over 2 instances)."
     )
     assert none == "No policy with predictions was run."
     assert second == (
-        "Non-clairvoyant: alpha-beta is the only online policy and leaves 67.5 % to the best known "
+        "Non-clairvoyant: alpha-beta, the only online one, leaves 67.5 % to the best known "
         "schedules, at most 72.5 % to OPT (mean gap over 2 instances)."
     )
     assert third == (
@@ -154,7 +154,7 @@ def test_the_verdict_is_computed() -> None:
     )
     changed = _policies(svf_a=150)
     changed[-1] = record(instance="b", method="bound:bound-lp", tel=200, lower_bound=160)
-    first, _, second, third = map(str, _report(*changed).verdict)
+    _, first, _, second, third = map(str, _report(*changed).verdict)
     # Open no more: 0 and 25 / 125.
     assert first == (
         "Clairvoyant: fcfs is best of 2 online policies and leaves 10.0 % to OPT (mean gap over 2 "
@@ -167,10 +167,10 @@ def test_the_verdict_is_computed() -> None:
 def test_the_verdict_compares_what_is_told_on_the_same_instances() -> None:
     """Intervals were run on a only: there alpha-beta leaves 300 / 400, not its mean over both."""
     told = record(instance="a", method="a-min with interval", tel=160, known_optimum=100)
-    _, second, third, _ = map(str, _report(*_policies(), told).verdict)
-    assert "alpha-beta is the only online policy and leaves 67.5 % to the best known" in third
+    _, _, second, third, _ = map(str, _report(*_policies(), told).verdict)
+    assert "alpha-beta, the only online one, leaves 67.5 % to the best known" in third
     assert second == (
-        "With predictions: a-min with interval(1,1000) is the only online policy and leaves 37.5 % "
+        "With predictions: a-min with interval(1,1000), the only online one, leaves 37.5 % "
         "to OPT (mean gap over 1 instance), where alpha-beta leaves 75.0 % to OPT."
     )
 
@@ -178,7 +178,7 @@ def test_the_verdict_compares_what_is_told_on_the_same_instances() -> None:
 def test_the_verdict_without_some_kinds_of_policies() -> None:
     """What was not run is said; of solvers alone, what they solve, the one of most first."""
     told = [str(each) for each in _report(record(tel=100)).verdict]
-    assert told[0].startswith("Clairvoyant: svf is the only online policy")
+    assert told[0].startswith("Clairvoyant: svf, the only online one")
     assert told[2] == "No non-clairvoyant policy was run."
     proved = {"tel": 100, "lower_bound": 100, "status": "optimal", "bound_source": "CP-SAT"}
     runs = (
@@ -197,7 +197,7 @@ def test_labels_say_what_was_run() -> None:
     """The values of a prediction stand beside its name, also where they are the defaults."""
     report = _report(record(method="a-min with interval", tel=100, known_optimum=50))
     assert _tables(report)["leaderboard"].index.tolist() == ["a-min with interval(1,1000)"]
-    assert "With predictions: a-min with interval(1,1000) is the only online policy" in str(
+    assert "With predictions: a-min with interval(1,1000), the only online one" in str(
         report.verdict[2]
     )
 

@@ -32,6 +32,15 @@ def test_best_values_come_from_different_runs() -> None:
     assert pd.isna(line["opt"])
 
 
+def test_the_schedule_of_a_bound_is_a_policys() -> None:
+    """What makes bounds only is named behind the policy whose schedule it has, and after it."""
+    bound = record(
+        method="bound", tel=120, found_by="policy svf", lower_bound=90, seconds=0.5, key="b"
+    )
+    assert _line(bound)["upper_by"] == "policy svf, bound"
+    assert _line(bound, record(method="mc-sf", tel=120, seconds=9))["upper_by"] == "mc-sf"
+
+
 def _proof(method: str, source: str, value: int = 100) -> Record:
     """Return a run whose engine's own search met its own schedule."""
     return record(

@@ -82,8 +82,8 @@ OUTSIDE = ("vllm-v1", "sglang-ratio")
 def _about(unit: Unit, sentences: list[str], several: bool) -> list[str]:
     """Return the sentences on a unit, without what each begins with."""
     where = f"In seconds under {unit.batch_time}: " if unit.batch_time else "In rounds: "
-    if not unit.batch_time and not several:
-        return sentences
+    if not several:
+        return [each.removeprefix(where) for each in sentences]
     return [each.removeprefix(where) for each in sentences if each.startswith(where)]
 
 
@@ -130,9 +130,18 @@ def test_seconds_are_told_as_rounds_are() -> None:
         for name, tel in zip("ab", tels, strict=True)
     ]
     found, sentences = _unit(*told_of)
-    both = [_about(unit, sentences, several=True) for unit in found]
-    assert both[0] == both[1]
-    assert both[0] == [
+    (answer, *both), (other, *same) = (_about(unit, sentences, several=True) for unit in found)
+    # Of 8 requests: 150 + 90, 100 + 110, and at least 90 + 90.
+    assert answer == (
+        "vllm-v1 *: 30.000 rounds a request on average; clairvoyant, mc-sf: 26.250 (-12.5 %); "
+        "bound: at least 22.500 (-25.0 % at most) (2 instances)."
+    )
+    assert other == (
+        "vllm-v1 *: 30.000 s a request on average; clairvoyant, mc-sf: 26.250 s (-12.5 %); "
+        "bound: at least 22.500 s (-25.0 % at most) (2 instances)."
+    )
+    assert both == same
+    assert both == [
         "Clairvoyant: mc-sf is best of 2 online policies and leaves 0.0 % to the best known "
         "schedules, at most 14.1 % to OPT (mean gap over 2 instances).",
         "No policy with predictions was run.",
@@ -165,16 +174,53 @@ def test_what_only_fails_shows_no_ratio_and_no_gap() -> None:
     assert "fcfs, h-sf are best of 3 online policies and leave 0.0 %" in alone[0]
 
 
+def test_the_batch_time_is_named_once_where_there_is_one() -> None:
+    """Not in front of each sentence."""
+    runs = [_run(method, "a", 100, "linear") for method in ("svf", "mc-sf")]
+    _, sentences = _unit(*runs)
+    assert [each.startswith("In seconds under linear: ") for each in sentences] == [
+        True,
+        *[False] * (len(sentences) - 1),
+    ]
+
+
+def test_a_method_of_one_s_own_has_its_place() -> None:
+    """Also where it is neither first nor best of a class: who wrote it looks for it."""
+    runs = [_run("svf", "a", 100), _run("mc-sf", "a", 110), _run("file:mine.py", "a", 125)]
+    _, sentences = _unit(*runs)
+    assert (
+        "file:mine.py (undeclared) is number 3 of 3 policies and leaves 20.0 % to the best known "
+        "schedules, at most 28.0 % to OPT (mean gap over 1 instance)." in sentences
+    )
+
+
+def test_the_share_of_optima_is_missing_where_none_is_known() -> None:
+    """A share of no instance is not 0 %."""
+    found, _ = _unit(_run("svf", "a", 100), _run("mc-sf", "a", 110))
+    assert leaderboards(found[0].averaged)[0].frame["optimal"].isna().all()
+    closed = [
+        record(method=method, instance="a", tel=tel, lower_bound=100, key=method)
+        for method, tel in (("svf", 100), ("mc-sf", 110))
+    ]
+    found, _ = _unit(*closed)
+    assert list(leaderboards(found[0].averaged)[0].frame["optimal"]) == [1.0, 0.0]
+
+
 def test_a_method_of_one_s_own_that_is_first_is_said_to_be() -> None:
     """Here svf is second in the table: it is best of those that know the outputs, not of all."""
     runs = [_run("file:mine.py", "a", 100), _run("svf", "a", 110), _run("vllm-v1", "a", 120)]
-    _, (first, second, third, fourth, _) = _unit(*runs)
+    _, (answer, first, second, third, fourth, _) = _unit(*runs)
+    assert answer == (
+        "vllm-v1 *: 30.000 rounds a request on average; not declared, file:mine.py: 25.000 "
+        "(-16.7 %); clairvoyant, svf: 27.500 (-8.3 %); bound: at least 22.500 (-25.0 % at most) "
+        "(1 instance)."
+    )
     assert first == (
         "file:mine.py (undeclared) is first overall and leaves 0.0 % to the best known schedules, "
         "at most 10.0 % to OPT (mean gap over 1 instance)."
     )
     assert second == (
-        "Clairvoyant: svf is the only online policy and leaves 9.1 % to the best known schedules, "
+        "Clairvoyant: svf, the only online one, leaves 9.1 % to the best known schedules, "
         "at most 18.2 % to OPT (mean gap over 1 instance)."
     )
     assert third == "No policy was run that declares to be a policy with predictions."
@@ -197,7 +243,11 @@ def test_who_shares_no_instances_is_named() -> None:
     runs = [
         _run(name, f"{place}", 100) for place, name in enumerate(("svf", "mc-sf", "alpha-beta"))
     ]
-    found, (first, _, third, _) = _unit(*runs)
+    found, (alone, first, _, third, _) = _unit(*runs)
+    assert alone == (
+        "alpha-beta: 25.000 rounds a request on average; bound: at least 22.500 (-10.0 % at most) "
+        "(1 instance)."
+    )
     assert not leaderboards(found[0].averaged)
     assert first == (
         "No clairvoyant policy was run on enough common instances to be ranked; run: mc-sf, svf."

@@ -180,3 +180,12 @@ def test_a_file_that_is_no_method(tmp_path: Path, source: str, reason: str) -> N
     path.write_text(source)
     with pytest.raises(OwnMethodError, match=reason):
         load_own(path)
+
+
+def test_a_file_goes_with_policy_and_not_with_solver(tmp_path: Path) -> None:
+    """It may define a policy; where a solver is asked for, the message says where it goes."""
+    path = tmp_path / "mine.py"
+    path.write_text("def solve(instance): ...\n")
+    assert read_method(f"file:{path}", among="policy").path == path
+    with pytest.raises(MethodError, match=r"a file is no solver, write --method file:.*mine\.py"):
+        read_method(f"file:{path}", among="solver")

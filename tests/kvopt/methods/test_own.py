@@ -62,6 +62,19 @@ WRONG = {
         "def solve(instance, report):\n    report('bound', value=1.5)",
         "bounds.py:2: TypeError: 'float' object cannot be interpreted as an integer",
     ),
+    "comma": (
+        POLICY.replace("(-known.outputs,)", "(known.outputs)"),
+        "comma.py: rank: expected a tuple of arrays, as (known.outputs,), found one array; is a "
+        "comma missing?",
+    ),
+    "number": (
+        POLICY.replace("(-known.outputs,)", "(1,)"),
+        "number.py: rank: expected arrays of shape (4,), one number a request, found ()",
+    ),
+    "attribute": (
+        POLICY.replace("known.outputs,", "known.output,"),
+        "attribute.py:5: AttributeError: 'Known' object has no attribute 'output'",
+    ),
     "neither": ("x = 1", "neither.py: expected a function solve(instance) or a POLICY, found"),
     "leaves": ("import sys\ndef solve(instance):\n    sys.exit(4)", "leaves.py:3: SystemExit: 4"),
 }

@@ -326,7 +326,7 @@ def test_words_and_what_they_mean() -> None:
     ("words", "place"),
     [
         *((WORDS["outputs"], 0), (WORDS["exact"], 2), (WORDS["file"], 2)),
-        *((WORDS["intervals"], 2), (WORDS["nothing"], 3)),
+        *((WORDS["intervals"], 2), (WORDS["nothing"], 4)),
     ],
 )
 def test_it_is_ranked_by_what_it_declares(

@@ -1,0 +1,115 @@
+"""The one answer for who serves: who is compared with whom, and by what share."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from instances.time_unit import ROUNDS, SECONDS, TimeUnit
+from kvopt.answer import Answer, Outcome, answer, percent, relative
+from kvopt.methods.knowledge import knowledge
+
+#: TEL (ms) over ten requests.
+TRACE = {
+    "vllm-v1": 123_000,
+    "a-min with bins(100)": 115_400,
+    "svf": 91_000,
+    "mc-sf": 95_000,
+    "alpha-beta": 130_000,
+    "local-search": 90_000,
+}
+
+
+def _outcomes(tels: dict[str, int], ticks: int) -> list[Outcome]:
+    marked = {name: name + (" *" if name.startswith("vllm") else "") for name in tels}
+    return [Outcome(marked[name], name, knowledge(name), tel * ticks) for name, tel in tels.items()]
+
+
+def _answer(
+    tels: dict[str, int],
+    bound: int | None = 87_005,
+    unit: TimeUnit = SECONDS,
+    *,
+    covers_kept: bool = True,
+) -> Answer | None:
+    ticks = unit.ticks // 1000 or 1
+    return answer(
+        _outcomes(tels, ticks),
+        bound=None if bound is None else bound * ticks,
+        covers_kept=covers_kept,
+        requests=10,
+        instances=1,
+        unit=unit,
+    )
+
+
+def test_a_line_a_class_in_the_terms_of_the_trace() -> None:
+    """The best of each class against vLLM's scheduler; nothing of who adds nothing.
+
+    115.4 / 123 = 0.93821, 91 / 123 = 0.73984, 90 / 123 = 0.73171, 87.005 / 123 = 0.70736.
+    """
+    assert str(_answer(TRACE)) == (
+        "vllm-v1 *: 12.300 s a request on average; with predictions, a-min with bins(100): "
+        "11.540 s (-6.2 %); clairvoyant, svf: 9.100 s (-26.0 %); knowing all arrivals, "
+        "local-search: 9.000 s (-26.8 %); bound: at least 8.700 s (-29.3 % at most) (1 instance)."
+    )
+
+
+def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
+    """In rounds a scheduler that keeps tokens may be below the bound: no share is told of it."""
+    tels = {"vllm-v1": 30, "svf": 25}
+    assert str(_answer(tels, 24, ROUNDS, covers_kept=False)) == (
+        "vllm-v1 *: 3.000 rounds a request on average; clairvoyant, svf: 2.500 (-16.7 %); "
+        "bound, not for *: at least 2.400 (1 instance)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("tels", "base", "others"),
+    [
+        ({"svf": 25, "alpha-beta": 30, "fcfs": 26}, "alpha-beta", ["svf"]),
+        ({"vllm-v1(budget=64)": 30, "alpha-beta": 20}, "vllm-v1(budget=64) *", ["alpha-beta"]),
+        ({"vllm-v1(budget=64)": 20, "vllm-v1": 30}, "vllm-v1 *", ["vllm-v1(budget=64) *"]),
+        ({"vllm-v1": 20, "svf": 25, "local-search": 26}, "vllm-v1 *", ["svf"]),
+        (
+            {"vllm-v1": 20, "a-min with exact": 19, "svf": 19, "local-search": 19},
+            "vllm-v1 *",
+            ["svf"],
+        ),
+        ({"vllm-v1": 20, "svf": 25, "file:mine.py": 26}, "vllm-v1 *", ["file:mine.py", "svf"]),
+    ],
+)
+def test_who_is_compared_with_whom(tels: dict[str, int], base: str, others: list[str]) -> None:
+    """vLLM's scheduler as it is, else with options, else non-clairvoyant; one's own always."""
+    found = _answer(tels, None)
+    assert found is not None
+    assert found.base.label == base
+    assert [each.label for _, each in found.others] == others
+
+
+@pytest.mark.parametrize("tels", [{}, {"svf": 25, "mc-sf": 26}, {"vllm-v1": 20}])
+def test_without_two_of_them_there_is_no_answer(tels: dict[str, int]) -> None:
+    """Nobody to compare with, or nobody else."""
+    assert _answer(tels, None) is None
+
+
+def test_what_is_worse_is_said_to_be() -> None:
+    """Predictions that lose have a plus, and what is equal no minus."""
+    assert percent(relative(103, 100)) == "+3.0 %"
+    assert percent(relative(100_000 - 1, 100_000)) == "+0.0 %"
+
+
+@given(st.integers(1, 10**12), st.integers(1, 10**12), st.integers(1, 10**4))
+def test_the_bound_is_never_shown_above_itself(base: int, bound: int, requests: int) -> None:
+    """It is rounded down, and the share that is left is rounded up."""
+    low = min(base, bound)
+    outcomes = [Outcome("v", "vllm-v1", knowledge("vllm-v1"), base)]
+    found = answer(
+        outcomes, bound=low, covers_kept=True, requests=requests, instances=1, unit=ROUNDS
+    )
+    text = str(found)
+    shown = float(text.partition("at least ")[2].split()[0])
+    assert shown <= low / requests
+    share = float(text.partition("(-")[2].split()[0])
+    assert share >= 100 * (base - low) / base - 1e-6

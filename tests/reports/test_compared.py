@@ -1,0 +1,86 @@
+"""The ranking and the answer at the end of an evaluation, from its rows."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from kvopt.running.record import Record
+from reports.compared import MOST_RANKED, Compared, compared
+from reports.first import ranking_text
+from reports.measured import measured
+from reports.references import references
+from reports.rows import prepare
+from reports.units import units
+from tests.reports.synthetic import frame, record
+
+
+def _run(method: str, instance: str, tel: int | None, **more: object) -> Record:
+    given: dict[str, object] = {"tel": tel, "status": "feasible" if tel else "no_solution"}
+    given |= {"method": method, "instance": instance, "lower_bound": 90} | more
+    return record(**given, key=f"{method} {instance} {given.get('seed', 0)}")
+
+
+def _compared(*records: Record) -> Compared:
+    rows = prepare(frame(*records))
+    (unit,) = units(rows, measured(rows, references(rows)))
+    found = compared(unit)
+    assert found is not None
+    return found
+
+
+def test_all_stand_on_the_instances_of_the_one_compared_with() -> None:
+    """svf was run on one of both: it has no line, and is counted; mc-sf failed on one."""
+    runs = [
+        *(_run("vllm-v1", name, tel) for name, tel in (("a", 120), ("b", 100))),
+        *(_run("fcfs", name, tel) for name, tel in (("a", 110), ("b", 110))),
+        *(_run("mc-sf", name, tel) for name, tel in (("a", 100), ("b", None))),
+        _run("svf", "a", 100),
+    ]
+    found = _compared(*runs)
+    # UB is 100 and 110: 20 / 120 and -10 / 100; 10 / 110 and 0; 0 and, without a schedule, 1.
+    assert list(found.lines["label"]) == ["vllm-v1 *", "fcfs", "mc-sf"]
+    assert (found.instances, found.elsewhere, found.bound) == (2, 1, 90)
+    assert found.answer is not None
+    assert [each.label for _, each in found.answer.others] == ["fcfs"]
+    # 110 + 110 and 120 + 100 of eight requests.
+    assert "vllm-v1 *: 27.500 rounds" in str(found.answer)
+    assert "fcfs: 27.500 (+0.0 %)" in str(found.answer)
+    assert list(found.lines["mean"].isna()) == [False, False, True]
+
+
+def test_an_instance_without_a_bound_has_none_in_the_mean() -> None:
+    """A mean over the others would be that of other instances."""
+    runs = [
+        _run("vllm-v1", "a", 120),
+        _run("vllm-v1", "b", 100, lower_bound=None),
+        _run("svf", "a", 110),
+        _run("svf", "b", 99, lower_bound=None),
+    ]
+    found = _compared(*runs)
+    assert found.bound is None
+    assert "bound" not in str(found.answer)
+
+
+def test_the_seeds_are_averaged() -> None:
+    """Two draws of 100 and 120 are 110, of vLLM's 110 neither more nor less."""
+    draws = [_run("a-min with noise", "a", tel, seed=seed) for seed, tel in enumerate((100, 120))]
+    found = _compared(_run("vllm-v1", "a", 110), *draws)
+    assert "a-min with noise(0.3): 27.500 (+0.0 %)" in str(found.answer)
+
+
+def test_the_ranking_has_few_lines() -> None:
+    """The best ten of more, the bound below them, and how many there are besides."""
+    runs = [_run(f"highs:ilp(x={k})", "a", 100 + k) for k in range(MOST_RANKED + 3)]
+    text = ranking_text(frame(*runs))
+    lines = text.splitlines()
+    assert sum("highs" in line for line in lines) == MOST_RANKED
+    assert any(line.startswith("lower bound") and " 90 " in line for line in lines)
+    assert "3 methods more." in " ".join(lines)
+    assert max(map(len, lines)) <= 100
+
+
+def test_nothing_was_run() -> None:
+    """Bounds alone, or no row at all, have no ranking."""
+    assert ranking_text(frame()) == ""
+    assert ranking_text(frame(_run("bound:bound-volume", "a", 100))) == ""
+    assert isinstance(ranking_text(pd.DataFrame()), str)
