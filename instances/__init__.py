@@ -1,7 +1,10 @@
 """What is to be scheduled: the instance, its file format, generators and the library."""
 
-from instances.files import InstanceFileError, read_instance, write_instance
-from instances.model import InfeasibleInstanceError, Instance, Request
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from instances.files import InstanceFileError, read_instance, write_instance
+    from instances.model import InfeasibleInstanceError, Instance, Request
 
 __all__ = [
     "InfeasibleInstanceError",
@@ -11,3 +14,12 @@ __all__ = [
     "read_instance",
     "write_instance",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # Imported on first use: what starts a process needs a file of this package, and no validation.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from instances import files
+
+    return getattr(files, name)

@@ -16,7 +16,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 _SERVED = multiprocessing.get_context("forkserver")
 _SERVED.set_forkserver_preload(["kvopt.running.reaper", "kvopt.running.worker", "pytest"])
@@ -29,7 +29,7 @@ class Fork:
         self,
         command: list[str],
         *,
-        stdin: IO[bytes],
+        stdin: int,
         stdout: int,
         stderr: int,
         cwd: Path | None,
@@ -39,7 +39,7 @@ class Fork:
     ) -> None:
         assert command[1:4] == ["-P", "-m", "kvopt.running.reaper"]
         assert start_new_session
-        handed = _Handed([stdin.fileno(), stdout, stderr, *pass_fds])
+        handed = _Handed([stdin, stdout, stderr, *pass_fds])
         given = (command[-1], str(cwd or Path.cwd()), env, handed)
         self._process = _SERVED.Process(target=_keep, args=given)
         self._process.start()
@@ -58,7 +58,7 @@ class Fork:
         return self.returncode
 
 
-#: What ``kvopt.running.process`` finds in place of ``subprocess`` where runs are forks.
+#: What ``kvopt.running.begun`` finds in place of ``subprocess`` where runs are forks.
 OF_RUNS = SimpleNamespace(Popen=Fork, TimeoutExpired=subprocess.TimeoutExpired)
 
 

@@ -149,9 +149,10 @@ def test_an_engine_starts_without_scipy(engine: str) -> None:
 
 
 def test_the_first_line_comes_at_once() -> None:
-    """What ``kvopt --help`` prints, and what watches ``kvopt solve``, loads nothing heavy."""
+    """What ``kvopt --help`` prints, and what begins and watches a run, loads nothing heavy."""
     code = (
-        "import sys; import kvopt.commands.main; kvopt.commands.main.main(['--help'])\n"
+        "import sys; import kvopt.commands.start\n"
+        "import kvopt.commands.main; kvopt.commands.main.main(['--help'])\n"
         "kvopt.commands.main.main(['--version'])\n"
         f"sys.exit(str([name for name in {HEAVY} if name in sys.modules]))"
     )

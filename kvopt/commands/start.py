@@ -9,10 +9,13 @@ from collections.abc import Callable
 
 from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.watchdog import Watchdog, under_watch
+from kvopt.running.begun import begin_ahead
 from kvopt.running.linux import occupy_streams, process_age
 
 #: The variable by which a shell asks what may follow on the command line.
 _COMPLETE = "_KVOPT_COMPLETE"
+#: Options with which a command that solves only tells something.
+_TELLING = {"-h", "--help", "--list"}
 
 
 def kvopt(program: str = "kvopt") -> int:
@@ -51,6 +54,8 @@ def _start(program: str, run: Callable[[Watchdog | None], int], *, solves: bool)
         try:
             if watchdog is not None:
                 watchdog.let_signals_in()
+            if solves and not _TELLING & set(sys.argv):
+                begin_ahead()
             return run(watchdog)
         except KeyboardInterrupt:
             what = "before there was a schedule" if solves else "before anything was run"

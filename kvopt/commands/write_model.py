@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from formulations.choice import default_formulation
 from formulations.registry import formulations
 from instances import Instance
 from instances.command import Options
+from instances.jsonfile import TEMPORARY
 from kvopt.methods.method import Method
 from kvopt.running.execute import execute
+from kvopt.running.record import Record
 from kvopt.running.task import Task
 
 
@@ -40,13 +44,24 @@ def write_model(instance: Instance, method: Method, deadline: float, options: Op
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
         deadline=deadline,
-        model_file=str(Path(options.write_model).absolute()),
     )
-    finished = execute(task)
-    record = finished.record
-    # The size is told before the file is written, which a full disk may end.
-    if record.model_columns is None or record.ending != "finished" or finished.failure:
-        reason = "; ".join(finished.notes) or record.detail or record.ending
-        raise NotWrittenError(f"{options.write_model}: not written: {reason}")
+    try:
+        record = _written(task, Path(options.write_model))
+    except OSError as error:
+        raise NotWrittenError(f"{options.write_model}: not written: {error.strerror}") from None
     size = f"{record.model_columns} columns, {record.model_rows} rows"
     return f"wrote {options.write_model}: {method.formulation}, {size}"
+
+
+def _written(task: Task, path: Path) -> Record:
+    """Have a file written in a folder beside its place, and put it there as a whole."""
+    with TemporaryDirectory(dir=path.absolute().parent, prefix=TEMPORARY) as folder:
+        file = Path(folder) / path.name
+        finished = execute(replace(task, model_file=str(file)))
+        record = finished.record
+        # The size is told before the file is written, which a full disk may end.
+        if record.model_columns is None or record.ending != "finished" or finished.failure:
+            reason = "; ".join(finished.notes) or record.detail or record.ending
+            raise NotWrittenError(f"{path}: not written: {reason}")
+        file.replace(path)
+        return record

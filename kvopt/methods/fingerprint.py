@@ -34,6 +34,7 @@ _BESIDE = {"psutil", "pydantic", "matplotlib"}
 #: Call, bound and judge every method.  Their own lines count, not what they import for others.
 _AROUND = (
     "kvopt.running.worker",
+    "kvopt.running.preparing",
     "kvopt.running.advice",
     "kvopt.running.state",
     "kvopt.methods.own",

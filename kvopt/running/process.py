@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal
+from typing import TYPE_CHECKING, Literal
 
 import psutil
 
-from instances.checkout import CHECKOUT, ROOT
-from kvopt.places import python_path
+from kvopt.running.begun import WORKER, begun
 from kvopt.running.events import Done, Event, Peak, read_event
 from kvopt.running.pipe import LinePipe, Tail
 from kvopt.running.task import Task
+
+if TYPE_CHECKING:
+    from kvopt.methods.method import Method
 
 #: How the process ended: by itself, at a limit, by a signal or error, by Ctrl-C, or because the
 #: parent had what it wanted.
@@ -69,62 +71,41 @@ class Process:
     Parameters
     ----------
     module
-        What is run; it reads one line from standard input and writes events to standard output.
-    line
-        That line.  What it prints on standard error is kept, the end of it.
+        What is run; it reads lines from standard input and writes events to standard output.
+    lines
+        Those lines.  What it prints on standard error is kept, the end of it.
     memory_limit
         Gigabytes of resident memory of the process and all that it starts.
     requests
         Requests of the instance, which decide how long an honest event can be.
     """
 
-    def __init__(self, module: str, line: str, memory_limit: float | None, requests: int) -> None:
-        self._started = time.monotonic()
+    def __init__(self, module: str, lines: str, memory_limit: float | None, requests: int) -> None:
+        self._begun = begun(module)
+        self._process = self._begun.process
         self._memory_limit = memory_limit
-        events, sent = os.pipe()
-        printed, output = os.pipe()
-        lifeline, self._lifeline = os.pipe()
-        try:
-            with _file_holding(line) as task:
-                self._process = subprocess.Popen(
-                    # -P: nothing of the current folder is taken for one of the project's modules.
-                    [sys.executable, "-P", "-m", "kvopt.running.reaper", str(lifeline), module],
-                    stdin=task,
-                    stdout=sent,
-                    stderr=output,
-                    cwd=ROOT if CHECKOUT else None,
-                    # Matrices are small; with more threads patterns are priced ten times slower.
-                    env={"OPENBLAS_NUM_THREADS": "1"}
-                    | os.environ
-                    | {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1"},
-                    start_new_session=True,
-                    pass_fds=[lifeline],
-                )
-        except BaseException:
-            os.close(events)
-            os.close(printed)
-            os.close(self._lifeline)
-            raise
-        finally:
-            os.close(sent)
-            os.close(output)
-            os.close(lifeline)
         self._watch = _Watch(self._process.pid)
-        self._tail = Tail(printed, _OUTPUT_KEPT)
-        self._lines = LinePipe(events, _LONGEST_LINE + _BYTES_A_REQUEST * requests)
+        if memory_limit is not None:
+            # What has begun ahead may be done before the next look.
+            self._watch.look()
+        self._begun.hand(lines)
+        self._tail = Tail(self._begun.printed, _OUTPUT_KEPT)
+        self._lines = LinePipe(self._begun.events, _LONGEST_LINE + _BYTES_A_REQUEST * requests)
         self._strange = 0
         self._last_word = False
 
     @staticmethod
-    def of(task: Task) -> Process:
-        """Start the process of a task."""
+    def of(task: Task, methods: Sequence[Method] = ()) -> Process:
+        """Start the process of a task, or of many methods that are run as it says."""
         assert task.instance is not None
-        requests = len(task.instance)
-        return Process("kvopt.running.worker", task.to_line(), task.memory_limit, requests)
+        lines = task.to_line()
+        if methods:
+            lines += json.dumps([each.document() for each in methods]) + "\n"
+        return Process(WORKER, lines, task.memory_limit, len(task.instance))
 
     def age(self) -> float:
         """Return the seconds since the process was started."""
-        return time.monotonic() - self._started
+        return time.monotonic() - self._begun.started
 
     def exceeds_memory(self) -> bool:
         """Whether the process tree holds more resident memory than the limit."""
@@ -167,7 +148,7 @@ class Process:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_EXIT_SECONDS if self._last_word else _GONE_SECONDS)
         # The reaper kills what is left; if it cannot, it is killed with all that is below it.
-        os.close(self._lifeline)
+        os.close(self._begun.lifeline)
         drained = time.monotonic() + _DRAIN_SECONDS
         while time.monotonic() < drained and self.take(on_event, wait=0.01):
             pass
@@ -207,14 +188,14 @@ class _Watch:
 
     def exceeds(self, gigabytes: float | None) -> bool:
         # Looking goes through all processes of the machine: not once for every event of a burst.
-        if time.monotonic() - self._looked < _POLL_SECONDS / 2:
-            return False
+        if time.monotonic() - self._looked > _POLL_SECONDS / 2:
+            self.look()
+        return gigabytes is not None and self.peak > gigabytes * 1e9
+
+    def look(self) -> None:
         self._looked = time.monotonic()
         with contextlib.suppress(psutil.NoSuchProcess):
-            now = self._held()
-            self.peak = max(self.peak, now)
-            return gigabytes is not None and now > gigabytes * 1e9
-        return False
+            self.peak = max(self.peak, self._held())
 
     def _held(self) -> int:
         """Return the bytes that the tree holds, and no more than the peak if that is sure."""
@@ -249,27 +230,6 @@ def _share(process: psutil.Process) -> int:
                 return int(line.split()[1]) * 1024
     # Asked again: what has no share to read may have ended since.
     return _resident(process)
-
-
-def _file_holding(line: str) -> IO[bytes]:
-    """Return an open file without a name that holds a line, to be read from its beginning.
-
-    A pipe would have the caller wait for a process that does not read.
-    """
-    file: IO[bytes]
-    if hasattr(os, "memfd_create"):
-        file = os.fdopen(os.memfd_create("kvopt-task"), "w+b")
-    else:
-        file = tempfile.TemporaryFile()  # noqa: SIM115
-    try:
-        file.write(line.encode())
-        file.seek(0)
-    except OSError:
-        # What is left to be written fails again; from Python 3.13 on that is printed.
-        with contextlib.suppress(OSError):
-            file.close()
-        raise
-    return file
 
 
 def _exit_reason(code: int) -> str:

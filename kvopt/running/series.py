@@ -7,7 +7,6 @@ killed, and those that wait go on in a new one.  What policies send is checked h
 
 from __future__ import annotations
 
-import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -110,14 +109,7 @@ class _Worker:
         deadline: float,
         listen: Callable[[Task, Snapshot], object],
     ) -> None:
-        assert first.instance is not None
-        methods = [task.method.document() for task in tasks]
-        self._process = Process(
-            "kvopt.running.series_worker",
-            f"{first.to_line()}{json.dumps(methods)}\n",
-            first.memory_limit,
-            len(first.instance),
-        )
+        self._process = Process.of(first, [task.method for task in tasks])
         self.deadline = deadline
         self.lost: Finished | None = None
         self.again = self.interrupted = False

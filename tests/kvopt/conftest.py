@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kvopt.commands.solve
-import kvopt.running.process
+import kvopt.running.begun
 from instances import Instance, Request, write_instance
 from tests.commands import run_command
 from tests.forks import OF_RUNS
@@ -32,7 +32,7 @@ def solve() -> Command:
 @pytest.fixture
 def runs_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start the processes of runs as forks of one that has imported what they need."""
-    monkeypatch.setattr(kvopt.running.process, "subprocess", OF_RUNS)
+    monkeypatch.setattr(kvopt.running.begun, "subprocess", OF_RUNS)
 
 
 @pytest.fixture

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+import kvopt.running.begun
 import kvopt.running.linux
 import kvopt.running.process
 import kvopt.running.reaper
 from instances import Instance, Request
 from kvopt.best_known.entry import Upper
 from kvopt.methods.grammar import read_method
+from kvopt.running.begun import WORKER, begun
 from kvopt.running.events import BoundProved, Done, Event, ScheduleFound
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Supervised, supervise
@@ -57,6 +61,30 @@ def test_one_process_below_its_reaper() -> None:
     assert run.outcome.peak_memory > 0
 
 
+def test_what_began_ahead_takes_the_first_task() -> None:
+    """It is used once; a run that it carries out is one like all others."""
+    kvopt.running.begun.begin_ahead()
+    (ahead,) = kvopt.running.begun._ahead
+    taken = begun("kvopt.running.certified_worker")
+    assert taken is not ahead
+    os.close(taken.lifeline)
+    time.sleep(0.2)
+    run = _run()
+    assert (run.outcome.ending, run.state.lower_bound) == ("finished", 6)
+    assert ahead.process.returncode == 0
+    assert run.start_seconds > 0.2
+    assert begun(WORKER).process.pid != ahead.process.pid
+
+
+def test_a_long_line_waits_for_nobody(worker: Path) -> None:
+    """A process that does not read what a pipe cannot hold ends at its limit all the same."""
+    worker.write_text('import time\nprint(\'{"kind": "ready"}\', flush=True)\ntime.sleep(100)\n')
+    many = replace(INSTANCE, requests=tuple(Request(i, 0, 1, 2) for i in range(20_000)))
+    task = Task(many, "many", read_method("highs:ilp"))
+    assert len(task.to_line()) > 100_000
+    assert supervise(task, 0.2).outcome.ending == "time_limit"
+
+
 @pytest.fixture
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder whose ``kvopt/running/worker.py`` stands in for the engine's process."""
@@ -66,7 +94,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (package / "__init__.py").touch()
     for beside in (kvopt.running.reaper, kvopt.running.linux):
         shutil.copy(str(beside.__file__), package)
-    monkeypatch.setattr(kvopt.running.process, "python_path", lambda: str(tmp_path))
+    monkeypatch.setattr(kvopt.running.begun, "python_path", lambda: str(tmp_path))
     return package / "worker.py"
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import kvopt
+import kvopt.running.process
 import kvopt.running.series
 from instances import Instance, Request
 from kvopt.methods.grammar import read_method
-from kvopt.running.process import Process
+from kvopt.running.begun import WORKER, Begun, begun
 from kvopt.running.series import Series
 from kvopt.running.task import Finished, Task
 
@@ -46,15 +47,14 @@ _NEEDS = _LEAKS.replace("builtins.kept", "needed").replace(
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The modules of all processes that a series has started."""
+    """The modules of all processes that were started for a series."""
     modules = []
 
-    class Counted(Process):
-        def __init__(self, module: str, *arguments: object) -> None:
-            modules.append(module)
-            super().__init__(module, *arguments)  # type: ignore[arg-type]
+    def counted(module: str) -> Begun:
+        modules.append(module)
+        return begun(module)
 
-    monkeypatch.setattr(kvopt.running.series, "Process", Counted)
+    monkeypatch.setattr(kvopt.running.process, "begun", counted)
     return modules
 
 
@@ -80,7 +80,7 @@ def test_one_process_for_all(tmp_path: Path, started: list[str]) -> None:
     names = ["svf", "vllm-v1", "fcfs", "a-min", "sorted-lp", "lp-swap"]
     series = Series(_tasks(tmp_path, *names), time.monotonic() + 60)
     found = list(series.run())
-    assert started == ["kvopt.running.series_worker"]
+    assert started == [WORKER]
     assert [each.record.method for each in found] == names
     assert set(_statuses(found)) <= {"feasible", "optimal"}
     assert not series.waiting

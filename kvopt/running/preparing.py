@@ -1,0 +1,159 @@
+"""What the process of a run makes ready for its method, and the call of it.
+
+It loads what the method needs and nothing else: one engine at most.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from types import ModuleType
+
+from formulations.valid.loads import alone_bound, work_bound
+from formulations.valid.volumes import volume_bound
+from heuristics import admission, real_time
+from heuristics.compiled import interpreting, pays
+from heuristics.policy import AdvisedPolicy, Policy
+from heuristics.simulator import Setting, run_policy
+from instances.batch_time import parse_batch_time
+from instances.compiling import CLOCK
+from kvopt.engines.start import run_engine, warm_start_policies
+from kvopt.methods.engines import engine_of
+from kvopt.methods.method import Method
+from kvopt.methods.own import as_policy_call, load_own, told_by_line
+from kvopt.running.advice import expected_starts, run_policy_call
+from kvopt.running.compiled import UNITS, compile_first, missing_units
+from kvopt.running.events import Report
+from kvopt.running.task import Task
+
+Run = Callable[[Task, Report], None]
+#: Requests up to which an interpreted policy takes a second or less.
+FIRST_UP_TO = 50_000
+#: What models load late, by half a second; a run that bounds and policies settle does without.
+_OF_MODELS = "kvopt.engines.parts.libraries"
+#: What kernels, and those who call them, load late.
+_OF_KERNELS = ("numba", "scipy.sparse")
+
+
+def prepare(task: Task, report: Report) -> Run:
+    """Import and compile all that the method needs; return what runs it."""
+    method = task.method
+    if task.model_file:
+        return partial(run_engine, importlib.import_module("kvopt.engines.export"), method)
+    assert task.instance is not None
+    engine = _engine_of(task) if method.kind in ("auto", "engine") else None
+    units = _units(task, engine)
+    if engine is not None and missing_units(units):
+        _answer_first(task, report)
+    compile_first(units, report.compiled)
+    if pays(len(task.instance)):
+        # What was compiled is loaded.
+        (real_time if task.batch_time else admission).compile_kernels()
+    if method.path is not None:
+        # What the file compiles, or waits for, is its own time.
+        CLOCK.stop()
+        report.own_file()
+        own = load_own(method.path)
+        if not isinstance(own, Policy):
+            return partial(_run_own, own)
+        method = replace(method, call=as_policy_call(own, method))
+    if method.call is not None:
+        if method.call.policy.warm_up is not None:
+            method.call.policy.warm_up()
+        advised = isinstance(method.call.policy, AdvisedPolicy)
+        if advised and task.expected_starts is None:
+            importlib.import_module("kvopt.engines.highs")
+            importlib.import_module(_OF_MODELS)
+        return partial(_run_policy, method)
+    assert engine is not None
+    if task.batch_time:
+        engine.compile_kernels()
+    for library in _libraries(method, units):
+        importlib.import_module(library)
+    return partial(run_engine, engine, method)
+
+
+def _engine_of(task: Task) -> ModuleType:
+    method = task.method
+    if task.batch_time:
+        return importlib.import_module(UNITS["seconds"])
+    return importlib.import_module(engine_of("auto" if method.joined else method.solver).module)
+
+
+def _units(task: Task, engine: ModuleType | None) -> set[str]:
+    """Return the units of kernels that a task runs."""
+    instance, call = task.instance, task.method.call
+    assert instance is not None
+    units = set()
+    if pays(len(instance)):
+        units.add("clocked-queues" if task.batch_time else "queues")
+    if call is not None and call.policy.warm_up is not None:
+        units |= {unit for unit in UNITS if UNITS[unit] == call.policy.warm_up.__module__}
+    if engine is not None and hasattr(engine, "kernels_of"):
+        units |= engine.kernels_of(instance, task.method.formulation)
+    return units
+
+
+def _libraries(method: Method, units: set[str]) -> tuple[str, ...]:
+    """Return what an engine is sure to use that its file does not import at its top."""
+    if method.kind != "engine" or method.joined:
+        return ()
+    if method.solves == "mip":
+        return (_OF_MODELS,)
+    if not units:
+        return ()
+    return (*_OF_KERNELS, "highspy") if method.solves in ("bound", "search") else _OF_KERNELS
+
+
+def _answer_first(task: Task, report: Report) -> None:
+    """Report a bound and a schedule before anything is compiled; the run's clock stands at 0."""
+    instance = task.instance
+    assert instance is not None
+    early = report.through(lambda event: report.sink(event.model_copy(update={"seconds": 0.0})))
+    _report_quick_bounds(task, early)
+    if len(instance) <= FIRST_UP_TO:
+        policy = warm_start_policies()[0]
+        batch_time = parse_batch_time(task.batch_time) if task.batch_time else None
+        with interpreting():
+            schedule = run_policy(policy, instance, Setting(batch_time=batch_time))
+        early.found(schedule, f"policy {policy.name}")
+
+
+def _run_own(own: Run, task: Task, report: Report) -> None:
+    _report_quick_bounds(task, report)
+    own(task, report)
+
+
+def _report_quick_bounds(task: Task, report: Report) -> None:
+    """Report the bounds that cost next to nothing; volumes bound rounds, loads seconds."""
+    instance = task.instance
+    assert instance is not None
+    if not task.batch_time:
+        report.bound(volume_bound(instance), "volumes")
+        return
+    batch_time = parse_batch_time(task.batch_time)
+    for name, compute in (("alone", alone_bound), ("work", work_bound)):
+        value = compute(instance, batch_time)
+        report.bound(value, name, {"kind": name, "value": value, "batch_time": batch_time.name})
+
+
+def _run_policy(method: Method, task: Task, report: Report) -> None:
+    assert task.instance is not None
+    assert method.call is not None
+    _report_quick_bounds(task, report)
+    began = time.monotonic()
+    advice = None
+    if isinstance(method.call.policy, AdvisedPolicy):
+        advice = expected_starts(task, task.end_from(time.monotonic()))
+        report.relaxation(None, advice.tolist())
+    batch_time = parse_batch_time(task.batch_time) if task.batch_time else None
+    with nullcontext() if method.path is None else told_by_line(method.path):
+        schedule = run_policy_call(method.call, task.instance, task.seed, advice, batch_time)
+    seconds = time.monotonic() - began
+    found_by = f"policy {method.call.policy.name}"
+    report.found(schedule, found_by)
+    report.done(solver_seconds=seconds)

@@ -1,0 +1,49 @@
+"""What a run needs is loaded before its clock starts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from instances.checkout import ROOT
+from tests.tiers import a_few
+
+#: Prepares a method and runs it; prints which libraries came late.
+_RUN = """
+import sys
+from kvopt.methods.grammar import read_method
+from kvopt.running.events import Report
+from kvopt.running.preparing import prepare
+from kvopt.running.task import Task
+import kvopt
+
+instance = kvopt.read("tiny_two_bursts")
+task = Task(instance=instance, name=instance.name, method=read_method(sys.argv[1]))
+run = prepare(task, Report([].append))
+loaded = set(sys.modules)
+run(task, Report([].append))
+late = {"highspy", "ortools", "pyomo", "scipy", "numba"} & sys.modules.keys() - loaded
+print(sorted(late), "pyomo" in loaded)
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "pyomo"),
+    a_few(
+        [
+            ("highs:ilp", True),
+            ("search", False),
+            ("sorted-lp", True),
+            ("cpsat:cpsat-strong", False),
+            ("bound:bound-dual", False),
+        ],
+        3,
+    ),
+)
+def test_libraries_are_loaded_before_the_clock(method: str, pyomo: bool) -> None:
+    """No library is left for the counted time, also what Pyomo puts off until its first model."""
+    command = [sys.executable, "-c", _RUN, method]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert run.stdout.split("\n")[-2] == f"[] {pyomo}"
