@@ -13,7 +13,7 @@ import pandas as pd
 
 from instances.telling import counted
 from instances.time_unit import TimeUnit, unit_of
-from kvopt.answer import Answer, Outcome, answer, is_base, percent, relative
+from kvopt.answer import Answer, MethodTotal, answer, is_base, percent, relative
 from kvopt.methods.knowledge import Knowledge, knowledge
 from reports.interval import shares
 from reports.table import Column, Table, time_column
@@ -153,7 +153,7 @@ def _answer(unit: Unit, lines: pd.DataFrame, ids: pd.Series) -> Answer | None:
     outcomes = lines.dropna(subset="total")
     return answer(
         [
-            Outcome(*each)
+            MethodTotal(*each)
             for each in outcomes[["label", "method", "knows", "total"]].itertuples(index=False)
         ],
         bound=int(bounds.sum()) if bounds.notna().all() else None,
@@ -164,5 +164,5 @@ def _answer(unit: Unit, lines: pd.DataFrame, ids: pd.Series) -> Answer | None:
     )
 
 
-def _change(total: float, base: Outcome | None) -> str:
+def _change(total: float, base: MethodTotal | None) -> str:
     return "" if base is None or pd.isna(total) else percent(relative(total, base.total))
