@@ -150,6 +150,8 @@ def _lower(runs: pd.DataFrame, ids: pd.Series) -> pd.Series:
 def _answer(unit: Unit, lines: pd.DataFrame, ids: pd.Series) -> Answer | None:
     runs = unit.runs[unit.runs["id"].isin(ids)]
     bounds = _lower(runs, ids)
+    # In seconds the detail of a run says so; in rounds rows of before may not.
+    kept = runs["kept" if unit.batch_time else "preempts"]
     outcomes = lines.dropna(subset="total")
     return answer(
         [
@@ -157,7 +159,7 @@ def _answer(unit: Unit, lines: pd.DataFrame, ids: pd.Series) -> Answer | None:
             for each in outcomes[["label", "method", "knows", "total"]].itertuples(index=False)
         ],
         bound=int(bounds.sum()) if bounds.notna().all() else None,
-        covers_kept=all(map(bounds_hold, runs["detail"], runs["kept"])),
+        covers_kept=all(map(bounds_hold, runs["detail"], kept)),
         requests=int(runs.groupby("id")["n"].first().sum()),
         instances=len(ids),
         unit=unit_of(unit.batch_time),
