@@ -22,7 +22,7 @@ _HINDSIGHT = "knowing all arrivals"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MethodTotal:
     """What a method has come to over some instances.
 
     Attributes
@@ -61,8 +61,8 @@ class Answer:
         How many there are.
     """
 
-    base: Outcome
-    others: Sequence[tuple[str, Outcome]]
+    base: MethodTotal
+    others: Sequence[tuple[str, MethodTotal]]
     bound: int | None
     covers_kept: bool
     requests: int
@@ -120,7 +120,7 @@ def is_base(method: str, knowledge: Knowledge) -> tuple[bool, bool, bool]:
 
 
 def answer(
-    outcomes: Iterable[Outcome],
+    outcomes: Iterable[MethodTotal],
     *,
     bound: int | None,
     covers_kept: bool,
@@ -141,7 +141,7 @@ def answer(
     base = min(found, key=lambda each: is_base(each.method, each.knowledge), default=None)
     if base is None or all(is_base(base.method, base.knowledge)):
         return None
-    others: dict[str, list[Outcome]] = {words: [] for words in _ORDER}
+    others: dict[str, list[MethodTotal]] = {words: [] for words in _ORDER}
     for each in found:
         words, of_class = _words(each.knowledge), others.setdefault(_words(each.knowledge), [])
         shown = is_own(each.method) or not (of_class or _says_nothing(words, each, base, found))
@@ -153,7 +153,9 @@ def answer(
     return Answer(base, named, bound, covers_kept, requests, instances, unit)
 
 
-def _says_nothing(words: str, each: Outcome, base: Outcome, found: Sequence[Outcome]) -> bool:
+def _says_nothing(
+    words: str, each: MethodTotal, base: MethodTotal, found: Sequence[MethodTotal]
+) -> bool:
     if words == "non-clairvoyant":
         return each.total >= base.total
     return words == _HINDSIGHT and any(

@@ -13,7 +13,7 @@ import pandas as pd
 
 from instances.telling import counted
 from instances.time_unit import TimeUnit, unit_of
-from kvopt.answer import Answer, Outcome, answer, is_base, percent, relative
+from kvopt.answer import Answer, MethodTotal, answer, is_base, percent, relative
 from kvopt.methods.knowledge import Knowledge, knowledge
 from reports.interval import shares
 from reports.table import Column, Table, time_column
@@ -150,19 +150,21 @@ def _lower(runs: pd.DataFrame, ids: pd.Series) -> pd.Series:
 def _answer(unit: Unit, lines: pd.DataFrame, ids: pd.Series) -> Answer | None:
     runs = unit.runs[unit.runs["id"].isin(ids)]
     bounds = _lower(runs, ids)
+    # In seconds the detail of a run says so; in rounds rows of before may not.
+    kept = runs["kept" if unit.batch_time else "preempts"]
     outcomes = lines.dropna(subset="total")
     return answer(
         [
-            Outcome(*each)
+            MethodTotal(*each)
             for each in outcomes[["label", "method", "knows", "total"]].itertuples(index=False)
         ],
         bound=int(bounds.sum()) if bounds.notna().all() else None,
-        covers_kept=all(map(bounds_hold, runs["detail"], runs["kept"])),
+        covers_kept=all(map(bounds_hold, runs["detail"], kept)),
         requests=int(runs.groupby("id")["n"].first().sum()),
         instances=len(ids),
         unit=unit_of(unit.batch_time),
     )
 
 
-def _change(total: float, base: Outcome | None) -> str:
+def _change(total: float, base: MethodTotal | None) -> str:
     return "" if base is None or pd.isna(total) else percent(relative(total, base.total))

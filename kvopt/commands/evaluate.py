@@ -102,7 +102,7 @@ class _Evaluate(Command):
     examples=(
         "smoke --report results/report",
         '"instances/tiny/*.json" --methods svf,mc-sf,highs --seeds 5 --jobs 2',
-        'trace.csv --memory 61035 --methods "vllm-v1,a-min with bins(10)"',
+        'trace.csv --memory 61035 --methods "vllm-v1,a-min with bins(100)"',
         f"{LEADERBOARD} --store results/runs.sqlite",
     ),
     codes="0 done; 1 a method failed on all its runs; 2 bad usage or input; 5 a schedule or bound "

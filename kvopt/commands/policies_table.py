@@ -11,7 +11,7 @@ from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
 from instances.telling import counted
-from kvopt.answer import Outcome, answer
+from kvopt.answer import MethodTotal, answer
 from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
 from kvopt.commands.bound_beside import BoundBeside, Limits
 from kvopt.commands.policies_columns import Against, Line, table_text
@@ -193,7 +193,7 @@ def _compared(
 def _answered(instance: Instance, lines: Sequence[Line], against: Against) -> str:
     """Return the answer, empty where there is none."""
     outcomes = [
-        Outcome(
+        MethodTotal(
             line.record.method + (MARK if line.marked else ""),
             line.record.method,
             knowledge(line.record.method).on(instance),

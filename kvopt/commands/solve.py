@@ -69,7 +69,7 @@ OVER_SHARE, BARK_SECONDS = 0.1, 1.3
         "uniform_100",
         "uniform_100 --policy mc-sf --plot mc-sf.svg",
         "am1/am1_00 --solver highs --formulation ilp --time-limit 600 --out found.json",
-        'trace.csv --memory 61035 --method "a-min with bins(10)"',
+        'trace.csv --memory 61035 --method "a-min with bins(100)"',
     ),
     codes="0 a checked schedule; 2 bad usage or input; 3 infeasible; 4 no schedule within the "
     "limits; 5 a schedule or a bound is refused, which is a bug (docs/formats.md)",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from instances.time_unit import ROUNDS, SECONDS, TimeUnit
-from kvopt.answer import Answer, Outcome, answer, percent, relative
+from kvopt.answer import Answer, MethodTotal, answer, percent, relative
 from kvopt.methods.knowledge import knowledge
 
 #: TEL (ms) over ten requests.
@@ -21,9 +21,11 @@ TRACE = {
 }
 
 
-def _outcomes(tels: dict[str, int], ticks: int) -> list[Outcome]:
+def _outcomes(tels: dict[str, int], ticks: int) -> list[MethodTotal]:
     marked = {name: name + (" *" if name.startswith("vllm") else "") for name in tels}
-    return [Outcome(marked[name], name, knowledge(name), tel * ticks) for name, tel in tels.items()]
+    return [
+        MethodTotal(marked[name], name, knowledge(name), tel * ticks) for name, tel in tels.items()
+    ]
 
 
 def _answer(
@@ -104,7 +106,7 @@ def test_what_is_worse_is_said_to_be() -> None:
 def test_the_bound_is_never_shown_above_itself(base: int, bound: int, requests: int) -> None:
     """It is rounded down, and the share that is left is rounded up."""
     low = min(base, bound)
-    outcomes = [Outcome("v", "vllm-v1", knowledge("vllm-v1"), base)]
+    outcomes = [MethodTotal("v", "vllm-v1", knowledge("vllm-v1"), base)]
     found = answer(
         outcomes, bound=low, covers_kept=True, requests=requests, instances=1, unit=ROUNDS
     )

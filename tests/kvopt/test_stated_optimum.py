@@ -150,7 +150,7 @@ def test_the_table_of_all_policies() -> None:
     assert (table.accepted, table.misstated) == (True, "")
     assert "\nbest known 12 (opt)\n" in table.text
     # TEL, ratio and gap.
-    figures = re.findall(r" (\d+)  \d\.\d{4} +(\d+\.\d\d) %", table.text)
+    figures = re.findall(r" (\d+) +\d\.\d{4} +(\d+\.\d\d) %", table.text)
     assert len(figures) > 10
     assert all(gap == f"{100 * (int(tel) - 12) / int(tel):.2f}" for tel, gap in figures)
 
