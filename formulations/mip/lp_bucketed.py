@@ -17,15 +17,23 @@ COLUMNS = 200_000
 FEWEST_BUCKETS = 8
 
 
-def grid(instance: Instance) -> tuple[int, int]:
-    """Return the bucket length (rounds) and the number of buckets, the open last one included."""
+def grid(instance: Instance, *, short: bool = False) -> tuple[int, int]:
+    """Return the bucket length (rounds) and the number of buckets, the open last one included.
+
+    Parameters
+    ----------
+    short
+        Whether the grid, of the same length, has room for the volume only, not for its double.
+    """
     requests = instance.requests
     volume = sum(request.volume for request in requests)
-    busy = max(int(request.arrival) for request in requests) + 2 * volume // instance.memory
-    horizon = busy + max(request.output for request in requests)
+    ends = max(int(request.arrival) for request in requests)
+    ends += max(request.output for request in requests)
+    horizon = ends + 2 * volume // instance.memory
     buckets = max(FEWEST_BUCKETS, min(horizon, COLUMNS // len(requests)))
     length = -(-horizon // buckets)
-    return length, -(-horizon // length) + 1
+    rounds = ends + volume // instance.memory if short else horizon
+    return length, -(-rounds // length) + 1
 
 
 def model_size(instance: Instance, windows: Windows) -> int:
@@ -41,7 +49,7 @@ def model_size(instance: Instance, windows: Windows) -> int:
     return entries + length * buckets // 10
 
 
-def build_model(instance: Instance, windows: Windows) -> Model:
+def build_model(instance: Instance, windows: Windows, *, short: bool = False) -> Model:
     """Return a relaxation whose size does not grow with the horizon.
 
     Time is cut into buckets of L rounds, bucket b holding the starts bL..(b+1)L − 1 and the times
@@ -55,6 +63,12 @@ def build_model(instance: Instance, windows: Windows) -> Model:
     bucket, which has no row and whose columns have no entries in the rows before: it costs its
     first round only.  No horizon is assumed; ``windows`` are not used.
 
+    On a short grid a start after which memory is held in the last bucket is not x, but ``late``.
+    An optimal solution without ``late`` is optimal on every longer grid of these buckets: it is
+    feasible there, as it holds nothing in the rows that are added, at the same cost; and the longer
+    program is no cheaper, as its columns from the last bucket on, counted as starts in the open
+    one, cost no more there and have no row.
+
     What bucketing changes: requests that start in one bucket are not told apart, so the expected
     starts Σ t·x are known to within L rounds only, and the bound is lower than that of
     ``lp-sparse`` (which has L = 1).
@@ -62,7 +76,7 @@ def build_model(instance: Instance, windows: Windows) -> Model:
     import pyomo.environ as pyo
 
     del windows
-    length, buckets = grid(instance)
+    length, buckets = grid(instance, short=short)
     I = range(len(instance))
     last = buckets - 1
     a = [int(request.arrival) for request in instance.requests]
@@ -74,14 +88,24 @@ def build_model(instance: Instance, windows: Windows) -> Model:
     model.I = pyo.RangeSet(0, len(instance) - 1)
     # A bucket is named by its first round at which the request may start.
     starts = [[(i, max(b * length, a[i])) for b in range(first[i], buckets)] for i in I]
-    model.x = pyo.Var([each for own in starts for each in own], domain=pyo.NonNegativeReals)
+    # Those on a short grid after which memory is held in the last bucket.
+    past = [max(last + 1 - len(use[i]) - first[i], 0) if short else len(starts[i]) for i in I]
+    late = {each for i in I for each in starts[i][past[i] :]}
+    model.x = pyo.Var(
+        [each for i in I for each in starts[i][: past[i]]], within=pyo.NonNegativeReals
+    )
+    model.late = pyo.Var(sorted(late), domain=pyo.NonNegativeReals)
+
+    def total(m: Model, terms: dict[tuple[int, int], Any]) -> Any:
+        more = [(terms.pop(each), m.late[each]) for each in late & terms.keys()]
+        return weighted(terms, m.x, *more)
 
     def latency(m: Model) -> Any:
         ends = sum(request.output for request in instance.requests) - sum(a)
-        return weighted({(i, t): t for own in starts for i, t in own}, m.x) + ends
+        return total(m, {(i, t): t for own in starts for i, t in own}) + ends
 
     def start_once(m: Model, i: int) -> Any:
-        return weighted(dict.fromkeys(starts[i], 1), m.x) == 1
+        return total(m, dict.fromkeys(starts[i], 1)) == 1
 
     def memory(m: Model, r: int) -> Any:
         # In units of M, so that coefficients stay near 1.
@@ -91,7 +115,7 @@ def build_model(instance: Instance, windows: Windows) -> Model:
             for b in range(max(first[i], r + 1 - len(use[i])), r + 1)
             if use[i][r - b]
         }
-        return weighted(held, m.x) <= length if held else pyo.Constraint.Skip
+        return total(m, held) <= length if held else pyo.Constraint.Skip
 
     model.tel = pyo.Objective(rule=latency)
     model.start_once = pyo.Constraint(model.I, rule=start_once)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.mip.integer_program import IntegerProgram
 from formulations.registry import formulations
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
@@ -23,6 +25,8 @@ from schedules import Schedule
 
 #: Start columns up to which a policy is advised by the full relaxation, beyond by the bucketed one.
 FULL_RELAXATION_UP_TO = 120_000
+#: Share of the objective up to which late starts are a matter of the solver's tolerance.
+LATE = 1e-6
 
 
 def run_policy_call(
@@ -56,8 +60,9 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     """Return Σ t·x of each request in the LP relaxation, shape (n,), rounds (W Alg. 6).
 
     The relaxation is ``lp-sparse`` where it has few enough columns, else ``lp-bucketed``, whose
-    expected starts are known to within a bucket only.  Of an instance in seconds it is that of the
-    same requests in rounds.  HiGHS solves it in this process, unless the
+    expected starts are known to within a bucket only: first on a short grid, on which it is solved
+    in half the time, and on the whole one where that may have another optimum.  Of an instance in
+    seconds it is that of the same requests in rounds.  HiGHS solves it in this process, unless the
     task brings them along.
 
     Raises
@@ -71,12 +76,38 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     instance = _in_rounds(task.instance)
     known = run_policy(policies()["svf"], instance)
     windows = start_windows(instance, known.tel)
-    name = "lp-sparse" if windows.starts <= FULL_RELAXATION_UP_TO else "lp-bucketed"
+    if windows.starts <= FULL_RELAXATION_UP_TO:
+        return _solved("lp-sparse", {}, task, instance, known, deadline)[0]
+    starts, objective = _solved("lp-bucketed", {"short": True}, task, instance, known, deadline)
+    told = starts.sum() + instance.outputs.sum() - instance.arrivals.sum()
+    if objective is None or objective - told > LATE * objective:
+        # Some start after the grid, or too late to end on it.
+        return _solved("lp-bucketed", {}, task, instance, known, deadline)[0]
+    return starts
+
+
+def _solved(
+    name: str,
+    settings: dict[str, bool],
+    task: Task,
+    instance: Instance,
+    known: Schedule,
+    deadline: float,
+) -> tuple[NDArray[np.float64], float | None]:
+    """Solve a relaxation; return the expected starts, and its objective where that can be told.
+
+    Parameters
+    ----------
+    settings
+        Of what builds it.
+    """
+    declared = formulations()[name].declared
+    assert isinstance(declared, IntegerProgram)
     events: list[Event] = []
     job = Job(
         instance=instance,
         solver="highs",
-        formulation=formulations()[name].declared,
+        formulation=replace(declared, build=partial(declared.build, **settings)),
         relaxation=True,
         deadline=deadline,
         threads=task.threads,
@@ -88,7 +119,7 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     importlib.import_module("kvopt.engines.highs").solve(job, Report(events.append))
     for event in events:
         if isinstance(event, Relaxation):
-            return np.array(event.expected_starts)
+            return np.array(event.expected_starts), event.value
     reasons = [event.text for event in events if isinstance(event, Note)]
     ending = "the time limit" if time.monotonic() > deadline else "no reason given"
     raise AdviceError(f"{name} was not solved: {'; '.join(reasons) or ending}")
