@@ -10,6 +10,7 @@ import stat
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -137,20 +138,36 @@ def write_bytes(path: str | Path, data: bytes) -> None:
         with target.open("ab") as stream:
             stream.write(data)
         return
-    target = Path(os.path.realpath(target))
-    # A file that only its owner may read stays one.
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=TEMPORARY)
+    write_together({target: data})
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write files so that all of them are on the disk before the first takes its place, in order.
+
+    Raises
+    ------
+    OSError
+        If one cannot be written; none has taken its place then.
+    """
+    staged: dict[str, Path] = {}
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, mode)
-        os.replace(temporary, target)
+        for path, data in files.items():
+            target = Path(os.path.realpath(path))
+            # A file that only its owner may read stays one.
+            mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=TEMPORARY)
+            staged[temporary] = target
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, mode)
+        for temporary, target in staged.items():
+            os.replace(temporary, target)
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        for temporary in staged:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
         raise
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 
 from instances import Instance
 from instances.jsonfile import read_bytes
@@ -54,15 +55,15 @@ class Registered:
         return ", ".join(parts)
 
 
-def registered(instance: Instance) -> Registered | None:
-    """Return what the registry says of an instance by its hash, None if it is not in it.
+def registered(instance: Instance, folder: Path = FOLDER) -> Registered | None:
+    """Return what the registry of a folder says of an instance by its hash, None if nothing.
 
     The hash does not tell seconds from rounds, of which alone the registry knows.
     """
     if instance.unit is not ROUNDS:
         return None
     try:
-        entries = json.loads(read_bytes(FOLDER / "best_known.json"))["instances"]
+        entries = json.loads(read_bytes(folder / "best_known.json"))["instances"]
         known = next((each for each in entries if each["sha256"] == instance.sha256), None)
         if known is None:
             return None

@@ -21,9 +21,11 @@ from schedules.gap import gap
 
 SCHEMA = "kvopt.best_known/2"
 
+#: The method of a schedule from outside, whose ``found_by`` is what its file says.
+SUBMITTED = "submitted"
 #: What stands in the place of a method where a value is of none: the construction of an instance,
-#: what its sizes prove, and a tree of prices (``kvopt.best_known.prove``).
-NO_METHODS = (CONSTRUCTION, VOLUMES, "tree")
+#: what its sizes prove, a tree of prices (``kvopt.best_known.prove``), and a schedule from outside.
+NO_METHODS = (CONSTRUCTION, VOLUMES, "tree", SUBMITTED)
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False)
 Rounds = Annotated[int, Field(strict=True, ge=0)]
@@ -52,7 +54,7 @@ class Value:
     value
         TEL of a schedule, or an integer that no TEL is below (rounds).
     method, seed
-        Of the run, as in ``highs:ilp-sparse``; ``volumes`` and ``construction`` need none.
+        Of the run, as in ``highs:ilp-sparse``; those of :data:`NO_METHODS` are of none.
     date
         UTC day on which the run ended.
     seconds
@@ -78,6 +80,12 @@ class Upper(Value):
     """The TEL of a checked schedule; ``found_by`` is what found it, in the run's own words."""
 
     found_by: Line
+
+    @property
+    def by(self) -> str:
+        """The method, and of a schedule from outside what found it."""
+        outside = self.method == SUBMITTED and self.found_by
+        return f"{self.method}: {self.found_by}" if outside else self.method
 
 
 @dataclass(frozen=True, config=_CONFIG, kw_only=True)

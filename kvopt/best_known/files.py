@@ -17,7 +17,7 @@ from formulations.lagrangian.certificate_file import (
     read_certificate,
 )
 from instances import Instance
-from instances.jsonfile import FileError, describe, read_bytes, read_object, write_text
+from instances.jsonfile import FileError, describe, read_bytes, read_object, write_together
 from instances.named import FOLDER as LIBRARY
 from kvopt.best_known.entry import (
     ENTRIES,
@@ -146,19 +146,21 @@ def certificate_path(name: str) -> str:
 
 
 def write_files(folder: Path, texts: dict[str, str]) -> None:
-    """Write files given by their paths below a folder, those that others refer to first.
+    """Write files given by their paths below a folder, together, the registry itself last.
 
     Raises
     ------
     OSError, FileError
-        If one cannot be written; the registry itself comes last and is then the old one.
+        If one cannot be written; then none is.
     """
+    changed: dict[Path, bytes] = {}
     for path in sorted(texts, key=lambda path: (path == REGISTRY_FILE, path)):
-        target = folder / path
-        if target.exists() and read_bytes(target) == texts[path].encode():
+        target, data = folder / path, texts[path].encode()
+        if target.exists() and read_bytes(target) == data:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_text(target, texts[path])
+        changed[target] = data
+    write_together(changed)
 
 
 def proof_file(folder: Path, name: str) -> Path:

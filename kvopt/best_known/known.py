@@ -46,7 +46,7 @@ def _told(entry: Entry, folder: Path) -> dict[str, Any]:
     ]
     return {
         "upper_bound": entry.upper.value,
-        "upper_by": entry.upper.method,
+        "upper_by": entry.upper.by,
         "upper_date": entry.upper.date,
         "lower_bound": entry.lower.value,
         "lower_by": entry.lower.method,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from instances.progress import telling
+from kvopt.best_known.entry import Entry
 from kvopt.best_known.files import (
     PROOFS,
     REGISTRY_FILE,
@@ -42,15 +43,27 @@ def read_all(known: Mapping[str, LibraryInstance], folder: Path) -> dict[str, Kn
     return found
 
 
-def write_all(merged: Sequence[Known], known: Mapping[str, LibraryInstance], folder: Path) -> None:
-    """Write the registry, its schema and all proofs, the registry last.
+def write_all(
+    merged: Sequence[Known],
+    known: Mapping[str, LibraryInstance],
+    folder: Path,
+    beside: Iterable[Entry] = (),
+) -> None:
+    """Write the registry, its schema and all proofs, in the library's order.
+
+    Parameters
+    ----------
+    beside
+        Entries that stay as they are, with their proofs.
 
     Raises
     ------
     OSError
         If a file cannot be written.
     """
-    entries = [each.entry for each in merged]
+    by_hash = {entry.sha256: entry for entry in beside}
+    by_hash |= {each.entry.sha256: each.entry for each in merged}
+    entries = [by_hash[sha] for sha in known if sha in by_hash]
     texts = {REGISTRY_FILE: format_registry(entries), SCHEMA_FILE: format_schema()}
     for each in merged:
         instance, upper = known[each.entry.sha256].instance, each.entry.upper

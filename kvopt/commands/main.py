@@ -35,6 +35,14 @@ _SUBCOMMANDS = {
         "kvopt.best_known.__main__",
         "the best values known: merge runs into them, verify",
     ),
+    "read-solution": (
+        "kvopt.commands.read_solution",
+        "the solution file of an exported model as a schedule, checked",
+    ),
+    "submit": (
+        "kvopt.commands.submit",
+        "schedules from outside against the best values known, and into them",
+    ),
     "claims": ("claims.ledger.command", "what the papers state, and each verdict computed again"),
 }
 #: Those whose options can be imported without what runs them.

@@ -7,6 +7,7 @@ from pathlib import Path
 from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
 from kvopt.running.events import Report
+from kvopt.solution_file import name_of_model
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "mip", "named": False}
@@ -21,6 +22,8 @@ def solve(job: Job, report: Report) -> None:
         return
     model = prepared.model
     report.built(columns=model.nvariables(), rows=model.nconstraints(), entries=0)
+    # What reads a solution back finds the instance by it.
+    model.name = name_of_model(model.name, job.instance)
     # Symbolic labels: x(3_17) tells request and round to whoever reads a solution back.
     settings = {"symbolic_solver_labels": True}
     if Path(job.model_file).suffix.lower() == ".mps":

@@ -1,0 +1,54 @@
+"""The command ``kvopt read-solution``: a solution file of an exported model as a schedule."""
+
+from __future__ import annotations
+
+import click
+
+from instances.command import Command, Options, argument, option
+from instances.files import read_instance
+from instances.jsonfile import FileError
+from instances.model import InfeasibleInstanceError
+from instances.named import find_instance
+from instances.outputs import OutputError, check_outputs
+from kvopt.best_known.verify import library_by_hash
+from kvopt.solution_file import schedule_of_solution
+from schedules import check_schedule, write_schedule
+from schedules.verdict import EXIT_CODES
+
+
+@click.command(
+    "kvopt read-solution",
+    cls=Command,
+    fails={
+        2: (OutputError, OSError),
+        EXIT_CODES["malformed"]: (FileError, InfeasibleInstanceError),
+    },
+    examples=(
+        "am1_00.mps am1_00.sol --out found.json",
+        "mine.lp mine.sol --instance mine.json --by 'SCIP 9.2'",
+    ),
+    codes="0 a valid schedule; 2 bad usage; 10 malformed or unreadable; 21 infeasible",
+)
+@argument("model", metavar="MODEL")
+@argument("solution", metavar="SOLUTION")
+@option("--instance", metavar="FILE", help="of the model (default: the library's, by its hash)")
+@option("--by", metavar="TEXT", help="what found it, as in 'SCIP 9.2' (default: MODEL's name)")
+@option("--out", metavar="FILE", help="write the schedule")
+def main(options: Options) -> int:
+    """Read the solution of a model that solve --write-model wrote, and check its schedule.
+
+    MODEL is that .mps or .lp file, SOLUTION what a solver wrote of it: SCIP, Gurobi, HiGHS (raw),
+    CBC or CPLEX.
+    """
+    if options.instance is None:
+        instances = {sha: found.instance for sha, found in library_by_hash().items()}
+    else:
+        given = read_instance(find_instance(options.instance))
+        instances = {given.sha256: given}
+    check_outputs({"--out": options.out}, (options.model, options.solution))
+    schedule = schedule_of_solution(options.model, options.solution, instances, options.by or "")
+    verdict = check_schedule(instances[schedule.instance_sha256], schedule)
+    print(verdict)
+    if verdict.valid and options.out is not None:
+        write_schedule(schedule, options.out)
+    return verdict.exit_code

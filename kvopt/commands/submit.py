@@ -1,0 +1,113 @@
+"""The command ``kvopt submit``: schedules from outside, into the best-known values if better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from instances.checkout import require_checkout
+from instances.command import Command, Options, argument, option
+from instances.jsonfile import FileError
+from instances.named import FOLDER
+from instances.outputs import OutputError, check_folder
+from instances.progress import telling
+from instances.telling import counted, one_line
+from instances.usage import UsageError, complain
+from kvopt.best_known.files import PROOFS, REGISTRY_FILE, SCHEMA_FILE, RegistryError
+from kvopt.best_known.submitted import (
+    EXIT_BETTER,
+    EXIT_CONTRADICTION,
+    EXIT_NONE_BETTER,
+    SOLUTIONS,
+    judge,
+    take,
+    write,
+)
+from kvopt.best_known.verify import LibraryInstance, library_by_hash
+from schedules import Schedule
+from schedules.verdict import EXIT_CODES
+
+#: Of several files the first of these codes that one of them has.
+_WORST = (EXIT_CODES["infeasible"], EXIT_CODES["malformed"])
+
+
+@click.command(
+    "kvopt submit",
+    cls=Command,
+    fails={2: (OutputError, RegistryError, FileError, OSError)},
+    interrupted=(130, "interrupted: the same command begins anew"),
+    examples=("found.json", "found/ --check", "am1_00.sol"),
+    codes="0 some are better, all are valid; 1 all are valid, none is better; 2 bad usage, or not "
+    "written; 5 one is below a bound, or what the registry has of it is damaged: not taken; 10 one "
+    "is malformed, or of no instance of the library; 21 one is infeasible.  Of several the last in "
+    "this list, but 5 first; the better ones are taken all the same",
+)
+@argument("files", metavar="FILE...", nargs=-1, required=True)
+@option("--check", is_flag=True, help="write nothing")
+@option("--folder", type=Path, metavar="DIR", default=FOLDER, help="(default: instances/)")
+def main(options: Options) -> int:
+    """Compare schedules with the best values known, and write those that are better.
+
+    FILE is a kvopt.schedule/1 file, a solution file whose model is beside it (a.sol of a.mps), or a
+    folder of them.  What is written is what a pull request needs.
+    """
+    if not options.check:
+        if options.folder == FOLDER:
+            require_checkout("--check writes nothing, --folder names another folder")
+        owned = (REGISTRY_FILE, SCHEMA_FILE, f"{PROOFS}/")
+        check_folder("--folder", options.folder, owned)
+    known = library_by_hash()
+    better: dict[str, Schedule] = {}
+    codes = set()
+    for each in judge(telling(_files(options.files), "files read"), known, options.folder):
+        print(one_line(each.line))
+        codes.add(each.code)
+        if each.schedule is not None:
+            better[each.schedule.instance_sha256] = each.schedule
+    if better and not options.check and not _taken(options, better.values(), known):
+        return EXIT_CONTRADICTION
+    ending = EXIT_BETTER if better else EXIT_NONE_BETTER
+    return next((code for code in _WORST if code in codes), ending)
+
+
+def _files(given: Iterable[str]) -> list[Path]:
+    """Return files, those of a folder sorted.
+
+    Raises
+    ------
+    UsageError
+        If a folder has none.
+    """
+    found: list[Path] = []
+    for each in map(Path, given):
+        if not each.is_dir():
+            found.append(each)
+            continue
+        inside = sorted(path for path in each.rglob("*") if path.suffix in (".json", *SOLUTIONS))
+        if not inside:
+            raise UsageError(f"{each}: expected schedules in the folder, found none")
+        found += inside
+    return found
+
+
+def _taken(
+    options: Options, schedules: Iterable[Schedule], known: dict[str, LibraryInstance]
+) -> bool:
+    """Merge and write schedules; tell whether all of them could be taken."""
+    merged, all_taken = [], True
+    for now, line in take(schedules, known, options.folder):
+        if now is None:
+            complain(options.program, line)
+            all_taken = False
+        else:
+            merged.append(now)
+            print(line)
+    if merged:
+        write(merged, known, options.folder)
+        print(
+            f"wrote {options.folder / REGISTRY_FILE} and {counted(len(merged), 'schedule')} below "
+            f"{options.folder / PROOFS}: the files of a pull request"
+        )
+    return all_taken

@@ -1,0 +1,151 @@
+"""Solution files of solvers from outside: each format becomes the schedule that it means."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kvopt.commands.read_solution
+import kvopt.commands.solve
+from instances import Instance, Request, write_instance
+from instances.files import read_instance
+from instances.named import find_instance
+from kvopt.commands.read_solution import main
+from kvopt.registered import registered
+from kvopt.solution_file import name_of_model
+from schedules import read_schedule
+from tests.commands import run_command
+
+#: M = 6, s = 1, o = (1, 3): at time 3 request 1 holds 4 tokens, beside it request 0 holds 2.
+PAIR = Instance("pair", 6, (Request(7, 0, 1, 1), Request(3, 0, 1, 3)))
+MODEL = f"* Source: Pyomo\nNAME {name_of_model('ilp', PAIR)}\nROWS\n N  tel\n"
+
+#: Request 0 starts at round 2, request 1 at round 0, as each solver writes it.
+FORMATS = {
+    "gurobi": "# Solution for model x(1_1) 1\n# Objective value = 6\n"
+    "x(0_0) 0\nx(0_2) 1\nx(1_0) 9.9999999e-01\nx(1_1) 1e-09\ny(0_1) 1\n",
+    "scip": "solution status: optimal solution found\nobjective value:            6\n"
+    "x(0_2)                   1 \t(obj:2)\nx(1_0)                   1 \t(obj:0)\n",
+    "cbc": "Optimal - objective value 6.00000000\n"
+    "      2 x(0_2)                 1                       2\n"
+    "**    3 x(1_0)                 1                       0\n",
+    "highs": "Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 6\n"
+    "# Columns 3\nx(0_0) 0\nx(0_2) 1\nx(1_0) 1\n# Rows 1\nc_e_start_once(0)_ 1\n\n"
+    "# Dual solution values\nFeasible\n# Columns 3\nx(0_0) 2\nx(0_2) 0\nx(1_0) 0\n",
+    "cplex": '<?xml version = "1.0"?>\n<CPLEXSolution>\n <variables>\n'
+    '  <variable name="x(0_0)" index="0" value="0"/>\n'
+    '  <variable name="x(0_2)" index="1" value="1"/>\n'
+    '  <variable name="x(1_0)" index="2" value="1"/>\n </variables>\n</CPLEXSolution>\n',
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the instance and a model of it."""
+    write_instance(PAIR, tmp_path / "pair.json")
+    (tmp_path / "model.mps").write_text(MODEL)
+    return tmp_path
+
+
+def _read(folder: Path, *more: object) -> subprocess.CompletedProcess[str]:
+    return run_command(main, "model.mps", "found.sol", "--instance", "pair.json", *more, cwd=folder)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_format_is_read(name: str, folder: Path) -> None:
+    """TEL 3 + 3: request 0 (id 7) completes at 2 + 1, request 1 at 0 + 3."""
+    (folder / "found.sol").write_text(FORMATS[name])
+    result = _read(folder, "--out", "found.json", "--by", f"{name} 9")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == "valid: instance 'pair', n=2, TEL 6\n"
+    schedule = read_schedule(folder / "found.json")
+    assert (schedule.starts, schedule.method, schedule.lower_bound) == ((2, 0), f"{name} 9", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "found no x(0_t) above a half"),
+        ("solution status: infeasible\nno solution available\n", "found no x(0_t)"),
+        ("x(0_0) 1\nx(1_0) 0.5\nx(1_1) 0.5\n", "found no x(1_t) above a half"),
+        ("x(0_0) 1\nx(0_2) 1\nx(1_0) 1\n", "request 0 of the model has two"),
+        ("x(0_0) 1\nx(1_0) 1\nx(2_0) 1\n", "expected a request below 2, found 2"),
+        ("x(0_0) 1\nx(1_0) nan\n", "found no x(1_t)"),
+        # HiGHS' pretty style has the value before the name, that of the next variable behind it.
+        ("1  0 1 0 Integer x(0_0)\n1  0 1 1 Integer x(1_0)\n", "found no x(0_t)"),
+    ],
+)
+def test_what_is_no_solution_is_one_line(text: str, told: str, folder: Path) -> None:
+    """It names the file and what is missing; nothing is written."""
+    (folder / "found.sol").write_text(text)
+    result = _read(folder, "--out", "found.json")
+    assert result.returncode == 10
+    assert result.stderr.count("\n") == 1
+    assert "found.sol: " in result.stderr
+    assert told in result.stderr
+    assert not (folder / "found.json").exists()
+
+
+def test_a_solution_that_breaks_the_memory_is_refused(folder: Path) -> None:
+    """Of the instance with M = 4: at time 1 both hold 2, at time 2 one of 5 tokens cannot be."""
+    tight = Instance("tight", 4, (Request(0, 0, 1, 3), Request(1, 0, 1, 3)))
+    write_instance(tight, folder / "pair.json")
+    (folder / "model.mps").write_text(f"NAME {name_of_model('ilp-xy', tight)}\n")
+    (folder / "found.sol").write_text("x(0_0) 1\nx(1_0) 1\n")
+    result = _read(folder, "--out", "found.json")
+    assert result.returncode == 21
+    assert result.stdout.startswith("infeasible: at time 2 6 tokens are held, memory is 4")
+    assert not (folder / "found.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ("NAME ilp\nROWS\n", "expected a model that --write-model wrote"),
+        (f"NAME ilp_of_{'0' * 64}\n", "expected the model of 'pair', found another one"),
+        (None, "No such file"),
+    ],
+)
+def test_a_model_of_something_else_is_one_line(model: str | None, told: str, folder: Path) -> None:
+    """A solution is of no other instance than its model."""
+    (folder / "found.sol").write_text(FORMATS["gurobi"])
+    (folder / "model.mps").unlink()
+    if model is not None:
+        (folder / "model.mps").write_text(model)
+    result = _read(folder)
+    assert result.returncode == 10
+    assert told in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("suffix", "formulation"), [("mps", "ilp"), ("lp", "ilp-sparse")])
+def test_highs_solves_an_exported_model(suffix: str, formulation: str, tmp_path: Path) -> None:
+    """Its own solution file of a model of the library is a schedule of the known optimum."""
+    name = "tiny_ids_with_gaps"
+    model, solution = tmp_path / f"m.{suffix}", tmp_path / "m.sol"
+    given = [name, "--formulation", formulation, "--write-model", model]
+    assert run_command(kvopt.commands.solve.main, *given, cwd=tmp_path).returncode == 0
+    code = (
+        "import sys, highspy; h = highspy.Highs(); h.setOptionValue('output_flag', False); "
+        "h.readModel(sys.argv[1]); h.run(); h.writeSolution(sys.argv[2], 0)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(model), str(solution)], check=True)
+    result = run_command(main, model, solution, cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    instance = read_instance(find_instance(name))
+    known = registered(instance)
+    assert known is not None
+    assert known.reason == "opt"
+    assert result.stdout == f"valid: instance {name!r}, n={len(instance)}, TEL {known.upper}\n"
+
+
+def test_an_output_replaces_no_input(folder: Path) -> None:
+    """Neither the model nor the solution."""
+    (folder / "found.sol").write_text(FORMATS["scip"])
+    for name in ("model.mps", "found.sol", "pair.json"):
+        before = (folder / name).read_text()
+        assert _read(folder, "--out", name).returncode == 2
+        assert (folder / name).read_text() == before

@@ -1,0 +1,244 @@
+"""Schedules from outside: each is judged in a line, the better ones enter the registry."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import instances.jsonfile
+import kvopt.best_known.__main__
+from instances import Instance, Request
+from kvopt.best_known.verify import LibraryInstance
+from kvopt.commands import submit
+from kvopt.solution_file import name_of_model
+from schedules import Schedule, make_schedule, write_schedule
+
+#: M = 5, s = 1, o = (1, 1, 3, 3): the optimum is 12 (docs/errata.md, E1).
+FOUR = Instance(
+    "four",
+    5,
+    (Request(0, 0, 1, 1), Request(1, 0, 1, 1), Request(2, 0, 1, 3), Request(3, 0, 1, 3)),
+)
+#: Two that never fit together: 1 + 2 rounds.
+PAIR = Instance("pair", 3, (Request(0, 0, 2, 1), Request(1, 0, 2, 1)))
+OPTIMAL, BETWEEN, WORSE = [0, 1, 0, 3], [0, 0, 1, 4], [0, 1, 2, 5]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a small library, and an empty folder for its registry below the current one."""
+    _library(monkeypatch, FOUR, PAIR)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "registry").mkdir()
+
+
+def _library(monkeypatch: pytest.MonkeyPatch, *instances: Instance) -> None:
+    library = {each.sha256: LibraryInstance(f"{each.name}.json", each) for each in instances}
+    for each in (submit, kvopt.best_known.__main__):
+        monkeypatch.setattr(each, "library_by_hash", lambda: library)
+
+
+def _write(name: str, starts: list[int], instance: Instance = FOUR, **more: Any) -> Schedule:
+    schedule = replace(make_schedule(instance, starts, "a solver"), **more)
+    write_schedule(schedule, name)
+    return schedule
+
+
+def _submit(*given: str) -> int:
+    return submit.main([*given, "--folder", "registry"], "kvopt submit")
+
+
+def _entry(name: str = "four") -> dict[str, Any]:
+    entries = json.loads(Path("registry/best_known.json").read_text())["instances"]
+    return next(each for each in entries if each["instance"] == name)
+
+
+def _check() -> int:
+    return kvopt.best_known.__main__.main(["--check", "--folder", "registry"], "check")
+
+
+def _held() -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in Path("registry").rglob("*") if path.is_file()}
+
+
+def test_a_better_schedule_enters_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
+    """First TEL 16, then 12: the history has both, and the registry verifies from its files."""
+    _write("worse.json", WORSE)
+    _write("best.json", OPTIMAL)
+    _write("pair.json", [0, 1], PAIR)
+    assert _submit("worse.json", "pair.json") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "worse.json: four: TEL 16, best known none",
+        "pair.json: pair: TEL 3, best known none",
+        "taken: four: open",
+        "taken: pair: one proof only: certificate: volumes",
+        "wrote registry/best_known.json and 2 schedules below registry/best_known: the files of a "
+        "pull request",
+    ]
+    assert _submit("best.json") == 0
+    # (12 - 16) / 12, (12 - 10) / 12: the bound by volumes is 10.
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "best.json: four: TEL 12, best known 16, bound 10: gap -33.333 %, to its bound 16.667 %, "
+        "a better schedule"
+    )
+    upper, history = _entry()["upper"], _entry()["history"]["upper"]
+    assert (upper["value"], upper["method"], upper["found_by"]) == (12, "submitted", "a solver")
+    assert [step["value"] for step in history] in ([16, 12], [12])
+    stored = json.loads(Path("registry/best_known/schedules/four.json").read_text())
+    assert stored["starts"] == OPTIMAL
+    assert _entry("pair")["upper"]["value"] == 3
+    assert _check() == 0
+
+
+def test_what_is_not_better_is_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    """Equal, worse, twice the same: exit 1, and the registry stays to the byte."""
+    _write("best.json", OPTIMAL)
+    assert _submit("best.json") == 0
+    before = _held()
+    _write("worse.json", WORSE)
+    capsys.readouterr()
+    assert _submit("worse.json", "best.json", "worse.json") == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "worse.json: four: TEL 16, best known 12, bound 10: gap 25.000 %, to its bound 37.500 %",
+        "best.json: four: TEL 12, best known 12, bound 10: gap 0.000 %, to its bound 16.667 %",
+        "worse.json: four: TEL 16, best known 12, bound 10: gap 25.000 %, to its bound 37.500 %",
+    ]
+    assert _held() == before
+
+
+def test_a_folder_with_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    """The best one is taken, all others are told of; the exit code is that of the worst kind."""
+    Path("found").mkdir()
+    _write("found/a.json", BETWEEN)
+    _write("found/b.json", BETWEEN)
+    _write("found/c.json", OPTIMAL)
+    _write("found/d.json", OPTIMAL, tel=11)
+    _write("found/e.json", OPTIMAL, instance_sha256="0" * 64)
+    Path("found/f.json").write_text('{"schema": "kvopt.schedule/1", "sta')
+    Path("found/g.sol").write_text("x(0_0) 1\n")
+    Path("found/h.txt").write_text("x(0_0) 1\nx(1_0) 1\nx(2_1) 1\nx(3_4) 1\n")
+    Path("found/h.lp").write_text(f"\\* Source model name={name_of_model('ilp', FOUR)} *\\\n")
+    assert _submit("found") == 10
+    lines = capsys.readouterr().out.splitlines()
+    expected = [
+        "found/a.json: four: TEL 13, best known none",
+        "found/b.json: four: TEL 13, no better than found/a.json",
+        "found/c.json: four: TEL 12, best known none",
+        "found/d.json: four: malformed: TEL is 12, the schedule claims 11",
+        "found/e.json: 'four': the library has no instance of its hash",
+        "found/f.json: expected JSON, found Unterminated string",
+        "found/g.sol: expected its model beside it, found no g.mps",
+        "found/h.txt: four: TEL 13, no better than found/c.json",
+        "taken: four: open",
+    ]
+    assert [line[: len(told)] for line, told in zip(lines, expected, strict=False)] == expected
+    assert len(lines) == len(expected) + 1
+    assert _entry()["upper"]["value"] == 12
+
+
+def test_an_infeasible_one_is_worse_than_a_damaged_one() -> None:
+    """21 before 10; a policy's schedule that keeps tokens counts by its starts alone."""
+    # At time 2 the requests of 3 tokens hold 3 each, M = 5.
+    _write("x.json", [0, 0, 0, 0])
+    Path("y.json").write_text("{}")
+    assert _submit("y.json", "x.json") == 21
+    assert not Path("registry/best_known.json").exists()
+
+
+def test_a_schedule_that_keeps_tokens_is_outside(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Request 0 makes a token, keeps it, and would hold 1 at time 3 beside 4 of request 1."""
+    two = Instance("two", 4, (Request(0, 0, 0, 4), Request(1, 0, 1, 3)))
+    _library(monkeypatch, two)
+    parts: dict[str, Any] = {"attempts": [[(0, 1)], []], "kept": [[0, 1], [0]]}
+    write_schedule(make_schedule(two, [2, 0], "vllm", **parts), "kept.json")
+    assert _submit("kept.json") == 21
+    told = capsys.readouterr().out
+    assert "keeps tokens over evictions: outside the problem" in told
+    assert "without that infeasible: at time 3" in told
+
+
+def test_check_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor does it need a folder that can be written."""
+    _write("best.json", OPTIMAL)
+    assert _submit("best.json", "--check") == 0
+    assert _held() == {}
+    assert "taken" not in capsys.readouterr().out
+
+
+def test_a_contradiction_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A schedule below an optimum by construction, which is wrong then: exit 5, nothing written."""
+    wrong: dict[str, Any] = {"known_optimum": 13, "known_optimum_reason": "a wrong one"}
+    _library(monkeypatch, replace(FOUR, **wrong), PAIR)
+    _write("best.json", OPTIMAL)
+    _write("pair.json", [0, 1], PAIR)
+    assert _submit("best.json", "pair.json") == 5
+    told = "not taken: four: the optimum by construction, 13 exceeds the checked TEL 12"
+    assert told in capsys.readouterr().err
+    # What else is better is taken.
+    assert _entry("pair")["upper"]["value"] == 3
+
+
+def test_a_damaged_proof_takes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """A registry whose files do not prove it takes nothing of that instance, with exit 5."""
+    _write("worse.json", WORSE)
+    assert _submit("worse.json") == 0
+    Path("registry/best_known/bounds/four.json").write_text("{}")
+    before = _held()
+    _write("best.json", OPTIMAL)
+    assert _submit("best.json") == 5
+    assert "not taken: four: " in capsys.readouterr().err
+    assert _held() == before
+
+
+def test_a_damaged_registry_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also with --check, before anything is compared."""
+    _write("best.json", OPTIMAL)
+    Path("registry/best_known.json").write_text("{}")
+    for more in ((), ("--check",)):
+        assert _submit("best.json", *more) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+
+
+@pytest.mark.parametrize("ending", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
+def test_a_full_disk_or_ctrl_c_loses_nothing(
+    ending: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the second of three files: all are as before, nothing else is left, and it goes on."""
+    _write("worse.json", WORSE)
+    _write("pair.json", [0, 1], PAIR)
+    assert _submit("worse.json", "pair.json") == 0
+    before = _held()
+    _write("best.json", OPTIMAL)
+    calls = []
+
+    def full(handle: int) -> None:
+        calls.append(handle)
+        if len(calls) == 2:
+            raise ending
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        assert _submit("best.json") == (2 if isinstance(ending, OSError) else 130)
+    assert len(calls) == 2
+    assert _held() == before
+    assert _submit("best.json") == 0
+    assert _entry()["upper"]["value"] == 12
+    assert _check() == 0
+
+
+def test_an_empty_folder_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder without a schedule is most likely the wrong one."""
+    assert _submit("registry") == 2
+    assert "expected schedules in the folder, found none" in capsys.readouterr().err
+    assert instances.jsonfile.TEMPORARY not in "".join(os.listdir("registry"))
