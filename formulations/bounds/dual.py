@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 from formulations.bounds.computed_bound import ComputedBound
 from formulations.bounds.fluid import model_size
 from formulations.bounds.outcome import Bound, Reporter
@@ -17,6 +20,15 @@ TOLERANCE = 1e-4
 LAST_TOLERANCE = 5e-6
 
 
+@dataclass(frozen=True)
+class Options:
+    """What is priced beside tokens."""
+
+    lookahead: Annotated[
+        bool, "payments for the tokens that running requests are about to hold, too"
+    ] = True
+
+
 def compute_bound(
     instance: Instance,
     *,
@@ -25,6 +37,7 @@ def compute_bound(
     windows: Windows | None = None,
     known_starts: Ints | None = None,
     threads: int = 1,
+    options: Options | None = None,
 ) -> Bound:
     """Return the best certified bound by the deadline; report every improvement on the way.
 
@@ -44,6 +57,7 @@ def compute_bound(
     """
     from formulations.bounds.price_search import PriceSearch  # loads SciPy
 
+    options = options or Options()
     search = PriceSearch(
         instance,
         report,
@@ -59,6 +73,8 @@ def compute_bound(
         search.certify()
         if search.solution is None or search.out_of_time():
             break
+        if options.lookahead and search.look_ahead():
+            continue
         knots = search.finer_knots(MOST_KNOTS)
         if knots is None:
             break
@@ -67,4 +83,6 @@ def compute_bound(
     return search.result()
 
 
-FORMULATION = ComputedBound(name="bound-dual", compute=compute_bound, size=model_size)
+FORMULATION = ComputedBound(
+    name="bound-dual", compute=compute_bound, size=model_size, options=Options
+)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from formulations.bounds.highs import Floats
 from formulations.bounds.outcome import Reporter
@@ -16,13 +18,15 @@ from instances import Instance
 class Solution:
     """Optimum of a master LP: objective (rounds), prices on its grid, weight of each column.
 
-    Columns are starts; the last ``patterns`` ones are patterns.
+    Columns are starts; the last ``patterns`` ones are patterns.  ``payments`` are the prices of
+    look-ahead rows on M-ths of tokens.
     """
 
     objective: float
     prices: Floats
     weights: Floats
     patterns: int = 0
+    payments: Floats = field(default_factory=lambda: np.zeros(0))
 
     def split(self) -> tuple[Floats, Floats]:
         """Return the weights of starts, and of patterns."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,9 @@ from formulations.lagrangian.exact import exact_sum
 from formulations.valid.windows import Windows
 from instances import Instance
 
+if TYPE_CHECKING:
+    from formulations.bounds.lookahead_rows import Rows
+
 Ints = NDArray[np.int64]
 
 #: Up to this many distinct requests each has convexity rows of its own; beyond, requests of
@@ -27,6 +30,8 @@ Ints = NDArray[np.int64]
 MOST_CLUSTERS = 1500
 #: Price evaluations, requests times rounds, from which on threads share them.
 SHARE_FROM = 20_000_000
+#: Starts that are priced with look-ahead rows lie a share of their round apart, or one round.
+STARTS_APART = 250
 #: Later than every round.
 NEVER = 1 << 61
 
@@ -85,33 +90,55 @@ class Pricing:
         busy = threads if len(classes) * horizon >= SHARE_FROM else 1
         self._edges = np.linspace(0, len(classes), 8 * busy + 1).astype(int).tolist()
         self._pool = ThreadPoolExecutor(busy) if busy > 1 else None
+        self._grid = _growing(horizon)
 
     @property
     def constant(self) -> int:
         """Σ (o_i − a_i), the part of the TEL that no schedule can change (rounds)."""
         return self._constant
 
-    def __call__(self, prices: Floats) -> tuple[float, Ints, Floats]:
-        """Return the Lagrangian value (rounds), the cheapest starts and their costs by class."""
+    def __call__(
+        self, prices: Floats, rows: Rows | None = None, payments: Floats | None = None
+    ) -> tuple[float, Ints, Floats]:
+        """Return the Lagrangian value (rounds), the cheapest starts and their costs by class.
+
+        With payments, prices of look-ahead rows on M-ths of tokens, of some starts only.
+        """
         from formulations.lagrangian.kernels import cheapest_starts  # loads the compiler
+        from formulations.lagrangian.lookahead_kernels import cheapest_paid_starts
 
         classes = self._classes
         costs = np.zeros(len(classes))
         starts = np.zeros(len(classes), dtype=np.int64)
         sums = price_sums(prices, 1.0)
 
-        rows = (classes.arrivals, classes.latest, classes.prompts, classes.outputs)
+        of_rows = None
+        worth = 0.0
+        if rows is not None and payments is not None and payments.any():
+            of_rows = rows.sums_at(payments)
+            worth = float(payments @ rows.weights) * self._memory**2
+        columns = (classes.arrivals, classes.latest, classes.prompts, classes.outputs)
         prefix = (sums.tokens, sums.moments, sums.unit)
 
         def price(first: int, stop: int) -> None:
-            cheapest_starts(*rows, *prefix, first, stop, costs, starts)
+            if of_rows is None:
+                cheapest_starts(*columns, *prefix, first, stop, costs, starts)
+                return
+            cheapest_paid_starts(
+                (classes.arrivals, classes.prompts, classes.outputs),
+                classes.latest,
+                (sums.tokens, sums.moments),
+                sums.unit,
+                *(of_rows.rows, of_rows.prefix, of_rows.core, self._memory, self._grid),
+                *(first, stop, costs, starts),
+            )
 
         if self._pool is None:
             price(0, len(classes))
         else:
             list(self._pool.map(price, self._edges[:-1], self._edges[1:]))
         value = float(costs @ classes.sizes) + self._constant - self._memory * float(prices.sum())
-        return value, starts, costs
+        return value - worth, starts, costs
 
     def near_cheapest(self, prices: Floats, count: int) -> list[Ints]:
         """Return ``count`` proposals: of each class the cheapest starts, from the best on."""
@@ -125,6 +152,14 @@ class Pricing:
             order = np.argsort(costs, kind="stable")[:count]
             proposals[:, each] = begin[order[np.minimum(np.arange(count), len(order) - 1)]]
         return list(proposals)
+
+
+def _growing(horizon: int) -> Ints:
+    """Return rounds from 0 on, further and further apart, up to the horizon and past it."""
+    found = [0]
+    while found[-1] <= horizon:
+        found.append(found[-1] + max(1, found[-1] // STARTS_APART))
+    return np.array(found, dtype=np.int64)
 
 
 class Grid:
@@ -189,13 +224,14 @@ class Master:
         self._origins: Ints = np.empty(0, dtype=np.int64)
         self._costs: Floats = np.empty(0)
         self.grid = grid
+        self.rows: Rows | None = None
         self._use = sp.csr_matrix((0, len(grid)))
 
     @property
     def size(self) -> tuple[int, int, int]:
         """Columns, rows and matrix entries."""
         columns = len(self._costs)
-        return columns, len(self.grid) + len(self._offsets) - 1, self._use.nnz + columns
+        return columns, self._use.shape[1] + len(self._offsets) - 1, self._use.nnz + columns
 
     def add(self, starts: Ints, *, keep: bool = False) -> int:
         """Add the columns of a start round for every class; return how many are new.
@@ -214,37 +250,39 @@ class Master:
         self._proposals.append(starts)
         if keep:
             self._kept = len(self._proposals)
-        self._use = sp.vstack([self._use, self._token_use(starts)[new]], format="csr")
+        self._use = sp.vstack([self._use, self._use_of(starts)[new]], format="csr")
         self._keys = np.concatenate([self._keys, keys[new]])
         self._clusters = np.concatenate([self._clusters, new])
         self._origins = np.concatenate([self._origins, np.full(len(new), len(self._proposals) - 1)])
         self._costs = np.concatenate([self._costs, costs[new]])
         return len(new)
 
-    def refine(self, grid: Grid) -> None:
-        """Take another grid and spread the tokens of all columns anew."""
-        self.grid = grid
-        use = sp.csr_matrix((0, len(grid)))
+    def refine(self, grid: Grid, rows: Rows | None = None) -> None:
+        """Take another grid, other look-ahead rows, and the use of all columns anew."""
+        self.grid, self.rows = grid, rows
+        use = sp.csr_matrix((0, len(grid) + (len(rows) if rows else 0)))
         for origin in np.unique(self._origins).tolist():
             chosen = self._clusters[self._origins == origin]
-            use = sp.vstack([use, self._token_use(self._proposals[origin])[chosen]], format="csr")
+            use = sp.vstack([use, self._use_of(self._proposals[origin])[chosen]], format="csr")
         # Columns are added by origin, so the stack has their order.
         self._use = use
 
-    def drop(self, prices: Floats, costs: Floats, weights: Floats, above: float) -> Floats:
+    def drop(
+        self, prices: Floats, payments: Floats, costs: Floats, weights: Floats, above: float
+    ) -> Floats:
         """Drop unused columns that cost more than ``above`` rounds beyond their cluster's best.
 
         Returns the weights of the columns that are left, in their new places.
 
         Parameters
         ----------
-        prices, costs
-            λ at the knots, and the cheapest cost of each class under it.
+        prices, payments, costs
+            λ at the knots, that of each look-ahead row, and the cheapest cost of each class.
         weights
             Of the columns when the master was last solved; later columns are unused.
         """
         least = np.bincount(self._cluster, costs * self._classes.sizes, len(self._offsets) - 1)
-        excess = self._costs + self._use @ (prices * self._memory * self.grid.weights)
+        excess = self._costs + self._use @ (np.concatenate([prices, payments]) * self._worth())
         excess -= least[self._clusters]
         keep = (excess <= above) | (self._origins < self._kept)
         keep[: len(weights)] |= weights > 1e-7
@@ -257,14 +295,14 @@ class Master:
     def solve(self, seconds: float, threads: int) -> Solution | None:
         """Solve the LP by interior point, or else by simplex; None if HiGHS does not finish."""
         columns, rows, _ = self.size
-        knots = len(self.grid)
+        held = self._use.shape[1]
         scale = max(1.0, float(np.abs(self._costs).mean()))
         convexity = sp.csr_matrix(
-            (np.ones(columns), (np.arange(columns), self._clusters)), (columns, rows - knots)
+            (np.ones(columns), (np.arange(columns), self._clusters)), (columns, rows - held)
         )
         # A row of the transposed matrix is a column of the LP.
         matrix = sp.hstack([self._use, convexity], format="csr")
-        lower = np.where(np.arange(rows) < knots, -np.inf, 1.0)
+        lower = np.where(np.arange(rows) < held, -np.inf, 1.0)
         lp = LP(self._costs / scale, matrix, lower, np.ones(rows))
         for solver in ("ipm", "simplex"):
             engine = run_highs(lp, seconds, solver, threads)
@@ -276,12 +314,21 @@ class Master:
 
     def _solution(self, engine: Any, scale: float) -> Solution:
         solution = engine.getSolution()
-        duals = np.asarray(solution.row_dual)[: len(self.grid)]
+        duals = np.asarray(solution.row_dual, dtype=np.float64)[: self._use.shape[1]]
+        prices = np.maximum(-duals, 0.0) * scale / self._worth()
         return Solution(
             engine.getInfo().objective_function_value * scale + self._constant,
-            np.maximum(-duals, 0.0) * scale / (self._memory * self.grid.weights),
+            prices[: len(self.grid)],
             np.asarray(solution.col_value),
+            payments=prices[len(self.grid) :],
         )
+
+    def _worth(self) -> Floats:
+        """Return what all that a row allows pays at prices of 1: M a token, or M² its M-ths."""
+        tokens = (self._memory * self.grid.weights).astype(np.float64)
+        if self.rows is None:
+            return tokens
+        return np.concatenate([tokens, float(self._memory) ** 2 * self.rows.weights])
 
     def expected_starts(self, weights: Floats) -> Floats:
         """Return Σ t·x of each class, shape (classes,), rounds."""
@@ -327,8 +374,38 @@ class Master:
             used.append((int(origin), by_cluster[self._cluster]))
         return used
 
+    def started(self, weights: Floats) -> tuple[Ints, Ints, Floats]:
+        """Return class, start and requests of what the master's solution starts."""
+        used = self._used(weights)
+        size = len(self._classes)
+        owners = np.tile(np.arange(size), len(used))
+        starts = np.concatenate([self._proposals[origin] for origin, _ in used])
+        masses = np.concatenate([weight * self._classes.sizes for _, weight in used])
+        some = masses > 1e-6
+        pairs, where = np.unique(
+            np.stack([owners[some], starts[some]]), axis=1, return_inverse=True
+        )
+        owners, starts = np.ascontiguousarray(pairs)
+        return owners, starts, np.bincount(where.ravel(), masses[some]).astype(np.float64)
+
+    def _use_of(self, starts: Ints) -> Any:
+        """Return the rows' share of use by cluster, sparse, shape (clusters, rows)."""
+        tokens = self._token_use(starts)
+        if self.rows is None:
+            return tokens
+        from formulations.lagrangian.lookahead_kernels import row_use  # loads the compiler
+
+        classes, rows = self._classes, self.rows
+        scale = 1.0 / (float(self._memory) ** 2 * rows.weights)
+        use = np.zeros((len(classes), len(rows)))
+        of_rows = (rows.sums.rows, rows.sums.prefix, rows.sums.core)
+        columns = (classes.prompts, classes.outputs, classes.sizes)
+        row_use(columns, starts, *of_rows, self._memory, scale, 0, len(classes), use)
+        paid = np.add.reduceat(use[self._members], self._offsets[:-1])
+        return sp.hstack([tokens, sp.csr_matrix(paid)], format="csr")
+
     def _token_use(self, starts: Ints) -> Any:
-        """Return the rows' share of use by cluster, sparse, shape (clusters, knots)."""
+        """Return the token rows' share of use by cluster, sparse, shape (clusters, knots)."""
         from formulations.lagrangian.kernels import token_use  # loads the compiler
 
         classes, grid = self._classes, self.grid

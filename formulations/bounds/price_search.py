@@ -10,6 +10,7 @@ import numpy as np
 from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon
 from formulations.bounds.generation import ColumnGeneration, Solution
 from formulations.bounds.highs import Floats
+from formulations.bounds.lookahead_rows import MEMORY_UP_TO, Rows, Separation
 from formulations.bounds.memory_master import (
     MOST_CLUSTERS,
     Grid,
@@ -19,6 +20,7 @@ from formulations.bounds.memory_master import (
     request_classes,
 )
 from formulations.bounds.outcome import Bound, Reporter
+from formulations.lagrangian.lookahead import certify_lookahead
 from formulations.lagrangian.prices import PriceBound, certify_prices
 from formulations.valid.windows import Windows
 from instances import Instance
@@ -80,6 +82,9 @@ class PriceSearch(ColumnGeneration):
         self._value = -np.inf
         self._near = 0
         self._prices: Floats = np.zeros(self.horizon + 1)
+        self._payments: Floats = np.zeros(0)
+        self._separation: Separation | None = None
+        self._rows: Rows | None = None
         self._certified_value = -np.inf
         self._certified_at = -np.inf
         self._known = known_starts
@@ -91,11 +96,15 @@ class PriceSearch(ColumnGeneration):
         """The Lagrangian value of the best prices so far (rounds)."""
         return self._value
 
-    def try_prices(self, prices: Floats, *, certify: bool = False) -> Ints:
+    def try_prices(
+        self, prices: Floats, payments: Floats | None = None, *, certify: bool = False
+    ) -> Ints:
         """Evaluate prices, keep them if they are the best so far; return the cheapest starts."""
-        value, starts, costs = self.pricing(prices)
+        value, starts, costs = self.pricing(prices, self._rows, payments)
         if value > self._value:
             self._value, self._prices, self._best_costs = value, prices, costs
+            rows = len(self._rows) if self._rows else 0
+            self._payments = np.zeros(rows) if payments is None else payments
         if certify or time.monotonic() - self._certified_at > CERTIFY_EVERY:
             self.certify()
         return starts
@@ -105,7 +114,12 @@ class PriceSearch(ColumnGeneration):
         if self.value <= self._certified_value:
             return
         latest = None if self._windows is None else self._windows.latest
-        bound = certify_prices(self.instance, self._prices.tolist(), latest)
+        bound = None
+        if self._rows is not None and self._payments.any():
+            priced = self._rows.priced(self._payments)
+            bound = certify_lookahead(self.instance, self._prices, priced, latest)
+        if bound is None:
+            bound = certify_prices(self.instance, self._prices.tolist(), latest)
         self._certified_value, self._certified_at = self.value, time.monotonic()
         if self.certified is None or bound.value > self.certified.value:
             self.certified = bound
@@ -125,7 +139,21 @@ class PriceSearch(ColumnGeneration):
 
     def refine(self, knots: Ints) -> None:
         """Take a finer grid, on which the best prices so far can still be expressed."""
-        self.master.refine(Grid(knots))
+        self.master.refine(Grid(knots), self._rows)
+
+    def look_ahead(self) -> int:
+        """Add look-ahead rows that the master's solution violates; return how many."""
+        if self.solution is None or self.instance.memory > MEMORY_UP_TO:
+            return 0
+        if self._separation is None:
+            grid = self.master.grid
+            self._separation = Separation(self.instance, self.classes, grid, self.threads)
+        added = self._separation.add_violated(self.master.started(self.solution.weights))
+        if added:
+            self._rows = self._separation.all()
+            self._payments = np.concatenate([self._payments, np.zeros(added)])
+            self.master.refine(self.master.grid, self._rows)
+        return added
 
     def iterate(self, tolerance: float, near: int = 0) -> bool:
         """Improve the prices on this grid to a relative gap; tell whether it was reached.
@@ -149,11 +177,12 @@ class PriceSearch(ColumnGeneration):
     def _improve(self, solution: Solution, tolerance: float, iteration: int) -> bool:
         pure = self.master.grid.prices(solution.prices)
         mixed = SMOOTHING * self._prices + (1 - SMOOTHING) * pure
-        new = self.master.add(self.try_prices(mixed))
+        paid = SMOOTHING * self._payments + (1 - SMOOTHING) * solution.payments
+        new = self.master.add(self.try_prices(mixed, paid))
         if self._closed(tolerance):
             return False
         # Smoothed prices may find nothing new; those of the master then settle the matter.
-        new += self.master.add(self.try_prices(pure))
+        new += self.master.add(self.try_prices(pure, solution.payments))
         if self._near:
             for starts in self.pricing.near_cheapest(mixed, self._near):
                 new += self.master.add(starts)
@@ -165,6 +194,7 @@ class PriceSearch(ColumnGeneration):
         allowance = max(solution.objective - self.value, 0.001 * abs(solution.objective))
         weights = self.master.drop(
             self._prices[self.master.grid.knots],
+            self._payments,
             self._best_costs,
             solution.weights,
             KEEP_FACTOR * allowance / min(len(self.classes), MOST_CLUSTERS),

@@ -10,6 +10,7 @@ whatever the prices are, and where 64 bits are exact (``exact``).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from formulations.lagrangian.budget import Budget
@@ -21,6 +22,7 @@ from formulations.lagrangian.certificate_file import (
     TooLongSweepError,
     read_certificate,
 )
+from formulations.lagrangian.certificate_lookahead import check_row, prices_by_time
 from formulations.lagrangian.certificate_prices import check_group, least_costs
 from formulations.lagrangian.certificate_states import evaluate_states, measured
 from formulations.lagrangian.priced_states import PricedStates, Prices
@@ -40,7 +42,8 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
     Where it names a TEL U as ``upper_bound``, starts end at the latest of the windows that U
     proves; the caller must know that a schedule with a TEL of at most U exists.
 
-    Proofs of the kinds ``prices``: docs/proofs/multipliers.md (P1), ``patterns``:
+    Proofs of the kinds ``prices``: docs/proofs/multipliers.md (P1) and, where there are look-ahead
+    rows, docs/proofs/look_ahead_rows.md (P14), ``patterns``:
     docs/proofs/configurations.md (P2), ``tree``: docs/proofs/tree.md (P3), ``sweep``:
     docs/proofs/backward.md (P4), ``parts``: docs/proofs/parts.md (P8); of ``volumes``:
     :func:`formulations.valid.volumes.volume_bound`.
@@ -53,8 +56,8 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
     Raises
     ------
     CertificateError
-        If a group is not one, a grid does not hold all states, a tree is none of this instance,
-        the arrivals are not rounds, or it takes more steps or numbers than
+        If a group or row is not one, a grid does not hold all states, a tree is none of this
+        instance, the arrivals are not rounds, or it takes more steps or numbers than
         ``certificate_limits`` (of a tree, :data:`formulations.lagrangian.tree.MOST_STEPS`).
     """
     budget = budget or Budget()
@@ -82,14 +85,19 @@ def _evaluate_prices(instance: Instance, certificate: Certificate, budget: Budge
         raise CertificateError("multipliers: expected with the kind sweep only")
     if (certificate.kind == "patterns") != (certificate.states is not None):
         raise CertificateError("states: expected with the kind patterns, and only there")
+    if certificate.lookahead and certificate.states is not None:
+        raise CertificateError("lookahead: expected with the kind prices only")
     for number, group in enumerate(certificate.groups):
         check_group(instance, number, group)
+    for number, row in enumerate(certificate.lookahead):
+        check_row(instance, number, row, budget)
     latest = _latest(instance, certificate)
     if certificate.states is not None:
         return evaluate_states(instance, certificate, certificate.states, latest, budget)
     total = least_costs(instance, certificate, latest, budget)
     total -= instance.memory * sum(certificate.memory)
     total -= sum(group.most * sum(group.prices) for group in certificate.groups)
+    total -= instance.memory**2 * sum(sum(prices_by_time(each)) for each in certificate.lookahead)
     return -(-total // certificate.denominator)
 
 
@@ -133,8 +141,7 @@ def shrink(instance: Instance, certificate: Certificate) -> Certificate:
 
 def _rounded(certificate: Certificate, denominator: int) -> Certificate:
     def scaled(prices: Sequence[int]) -> Prices:
-        old = certificate.denominator
-        rounded = [(2 * price * denominator + old) // (2 * old) for price in prices]
+        rounded = list(_scaled(prices, certificate.denominator, denominator))
         while rounded and not rounded[-1]:
             rounded.pop()
         return tuple(rounded)
@@ -149,14 +156,22 @@ def _rounded(certificate: Certificate, denominator: int) -> Certificate:
         denominator=denominator,
         memory=scaled(certificate.memory),
         groups=tuple(group for group in groups if group.prices),
+        lookahead=tuple(
+            replace(row, prices=_scaled(row.prices, certificate.denominator, denominator))
+            for row in certificate.lookahead
+        ),
         states=_rounded_states(certificate.states, certificate.denominator, denominator),
     )
+
+
+def _scaled(prices: Sequence[int], old: int, new: int) -> Prices:
+    return tuple((2 * price * new + old) // (2 * old) for price in prices)
 
 
 def _rounded_states(states: PricedStates | None, old: int, new: int) -> PricedStates | None:
     if states is None:
         return None
-    table = tuple((2 * price * new + old) // (2 * old) for price in states.table)
+    table = _scaled(states.table, old, new)
     return PricedStates(states.knots, states.tokens, states.left, table, states.lookahead)
 
 

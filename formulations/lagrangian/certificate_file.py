@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from numpy import int64
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from formulations.lagrangian.priced_states import Count, PricedStates, Prices
 from formulations.lagrangian.states import PriceTable
 from formulations.lagrangian.tree import TreeNode
 from formulations.valid.groups import WindowGroup
+
+if TYPE_CHECKING:
+    from formulations.lagrangian.lookahead import PricedRow
 
 _CONFIG = ConfigDict(extra="forbid")
 
@@ -39,6 +42,21 @@ class PricedGroup:
 
     most: Annotated[int, Field(strict=True, ge=1)]
     members: tuple[Member, ...]
+    prices: Prices
+
+
+@dataclass(frozen=True, config=_CONFIG)
+class PricedLookAhead:
+    """A look-ahead row (``formulations.valid.lookahead``) and its price on an M-th of a token.
+
+    ``prices`` are numerators at the increasing ``times``, in between linear and rounded down,
+    before and after 0; ``share`` is c, ``rounds`` is ℓ, and ``core`` lists positions of requests.
+    """
+
+    share: Count
+    rounds: Count
+    core: tuple[Count, ...]
+    times: Annotated[tuple[Count, ...], Field(min_length=1)]
     prices: Prices
 
 
@@ -77,6 +95,8 @@ class Certificate:
         (``formulations.valid.windows``); None where every start from the arrival on is allowed.
     denominator, memory, groups
         Prices as fractions: ``memory[t]`` / denominator on a token at time t, and those of groups.
+    lookahead
+        Of the kind ``prices``: look-ahead rows with prices.
     states
         Of the kind ``patterns``, and of ``sweep`` where it has no ``memory``: prices on states,
         in units of 1 / denominator.
@@ -98,6 +118,7 @@ class Certificate:
     denominator: Annotated[int, Field(strict=True, ge=1)] = 1
     memory: Prices = ()
     groups: tuple[PricedGroup, ...] = ()
+    lookahead: tuple[PricedLookAhead, ...] = ()
     states: PricedStates | None = None
     tree: tuple[TreeNode, ...] = ()
     multipliers: tuple[Annotated[int, Field(strict=True)], ...] = ()
@@ -106,8 +127,8 @@ class Certificate:
 
     @property
     def bare(self) -> bool:
-        """Whether it rests on the memory limit alone, not on windows or groups."""
-        return self.upper_bound is None and not self.groups
+        """Whether it rests on the memory limit alone, not on windows, groups or rows."""
+        return self.upper_bound is None and not self.groups and not self.lookahead
 
 
 _ADAPTER = TypeAdapter(Certificate)
@@ -148,6 +169,7 @@ def price_certificate(
     upper_bound: int | None = None,
     groups: Sequence[WindowGroup] = (),
     group_prices: NDArray[int64] | None = None,
+    lookahead: Sequence[PricedRow] = (),
 ) -> dict[str, Any]:
     """Return the JSON object of the certificate of a bound from prices.
 
@@ -161,6 +183,8 @@ def price_certificate(
         TEL that limited the starts; None where nothing did.
     group_prices
         Numerators of μ, shape (groups, T + 1); without ``groups`` None.
+    lookahead
+        Look-ahead rows with numerators of their prices.
     """
     if value <= 0:
         return certificate_document(Certificate("prices", 0))
@@ -171,8 +195,15 @@ def price_certificate(
         )
         for group, row in zip(groups, rows, strict=True)
     )
+    ahead = tuple(
+        PricedLookAhead(
+            *(each.row.share, each.row.rounds, each.row.core, tuple(each.times), tuple(each.prices))
+        )
+        for each in lookahead
+    )
+    own = tuple(memory.tolist())
     return certificate_document(
-        Certificate("prices", value, upper_bound, denominator, tuple(memory.tolist()), priced)
+        Certificate("prices", value, upper_bound, denominator, own, priced, ahead)
     )
 
 

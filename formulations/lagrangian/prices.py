@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from formulations.lagrangian.costs import PriceSums, price_sums
 from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator, run_cost
 from instances import Instance
+
+if TYPE_CHECKING:
+    from formulations.lagrangian.lookahead import PricedRow
 
 #: Requests times rounds from which on loading the compiled evaluation pays.
 COMPILE_FROM = 20_000_000
@@ -21,12 +25,13 @@ class PriceBound:
     """A certified bound and its certificate.
 
     ``numerators[t]`` / ``denominator`` is the price of a token at time t (rounds per token);
-    times beyond the last one have price 0.
+    times beyond the last one have price 0.  ``lookahead`` are look-ahead rows with prices.
     """
 
     value: int
     numerators: NDArray[np.int64]
     denominator: int
+    lookahead: tuple[PricedRow, ...] = ()
 
 
 def certify_prices(

@@ -30,12 +30,15 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
 
 
 def compile_kernels() -> None:
-    """Compile what prices memory and patterns."""
-    instance = Instance("three", 9, tuple(Request(i, 0, 1, 2 + i) for i in range(3)))
-    starts = [0, 2, 5]
-    tel = sum(start + 2 + i for i, start in enumerate(starts))
+    """Compile what prices memory, look-ahead rows and patterns."""
     deadline = time.monotonic() + 60
-    for name in ("bound-patterns", "bound-lp"):
+    three = [Request(i, 0, 1, 2 + i) for i in range(3)]
+    # Of six that are equal rows look ahead.
+    six = [Request(i, 0, 0, 6) for i in range(6)]
+    for name, requests in (("bound-patterns", three), ("bound-lp", three), ("bound-dual", six)):
+        instance = Instance("few", 9, tuple(requests))
+        starts = [6 * i for i in range(len(requests))]
+        tel = sum(6 * i + each.output for i, each in enumerate(requests))
         chosen = formulations()[name]
         job = Job(
             *(instance, "bound", chosen.declared, True, deadline, 1, 0, starts, tel),
@@ -67,7 +70,9 @@ def solve(job: Job, report: Report) -> None:
         # Once more, with its proof: on the way it would be sent too often.
         prices = bound.prices
         certificate = price_certificate(
-            prices.value, prices.denominator, prices.numerators, upper_bound=job.upper_bound
+            *(prices.value, prices.denominator, prices.numerators),
+            upper_bound=job.upper_bound,
+            lookahead=prices.lookahead,
         )
         report.bound(value=prices.value, source="prices", certificate=certificate)
     if bound.table is not None:

@@ -50,7 +50,11 @@ UNITS = {
 }
 #: The modules of a unit's own kernels, where these are declared when their module is imported.
 KERNELS = {
-    "prices": ("formulations.bounds.pattern_kernels", "formulations.lagrangian.kernels"),
+    "prices": (
+        "formulations.bounds.pattern_kernels",
+        "formulations.lagrangian.kernels",
+        "formulations.lagrangian.lookahead_kernels",
+    ),
     "sweep": (
         "formulations.search._sweep_kernels",
         "formulations.search._path_kernels",

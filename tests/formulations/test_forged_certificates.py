@@ -100,6 +100,26 @@ def _priced(rng: random.Random, instance: Instance) -> Document:
     return {"memory": memory, "groups": groups, "denominator": rng.choice([1, 7])}
 
 
+def _ahead(rng: random.Random, instance: Instance) -> Document:
+    """Return look-ahead rows of any core, one of whose requests may be none, and any times."""
+    rows = []
+    for _ in range(rng.randint(1, 3)):
+        times = sorted(rng.sample(range(12), rng.randint(1, 4)))
+        core = rng.sample(range(len(instance)), rng.randint(0, len(instance)))
+        damage = rng.random()
+        rows.append(
+            {
+                "share": rng.choice([0, 1, 2, rng.randint(0, 9)]),
+                "rounds": rng.randint(0, 7),
+                "core": [*core, len(instance)] if damage < 0.03 else core,
+                "times": times[::-1] if damage > 0.97 else times,
+                "prices": _prices(rng, len(times)),
+            }
+        )
+    memory = _prices(rng, rng.randint(0, 12))
+    return {"memory": memory, "lookahead": rows, "denominator": rng.choice([1, 7, 60])}
+
+
 def _patterned(rng: random.Random, instance: Instance) -> Document:
     """Return prices on states, with points of the grids below 0 among them."""
     peak = max(request.peak for request in instance.requests)
@@ -116,7 +136,8 @@ def _patterned(rng: random.Random, instance: Instance) -> Document:
 def _climbed(rng: random.Random, document: Document) -> Document:
     """Return the same with one price changed."""
     changed = deepcopy(document)
-    rows = [changed.get("memory"), *(group["prices"] for group in changed.get("groups", []))]
+    priced = changed.get("groups", []) + changed.get("lookahead", [])
+    rows = [changed.get("memory"), *(each["prices"] for each in priced)]
     rows = [row for row in [*rows, changed.get("states", {}).get("table")] if row]
     if rows:
         row = rng.choice(rows)
@@ -125,17 +146,24 @@ def _climbed(rng: random.Random, document: Document) -> Document:
     return changed
 
 
-@pytest.mark.parametrize(("kind", "forge"), [("prices", _priced), ("patterns", _patterned)])
+@pytest.mark.parametrize(
+    ("kind", "forge", "draws"),
+    [
+        ("prices", _priced, 600),
+        ("patterns", _patterned, 600),
+        ("prices", _ahead, 60),
+        pytest.param("prices", _ahead, 2_000, marks=pytest.mark.slow("repeats")),
+    ],
+)
 def test_no_forged_certificate_exceeds_the_optimum(
-    kind: str, forge: Callable[[random.Random, Instance], Document]
+    kind: str, forge: Callable[[random.Random, Instance], Document], draws: int
 ) -> None:
-    """Forged groups, windows and knots, with prices climbed to the highest value, stay below OPT.
+    """Forged groups, windows, rows, knots, their prices climbed to the highest value, obey OPT.
 
     An eighth of them at least is not refused.
     """
     rng = random.Random(16)
     taken = 0
-    draws = 600
     for _ in range(draws):
         instance = _instance(rng)
         optimum = brute_force_optimum(instance)
@@ -171,6 +199,10 @@ def _states(last: int, tokens: int, price: int) -> Document:
     return {"knots": [1, last], "tokens": [0, tokens], "left": [0, 99], "table": [price] * 8}
 
 
+def _row(last: int) -> Document:
+    return {"share": 1, "rounds": 1, "core": [], "times": [0, last], "prices": [1, 1]}
+
+
 @pytest.mark.parametrize(
     ("instance", "document"),
     [
@@ -193,6 +225,9 @@ def _states(last: int, tokens: int, price: int) -> Document:
                 "groups": [{"most": 1, "members": EARLY, "prices": [10**10]}] * 4,
             },
         ),
+        # Rows with two knots are short, and hold as many times as they like.
+        (ROW, {"kind": "prices", "lookahead": [_row(10**12)]}),
+        (ROW, {"kind": "prices", "lookahead": [_row(10**7)] * 500}),
         # 200 requests, 402,000 starts each.
         (
             ROW,
@@ -202,7 +237,8 @@ def _states(last: int, tokens: int, price: int) -> Document:
 )
 def test_an_evaluation_without_end_is_refused(instance: Instance, document: Document) -> None:
     """What takes too many steps or too much memory is one line, before any is taken."""
-    with pytest.raises(CertificateError, match=r"takes more than \d+ steps") as caught:
+    refused = r"(takes more than \d+ steps|holds more than \d+ numbers)"
+    with pytest.raises(CertificateError, match=refused) as caught:
         evaluate(instance, read_certificate({"value": 0} | document))
     assert "\n" not in str(caught.value)
 
@@ -291,7 +327,9 @@ def test_interpolations_add_up_in_closed_form(width: int) -> None:
             assert certificate_states._interpolated_sum(width, here, there) == sum(terms)
 
 
-@pytest.mark.parametrize(("kind", "forge"), [("prices", _priced), ("patterns", _patterned)])
+@pytest.mark.parametrize(
+    ("kind", "forge"), [("prices", _priced), ("prices", _ahead), ("patterns", _patterned)]
+)
 def test_parts_and_large_numbers_change_no_value(
     kind: str,
     forge: Callable[[random.Random, Instance], Document],

@@ -1,0 +1,174 @@
+"""Look-ahead rows in the master LP: those that its solution violates, around knots of its grid."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+import numpy as np
+
+from formulations.bounds.highs import Floats
+from formulations.bounds.memory_master import Classes, Grid, Ints
+from formulations.lagrangian.costs import price_sums
+from formulations.lagrangian.lookahead import PricedRow, RowSums, row_sums
+from formulations.valid.lookahead import LookAheadRow
+from instances import Instance
+
+#: Factors c of tokens, rounds ℓ ahead, and shares of the time at a knot from which on a request
+#: that runs there is in the core; above 1 none is.
+SHARES = (0, 3, 4, 6, 8, 10, 14, 20, 40, 80)
+ROUNDS = (2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192)
+CORES = (0.25, 0.4, 0.55, 0.75, 2.0)
+#: Relative violation from which on a row is taken.
+VIOLATED = 4e-4
+#: Tokens of memory up to which payments fit into words.
+MEMORY_UP_TO = 1 << 24
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows, each weighted over time by the hat function of a knot.
+
+    Attributes
+    ----------
+    hats
+        The rows, with the hats in place of prices.
+    sums
+        The same as the kernels take them.
+    weights
+        Sum of each hat, shape (rows,).
+    """
+
+    hats: tuple[PricedRow, ...]
+    sums: RowSums
+    weights: Floats
+
+    def __len__(self) -> int:
+        return len(self.hats)
+
+    def priced(self, payments: Floats) -> list[PricedRow]:
+        """Return the rows with prices on an M-th of a token in place of hats."""
+        return [
+            replace(hat, prices=np.asarray(hat.prices) * price)
+            for hat, price in zip(self.hats, payments, strict=True)
+            if price > 0
+        ]
+
+    def sums_at(self, payments: Floats) -> RowSums:
+        """Return the sums of prices on an M-th of a token where payments are those on tokens."""
+        chosen = np.flatnonzero(payments > 0)
+        shares, rounds, weights, begins, places = self.sums.rows
+        sizes = np.diff(places)
+        of_entry = np.repeat(payments, sizes)
+        kept = of_entry > 0
+        sums, moments = ((each * of_entry)[kept] for each in self.sums.prefix)
+        where = np.concatenate([[0], np.cumsum(sizes[chosen])])
+        columns = (shares[chosen], rounds[chosen], weights[chosen], begins[chosen], where)
+        return RowSums(columns, (sums, moments), self.sums.core[chosen])
+
+
+@dataclass
+class Separation:
+    """Finds rows that a solution of the master violates.
+
+    Attributes
+    ----------
+    rows
+        All rows so far, in the order in which they were found.
+    """
+
+    instance: Instance
+    classes: Classes
+    grid: Grid
+    threads: int
+    rows: list[PricedRow] = field(default_factory=list)
+
+    def all(self) -> Rows:
+        """Return the rows so far for the master."""
+        sums = row_sums(self.instance, self.rows, self.classes.class_of, np.float64)
+        weights = np.array([float(each.by_time()[1].sum()) for each in self.rows])
+        return Rows(tuple(self.rows), sums, weights)
+
+    def add_violated(self, columns: tuple[Ints, Ints, Floats]) -> int:
+        """Add up to two rows a knot that starts (class, round, mass) violate; return how many."""
+        knots = range(len(self.grid) - 1)
+        with ThreadPoolExecutor(self.threads) as pool:
+            found = [
+                row for rows in pool.map(lambda k: self._at(k, columns), knots) for row in rows
+            ]
+        self.rows += found
+        return len(found)
+
+    def _at(self, k: int, columns: tuple[Ints, Ints, Floats]) -> list[PricedRow]:
+        """Return rows around a knot: the most violated, and one that looks ahead otherwise."""
+        from formulations.lagrangian.lookahead_kernels import violations  # loads the compiler
+
+        hat = self._hat(k)
+        begin, weights = hat.by_time()
+        sums = price_sums(weights, 1)
+        owners, starts, masses = columns
+        near = (starts + 1 < begin + len(weights)) & (
+            starts + self.classes.outputs[owners] >= begin
+        )
+        owners, starts, masses = owners[near], starts[near], masses[near]
+        cores = self._cores(begin, sums.tokens, owners, starts, masses)
+        candidates = self._candidates(cores)
+        shares, rounds, _, of = candidates
+        use = np.zeros(len(shares))
+        classes = (self.classes.prompts, self.classes.outputs)
+        violations(
+            classes,
+            (owners, starts, masses),
+            (begin, sums.tokens, sums.moments),
+            candidates,
+            cores,
+            self.instance.memory,
+            0,
+            len(shares),
+            use,
+        )
+        over = use / (float(self.instance.memory) ** 2 * float(weights.sum())) - 1
+        found: list[PricedRow] = []
+        for best in np.argsort(-over, kind="stable").tolist():
+            if over[best] <= VIOLATED or len(found) == 2:
+                break
+            ahead = int(rounds[best])
+            if found and found[0].row.rounds / 2 <= ahead <= 2 * found[0].row.rounds:
+                continue
+            core = np.flatnonzero(cores[of[best]][self.classes.class_of])
+            row = LookAheadRow(int(shares[best]), ahead, tuple(core.tolist()))
+            found.append(replace(hat, row=row))
+        return found
+
+    def _hat(self, k: int) -> PricedRow:
+        knots = self.grid.knots
+        around = [j for j in (k - 1, k, k + 1) if 0 <= j < len(knots)]
+        prices = tuple(1.0 if j == k else 0.0 for j in around)
+        return PricedRow(LookAheadRow(0, 0, ()), tuple(int(knots[j]) for j in around), prices)
+
+    def _cores(
+        self, begin: int, sums: Floats, owners: Ints, starts: Ints, masses: Floats
+    ) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+        """Return which classes are in each core, shape (cores, classes)."""
+        size = len(sums) - 1
+        first = np.clip(starts + 1 - begin, 0, size)
+        last = np.clip(starts + self.classes.outputs[owners] + 1 - begin, 0, size)
+        covered = masses * (sums[last] - sums[first]) / sums[-1]
+        running = np.bincount(owners, covered, len(self.classes)) / self.classes.sizes
+        return (running[None, :] > np.array(CORES)[:, None]).astype(np.uint8)
+
+    def _candidates(
+        self, cores: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
+    ) -> tuple[Ints, Ints, Ints, Ints]:
+        """Return the rows that are tried; two cores that are one are tried once."""
+        memory, classes = self.instance.memory, self.classes
+        distinct = [k for k in range(len(cores)) if not k or (cores[k] != cores[k - 1]).any()]
+        found = []
+        for share, core in product(SHARES, distinct):
+            own = memory - np.minimum(memory, share * (classes.prompts + 1))
+            kappa = share * memory + int((own * classes.sizes)[cores[core] > 0].sum())
+            if kappa > 0:
+                found += [(share, rounds, kappa, core) for rounds in ROUNDS]
+        columns = np.array(found, dtype=np.int64).reshape(-1, 4).T.copy()
+        return columns[0], columns[1], columns[2], columns[3]

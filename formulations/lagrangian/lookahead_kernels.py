@@ -1,0 +1,209 @@
+"""Compiled kernels of look-ahead rows: what runs pay under prices, and the starts they make cheap.
+
+What a run pays in its j-th round is linear in j between few places: where y has come to 1, where
+fewer rounds are left than the row looks ahead, and where nothing is paid any more.  So what it pays
+under prices are differences of prefix sums, whatever its length.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.lagrangian.kernels import start_cost
+from instances.compiling import njit
+
+
+@njit(inline="always")
+def fill_pieces(prompt, output, memory, share, rounds, weight, core, piece):
+    """Fill rows (first, last, a, b), within which a + b·j > 0 is M times the payment in round j.
+
+    Return how many; ``piece`` has shape (3, 4).
+    """
+    full = output + 1
+    if core:
+        full = 1
+    elif share > 0:
+        full = min(max(-(-memory // share) - prompt, 1), output + 1)
+    short = min(max(output - rounds + 1, 1), output + 1)
+    count = 0
+    first = 1
+    for last in (min(full, short) - 1, max(full, short) - 1, output):
+        if last < first:
+            continue
+        a, b = memory * prompt, memory
+        if first >= full:
+            a += memory * rounds
+        else:
+            a += share * rounds * prompt
+            b += share * rounds
+        if first >= short:
+            a -= weight * (rounds - output)
+            b -= weight
+        low, high = first, last
+        first = last + 1
+        if a + b * low <= 0:
+            if a + b * high <= 0:
+                continue
+            low = 1 + (-a) // b
+        elif a + b * high <= 0:
+            high = (a - 1) // (-b)
+        piece[count, 0], piece[count, 1] = low, high
+        piece[count, 2], piece[count, 3] = a, b
+        count += 1
+    return count
+
+
+@njit(inline="always")
+def paid(piece, count, start, begin, sums, moments, low, size):
+    """Return M times what a run pays under prices of the times begin..begin + size − 1.
+
+    ``sums`` and ``moments`` from place ``low`` on are prefix sums of λ_t and of (t − begin)·λ_t.
+    """
+    total = sums[low] - sums[low]
+    for k in range(count):
+        first = max(start + piece[k, 0] - begin, 0)
+        last = min(start + piece[k, 1] - begin, size - 1)
+        if first > last:
+            continue
+        a, b = piece[k, 2], piece[k, 3]
+        over = sums[low + last + 1] - sums[low + first]
+        total += (a + b * (begin - start)) * over
+        total += b * (moments[low + last + 1] - moments[low + first])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def row_use(classes, starts, rows, prefix, core, memory, scale, first, stop, use):
+    """Fill what the requests of each class pay in each row, for given starts.
+
+    Parameters
+    ----------
+    classes : (prompts, outputs, sizes)
+        int64 arrays, shape (classes,).
+    rows : (shares, rounds, weights, begins, places)
+        int64 arrays, shape (rows,), the last (rows + 1,): where the prefix sums of each begin.
+    prefix : (sums, moments)
+        Of the rows' prices; see ``paid``.
+    core : uint8 array, shape (rows, classes)
+    scale : float64 array, shape (rows,)
+        Factors on M times the payments.
+    use : float64 array, shape (classes, rows)
+        Filled for the classes first..stop − 1.
+    """
+    prompts, outputs, sizes = classes
+    shares, rounds, weights, begins, places = rows
+    sums, moments = prefix
+    piece = np.zeros((3, 4), dtype=np.int64)
+    for each in range(first, stop):
+        prompt, output, start = prompts[each], outputs[each], starts[each]
+        for r in range(len(shares)):
+            begin, size = begins[r], places[r + 1] - places[r] - 1
+            use[each, r] = 0.0
+            if start + output < begin or start + 1 >= begin + size:
+                continue
+            inside = core[r, each] != 0
+            count = fill_pieces(
+                prompt, output, memory, shares[r], rounds[r], weights[r], inside, piece
+            )
+            found = paid(piece, count, start, begin, sums, moments, places[r], size)
+            use[each, r] = found * scale[r] * sizes[each]
+
+
+@njit(cache=True, nogil=True)
+def cheapest_paid_starts(
+    classes, latest, tokens, unit, rows, prefix, core, memory, grid, first, stop, costs, starts
+):
+    """Fill the least cost of a start, and a start that has it, for the classes first..stop − 1.
+
+    On 64-bit integers the result is exact; the same source serves floating point.
+
+    Parameters
+    ----------
+    classes : (arrivals, prompts, outputs)
+        int64 arrays, shape (classes,); ``latest`` are the last starts that are tried.
+    tokens : (sums, moments)
+        Of the prices on tokens, as in ``costs.PriceSums``; with ``unit`` the cost of a round.
+    rows, prefix, core
+        As in :func:`row_use`; the prices on an M-th of a token are in the prefix sums.
+    grid : int64 array
+        Increasing rounds from 0 on: the starts that are tried are the arrival and so much later.
+    """
+    arrivals, prompts, outputs = classes
+    shares, rounds, weights, begins, places = rows
+    sums, moments = prefix
+    length = len(tokens[0]) - 1
+    piece = np.zeros((3, 4), dtype=np.int64)
+    cost = np.zeros(len(grid), dtype=costs.dtype)
+    for each in range(first, stop):
+        prompt, output, arrival = prompts[each], outputs[each], arrivals[each]
+        end = min(latest[each], max(arrival, length - 1))
+        tried = max(1, np.searchsorted(grid, end - arrival + 1))
+        # The start at the arrival, then the others: each costs at least its own round.
+        done, until = 0, 1
+        while done < until:
+            for k in range(done, until):
+                start = arrival + grid[k]
+                low, high = min(start + 1, length), min(start + output + 1, length)
+                cost[k] = start_cost(unit, start, prompt, low, high, tokens[0], tokens[1])
+            for r in range(len(shares)):
+                begin, size = begins[r], places[r + 1] - places[r] - 1
+                low = max(done, np.searchsorted(grid, begin - output - arrival))
+                high = min(until, np.searchsorted(grid, begin + size - 1 - arrival))
+                if low >= high:
+                    continue
+                inside = core[r, each] != 0
+                count = fill_pieces(
+                    prompt, output, memory, shares[r], rounds[r], weights[r], inside, piece
+                )
+                for k in range(low, high):
+                    start = arrival + grid[k]
+                    cost[k] += paid(piece, count, start, begin, sums, moments, places[r], size)
+            if done == 0:
+                later = np.int64(cost[0] // unit) + 1 - arrival
+                tried = max(1, min(tried, np.searchsorted(grid, later + 1)))
+            done, until = until, tried
+        best = 0
+        for k in range(1, tried):
+            if cost[k] < cost[best]:
+                best = k
+        costs[each], starts[each] = cost[best], arrival + grid[best]
+
+
+@njit(cache=True, nogil=True)
+def violations(classes, columns, hat, candidates, core, memory, first, stop, found):
+    """Fill how much columns use of the candidates first..stop − 1 for a row around one knot.
+
+    Parameters
+    ----------
+    classes : (prompts, outputs)
+    columns : (class, start, mass)
+        Arrays of those that run near the knot.
+    hat : (begin, sums, moments)
+        First time with a weight, and prefix sums of the weights as in ``paid``.
+    candidates : (shares, rounds, weights, cores)
+        Shape (candidates,); the last is the row of ``core``.
+    core : uint8 array, shape (cores, classes)
+    """
+    prompts, outputs = classes
+    owners, starts, masses = columns
+    begin, sums, moments = hat
+    shares, rounds, weights, cores = candidates
+    size = len(sums) - 1
+    piece = np.zeros((3, 4), dtype=np.int64)
+    for k in range(first, stop):
+        total = 0.0
+        for c in range(len(owners)):
+            each = owners[c]
+            inside = core[cores[k], each] != 0
+            count = fill_pieces(
+                prompts[each],
+                outputs[each],
+                memory,
+                shares[k],
+                rounds[k],
+                weights[k],
+                inside,
+                piece,
+            )
+            total += masses[c] * paid(piece, count, starts[c], begin, sums, moments, 0, size)
+        found[k] = total

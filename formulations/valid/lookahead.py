@@ -1,0 +1,45 @@
+"""Look-ahead rows: what running requests pay now for the tokens that they are about to hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from instances import Instance
+
+
+@dataclass(frozen=True)
+class LookAheadRow:
+    """A row Σ pay ≤ M over what runs at one time; valid at every time, of every feasible schedule.
+
+    A request that holds w tokens and has r rounds left pays
+
+        max(0, w + y·ℓ − κ·(ℓ − r)⁺),    y = 1 in the core, else min(1, c·w/M),
+        κ = c + Σ_{i in the core} (1 − min(1, c·(s_i + 1)/M)).
+
+    Proof: docs/proofs/look_ahead_rows.md (P14).
+
+    Attributes
+    ----------
+    share, rounds
+        c and ℓ, both at least 0.
+    core
+        Positions of requests.
+    """
+
+    share: int
+    rounds: int
+    core: tuple[int, ...]
+
+    def weight(self, instance: Instance) -> int:
+        """Return M·κ, an integer."""
+        memory = instance.memory
+        prompts = (instance.requests[i].prompt for i in self.core)
+        own = sum(memory - min(memory, self.share * (prompt + 1)) for prompt in prompts)
+        return self.share * memory + own
+
+    def payment(self, instance: Instance, position: int, held: int, left: int) -> int:
+        """Return M times what a request pays, an integer."""
+        memory = instance.memory
+        y = memory if position in self.core else min(memory, self.share * held)
+        less = self.weight(instance) * max(0, self.rounds - left)
+        return max(0, memory * held + y * self.rounds - less)

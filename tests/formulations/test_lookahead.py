@@ -1,0 +1,245 @@
+"""Look-ahead rows: valid in every schedule, no bound above the optimum, evaluations, search."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import kvopt
+from formulations.lagrangian import certificate_prices
+from formulations.lagrangian.certificate import evaluate, shrink
+from formulations.lagrangian.certificate_file import (
+    Certificate,
+    CertificateError,
+    PricedLookAhead,
+    price_certificate,
+    read_certificate,
+)
+from formulations.lagrangian.exact import SAFE
+from formulations.lagrangian.lookahead import PricedRow, certify_lookahead, evaluate_lookahead
+from formulations.valid.lookahead import LookAheadRow
+from instances import Instance, Request
+from tests.engine_batch import solve_batch
+from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.lookahead import Row, bound, kappa, pay
+from tests.tiers import a_few
+
+
+def _instance(rng: random.Random, most: int = 4) -> Instance:
+    """Draw requests that arrive together or not, some of them equal."""
+    memory = rng.randint(2, 10)
+    requests: list[Request] = []
+    for identity in range(rng.randint(1, most)):
+        output = rng.randint(1, min(memory, 6))
+        size = (rng.choice([0, 0, rng.randint(0, 4)]), rng.randint(0, memory - output), output)
+        if requests and rng.random() < 0.3:
+            like = rng.choice(requests)
+            size = (int(like.arrival), like.prompt, like.output)
+        requests.append(Request(identity, *size))
+    return Instance("ahead", memory, tuple(requests))
+
+
+def _row(rng: random.Random, instance: Instance) -> Row:
+    times = tuple(sorted(rng.sample(range(14), rng.randint(1, 4))))
+    core = tuple(rng.sample(range(len(instance)), rng.randint(0, len(instance))))
+    share, rounds = rng.choice([0, 1, 2, rng.randint(0, 9)]), rng.randint(0, 8)
+    prices = tuple(rng.choice([0, 1, 2, rng.randint(0, 20)]) for _ in times)
+    return Row(share, rounds, core, times, prices)
+
+
+def _certificate(memory: list[int], rows: list[Row], denominator: int) -> Certificate:
+    ahead = tuple(PricedLookAhead(*row) for row in rows)
+    return Certificate("prices", 0, None, denominator, tuple(memory), lookahead=ahead)
+
+
+def _schedule(rng: random.Random, instance: Instance) -> list[int]:
+    """Return random starts that fit, one request after the other, some later than they might."""
+    held: dict[int, int] = {}
+    starts = [0] * len(instance)
+    for i in rng.sample(range(len(instance)), len(instance)):
+        request = instance.requests[i]
+        start = int(request.arrival) + rng.choice([0, 0, 0, rng.randint(0, 3)])
+        run = range(1, request.output + 1)
+        while any(held.get(start + j, 0) + request.prompt + j > instance.memory for j in run):
+            start += 1
+        for j in run:
+            held[start + j] = held.get(start + j, 0) + request.prompt + j
+        starts[i] = start
+    return starts
+
+
+@pytest.mark.parametrize("draws", a_few((200, 20_000), 1))
+def test_what_runs_in_a_schedule_pays_no_more_than_memory(draws: int) -> None:
+    """At every time of random schedules, for random rows; often exactly M with some growth priced.
+
+    What the rows of the project pay is M times that.
+    """
+    rng = random.Random(3)
+    tight = 0
+    for _ in range(draws):
+        instance = _instance(rng, 8)
+        starts = _schedule(rng, instance)
+        rows = [_row(rng, instance) for _ in range(3)]
+        for row in rows:
+            ours, weight = LookAheadRow(row.share, row.rounds, row.core), kappa(instance, row)
+            assert ours.weight(instance) == instance.memory * weight
+            for now in range(max(starts) + 8):
+                total = Fraction(0)
+                grows = False
+                for i, (request, start) in enumerate(zip(instance.requests, starts, strict=True)):
+                    if start < now <= start + request.output:
+                        held, left = request.prompt + now - start, request.output - now + start
+                        paid = pay(instance, row, i, held, left, weight)
+                        assert ours.payment(instance, i, held, left) == instance.memory * paid
+                        total += paid
+                        grows |= paid > held
+                assert total <= instance.memory
+                tight += grows and total == instance.memory
+    assert tight > draws // 20
+
+
+def test_the_weight_of_the_core_is_needed() -> None:
+    """M = 4, two requests (0, 2) in the core, c = 0, ℓ = 1: κ = 2.
+
+    At their completion together each holds 2 tokens and pays 2 + 1 − κ·1 = 1: 2 of 4 tokens.  With
+    κ = 0.5 each would pay 2.5, which is 5 of 4; at a price of 1 for 20 M-ths that is 2.5 rounds for
+    a start at 0, and 2·2.5 − 16/20 > 4 = OPT.
+    """
+    instance = Instance("pair", 4, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
+    row = Row(0, 1, (0, 1), (2,), (1,))
+    assert kappa(instance, row) == 2
+    assert [pay(instance, row, i, 2, 0, Fraction(2)) for i in (0, 1)] == [1, 1]
+    assert 2 * pay(instance, row, 0, 2, 0, Fraction(1, 2)) == 5
+    assert brute_force_optimum(instance) == bound(instance, [], [row], 20) == 4
+    assert bound(instance, [], [row], 20, weights=[Fraction(1, 2)]) == 5
+
+
+@pytest.mark.parametrize("draws", a_few((24, 10_000), 1))
+def test_no_priced_rows_exceed_the_optimum(draws: int) -> None:
+    """Prices climbed to the highest value stay below OPT.
+
+    The oracle, the compiled evaluation and the reader of certificates agree on each.
+    """
+    rng = random.Random(8)
+    for _ in range(draws):
+        instance = _instance(rng, 3)
+        optimum = brute_force_optimum(instance)
+        rows = [_row(rng, instance) for _ in range(rng.randint(1, 2))]
+        memory = [rng.choice([0, 0, rng.randint(0, 30)]) for _ in range(rng.randint(0, 12))]
+        denominator = rng.choice([1, 7, 60])
+        value = bound(instance, memory, rows, denominator)
+        for _ in range(12):
+            assert value <= optimum, (instance, memory, rows)
+            trial = [*memory], [*rows]
+            k = rng.randrange(len(rows))
+            prices = [*rows[k].prices]
+            at = rng.randrange(len(prices))
+            prices[at] = rng.choice([0, prices[at] + 1, 2 * prices[at] + 1, prices[at] // 2])
+            trial[1][k] = rows[k]._replace(prices=tuple(prices))
+            found = bound(instance, *trial, denominator)
+            if found >= value:
+                value, (memory, rows) = found, trial
+        priced = [PricedRow(LookAheadRow(*row[:3]), row.times, row.prices) for row in rows]
+        ours = evaluate_lookahead(instance, np.array(memory, np.int64), priced, denominator)
+        read = evaluate(instance, _certificate(memory, rows, denominator))
+        assert ours == read == value
+
+
+def test_start_windows_and_large_numbers_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With late starts forbidden too both evaluations agree, in 64 bits and in large integers."""
+    rng = random.Random(9)
+    for safe in (SAFE, 0):
+        monkeypatch.setattr(certificate_prices, "SAFE", safe)
+        for _ in range(60):
+            instance = _instance(rng, 3)
+            optimum = brute_force_optimum(instance)
+            rows = [_row(rng, instance) for _ in range(2)]
+            priced = [
+                PricedRow(LookAheadRow(*row[:3]), row.times, [each / 40 for each in row.prices])
+                for row in rows
+            ]
+            latest = [int(request.arrival) + optimum for request in instance.requests]
+            found = certify_lookahead(instance, [0.0, 0.2, 0.1], priced, latest)
+            assert found is not None
+            document = price_certificate(
+                max(found.value, 1), found.denominator, found.numerators, lookahead=found.lookahead
+            )
+            if found.value > 0:
+                assert evaluate(instance, read_certificate(document)) == found.value <= optimum
+                short = shrink(instance, read_certificate(document))
+                assert evaluate(instance, short) >= found.value
+                assert short.denominator < found.denominator
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"core": [0, 0]}, "different requests"),
+        ({"core": [2]}, "different requests"),
+        ({"times": [3, 1]}, "rising times"),
+        ({"times": [1, 1]}, "rising times"),
+        ({"times": [1]}, "rising times"),
+        ({"times": [0, 10**12]}, "takes more"),
+        ({"times": [10**12, 10**12 + 1]}, "holds more"),
+        ({"share": -1}, "share"),
+        ({"prices": [1, -1]}, "prices"),
+    ],
+)
+def test_what_is_no_row_is_refused(change: dict[str, object], complaint: str) -> None:
+    """A core with one request twice or none, times that do not rise, and numbers below 0."""
+    instance = Instance("pair", 9, (Request(0, 0, 2, 4), Request(1, 0, 2, 4)))
+    row = {"share": 1, "rounds": 2, "core": [0], "times": [1, 3], "prices": [1, 1]}
+    document = {"kind": "prices", "value": 0, "lookahead": [row]}
+    evaluate(instance, read_certificate(document))
+    with pytest.raises(CertificateError, match=complaint):
+        evaluate(instance, read_certificate(document | {"lookahead": [row | change]}))
+
+
+def test_rows_go_with_prices_only() -> None:
+    """Patterns, trees and sweeps have no look-ahead rows."""
+    instance = Instance("pair", 9, (Request(0, 0, 2, 4), Request(1, 0, 2, 4)))
+    row = {"share": 1, "rounds": 2, "core": [0], "times": [1, 3], "prices": [1, 1]}
+    states = {"knots": [1, 9], "tokens": [0, 9], "left": [0, 9], "table": [1] * 8}
+    for document in (
+        {"kind": "patterns", "states": states},
+        {"kind": "tree", "tree": [{"memory": [1]}]},
+        {"kind": "sweep", "value": 9, "memory": [0, 1, 1], "denominator": 9},
+    ):
+        with pytest.raises(CertificateError, match=r"(lookahead|nothing else|no prices)"):
+            evaluate(instance, read_certificate({"value": 0} | document | {"lookahead": [row]}))
+
+
+@pytest.mark.slow("waits")
+def test_the_search_finds_rows_that_pay() -> None:
+    """40 requests, of which three or four run at once: the bound rises, and its certificate holds.
+
+    Without rows no prices on tokens prove as much: those are close to the LP relaxation.
+    """
+    rng = random.Random(4)
+    requests = tuple(Request(i, 0, rng.randint(5, 60), rng.randint(20, 300)) for i in range(40))
+    instance = Instance("large", 1_000, requests)
+    without, ahead = (
+        kvopt.solve(instance, f"bound:bound-dual(lookahead={each})", time_limit=10, threads=1)
+        for each in ("no", "yes")
+    )
+    assert without.bound is not None
+    assert ahead.bound is not None
+    assert ahead.certificate is not None
+    assert evaluate(instance, read_certificate(ahead.certificate)) == ahead.bound
+    assert ahead.certificate["lookahead"]
+    assert ahead.bound > 1.005 * without.bound
+
+
+def test_a_small_search_finds_a_row() -> None:
+    """Six requests (0, 6), M = 9: with rows the bound is higher, and no higher than OPT = 98.
+
+    Three hold 18 tokens at their completion, two 12, one 6: they run alone, or begin 3 rounds
+    after one another: then 6 + 3.  So starts at 0, 3, ..., 15 and TEL 45 + 36 = 81 are the best.
+    """
+    instance = Instance("six", 9, tuple(Request(i, 0, 0, 6) for i in range(6)))
+    names = ("bound-dual(lookahead=no)", "bound-dual")
+    without, ahead = solve_batch([(instance, name) for name in names], seconds=2)
+    assert without.bound < ahead.bound <= brute_force_optimum(instance)
