@@ -55,10 +55,9 @@ def run_policy_call(
 def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     """Return Σ t·x of each request in the LP relaxation, shape (n,), rounds (W Alg. 6).
 
-    The relaxation is ``lp-sparse`` where it has few enough columns, else ``lp-bucketed``, whose
-    expected starts are known to within a bucket only.  Of an instance in seconds it is that of the
-    same requests in rounds.  HiGHS solves it in this process, unless the
-    task brings them along.
+    The relaxation is that of ``ilp-sparse`` where it has few enough columns, else ``lp-bucketed``,
+    whose expected starts are known to within a bucket only.  Of an instance in seconds it is that
+    of the same requests in rounds.  HiGHS solves it in this process, unless the task brings them.
 
     Raises
     ------
@@ -71,7 +70,7 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     instance = _in_rounds(task.instance)
     known = run_policy(policies()["svf"], instance)
     windows = start_windows(instance, known.tel)
-    name = "lp-sparse" if windows.starts <= FULL_RELAXATION_UP_TO else "lp-bucketed"
+    name = "ilp-sparse" if windows.starts <= FULL_RELAXATION_UP_TO else "lp-bucketed"
     events: list[Event] = []
     job = Job(
         instance=instance,
