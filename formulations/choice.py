@@ -14,10 +14,10 @@ DENSE_UP_TO = 1_500_000
 
 
 def default_formulation(kind: Kind, instances: Iterable[Instance]) -> str:
-    """Return the formulation of a kind that suits instances which are solved one by one.
+    """Return the formulation of a kind, with options, that suits instances solved one by one.
 
     That is ``cpsat``, ``layers`` for a search, ``bound-dual`` for bounds alone; of the integer
-    programs ``ilp-strong``, or ``ilp-sparse`` where one of them is large.
+    programs ``ilp(groups=yes)``, or ``ilp-sparse`` where one of them is large.
     """
     small, large = defaults(kind)[0], defaults(kind)[-1]
     if small == large:
@@ -32,4 +32,4 @@ def default_formulation(kind: Kind, instances: Iterable[Instance]) -> str:
 def defaults(kind: Kind) -> tuple[str, ...]:
     """Return what the default formulation of a kind can be, that of small instances first."""
     alone = {"cp": "cpsat", "search": "layers", "bound": "bound-dual"}
-    return (alone[kind],) if kind in alone else ("ilp-strong", "ilp-sparse")
+    return (alone[kind],) if kind in alone else ("ilp(groups=yes)", "ilp-sparse")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
@@ -30,15 +30,11 @@ _DECLARES = re.compile(r"^FORMULATION\b", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Option:
-    """A strengthening that can be switched (bool) or set (int), its default and its meaning.
-
-    ``formerly`` is the name that it had before, by which it can still be given.
-    """
+    """A strengthening that can be switched (bool) or set (int), its default and its meaning."""
 
     name: str
     default: bool | int
     meaning: str
-    formerly: str = ""
 
 
 #: What every integer program can be told besides its own options; no file declares it.
@@ -52,7 +48,7 @@ class Formulation:
     Attributes
     ----------
     name
-        As declared; the LP relaxation of an integer program may have one of its own.
+        As declared.
     kind
         ``mip`` (a Pyomo model, for HiGHS and every other solver that Pyomo knows), ``cp``,
         ``search`` (a search of our own) or ``bound`` (a bound without a model of the whole).
@@ -67,6 +63,8 @@ class Formulation:
         too.
     declared
         What builds it.
+    strengthened
+        What builds it where one of its own options is on, if that has a file of its own.
     """
 
     name: str
@@ -76,11 +74,23 @@ class Formulation:
     summary: str
     options: tuple[Option, ...]
     declared: Declared
+    strengthened: Formulation | None = None
 
     @property
     def in_rounds(self) -> bool:
         """Whether it is for instances with arrivals in rounds, as all but bounds in seconds are."""
         return getattr(self.declared, "time_unit", "round") == "round"
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The files that build it, by whatever options."""
+        more = self.strengthened
+        return (self.module,) if more is None else (self.module, more.module)
+
+    def built(self, values: Mapping[str, bool | int]) -> Formulation:
+        """Return what builds it, given the options that differ from their defaults."""
+        on = values.keys() - {RELAXED.name}
+        return self.strengthened if on and self.strengthened else self
 
     def arguments(self, values: dict[str, bool | int]) -> dict[str, Any]:
         """Return the keyword argument ``options``, if what builds it takes any.
@@ -90,7 +100,7 @@ class Formulation:
         values
             Of its own options, those that differ from their defaults.
         """
-        kind = self.declared.options
+        kind = self.built(values).declared.options
         return {} if kind is None else {"options": kind(**values)}
 
 
@@ -104,8 +114,19 @@ def formulations() -> dict[str, Formulation]:
         If a file declares something else, has no docstring, or an option has no meaning or no
         default that is a bool or an int.
     """
-    found = {each.name: each for path in _declaring() for each in _declared(path)}
-    return dict(sorted(found.items()))
+    found = [_declared(path) for path in _declaring()]
+    strengthened = {each.name: each for each in found if _strengthens(each)}
+    return {
+        each.name: replace(each, options=more.options, strengthened=more)
+        if (more := strengthened.get(each.name))
+        else each
+        for each in sorted(found, key=lambda each: each.name)
+        if not _strengthens(each)
+    }
+
+
+def _strengthens(formulation: Formulation) -> bool:
+    return getattr(formulation.declared, "strengthens", None) is not None
 
 
 def _declaring() -> Iterator[Path]:
@@ -116,8 +137,8 @@ def _declaring() -> Iterator[Path]:
                 yield path
 
 
-def _declared(path: Path) -> Iterator[Formulation]:
-    """Yield the formulation of a file, and the relaxation that is declared with it."""
+def _declared(path: Path) -> Formulation:
+    """Return the formulation of a file."""
     module = f"formulations.{path.parent.name}.{path.stem}"
     imported = importlib.import_module(module)
     declared = imported.FORMULATION
@@ -127,16 +148,11 @@ def _declared(path: Path) -> Iterator[Formulation]:
         raise TypeError(f"{module}: expected a docstring")
     summary = _line(imported.__doc__.splitlines()[0], declared.source)
     own = tuple(_options(declared.options, module)) if declared.options else ()
-    if not isinstance(declared, IntegerProgram):
-        bound = isinstance(declared, ComputedBound)
-        yield Formulation(declared.name, declared.kind, bound, module, summary, own, declared)
-        return
-    options = own if declared.bound_only else (*own, RELAXED)
-    bound = declared.bound_only
-    yield Formulation(declared.name, "mip", bound, module, summary, options, declared)
-    if lp := declared.relaxation:
-        summary = _line(lp.summary, lp.source)
-        yield Formulation(lp.name, "mip", True, module, summary, (), declared)
+    bound = isinstance(declared, ComputedBound)
+    if isinstance(declared, IntegerProgram):
+        bound = declared.bound_only
+        own = own if bound else (*own, RELAXED)
+    return Formulation(declared.name, declared.kind, bound, module, summary, own, declared)
 
 
 def _line(summary: str, source: str) -> str:
@@ -144,7 +160,7 @@ def _line(summary: str, source: str) -> str:
 
 
 def _options(kind: type[Any], module: str) -> Iterator[Option]:
-    """Yield the fields of a dataclass as options; annotations give meaning and former name."""
+    """Yield the fields of a dataclass as options; annotations give the meaning."""
     hints = get_type_hints(kind, include_extras=True)
     for each in fields(kind):
         told = get_args(hints[each.name])[1:]

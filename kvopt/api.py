@@ -223,7 +223,7 @@ def bound(
     ----------
     method
         ``bound``, or one of its formulations, as in ``bound:bound-dual``; or another engine's
-        relaxation, as in ``highs:lp-cliques``.
+        relaxation, as in ``highs:ilp-sparse(groups=yes,relaxed=yes)``.
     instance, time_limit, memory_limit, threads, seed, batch_time
         As in :func:`solve`.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from formulations.cp.constraint_program import ConstraintProgram
 from instances import Instance
 from instances.files import instance_document, parse_instance
-from kvopt.methods.grammar import read_formulation
+from kvopt.methods.options import read_formulation
 
 _ROOT = Path(__file__).resolve().parent.parent
 

@@ -15,7 +15,8 @@ from heuristics.simulator import run_policy
 from instances import Instance
 from kvopt.engines.start import run_engine, warm_start_policies
 from kvopt.methods.engines import engine_of, engines
-from kvopt.methods.grammar import read_formulation, read_method
+from kvopt.methods.grammar import read_method
+from kvopt.methods.options import read_formulation
 from kvopt.running.compiled import compile_first
 from kvopt.running.events import (
     BoundProved,

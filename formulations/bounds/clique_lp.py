@@ -1,4 +1,4 @@
-"""The LP of ``lp-cliques`` as arrays, its prices by the engine at hand, and what these fix.
+"""The LP relaxation with cliques as arrays, its prices by the engine at hand, and what these fix.
 
 An engine is loaded only by the function that uses it: no process may load two of them.
 """
@@ -57,7 +57,7 @@ class CliqueLP:
 
 
 def clique_lp(instance: Instance, windows: Windows, groups: list[WindowGroup]) -> CliqueLP:
-    """Return the LP with the rows of ``ilp-cliques``.
+    """Return the LP with the rows of ``ilp-sparse(groups=yes)``.
 
     A start for each request, balances of running requests, tokens and open windows, the last two
     with an upper bound on the variable.
@@ -145,7 +145,7 @@ def by_highs(made: CliqueLP, seconds: float) -> NDArray[np.float64] | None:
 def priced_windows(
     instance: Instance, windows: Windows, upper_bound: int | None, solve: Solve
 ) -> Windows:
-    """Return windows narrowed by the prices of ``lp-cliques``, for any exact model.
+    """Return windows narrowed by the LP's prices, for any exact model.
 
     They keep every schedule with TEL ≤ ``upper_bound`` that keeps to ``windows``: fixing is done
     for ``upper_bound`` + 1, so that the known schedule stays and no model becomes infeasible.
@@ -159,7 +159,7 @@ def priced_windows(
 
 
 def priced_starts(instance: Instance, windows: Windows, solve: Solve) -> StartCosts | None:
-    """Return what starts cost at the prices of ``lp-cliques``; None if there are none in time.
+    """Return what starts cost at the LP's prices; None if there are none in time.
 
     Their bound holds for every schedule that keeps to ``windows``.  None too for more than
     ``STARTS_UP_TO`` starts or ``ROUNDS_UP_TO`` rounds.

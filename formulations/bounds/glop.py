@@ -1,4 +1,4 @@
-"""The prices of ``lp-cliques`` by GLOP, for processes that have CP-SAT and so cannot load HiGHS."""
+"""The prices of ``clique_lp`` by GLOP, for processes that have CP-SAT and so cannot load HiGHS."""
 
 from __future__ import annotations
 

@@ -29,12 +29,12 @@ def compute_bound(
     known_starts: Ints | None = None,
     threads: int = 1,
 ) -> Bound:
-    """Return the bound of ``lp-sparse`` without building its columns; parameters as in ``dual``.
+    """Return the bound of ``ilp(relaxed=yes)`` without its columns; parameters as in ``dual``.
 
     The prices come from coarse grids first.  Then every round has a memory row, up to a horizon
     T that is guessed; rows past T are left out, which relaxes the LP.  If the solution completes
     all requests by T it satisfies them too, so both LPs have one value; else T is raised.  With
-    the windows of ``lp-sparse`` the objective is the same.
+    the windows of ``ilp`` the objective is the same.
     """
     from formulations.bounds.price_search import PriceSearch  # loads SciPy
 

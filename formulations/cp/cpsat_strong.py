@@ -38,13 +38,10 @@ class Options:
         bool,
         "start windows from volumes and horizon (valid.windows) instead of those of cpsat",
     ] = True
-    fixing: Annotated[
-        bool, "start windows narrowed by the multipliers of lp-cliques (valid.fixing)"
-    ] = False
-    dual: Annotated[
-        bool,
-        "the TEL is at least what the multipliers of lp-cliques certify (valid.fixing)",
-    ] = False
+    fixing: Annotated[bool, "start windows narrowed by certified multipliers (valid.fixing)"] = (
+        False
+    )
+    dual: Annotated[bool, "the TEL is at least what multipliers certify (valid.fixing)"] = False
 
 
 def start_windows(

@@ -106,7 +106,7 @@ def best_patterns(tokens, left, values, memory, most):
     States come in order of falling ``left``.  The search adds them one after the other, a state
     any number of times.  When (w, r) is added to k requests that hold W tokens now, all of these
     are left with at least r rounds, so memory suffices at its completion if and only if
-    W + w + (k + 1)·r ≤ M: the condition of ``formulations.valid.states.is_pattern``, and all that
+    W + w + (k + 1)·r ≤ M: the condition of ``formulations.valid.states``, and all that
     matters of what was added before is k and W.  So the best value for each (k, W) is exact over
     all patterns that may repeat a state; a schedule's patterns are among them.
 

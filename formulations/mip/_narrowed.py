@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance
 
 
-def narrowed_windows(instance: Instance, upper_bound: int | None, *, fixing: bool) -> Windows:
-    """Return the start windows of volumes and horizon, narrowed by prices if ``fixing``."""
+class _Fixing(Protocol):
+    @property
+    def fixing(self) -> bool: ...
+
+
+def narrowed_windows(
+    instance: Instance, upper_bound: int | None = None, options: _Fixing | None = None
+) -> Windows:
+    """Return the start windows of volumes and horizon, narrowed where ``fixing`` is on."""
     windows = start_windows(instance, upper_bound)
-    if not fixing:
+    if options is None or not options.fixing:
         return windows
     from formulations.bounds.clique_lp import by_highs, priced_windows
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from formulations.mip._parts import weighted
-from formulations.mip.integer_program import IntegerProgram, Model, Relaxation
+from formulations.mip.integer_program import IntegerProgram, Model
 from formulations.valid.windows import Windows
 from instances import Instance
 
@@ -85,13 +85,8 @@ def model_size(instance: Instance, windows: Windows) -> int:
 
 FORMULATION = IntegerProgram(
     name="ilp",
-    source="J2 (1)-(4), W (7)-(10)",
+    source="J2 (1)-(4), W (7)-(10); its LP relaxation J2 (18)-(21), W (11)-(14)",
     build=build_model,
     size=model_size,
     set_starts=set_starts,
-    relaxation=Relaxation(
-        "lp",
-        "LP relaxation of the time-indexed formulation as printed",
-        source="W (11)-(14), J2 (18)-(21)",
-    ),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from formulations.mip import ilp
 from formulations.mip._parts import weighted
-from formulations.mip.integer_program import IntegerProgram, Model, Relaxation
+from formulations.mip.integer_program import IntegerProgram, Model
 from formulations.valid.windows import Windows
 from instances import Instance
 
@@ -88,8 +88,4 @@ FORMULATION = IntegerProgram(
     set_starts=set_starts,
     tokens=("token_balance", "tokens"),
     balances=True,
-    relaxation=Relaxation(
-        "lp-sparse",
-        "LP relaxation of ``ilp-sparse``: the bound of ``lp`` at a fraction of its entries.",
-    ),
 )

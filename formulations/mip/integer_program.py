@@ -14,15 +14,6 @@ Model = Any
 
 
 @dataclass(frozen=True)
-class Relaxation:
-    """The name under which the LP relaxation of an integer program can be asked for."""
-
-    name: str
-    summary: str
-    source: str = ""
-
-
-@dataclass(frozen=True)
 class IntegerProgram:
     """A Pyomo model, for HiGHS, for every other solver that Pyomo knows, and for export.
 
@@ -45,8 +36,10 @@ class IntegerProgram:
         ``build`` and ``windows`` take an object of it as ``options``.  None if there is nothing.
     source
         Paper and equations; empty for one of our own.
-    relaxation
-        Its LP relaxation, where that has a name of its own.
+    strengthens
+        The program whose name it has, and which is built where none of its options is on.  It has
+        a file of its own, since a proof rests on what is built: the plain program shares no code
+        with a CP-SAT model, the strengthened one does.
     bound_only
         Whether it is a relaxation itself, without integer variables.
     tokens
@@ -65,7 +58,7 @@ class IntegerProgram:
     windows: Callable[..., Windows] = start_windows
     options: type[Any] | None = None
     source: str = ""
-    relaxation: Relaxation | None = None
+    strengthens: IntegerProgram | None = None
     bound_only: bool = False
     tokens: tuple[str, ...] = ()
     balances: bool = False

@@ -71,7 +71,7 @@ def build_model(instance: Instance, windows: Windows, *, short: bool = False) ->
 
     What bucketing changes: requests that start in one bucket are not told apart, so the expected
     starts Σ t·x are known to within L rounds only, and the bound is lower than that of
-    ``lp-sparse`` (which has L = 1).
+    ``ilp(relaxed=yes)`` (which has L = 1).
     """
     import pyomo.environ as pyo
 

@@ -1,8 +1,16 @@
-"""Patterns: which requests can be running at one time, given what they hold and still have left."""
+"""Patterns: which requests can be running at one time, given what they hold and still have left.
+
+A pattern is a set of states (w, r) whose requests can run on from now within memory.  A request in
+state (w, r) holds w + e tokens e rounds from now, for e = 0..r.  So with the states in order of r,
+what is held grows until one completes, and falls only there: memory suffices if Σ (w' + r) ≤ M for
+every state (w, r), summed over the states (w', r') with r' ≥ r.
+
+At any time of a feasible schedule, the states of the requests that hold memory then are a pattern:
+what they alone hold later is at most what is held in all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,20 +93,3 @@ def searchable_states(instance: Instance, work: int, *, lookahead: bool = True) 
         return None
     states = running_states(instance, lookahead=lookahead)
     return states if states.work <= work else None
-
-
-def is_pattern(states: Sequence[tuple[int, int]], memory: int) -> bool:
-    """Tell whether requests in these states (w, r) can run on from now within memory.
-
-    A request in state (w, r) holds w + e tokens e rounds from now, for e = 0..r.  So with the
-    states in order of r, what is held grows until one completes, and falls only there: memory
-    suffices if Σ (w' + r) ≤ M for every state (w, r), summed over the states (w', r') with
-    r' ≥ r.
-
-    *What this says of schedules.*  At any time of a feasible schedule, the states of the requests
-    that hold memory then are a pattern: what they alone hold later is at most what is held in all.
-    """
-    return all(
-        sum(held + rounds for held, left in states if left >= rounds) <= memory
-        for _, rounds in states
-    )

@@ -27,7 +27,7 @@ _BETWEEN = " | "
 @click.command(
     "kvopt show",
     cls=Command,
-    examples=("mc-sf", "ilp-strong"),
+    examples=("mc-sf", "ilp-sparse"),
     codes="0 shown; 2 no such name",
 )
 @argument("name", metavar="NAME", shell_complete=completion.shown_names)
@@ -62,7 +62,8 @@ def show(name: str, *, beside: bool = False) -> str:
         If there is neither a policy nor a formulation of that name.
     """
     if name not in policies():
-        return "\n".join(_file(formulations()[name].module))
+        files = map(_file, formulations()[name].modules)
+        return "\n\n".join("\n".join(lines) for lines in files)
     policy = _file(f"heuristics.policies.{name.replace('-', '_')}")
     if name not in references():
         return "\n".join([*policy, "", "# no pseudocode: see the docstring"])

@@ -7,11 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from formulations.choice import default_formulation
-from formulations.registry import formulations
 from instances import Instance
 from instances.command import Options
 from instances.jsonfile import TEMPORARY
 from kvopt.methods.method import Method
+from kvopt.methods.options import read_formulation
 from kvopt.running.execute import execute
 from kvopt.running.record import Record
 from kvopt.running.task import Task
@@ -30,8 +30,7 @@ def write_model(instance: Instance, method: Method, deadline: float, options: Op
         If the method has no MIP, or the model is too large or not built by the deadline.
     """
     if method.model is None and method.solves is not None:
-        name = default_formulation(method.solves, [instance])
-        method = method.on(formulations()[name])
+        method = method.on(*read_formulation(default_formulation(method.solves, [instance])))
     if method.model is None:
         raise NotWrittenError(f"--write-model: {method.text!r} has no model")
     if method.model.kind != "mip":

@@ -69,6 +69,7 @@ RESTART_UNTIL = 0.6
 SPLIT = False
 #: The search forwards in time.
 _FORWARD = "search:layers"
+_RELAXATION = "highs:ilp-sparse(groups=yes,relaxed=yes)"
 _SWEEPS = ("search:sweep", "search:sweep(multipliers=yes)")
 #: The engines whose schedules are better than those that they began with, and no bound.
 _SCHEDULES = ("improve", "repair")
@@ -290,7 +291,7 @@ def _chosen(instance: Instance, windows: Windows) -> list[str]:
         return [sweep, _FORWARD if small else "bound:bound-patterns"]
     if small:
         return [_FORWARD]
-    return ["bound:bound-dual"] if windows.starts > RELAXATION_UP_TO else ["highs:lp-cliques"]
+    return ["bound:bound-dual"] if windows.starts > RELAXATION_UP_TO else [_RELAXATION]
 
 
 def _few_patterns(instance: Instance) -> bool:

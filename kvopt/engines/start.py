@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from formulations.choice import default_formulation
-from formulations.registry import Formulation, formulations
+from formulations.registry import Formulation
 from formulations.valid.parts import Part, parts_of
 from heuristics.policy import ListPolicy
 from heuristics.registry import policies
@@ -17,7 +17,12 @@ from heuristics.simulator import run_in_order, run_policy
 from instances import Instance
 from kvopt.engines.job import Job
 from kvopt.engines.split import report_volumes, run_parts
-from kvopt.methods.options import OptionValues, bound_only, format_formulation
+from kvopt.methods.options import (
+    OptionValues,
+    bound_only,
+    format_formulation,
+    read_formulation,
+)
 from kvopt.running.events import Event, Relaxation, Report, ScheduleFound
 from schedules import Schedule
 
@@ -74,7 +79,7 @@ def _run_whole(engine: ModuleType, method: Method, task: Task, report: Report) -
     job = Job(
         instance=instance,
         solver=method.solver,
-        formulation=formulation.declared if formulation else None,
+        formulation=formulation.built(own).declared if formulation else None,
         relaxation=relaxation,
         deadline=deadline,
         threads=task.threads,
@@ -84,7 +89,7 @@ def _run_whole(engine: ModuleType, method: Method, task: Task, report: Report) -
         memory_limit=task.memory_limit,
         options=formulation.arguments(own) if formulation else {},
         model_file=task.model_file,
-        asked=method.on(formulation) if formulation and method.joined else None,
+        asked=method.on(formulation, options) if formulation and method.joined else None,
     )
     found_by = _FOUND_BY.get(method.solver) or f"{method.solver} {shown}".strip()
     engine.solve(job, _naming(found_by, instance, report))
@@ -110,8 +115,7 @@ def _formulation(method: Method, instance: Instance) -> tuple[Formulation | None
     if method.model is None and method.solves is not None:
         # What leaves the split to others asks for one that suits every part.
         parts = [part.instance for part in parts_of(instance)]
-        name = default_formulation(method.solves, parts)
-        return formulations()[name], {}
+        return read_formulation(default_formulation(method.solves, parts))
     return method.model, method.options
 
 

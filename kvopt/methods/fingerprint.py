@@ -18,12 +18,14 @@ from functools import cache
 from pathlib import Path
 
 import heuristics.policies
-from formulations.registry import Kind, formulations
+from formulations.choice import defaults
+from formulations.registry import formulations
 from heuristics.policy import AdvisedPolicy
 from heuristics.registry import policies
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.engines import engine_of, engines
 from kvopt.methods.method import Method
+from kvopt.methods.options import read_formulation
 from kvopt.methods.sources import foreign, import_closure, module_file, reachable, read_source
 from kvopt.running.batch_time import ENGINES
 
@@ -121,17 +123,11 @@ def _reached(method: Method) -> dict[str, Path]:
     if method.solver in ENGINES:
         modules.append("kvopt.engines.in_seconds")
     if method.model is not None:
-        modules.append(method.model.module)
+        modules.append(method.model.built(method.options).module)
     elif method.solves is not None:
-        modules += ["formulations.choice", *_choices(method.solves)]
+        chosen = map(read_formulation, defaults(method.solves))
+        modules += ["formulations.choice", *(each.built(values).module for each, values in chosen)]
     return reachable(modules)
-
-
-def _choices(kind: Kind) -> Iterable[str]:
-    """Return the modules of the formulations of a kind that may be chosen by size."""
-    named = _named_in("formulations.choice")
-    known = (each for each in formulations().values() if each.kind == kind)
-    return [each.module for each in known if each.module in named]
 
 
 def _policy_modules_of(method: Method) -> list[str]:
@@ -156,7 +152,7 @@ def _named_in(module: str) -> list[str]:
     words = {piece for word in read_source(path).words for piece in re.split("[:(]", word)}
     return [
         *(each.module for name, each in engines().items() if name in words),
-        *(each.module for name, each in formulations().items() if name in words),
+        *(each for name in formulations().keys() & words for each in formulations()[name].modules),
         *(_policy_module(name) for name in policies() if name in words),
     ]
 

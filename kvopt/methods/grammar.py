@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from formulations.registry import Formulation, formulations
+from formulations.registry import formulations
 from heuristics.policy import NotApplicableError, Policy
 from heuristics.predictions import PREDICTIONS, Prediction
 from heuristics.registry import policies
@@ -34,10 +34,11 @@ from kvopt.methods.described import Described, OwnCall, described, described_of
 from kvopt.methods.engines import default_engine, engine_of, named_engines
 from kvopt.methods.method import Method
 from kvopt.methods.options import (
+    NAME,
     MethodError,
-    OptionValues,
-    changed_values,
     format_call,
+    read_call,
+    read_formulation,
     read_values,
 )
 from kvopt.methods.policy import PolicyCall
@@ -48,7 +49,6 @@ __all__ = [
     "MethodError",
     "every_policy",
     "method_of_document",
-    "read_formulation",
     "read_method",
     "read_methods",
     "read_prediction",
@@ -67,10 +67,8 @@ FORM = "NAME[:FORMULATION][(option=value,...)][ with PREDICTION(...)], where NAM
 #: What stands for many methods, among several.
 EVERY_POLICY, EVERY_SOLVER = "policies", "solvers"
 
-_NAME = r"[A-Za-z0-9_.+-]+"
-_CALL = re.compile(rf"\s*({_NAME})\s*(?:\(([^()]*)\)\s*)?")
 _METHOD = re.compile(
-    rf"\s*(?P<name>{_NAME})\s*(?::\s*(?P<formulation>{_NAME})\s*)?(?:\((?P<inside>[^()]*)\)\s*)?"
+    rf"\s*(?P<name>{NAME})\s*(?::\s*(?P<formulation>{NAME})\s*)?(?:\((?P<inside>[^()]*)\)\s*)?"
     r"(?:(?<=[\s)])with\s(?P<prediction>.*))?",
     re.DOTALL | re.IGNORECASE,
 )
@@ -198,7 +196,7 @@ def every_policy(prediction: str | None = None) -> list[Method]:
 def read_method(text: str, planned: bool = False, *, among: Among = "method") -> Method:
     """Read a method.
 
-    As in ``auto``; ``highs`` or ``highs:ilp-strong(fixing=yes)``; ``a-min with interval(1,1000)``;
+    As in ``auto``; ``highs`` or ``highs:ilp(groups=yes)``; ``a-min with interval(1,1000)``;
     ``file:PATH.py``, whose path is taken from the current folder where it exists there, else from
     the project's.  A solver that is none of the project's must be one that Pyomo lists.
 
@@ -263,30 +261,6 @@ def method_of_document(document: Mapping[str, Any]) -> Method:
     if told is None:
         return Method(text, "file", path=path)
     return _called(FILE + name, path, described_of(told), inside, prediction)
-
-
-def read_formulation(text: str) -> tuple[Formulation, OptionValues]:
-    """Return a formulation and those of its options that differ from their defaults.
-
-    Raises
-    ------
-    MethodError
-        If the text is no formulation, or an option or a value is unknown.
-    """
-    name, inside = _read_call("formulation", text)
-    known = find_name(name, formulations())
-    if known is None:
-        raise MethodError(unknown_name("formulation", name, formulations()))
-    formulation = formulations()[known]
-    values = read_values(known, inside, formulation.options)
-    return formulation, changed_values(values, formulation.options)
-
-
-def _read_call(what: str, text: str) -> tuple[str, str]:
-    match = _CALL.fullmatch(text)
-    if match is None:
-        raise MethodError(f"{what}: expected NAME or NAME(option=value,...), found {text!r}")
-    return match.group(1), match.group(2) or ""
 
 
 def _named_file(text: str) -> tuple[str, str | None, str | None]:
@@ -368,7 +342,7 @@ def _read_policy(
 
 def read_prediction(text: str) -> tuple[Prediction, dict[str, Any], str]:
     """Return a prediction, its values, and its canonical text."""
-    model, inside = _read_call("prediction", text)
+    model, inside = read_call("prediction", text)
     known = find_name(model, PREDICTIONS)
     if known is None:
         raise MethodError(unknown_name("prediction", model, PREDICTIONS))

@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from formulations.registry import RELAXED, Formulation, Option
+from formulations.registry import RELAXED, Formulation, Option, formulations
 from heuristics.policy import Choice, Parameter
-from instances.telling import did_you_mean, find_name
+from instances.telling import did_you_mean, find_name, unknown_name
 
 #: Numbers in ASCII digits; more passes float(): underscores, other alphabets, infinities.
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?", re.IGNORECASE)
+NAME = r"[A-Za-z0-9_.+-]+"
+_CALL = re.compile(rf"\s*({NAME})\s*(?:\(([^()]*)\)\s*)?")
 _SWITCH = {"yes": True, "no": False}
 #: Largest value of a formulation's option that is a number.
 _LARGEST = 2**31 - 1
@@ -64,15 +66,12 @@ def read_values(name: str, inside: str, declared: Sequence[Declared]) -> dict[st
         If a name is unknown, occurs twice, or its value is out of range.
     """
     known = {each.name: each for each in declared}
-    former = {
-        each.formerly: each.name for each in declared if isinstance(each, Option) and each.formerly
-    }
     given: dict[str, Any] = {}
     for position, entry in enumerate(inside.split(",") if inside.strip() else []):
         key, equals, value = (part.strip() for part in entry.partition("="))
         if not equals and key and position < len(declared):
             key, value = declared[position].name, key
-        meant = find_name(key, known) or former.get(find_name(key, former) or "")
+        meant = find_name(key, known)
         if meant is None:
             takes = ", ".join(known) or "no options"
             raise MethodError(f"{name} takes {takes}, found {key!r}{did_you_mean(key, known)}")
@@ -103,26 +102,57 @@ def format_formulation(formulation: Formulation, values: Mapping[str, bool | int
     return format_call(formulation.name, values, formulation.options)
 
 
+def read_formulation(text: str) -> tuple[Formulation, OptionValues]:
+    """Return a formulation and those of its options that differ from their defaults.
+
+    Raises
+    ------
+    MethodError
+        If the text is no formulation, or an option or a value is unknown.
+    """
+    name, inside = read_call("formulation", text)
+    known = find_name(name, formulations())
+    if known is None:
+        raise MethodError(unknown_name("formulation", name, formulations()))
+    formulation = formulations()[known]
+    values = read_values(known, inside, formulation.options)
+    return formulation, changed_values(values, formulation.options)
+
+
+def read_call(what: str, text: str) -> tuple[str, str]:
+    """Return the name of a call and what stands in its parentheses.
+
+    Raises
+    ------
+    MethodError
+        If the text is no call.
+    """
+    match = _CALL.fullmatch(text)
+    if match is None:
+        raise MethodError(f"{what}: expected NAME or NAME(option=value,...), found {text!r}")
+    return match.group(1), match.group(2) or ""
+
+
 def bound_only(formulation: Formulation, options: OptionValues) -> tuple[bool, OptionValues]:
     """Return whether only a bound is asked for, and the options that the model itself takes."""
     own = {name: value for name, value in options.items() if name != RELAXED.name}
     return formulation.relaxation or len(own) < len(options), own
 
 
-def switched(formulation: Formulation) -> list[str]:
-    """Return the formulation and, for each of its own switches, the formulation with it turned.
+def switched(formulation: Formulation, given: OptionValues) -> list[str]:
+    """Return a formulation with options and, for each of its own switches, with it turned.
 
     A number that is 0 where it is off is turned to 2.  Of an integer program each comes a second
     time with its LP relaxation only.
     """
-    turned: list[OptionValues] = [{}]
+    turned = [given]
     for option in formulation.options:
         if option == RELAXED:
             continue
         if isinstance(option.default, bool):
-            turned.append({option.name: not option.default})
+            turned.append(given | {option.name: not given.get(option.name, option.default)})
         elif option.default == 0:
-            turned.append({option.name: 2})
+            turned.append(given | {option.name: 2})
     texts = [format_formulation(formulation, options) for options in turned]
     if RELAXED in formulation.options:
         relaxed = {RELAXED.name: True}

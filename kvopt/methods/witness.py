@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 
 from formulations.choice import defaults
-from formulations.registry import Formulation, formulations
+from formulations.registry import Formulation
 from formulations.search.exact_search import ExactSearch
 from kvopt.engines.parts.pyomo_options import KNOWN
 from kvopt.methods.engines import named_engines, proofs
 from kvopt.methods.fingerprint import proof_fingerprint
 from kvopt.methods.grammar import MethodError, read_method, refuse_invented
 from kvopt.methods.method import Method
-from kvopt.methods.options import bound_only
+from kvopt.methods.options import bound_only, read_formulation
 from kvopt.methods.sources import import_closure, module_file, read_source
 from schedules.evidence import CERTIFICATE, Argument, Witness
 
@@ -86,10 +86,13 @@ def engine_witness(method: str, value: int) -> Witness:
         raise MethodError(f"{method}: {read.solver} proves no bound")
     if read.model is None and read.solves != "search":
         raise MethodError(f"{method}: expected SOLVER:FORMULATION, since others work beside it")
-    model = read.model or formulations()[defaults(read.solves)[0]]
-    if bound_only(model, read.options)[0]:
+    model, options = read.model, read.options
+    if model is None:
+        model, options = read_formulation(defaults(read.solves)[0])
+    if bound_only(model, options)[0]:
         raise MethodError(f"{method}: a relaxation makes a bound and proves no optimum")
-    return Witness(read.text, value, read.solver, model_code(model.module), _argument(model))
+    code = model_code(model.built(options).module)
+    return Witness(read.text, value, read.solver, code, _argument(model))
 
 
 def _argument(model: Formulation) -> Argument:

@@ -59,11 +59,11 @@ def run_policy_call(
 def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     """Return Σ t·x of each request in the LP relaxation, shape (n,), rounds (W Alg. 6).
 
-    The relaxation is ``lp-sparse`` where it has few enough columns, else ``lp-bucketed``, whose
-    expected starts are known to within a bucket only: first on a short grid, on which it is solved
-    in half the time, and on the whole one where that may have another optimum.  Of an instance in
-    seconds it is that of the same requests in rounds.  HiGHS solves it in this process, unless the
-    task brings them along.
+    The relaxation is that of ``ilp-sparse`` where it has few enough columns, else ``lp-bucketed``,
+    whose expected starts are known to within a bucket only: first on a short grid, on which it is
+    solved in half the time, and on the whole one where that may have another optimum.  Of an
+    instance in seconds it is that of the same requests in rounds.  HiGHS solves it in this process,
+    unless the task brings them along.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     known = run_policy(policies()["svf"], instance)
     windows = start_windows(instance, known.tel)
     if windows.starts <= FULL_RELAXATION_UP_TO:
-        return _solved("lp-sparse", {}, task, instance, known, deadline)[0]
+        return _solved("ilp-sparse", {}, task, instance, known, deadline)[0]
     starts, objective = _solved("lp-bucketed", {"short": True}, task, instance, known, deadline)
     told = starts.sum() + instance.outputs.sum() - instance.arrivals.sum()
     if objective is None or objective - told > LATE * objective:

@@ -33,9 +33,9 @@ from instances.named import may_be_instance
 from instances.telling import did_you_mean, one_line, unknown_name
 from instances.traces import TraceOptions
 from instances.traces.reading import is_instance_file
-from kvopt.methods.grammar import read_formulation, read_methods
+from kvopt.methods.grammar import read_methods
 from kvopt.methods.method import Method
-from kvopt.methods.options import switched
+from kvopt.methods.options import read_formulation, switched
 from kvopt.places import shown
 from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END, TIME_LIMIT
 from kvopt.suites.sources import (
@@ -150,7 +150,7 @@ class Section:
     sources
         The instances, unread and in a fixed order; see :func:`kvopt.suites.sources.load`.
     methods
-        As in ``svf``, ``alpha-beta(alpha=0.2,beta=0.1)``, ``highs:ilp-strong``, ``cpsat``,
+        As in ``svf``, ``alpha-beta(alpha=0.2,beta=0.1)``, ``highs:ilp``, ``cpsat``,
         ``bound:bound-lp``, ``auto``, ``a-min with interval(1,1000)``.  In the file an entry
         ``switches of SOLVER:FORMULATION`` stands for all that
         :func:`kvopt.methods.options.switched` returns.
@@ -288,10 +288,7 @@ def _methods(entry: str) -> list[str]:
     if not entry.startswith(SWITCHES):
         return [entry]
     solver, _, name = entry.removeprefix(SWITCHES).partition(":")
-    formulation, options = read_formulation(name)
-    if options:
-        raise ValueError(f"expected {SWITCHES}SOLVER:FORMULATION without options, found {entry!r}")
-    return [f"{solver}:{each}" for each in switched(formulation)]
+    return [f"{solver}:{each}" for each in switched(*read_formulation(name))]
 
 
 def _sources(path: Path, entry: str | _Draw | _Trace) -> Iterator[Source]:

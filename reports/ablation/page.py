@@ -85,13 +85,13 @@ are too long, and only roughly comparable with each other.
 _SWITCHES_INTRODUCTION = """\
 ## Each strengthening switched by itself
 
-One option of a formulation is switched, all others keep their defaults; every row has the same
-instances.  A factor is the geometric mean, over the instances, of the value with the option
-switched over the value with the defaults: seconds above 1 say that the switched option costs time.
+One option of a formulation is switched, all others stay as in the first line; every row has the
+same instances.  A factor is the geometric mean, over the instances, of the value with the option
+switched over the value in the first line: seconds above 1 say that the switched option costs time.
 A run without a proof counts with its limit.  So a factor is marked ≥ where only runs with the
-option switched, ≤ where only runs with the defaults, and ~ where both kinds ended without a proof.
-Nodes are compared on the instances that both proved.  Instances that take less than a second with
-the defaults say little, since nearly all of that is the start of a process.
+option switched, ≤ where only runs of the first line, and ~ where both kinds ended without a proof.
+Nodes are compared on the instances that both proved.  Instances that take less than a second in
+the first line say little, since nearly all of that is the start of a process.
 """
 
 _TRIED_INTRODUCTION = """\
@@ -161,14 +161,15 @@ def _canonical(method: str) -> str:
 
 
 def _with_relaxations(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows without the runs of relaxations, whose LP bound their program's row gets."""
+    """Return the rows without relaxations of programs beside them, which get their LP bound."""
     relaxed = rows["method"].str.contains(_RELAXED)
     program = rows["method"].map(_program)
     keys = pd.MultiIndex.from_frame(rows[_RUN].assign(program=program))
     found = pd.Series(rows["relaxation"].to_numpy(), index=keys)[relaxed.to_numpy()]
     by_mip = rows["method"].str.startswith("highs:")
     stated = rows["relaxation"].fillna(pd.Series(found.reindex(keys).to_numpy(), index=rows.index))
-    return rows.assign(lp_bound=stated.where(by_mip, rows["root_bound"]))[~relaxed]
+    rows = rows.assign(lp_bound=stated.where(by_mip, rows["root_bound"]))
+    return rows[~(relaxed & keys.isin(keys[~relaxed]))]
 
 
 def _program(method: str) -> str:
@@ -385,6 +386,13 @@ def _switches(rows: pd.DataFrame) -> bytes:
     return picture.getvalue()
 
 
+def _turned(name: str, base: str) -> str:
+    """Return the options by which a formulation differs from the first line of its group."""
+    (own, *given), (first, *there) = (re.split("[(),]", each) for each in (name, base))
+    more = [each for each in given if each not in there]
+    return ",".join(more) if own == first and more else name
+
+
 def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
     """Draw one row of points for each turned switch, and their geometric mean."""
     (base, as_it_is), *turned = _methods(in_group)
@@ -418,8 +426,7 @@ def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
             mew=2.5,
             label="geometric mean" if height == 0 else None,
         )
-        own = name.startswith(f"{base}(")
-        labels.append(name.removeprefix(base).strip("()") if own else name)
+        labels.append(_turned(name, base))
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xscale("log")

@@ -14,7 +14,7 @@ from typing import Any
 
 from instances import Instance
 from instances.files import instance_document
-from kvopt.methods.grammar import read_formulation
+from kvopt.methods.options import read_formulation
 from kvopt.running.compiled import compile_first
 from tests.attack.choices import SOLVERS, draw_formulation, draw_policy
 from tests.attack.judge import judge

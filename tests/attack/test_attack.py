@@ -14,7 +14,8 @@ import pytest
 from formulations.registry import formulations
 from heuristics.registry import policies
 from instances import Instance, Request
-from kvopt.methods.grammar import read_formulation, read_method, with_prediction
+from kvopt.methods.grammar import read_method, with_prediction
+from kvopt.methods.options import read_formulation
 from kvopt.running.events import BoundProved, Event, Failure, Relaxation, ScheduleFound
 from schedules import check_schedule, make_schedule
 from tests.attack.__main__ import main, report, run

@@ -20,7 +20,7 @@ from kvopt.running.supervise import supervise
 from kvopt.running.task import Task
 from tests.tiers import a_few
 
-STRONG = {"layers": "search", "cpsat-strong": "cpsat", "cpsat": "cpsat", "ilp-strong": "highs"}
+STRONG = {"layers": "search", "cpsat-strong": "cpsat", "cpsat": "cpsat", "ilp(groups=yes)": "highs"}
 LIMIT = 120.0
 
 

@@ -10,8 +10,7 @@ import pytest
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from formulations.mip._coarse import add_separating_rows, coarsen, unit_of
-from formulations.mip.integer_program import IntegerProgram, Model
-from formulations.registry import formulations
+from formulations.mip.integer_program import Model
 from formulations.valid.overflow import Overflow, Row, alike, overflows, separating_row
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
@@ -20,17 +19,12 @@ from schedules import check_schedule, make_schedule
 from tests.engine_batch import one_at_a_time, solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.edges import edge
+from tests.programs import program_of
 from tests.tiers import in_two
 
-MIPS = ("ilp", "ilp-sparse", "ilp-strong", "ilp-cliques", "ilp-xy")
+MIPS = ("ilp", "ilp-sparse", "ilp(groups=yes)", "ilp-sparse(groups=yes)", "ilp-xy")
 #: What a tolerance of 10⁻⁶ covers (``kvopt.engines.parts.tolerances``).
 COVERED = 10_000
-
-
-def _declared(name: str) -> IntegerProgram:
-    declared = formulations()[name].declared
-    assert isinstance(declared, IntegerProgram)
-    return declared
 
 
 @pytest.mark.parametrize("seeds", in_two(range(150), 7))
@@ -120,12 +114,10 @@ def test_overflows_are_those_that_the_checker_sees() -> None:
             assert sum(held) > instance.memory >= sum(held) - min(held)
 
 
-@pytest.mark.parametrize("name", [*MIPS, "ilp-cliques(lookahead=9)"])
+@pytest.mark.parametrize("name", [*MIPS, "ilp-sparse(groups=yes,lookahead=9)"])
 def test_coarse_models_keep_feasible_schedules_and_stay_small(name: str) -> None:
     """R is at most what is covered, and feasible schedules satisfy all rows, added ones too."""
-    base, _, options = name.partition("(")
-    program = _declared(base)
-    given = {"options": program.options(lookahead=9)} if options and program.options else {}
+    program, given = program_of(name)
     for seed in range(40):
         instance, draws = edge(seed), random.Random(seed)
         windows = start_windows(instance)
@@ -179,9 +171,9 @@ def _separated_fits(model: Model, starts: list[int]) -> bool:
 def test_nothing_changes_where_tokens_are_few() -> None:
     """A unit is one token where all peaks and twice M add up to what is covered."""
     instance = Instance("few", 1_000, tuple(Request(i, 0, 500, 5) for i in range(5)))
-    assert unit_of(_declared("ilp"), instance, COVERED) == 1
-    assert unit_of(_declared("ilp-sparse"), instance, COVERED) == 1
+    assert unit_of(program_of("ilp")[0], instance, COVERED) == 1
+    assert unit_of(program_of("ilp-sparse")[0], instance, COVERED) == 1
     # 5 · 505 = 2,525 tokens, with 2 · 1,000 more for balances 4,525.
-    assert unit_of(_declared("ilp"), instance, 2_525) == 1
-    assert unit_of(_declared("ilp"), instance, 2_524) == 2
-    assert unit_of(_declared("ilp-sparse"), instance, 4_524) == 2
+    assert unit_of(program_of("ilp")[0], instance, 2_525) == 1
+    assert unit_of(program_of("ilp")[0], instance, 2_524) == 2
+    assert unit_of(program_of("ilp-sparse")[0], instance, 4_524) == 2

@@ -16,7 +16,6 @@ import pytest
 import formulations.valid.windows as from_volumes
 from formulations.cp import _windows as plain
 from formulations.lagrangian.starts import start_costs
-from formulations.mip.integer_program import IntegerProgram
 from formulations.registry import RELAXED, formulations
 from formulations.search.layers import Options, Pass, search
 from formulations.valid.differences import forbidden_differences
@@ -26,11 +25,11 @@ from formulations.valid.separation import separation
 from formulations.valid.volumes import completion_bounds
 from formulations.valid.windows import start_windows
 from instances import Instance, Request, read_instance
-from kvopt.methods.grammar import read_formulation
 from kvopt.methods.options import format_formulation
 from tests.cp_accepts import accepted
 from tests.oracles.all_optima import all_optima
 from tests.oracles.crowds import crowd
+from tests.programs import program_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = [read_instance(path) for path in sorted((ROOT / "instances" / "tiny").glob("*.json"))]
@@ -269,9 +268,7 @@ def _alone(kind: str) -> Iterator[str]:
 @pytest.mark.parametrize("name", list(_alone("mip")))
 def test_no_row_of_an_integer_program_cuts_off_an_optimum(name: str, few: list[Case]) -> None:
     """With known TEL OPT + 1, every optimal schedule satisfies every row and bound of the model."""
-    formulation, values = read_formulation(name)
-    program, options = formulation.declared, formulation.arguments(values)
-    assert isinstance(program, IntegerProgram)
+    program, options = program_of(name)
     for instance, optimum, schedules in few:
         windows = start_windows(instance, optimum + 1)
         model = program.build(instance, windows, **options)
@@ -300,10 +297,13 @@ def _violated(model: object) -> list[str]:
 def test_violated_rows_are_found() -> None:
     """The check above names a row that a schedule violates: two requests of peak M at once."""
     instance = Instance("two", 4, (Request(0, 0, 2, 2), Request(1, 0, 2, 2)))
-    for name, row in (("ilp", "memory"), ("ilp-sparse", "memory"), ("ilp-cliques", "group")):
-        program = formulations()[name].declared
-        assert isinstance(program, IntegerProgram)
-        model = program.build(instance, start_windows(instance))
+    for name, row in (
+        ("ilp", "memory"),
+        ("ilp-sparse", "memory"),
+        ("ilp-sparse(groups=yes)", "group"),
+    ):
+        program, options = program_of(name)
+        model = program.build(instance, start_windows(instance), **options)
         program.set_starts(model, instance, [0, 0])
         assert any(each.startswith(row) for each in _violated(model)), (name, _violated(model))
 

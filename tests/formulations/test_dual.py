@@ -34,25 +34,25 @@ def test_bounds_are_formulations() -> None:
 
 @pytest.fixture(scope="module", params=in_two(TINY, 5))
 def tiny(request: pytest.FixtureRequest) -> dict[tuple[str, str], Answer]:
-    """What the bounds and ``lp-sparse`` say of tiny instances."""
+    """What the bounds and ``ilp-sparse(relaxed=yes)`` say of tiny instances."""
     read = {path.stem: read_instance(path) for path in request.param}
-    keys = [(name, each) for name in read for each in (*BOUNDS, "lp-sparse")]
+    keys = [(name, each) for name in read for each in (*BOUNDS, "ilp-sparse(relaxed=yes)")]
     return dict(zip(keys, solve_batch([(read[n], each) for n, each in keys]), strict=True))
 
 
 def test_lp_by_columns_equals_the_lp(tiny: dict[tuple[str, str], Answer]) -> None:
     """Generated columns and all columns give one LP objective, to 1e-6."""
     for name in {name for name, _ in tiny}:
-        expected = tiny[name, "lp-sparse"].relaxation
+        expected = tiny[name, "ilp-sparse(relaxed=yes)"].relaxation
         found = tiny[name, "bound-lp"].relaxation
         assert found == pytest.approx(expected, rel=1e-6), name
 
 
 def test_searched_prices_come_close_to_the_lp(tiny: dict[tuple[str, str], Answer]) -> None:
-    """On tiny instances the certified bounds are within a unit of that of ``lp-sparse``."""
+    """On tiny instances the certified bounds are within a unit of the relaxation's."""
     for each in {name for name, _ in tiny}:
         for name in ("bound-dual", "bound-lp"):
-            assert tiny[each, name].bound >= tiny[each, "lp-sparse"].bound - 1
+            assert tiny[each, name].bound >= tiny[each, "ilp-sparse(relaxed=yes)"].bound - 1
 
 
 @pytest.mark.parametrize("number", a_few((12, 60), 1))
@@ -97,7 +97,13 @@ def test_rounds_that_do_not_fit_in_memory_are_refused() -> None:
     instance = Instance("late", 9, (Request(0, end, 6, 2), Request(1, end, 2, 2)))
     names = [
         *(n for n, each in formulations().items() if each.kind != "mip" and n != "bound-seconds"),
-        *("ilp", "ilp-xy", "lp-bucketed", "ilp-strong(fixing=yes)", "ilp-cliques(fixing=yes)"),
+        *(
+            "ilp",
+            "ilp-xy",
+            "lp-bucketed",
+            "ilp(groups=yes,fixing=yes)",
+            "ilp-sparse(groups=yes,fixing=yes)",
+        ),
         *("cpsat-strong(dual=yes)", "cpsat-strong(fixing=yes)"),
     ]
     for name, answer in zip(names, solve_batch([(instance, n) for n in names]), strict=True):

@@ -15,8 +15,12 @@ from tests.tiers import in_two
 
 TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
 EXACT = [name for name, each in formulations().items() if not each.relaxation]
+EXACT += ["ilp(groups=yes)", "ilp-sparse(groups=yes)"]
 RELAXED = [
-    name for name, each in formulations().items() if each.relaxation and each.kind != "bound"
+    "ilp(relaxed=yes)",
+    "ilp-sparse(relaxed=yes)",
+    "ilp-sparse(groups=yes,relaxed=yes)",
+    "lp-bucketed",
 ]
 BOUNDS = [name for name, each in formulations().items() if each.kind == "bound" and each.in_rounds]
 
@@ -86,10 +90,10 @@ def test_bounds_never_exceed_the_optimum(
 def test_both_relaxations_agree(
     tiny: dict[str, Instance], answers: dict[tuple[str, str], Answer]
 ) -> None:
-    """``lp`` and ``lp-sparse`` are the same relaxation, to 1e-6."""
+    """Dense and sparse rows of memory are the same relaxation, to 1e-6."""
     for name in tiny:
-        assert answers[name, "lp"].relaxation == pytest.approx(
-            answers[name, "lp-sparse"].relaxation, abs=1e-6
+        assert answers[name, "ilp(relaxed=yes)"].relaxation == pytest.approx(
+            answers[name, "ilp-sparse(relaxed=yes)"].relaxation, abs=1e-6
         )
 
 
@@ -117,7 +121,9 @@ def test_order_of_requests_changes_no_optimum(
     """The optimum does not depend on how the file lists the requests."""
     names = sorted(tiny)[::3]
     turned = [Instance("turned", tiny[n].memory, tiny[n].requests[::-1]) for n in names]
-    for name, answer in zip(names, solve_batch([(i, "ilp-strong") for i in turned]), strict=True):
+    for name, answer in zip(
+        names, solve_batch([(i, "ilp(groups=yes)") for i in turned]), strict=True
+    ):
         assert answer.tel == answer.bound == optima[name]
 
 

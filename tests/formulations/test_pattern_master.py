@@ -19,12 +19,13 @@ from formulations.bounds.pattern_master import PatternMaster
 from formulations.bounds.patterns import Options, PatternPricing, compute_bound
 from formulations.bounds.proximal import ENTRIES_UP_TO, Model, _Newton, proximal_step
 from formulations.lagrangian.states import Grids
-from formulations.valid.states import is_pattern, running_states
+from formulations.valid.states import running_states
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import am1
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
+from tests.oracles.patterns import is_pattern
 
 KNOTS = np.array([1, 3, 4, 9, 20])
 

@@ -23,7 +23,7 @@ from formulations.lagrangian.kernels import best_patterns
 from formulations.lagrangian.prices import certify_prices
 from formulations.lagrangian.states import PriceTable, last_starts
 from formulations.lagrangian.states import evaluate as evaluate_table
-from formulations.valid.states import is_pattern, running_states
+from formulations.valid.states import running_states
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import am1, am2
@@ -32,6 +32,7 @@ from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.crowds import crowd
 from tests.oracles.draws import instances
+from tests.oracles.patterns import is_pattern
 from tests.tiers import in_two
 
 SMALL = instances(max_requests=4, max_memory=10, max_arrival=6, max_output=6)

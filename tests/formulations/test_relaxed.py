@@ -23,9 +23,9 @@ FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1
     a_few(
         (
             "highs:ilp(relaxed=yes)",
-            "appsi_highs:lp",
+            "appsi_highs:ilp(relaxed=yes)",
             "highs:ilp-xy(relaxed=yes)",
-            "highs:ilp-cliques(groups=no,relaxed=yes)",
+            "highs:ilp-sparse(relaxed=yes)",
             "appsi_highs:ilp(relaxed=yes)",
         ),
         2,
@@ -42,20 +42,6 @@ def test_a_relaxed_program_is_a_bound(method: str) -> None:
     assert row.lower_bound is not None
     assert row.lower_bound <= 12
     assert row.status == "feasible"
-
-
-def test_the_relaxation_is_the_one_of_the_same_rows() -> None:
-    """``ilp(relaxed=yes)`` is ``lp``: same columns, same rows, same value."""
-    relaxed, plain = (
-        execute(Task(FOUR, "four", read_method(method), time_limit=40)).record
-        for method in ("highs:ilp(relaxed=yes)", "highs:lp")
-    )
-    assert relaxed.relaxation == pytest.approx(plain.relaxation, abs=1e-6)
-    assert (relaxed.model_columns, relaxed.model_rows, relaxed.model_entries) == (
-        plain.model_columns,
-        plain.model_rows,
-        plain.model_entries,
-    )
 
 
 def test_every_integer_program_takes_it() -> None:

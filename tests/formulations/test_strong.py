@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from formulations.bounds.clique_lp import priced_windows
 from formulations.lagrangian.starts import start_costs
-from formulations.mip import ilp_cliques
+from formulations.mip import ilp_sparse_with_cuts
 from formulations.valid.differences import forbidden_differences
 from formulations.valid.fixing import fixed_windows
 from formulations.valid.groups import window_groups
@@ -192,9 +192,9 @@ def test_no_feasible_schedule_violates_the_lookahead(
         return
     horizon = max(p + r.output for p, r in zip(starts, instance.requests, strict=True))
     windows = Windows(tuple(starts), tuple(starts), horizon)
-    options = ilp_cliques.Options(groups=False, lookahead=rounds)
-    model = ilp_cliques.build_model(instance, windows, options)
-    ilp_cliques.set_starts(model, instance, starts)
+    options = ilp_sparse_with_cuts.Options(groups=False, lookahead=rounds)
+    model = ilp_sparse_with_cuts.build_model(instance, windows, options)
+    ilp_sparse_with_cuts.set_starts(model, instance, starts)
     for row in model.lookahead.values():
         assert pyo.value(row.body) <= pyo.value(row.upper)
 
@@ -207,9 +207,9 @@ def test_the_lookahead_row_by_hand() -> None:
     """
     instance = Instance("two", 5, (Request(0, 0, 0, 4), Request(1, 0, 0, 4)))
     windows = Windows((0, 0), (0, 0), 4)
-    options = ilp_cliques.Options(groups=False, lookahead=2)
-    model = ilp_cliques.build_model(instance, windows, options)
-    ilp_cliques.set_starts(model, instance, [0, 0])
+    options = ilp_sparse_with_cuts.Options(groups=False, lookahead=2)
+    model = ilp_sparse_with_cuts.build_model(instance, windows, options)
+    ilp_sparse_with_cuts.set_starts(model, instance, [0, 0])
     assert [pyo.value(model.lookahead[t].body) for t in (1, 4)] == [6, 12 - 2 * 2 * 2]
 
 
@@ -245,10 +245,10 @@ DRAWS = [am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(12
 STRONG = (
     "cpsat-strong",
     "cpsat-strong(fixing=yes,dual=yes)",
-    "ilp-strong",
-    "ilp-strong(fixing=yes)",
-    "ilp-cliques",
-    "ilp-cliques(fixing=yes,lookahead=2)",
+    "ilp(groups=yes)",
+    "ilp(groups=yes,fixing=yes)",
+    "ilp-sparse(groups=yes)",
+    "ilp-sparse(groups=yes,lookahead=2,fixing=yes)",
     "layers",
 )
 
@@ -268,8 +268,8 @@ def test_strong_formulations_equal_brute_force(formulation: str, drawn_optima: l
 
 
 def test_clique_prices_bound_the_draws(drawn_optima: list[int]) -> None:
-    """``lp-cliques`` certifies no less than ``lp-sparse`` and no more than the optimum."""
-    tight = solve_batch([(instance, "lp-cliques") for instance in DRAWS])
-    loose = solve_batch([(instance, "lp-sparse") for instance in DRAWS])
+    """The relaxation with cliques certifies no less than without, and no more than the optimum."""
+    tight = solve_batch([(instance, "ilp-sparse(groups=yes,relaxed=yes)") for instance in DRAWS])
+    loose = solve_batch([(instance, "ilp-sparse(relaxed=yes)") for instance in DRAWS])
     for strong, weak, optimum in zip(tight, loose, drawn_optima, strict=True):
         assert weak.bound <= strong.bound <= optimum

@@ -121,7 +121,7 @@ def test_any_password_is_hidden(user: str, password: str) -> None:
         ["a b/*.json", "--store=../x/runs.sqlite", "--report", "r"],
         ["smoke", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:8786"],
         ["smoke", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:8786"],
-        ["instances/x@y.json", "--methods", "file:mine.py,highs:ilp-strong(groups=no)"],
+        ["instances/x@y.json", "--methods", "file:mine.py,highs:ilp"],
     ],
 )
 def test_what_holds_no_secret_stays(arguments: list[str]) -> None:

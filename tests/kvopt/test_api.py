@@ -119,7 +119,7 @@ def test_the_summary() -> None:
     expected += ["HiGHS itself", "gap %"]
     assert labels == [*expected, "best known", "gap to best", "seconds", "checker"]
     told = dict(result.summary())
-    assert told["method"] == "highs  (ilp-strong, by size)"
+    assert told["method"] == "highs  (ilp(groups=yes), by size)"
     assert (told["best known"], told["checker"]) == ("12 (opt)", "valid")
     width = len("HiGHS itself")
     assert [line[:width].strip() for line in str(result).splitlines()] == shown

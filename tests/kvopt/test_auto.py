@@ -159,7 +159,10 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
         (Instance("few", 16_492, chat_lognormal.generate(n=20).requests), ["search:layers"]),
         (am1.generate(seed=0), ["search:sweep(multipliers=yes)", "bound:bound-patterns"]),
         # Patterns of 40 requests in 16,492 tokens are too many to search.
-        (Instance("few", 16_492, chat_lognormal.generate(n=40).requests), ["highs:lp-cliques"]),
+        (
+            Instance("few", 16_492, chat_lognormal.generate(n=40).requests),
+            ["highs:ilp-sparse(groups=yes,relaxed=yes)"],
+        ),
         (chat_lognormal.generate(n=2000), ["bound:bound-dual"]),
         # Many starts, but of two kinds; and many, each looked at in less than a second.
         (
@@ -252,7 +255,7 @@ def test_whoever_is_asked_for_a_proof_proves_by_itself(method: str, source: str)
 @pytest.mark.parametrize("solver", ["highs", "cpsat"])
 def test_no_witness_where_others_help(solver: str) -> None:
     """Its start windows come from another's schedule; with its formulation named it is one."""
-    alone = {"highs": "highs:ilp-strong", "cpsat": "cpsat:cpsat"}[solver]
+    alone = {"highs": "highs:ilp(groups=yes)", "cpsat": "cpsat:cpsat"}[solver]
     source = proofs()[solver]
     assert search_witness(solver, "optimal", 12, 12, source) is None
     assert search_witness(alone, "optimal", 12, 12, source) == engine_witness(alone, 12)

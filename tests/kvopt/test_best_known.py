@@ -403,11 +403,11 @@ def test_an_equal_value_does_not_replace_an_older_one(proved: Sweep) -> None:
 
 def test_a_lying_bound_aborts_loudly(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
     """A bound above a checked schedule names both; nothing is written, however good the rest is."""
-    proved.run(FOUR, "highs:ilp-strong", WORSE, 13, "HiGHS", day=5)
+    proved.run(FOUR, "highs:ilp(groups=yes)", WORSE, 13, "HiGHS", day=5)
     before = proved.path.read_bytes()
     assert proved.merge() == 5
     told = capsys.readouterr().err
-    assert "four: lower bound 13 (highs:ilp-strong, 2026-11-05) exceeds" in told
+    assert "four: lower bound 13 (highs:ilp(groups=yes), 2026-11-05) exceeds" in told
     assert "the checked TEL 12 (cpsat:cpsat, 2026-11-01)" in told
     assert proved.path.read_bytes() == before
 

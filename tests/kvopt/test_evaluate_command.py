@@ -476,7 +476,7 @@ def test_the_list_names_suites_and_methods(
     """``--list`` runs nothing and opens no store."""
     assert evaluate("--list") == 0
     out = capfd.readouterr().out
-    assert all(word in out for word in ("smoke", "svf", "ilp-strong", "file:PATH"))
+    assert all(word in out for word in ("smoke", "svf", "ilp-sparse", "file:PATH"))
 
 
 def test_the_default_store_is_not_committed() -> None:

@@ -260,7 +260,10 @@ def _history(entry: dict[str, Any], method: str) -> None:
     ("edit", "told"),
     a_few(
         [
-            (lambda e: e["proofs"][1].update(method="highs:lp"), "a relaxation makes a bound"),
+            (
+                lambda e: e["proofs"][1].update(method="highs:ilp(relaxed=yes)"),
+                "a relaxation makes a bound",
+            ),
             (
                 lambda e: e["proofs"][1].update(method="highs:ilp(relaxed=yes)"),
                 "a relaxation makes a bound",
@@ -302,7 +305,7 @@ def test_a_relaxation_in_a_store_is_no_proof(good: tuple[Sweep, int]) -> None:
     """Its bound may meet the schedule; the row says optimal, and no entry has it as a witness."""
     sweep, _ = good
     before = sweep.entry()["proofs"]
-    for method in ("highs:lp", "highs:ilp(relaxed=yes)", "HIGHS:LP"):
+    for method in ("highs:ilp(relaxed=yes)", "highs:lp-bucketed", "HIGHS:LP_BUCKETED"):
         sweep.run(FOUR, method, OPTIMAL, 12, "HiGHS", day=5)
     assert sweep.merge() == 0
     assert sweep.entry()["proofs"] == before

@@ -320,7 +320,7 @@ def test_no_row_of_a_forger_raises_a_bound(forger: Forger) -> None:
     for number in range(400):
         forger.put(
             key=f"{number:064}",
-            method=draws.choice([*methods, "auto", "highs:lp", "cpsat"]),
+            method=draws.choice([*methods, "auto", "highs:ilp(relaxed=yes)", "cpsat"]),
             bound_source=draws.choice(sources),
             certificate=draws.choice(certificates),
             lower_bound=draws.randint(13, 99),
@@ -331,7 +331,7 @@ def test_no_row_of_a_forger_raises_a_bound(forger: Forger) -> None:
         )
     rows = prepare(read_rows(forger.path))
     counted = rows[rows["believed"]]
-    assert {*counted["method"]} == {"auto", "highs:lp", "cpsat"}
+    assert {*counted["method"]} == {"auto", "highs:ilp(relaxed=yes)", "cpsat"}
     assert not counted["bound_source"].str.startswith(("certificate: ", "volumes\0")).any()
     assert not counted["bound_source"].isin(["volumes", "work", "alone"]).any()
     without = rows[~rows["method"].isin({*counted["method"]})]

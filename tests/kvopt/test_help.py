@@ -166,7 +166,7 @@ def test_no_value_is_an_option() -> None:
         (["solve", "--po"], {"--policy"}),
         (["solve", "--policy", "mc-sf-"], {"mc-sf-first-fit", "mc-sf-total"}),
         (["solve", "--solver", "cp"], {"cpsat"}),
-        (["solve", "--formulation", "ilp-c"], {"ilp-cliques"}),
+        (["solve", "--formulation", "ilp-x"], {"ilp-xy"}),
         (["evaluate", "--methods", "svf,hi"], {"svf,highs"}),
         (["evaluate", "smo"], {"smoke"}),
         (["evaluate", "--executor", "d"], {"dask"}),

@@ -141,7 +141,9 @@ def test_integers_of_a_column_with_gaps_are_exact(tmp_path: Path) -> None:
 def test_size_of_the_model_and_root_bound_are_in_the_row() -> None:
     """What HiGHS was given, and the first bound that the prices of its relaxation proved."""
     instance = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
-    row = execute(Task(instance, "four", read_method("highs:lp"), time_limit=40)).record
+    row = execute(
+        Task(instance, "four", read_method("highs:ilp(relaxed=yes)"), time_limit=40)
+    ).record
     assert row.model_columns is not None
     assert row.model_rows is not None
     assert row.model_entries is not None

@@ -45,7 +45,7 @@ def _summary(output: str) -> dict[str, str]:
     return rows
 
 
-@pytest.mark.parametrize("method", ["highs:ilp-strong", "cpsat:cpsat"])
+@pytest.mark.parametrize("method", ["highs:ilp(groups=yes)", "cpsat:cpsat"])
 def test_one_session_uses_both_engines(method: str, small: Path, solve_afresh: Command) -> None:
     """HiGHS and CP-SAT both prove 12 here, although one process cannot import both."""
     result = solve_afresh(small, "--method", method)
@@ -57,16 +57,18 @@ def test_one_session_uses_both_engines(method: str, small: Path, solve_afresh: C
 
 
 @pytest.mark.parametrize(
-    "formulation", a_few(("ilp", "lp", "ilp-sparse", "ilp-xy", "ilp-strong", "lp-sparse"), 2)
+    "formulation",
+    a_few(("ilp", "ilp(relaxed=yes)", "ilp-sparse", "ilp-xy", "ilp(groups=yes)", "lp-bucketed"), 2),
 )
 def test_every_mip_formulation_runs(formulation: str, small: Path, solve: Command) -> None:
     """Each formulation is reachable from the command line; a relaxation yields a bound only."""
     result = solve(small, "--solver", "highs", "--formulation", formulation)
     rows = _summary(result.stdout)
     assert result.returncode == 0
-    expected = "feasible" if formulation.startswith("lp") else "optimal"
+    relaxed = formulation in ("ilp(relaxed=yes)", "lp-bucketed")
+    expected = "feasible" if relaxed else "optimal"
     assert rows["status"] == expected
-    assert ("LP relaxation" in rows) == formulation.startswith("lp")
+    assert ("LP relaxation" in rows) == relaxed
 
 
 @pytest.mark.parametrize(
@@ -323,7 +325,7 @@ def test_memory_limit_of_a_policy(hard: Path, solve_afresh: Command) -> None:
 @pytest.mark.slow("waits")
 def test_a_run_of_highs_is_one_process_below_its_reaper(hard: Path) -> None:
     """Below the command and its watcher: the reaper that waits, and the worker with its engine."""
-    process = _start(hard, "--method", "highs:ilp-strong", "--time-limit", "20")
+    process = _start(hard, "--method", "highs:ilp(groups=yes)", "--time-limit", "20")
     try:
         worker = _engine_of(process)
         time.sleep(2.0)
@@ -522,7 +524,7 @@ def test_a_model_that_cannot_be_written(small: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [small]
 
 
-@pytest.mark.parametrize("formulation", ["ilp-strong", "ilp-xy"])
+@pytest.mark.parametrize("formulation", ["ilp(groups=yes)", "ilp-xy"])
 @pytest.mark.parametrize(("suffix", "reading"), [("mps", "--freemps"), ("lp", "--lp")])
 def test_glpk_reads_the_model(
     suffix: str, reading: str, formulation: str, small: Path, solve: Command, tmp_path: Path

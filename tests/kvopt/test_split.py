@@ -127,5 +127,5 @@ def _later(instance: Instance, rounds: int) -> Instance:
 def test_the_parts_decide_the_formulation() -> None:
     """Four bursts, 10⁶ rounds apart: each fits the dense program, and the whole would not."""
     rows = [(10**6 * i, 3 + i % 2, 5) for i in range(4) for _ in range(2)]
-    assert _solved(_rows(10, *rows), "highs").formulation == "ilp-strong"
+    assert _solved(_rows(10, *rows), "highs").formulation == "ilp(groups=yes)"
     assert default_formulation("mip", [_rows(10, *rows)]) == "ilp-sparse"

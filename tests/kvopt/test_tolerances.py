@@ -16,8 +16,6 @@ from pyomo.opt import SolverResults, TerminationCondition
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from formulations.bounds import clique_lp
-from formulations.mip.integer_program import IntegerProgram
-from formulations.registry import formulations
 from formulations.valid.windows import Windows
 from heuristics.simulator import run_policy
 from instances import Instance, Request
@@ -29,7 +27,8 @@ from kvopt.engines.parts.pyomo_options import KNOWN, Known
 from kvopt.engines.parts.size import exact_as_floats
 from kvopt.engines.parts.tolerances import COVERED, CoveredReport, largest_activity
 from kvopt.engines.start import warm_start_policies
-from kvopt.methods.grammar import read_formulation, read_method
+from kvopt.methods.grammar import read_method
+from kvopt.methods.options import read_formulation
 from kvopt.running.events import (
     BoundProved,
     Event,
@@ -46,8 +45,9 @@ from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
 from tests.oracles.prices import by_scipy
+from tests.programs import program_of
 
-MIPS = ("ilp", "ilp-sparse", "ilp-strong", "ilp-cliques", "ilp-xy")
+MIPS = ("ilp", "ilp-sparse", "ilp(groups=yes)", "ilp-sparse(groups=yes)", "ilp-xy")
 
 
 def _instance(memory: int, *rows: tuple[int, int, int]) -> Instance:
@@ -57,7 +57,7 @@ def _instance(memory: int, *rows: tuple[int, int, int]) -> Instance:
 #: HiGHS with these formulations proved 15 (truth 11), 14 (13) and 12 (11), or sent schedules that
 #: overflow.
 LARGE = {
-    "ilp-cliques": _instance(10**7, (0, 9999995, 5), (1, 9999999, 1), (1, 3333333, 1)),
+    "ilp-sparse(groups=yes)": _instance(10**7, (0, 9999995, 5), (1, 9999999, 1), (1, 3333333, 1)),
     "ilp-sparse": _instance(
         10**8, (3, 49999998, 2), (0, 3297274, 3), (0, 33333329, 2),
         (0, 50000001, 1), (3, 24999998, 1), (0, 99999998, 1),
@@ -79,7 +79,7 @@ LOOKED_AHEAD = (
 
 def test_no_bound_above_the_optimum_with_look_ahead() -> None:
     """Their cuts multiply errors that are far below a token in a row."""
-    names = ("ilp-cliques(groups=no,lookahead=9)", "ilp-cliques(lookahead=9)")
+    names = ("ilp-sparse(lookahead=9)", "ilp-sparse(groups=yes,lookahead=9)")
     pairs = [(instance, name) for instance in LOOKED_AHEAD for name in names]
     answers = solve_batch(pairs, seconds=20.0, poor_start=True)
     for (instance, name), answer in zip(pairs, answers, strict=True):
@@ -122,7 +122,14 @@ def test_prices_that_prove_nothing_do_no_harm() -> None:
     instance = _instance(
         10**9, (3, 138593550, 1), (3, 249999998, 1), (1, 499999995, 5), (1, 333333334, 2)
     )
-    names = ("ilp", "ilp-sparse", "lp", "lp-sparse", "lp-cliques", "lp-bucketed")
+    names = (
+        "ilp",
+        "ilp-sparse",
+        "ilp(relaxed=yes)",
+        "ilp-sparse(relaxed=yes)",
+        "ilp-sparse(groups=yes,relaxed=yes)",
+        "lp-bucketed",
+    )
     # Every request can start when it arrives: 1 + 1 + 5 + 2.
     for answer in solve_batch([(instance, name) for name in names], poor_start=True):
         assert 0 <= answer.bound <= 9 <= answer.tel
@@ -133,7 +140,7 @@ def test_no_objective_of_a_relaxation_where_a_tolerance_is_a_token() -> None:
     rows = ((0, 106721546, 3), (0, 609869466, 3), (0, 609869466, 3), (0, 609869466, 3))
     large = _instance(10**9, *rows)
     small = _instance(1000, *((arrival, s // 10**6, o) for arrival, s, o in rows))
-    name = "ilp-cliques(groups=no,lookahead=9,relaxed=yes)"
+    name = "ilp-sparse(lookahead=9,relaxed=yes)"
     unsure, sure = solve_batch([(large, name), (small, name)], poor_start=True)
     assert unsure.relaxation is None
     assert unsure.bound <= brute_force_optimum(large) == 21
@@ -152,7 +159,7 @@ def test_rows_by_hand() -> None:
     windows = Windows((0, 0), (2, 2), 4)
     expected = {"ilp": 10, "ilp-sparse": 32}
     for name, activity in expected.items():
-        model = _program(name).build(instance, windows)
+        model = program_of(name)[0].build(instance, windows)
         form = LinearStandardFormCompiler().write(model, mixed_form=True)
         assert largest_activity(form) == activity, name
 
@@ -168,20 +175,14 @@ def test_no_schedule_has_a_larger_activity(instance: Instance, data: st.DataObje
     latest = tuple(max(starts) for _ in starts)
     horizon = max(starts) + max(request.output for request in instance.requests)
     for name in MIPS:
-        program = _program(name)
-        model = program.build(instance, Windows(arrivals, latest, horizon))
+        program, options = program_of(name)
+        model = program.build(instance, Windows(arrivals, latest, horizon), **options)
         program.set_starts(model, instance, starts)
         form = LinearStandardFormCompiler().write(model, mixed_form=True)
         values = [variable.value for variable in form.columns]
         activity = largest_activity(form)
         assert math.isfinite(activity), name
         assert max(abs(form.A) @ values) <= activity, name
-
-
-def _program(name: str) -> IntegerProgram:
-    declared = formulations()[name].declared
-    assert isinstance(declared, IntegerProgram)
-    return declared
 
 
 def _told(instance: Instance, activity: float, tolerance: float, starts: list[int]) -> list[Event]:
@@ -205,7 +206,7 @@ def _job(instance: Instance, formulation: str, solver: str = "pyomo", path: str 
     return Job(
         instance=instance,
         solver=solver,
-        formulation=known.declared,
+        formulation=known.built(options).declared,
         relaxation=known.relaxation,
         deadline=time.monotonic() + 20.0,
         threads=1,
@@ -217,7 +218,7 @@ def _job(instance: Instance, formulation: str, solver: str = "pyomo", path: str 
     )
 
 
-@pytest.mark.parametrize("name", [*MIPS, "lp", "lp-bucketed"])
+@pytest.mark.parametrize("name", [*MIPS, "lp-bucketed"])
 def test_a_model_is_built_as_long_as_there_is_time(name: str) -> None:
     """A model, its coarse one and rows that separate; where the time is over each is given up."""
     instance = _instance(10**9, *((0, 3 * 10**8, 3 + i) for i in range(4)))
@@ -327,11 +328,11 @@ def test_every_known_solver_has_a_gap_of_zero() -> None:
 def test_all_solvers_get_a_formulation_s_own_windows(
     solver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fixing by prices narrows the model whoever solves it; the file was that of ``ilp-strong``."""
+    """Fixing by prices narrows the model whoever solves it; the file was that of the wide one."""
     monkeypatch.setattr(clique_lp, "by_highs", by_scipy)
     instance = _instance(9, (0, 0, 4), (0, 2, 5), (1, 3, 3), (2, 0, 6), (0, 1, 2))
     columns = []
-    for formulation in ("ilp-strong", "ilp-strong(fixing=yes)"):
+    for formulation in ("ilp(groups=yes)", "ilp(groups=yes,fixing=yes)"):
         job = _job(instance, formulation, solver, str(tmp_path / "model.lp"))
         events: list[Event] = []
         if solver == "export":

@@ -11,8 +11,8 @@ import pytest
 
 from formulations.registry import RELAXED, Option, formulations
 from kvopt.commands import evaluate
-from kvopt.methods import grammar
-from kvopt.methods.options import format_formulation
+from kvopt.methods import options
+from kvopt.methods.options import format_formulation, read_formulation
 from kvopt.running.record import Record
 from kvopt.store.export import export_rows
 from kvopt.suites import SuiteError, load, read_suite
@@ -54,7 +54,7 @@ PLAIN = (
     _row(
         "bounds",
         "b",
-        "highs:lp",
+        "highs:ilp(relaxed=yes)",
         n=45,
         status="feasible",
         tel=50,
@@ -95,14 +95,14 @@ def test_numbers_by_hand(write: Callable[..., Path]) -> None:
     # 100 of the best TEL 160 is 62.5 %; the 30.2 s without a proof count as 30.
     assert "| `ilp` | 1 | 62.5 | 0 | 30.00 |" in text
     assert "| `cpsat` | 1 | 100.0 | 1 | 3.00 |" in text
-    assert "| `lp` | 1 | 60.0 | 2.00 |" in text
+    assert "| `ilp(relaxed=yes)` | 1 | 60.0 | 2.00 |" in text
     assert "## Bounds, n = 45\n" in text
     assert "## Proofs, n = 8\n" in text
 
 
-_OF = "switches-of-ilp-strong"
-#: The second by the name that its option had when the stored rows were made.
-_BASE, _CUT, _MORE = (f"highs:ilp-strong{more}" for more in ("", "(cliques=no)", "(fixing=yes)"))
+_OF = "switches-of-ilp"
+_CUT = "highs:ilp"
+_BASE, _MORE = f"{_CUT}(groups=yes)", f"{_CUT}(groups=yes,fixing=yes)"
 _LIMIT: dict[str, Any] = {"time_limit": 60.0}
 SWITCHED = (
     _row(_OF, "d", _BASE, **_LIMIT, total_seconds=4.0, nodes=50, relaxation=90.0),
@@ -120,9 +120,11 @@ SWITCHED = (
     _row(_OF, "d", _MORE, **_LIMIT, total_seconds=2.0, nodes=50),
     _row(_OF, "e", _MORE, **_LIMIT, total_seconds=2.0, nodes=400),
     # Only the relaxation: no rows of the tables, but the LP bounds of the programs above.
-    _row(_OF, "e", "highs:ilp-strong(relaxed=yes)", **_LIMIT, status="feasible", relaxation=80.0),
-    _row(_OF, "d", _CUT[:-1] + ",relaxed=yes)", **_LIMIT, status="feasible", relaxation=85.0),
-    _row(_OF, "e", _CUT[:-1] + ",relaxed=yes)", **_LIMIT, status="feasible", relaxation=75.0),
+    _row(
+        _OF, "e", "highs:ilp(groups=yes,relaxed=yes)", **_LIMIT, status="feasible", relaxation=80.0
+    ),
+    _row(_OF, "d", _CUT + "(relaxed=yes)", **_LIMIT, status="feasible", relaxation=85.0),
+    _row(_OF, "e", _CUT + "(relaxed=yes)", **_LIMIT, status="feasible", relaxation=75.0),
 )
 
 
@@ -130,22 +132,18 @@ def test_factors_by_hand(write: Callable[..., Path]) -> None:
     """Factors are geometric means of ratios on the same instance; open runs mark them."""
     folder = write(*PLAIN, *reversed(SWITCHED))
     page.main([])
-    lines = _cells(folder, "| `ilp-strong")
+    lines = _cells(folder, "| `ilp")
     # Shifted mean of 4 and 1: sqrt(5 · 2) − 1.  LP bounds: one of the row itself, one of the run
     # that solved the relaxation only.
-    assert lines["`ilp-strong`"] == ["2", "2", "2.16", "1", "1", "1", "85.0", "100.0"]
+    assert lines["`ilp(groups=yes)`"] == ["2", "2", "2.16", "1", "1", "1", "85.0", "100.0"]
     # Seconds: 60/4 and 15/1, so 15, and at least that, since one run ended at its limit.  Nodes
     # only on e: 200/100.  Memory: sqrt(4 · 1).  Mean seconds: sqrt(61 · 16) − 1.
     cut = ["2", "1", "30.24", "≥ 15.00", "2.00", "2.00", "80.0", "97.5"]
-    assert lines["`ilp-strong(groups=no)`"] == cut
+    assert lines["`ilp`"] == cut
     # Seconds: sqrt(2/4 · 2/1); nodes: sqrt(1 · 4).
     more = ["2", "2", "2.00", "1.00", "2.00", "1.00", "–", "100.0"]
-    assert lines["`ilp-strong(fixing=yes)`"] == more
-    assert list(lines) == [
-        "`ilp-strong`",
-        "`ilp-strong(groups=no)`",
-        "`ilp-strong(fixing=yes)`",
-    ]
+    assert lines["`ilp(groups=yes,fixing=yes)`"] == more
+    assert list(lines)[-2:] == ["`ilp(groups=yes)`", "`ilp(groups=yes,fixing=yes)`"]
     assert b"<svg" in (folder / "switches.svg").read_bytes()
 
 
@@ -246,11 +244,15 @@ def test_every_switch_is_in_the_suite() -> None:
         ]
         if not own or name == "cpsat":
             continue
-        found = {method.partition(":")[2] for method in sections[f"switches-of-{name}"]}
+        found = [method.partition(":")[2] for method in sections[f"switches-of-{name}"]]
+        base = read_formulation(found[0])[1]
         for option in own:
-            value = not option.default if isinstance(option.default, bool) else 2
-            assert format_formulation(formulation, {option.name: value}) in found
-        assert (f"{name}(relaxed=yes)" in found) == (formulation.kind == "mip")
+            value = 2
+            if isinstance(option.default, bool):
+                value = not base.get(option.name, option.default)
+            assert format_formulation(formulation, base | {option.name: value}) in found
+        if formulation.kind == "mip":
+            assert format_formulation(formulation, base | {RELAXED.name: True}) in found
     assert "cpsat:cpsat(separation=no)" in sections["switches-of-cpsat-strong"]
 
 
@@ -259,7 +261,7 @@ def test_an_option_that_is_gained_is_in_the_suite(monkeypatch: pytest.MonkeyPatc
     known = formulations()
     layers = known["layers"]
     more = replace(layers, options=(*layers.options, Option("newest", True, "something")))
-    monkeypatch.setattr(grammar, "formulations", lambda: known | {"layers": more})
+    monkeypatch.setattr(options, "formulations", lambda: known | {"layers": more})
     methods = next(
         section.methods
         for section in read_suite("ablation").sections
@@ -286,9 +288,9 @@ def test_the_committed_rows_are_runs_of_the_suite() -> None:
 _SMALL = """
 summary = "The way of the ablation's rows, in seconds."
 [[section]]
-name = "switches-of-ilp-strong"
+name = "switches-of-ilp"
 instances = ["tiny/shortest_first_not_optimal.json"]
-methods = ["highs:ilp-strong", "highs:ilp-strong(relaxed=yes)"]
+methods = ["highs:ilp(groups=yes)", "highs:ilp(groups=yes,relaxed=yes)"]
 time_limit = 40
 [[section]]
 name = "switches-of-bound-patterns"
@@ -310,7 +312,7 @@ def test_from_the_sweep_to_the_page(
     assert evaluate.main([str(suite), "--store", store, "--export", str(page.ROWS)]) == 0
     assert page.main([]) == 0
     # The best TEL is 12, the relaxation's value 11.5 with window groups.
-    (program,) = _cells(folder, "| `ilp-strong").values()
+    (program,) = _cells(folder, "| `ilp(groups=yes)").values()
     assert float(program[-2].rstrip("%")) > 90
     assert program[-1] == "100.0"
     assert len(_cells(folder, "| `bound-patterns")) == 2
@@ -325,7 +327,7 @@ def test_from_the_sweep_to_the_page(
     [
         ("switches of search:nothing", "unknown formulation 'nothing'"),
         ("switches of search", "expected NAME or NAME"),
-        ("switches of cpsat:cpsat-strong(equal=no)", "without options"),
+        ("switches of cpsat:cpsat-strong(equals=no)", "'equals'; did you mean equal"),
     ],
 )
 def test_bad_switches_are_named(entry: str, told: str, tmp_path: Path) -> None:

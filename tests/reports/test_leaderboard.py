@@ -113,7 +113,8 @@ def test_methods_outside_the_problem_never_rank() -> None:
 
 
 @pytest.mark.parametrize(
-    "method", ["bound:bound-lp", "highs:lp-cliques", "highs:ilp-sparse(relaxed=yes)"]
+    "method",
+    ["bound:bound-lp", "highs:ilp-sparse(groups=yes,relaxed=yes)", "highs:ilp-sparse(relaxed=yes)"],
 )
 def test_bounds_have_a_board_of_their_own(method: str) -> None:
     """The schedule that a bound's run begins with is a policy's: it stands in no table of gaps."""

@@ -60,7 +60,14 @@ CASES = {
     for each, optimum in ((FOUR, 12), (PAIR, 3))
     for stated in (None, optimum)
 }
-METHODS = ["highs", "highs:ilp", "highs:ilp-strong", "highs:ilp-xy", "cpsat", "cpsat:cpsat-time"]
+METHODS = [
+    "highs",
+    "highs:ilp",
+    "highs:ilp(groups=yes)",
+    "highs:ilp-xy",
+    "cpsat",
+    "cpsat:cpsat-time",
+]
 METHODS += ["search", "auto", "bound:bound-lp", "file:mine.py"]
 POLICIES = ["svf", "mc-sf", "a-min"]
 #: Every example makes stores and a registry; to make one smaller would take minutes.

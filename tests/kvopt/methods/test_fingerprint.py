@@ -61,7 +61,7 @@ def project(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("heuristics/local_search.py", {"auto", "highs", "search"}),
         # On whose start variables every integer program is built.
         ("formulations/mip/ilp.py", {"auto", "highs", "highs:ilp", "sorted-lp"}),
-        ("formulations/mip/ilp_strong.py", {"highs"}),
+        ("formulations/mip/ilp_with_cuts.py", {"highs"}),
         # Where there are too many patterns for bound-patterns, whose prices the search uses.
         ("formulations/bounds/dual.py", {"auto", "highs", "bound:bound-dual", "search"}),
         # Every engine's start can choose a formulation.

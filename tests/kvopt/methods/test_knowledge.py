@@ -48,7 +48,7 @@ def test_how_a_method_is_shown(text: str, expected: str) -> None:
     [
         ("bound", True),
         ("bound:bound-lp", True),
-        ("highs:lp-cliques", True),
+        ("highs:ilp-sparse(groups=yes,relaxed=yes)", True),
         ("highs:ilp(relaxed=yes)", True),
         ("highs:ilp", False),
         ("highs", False),

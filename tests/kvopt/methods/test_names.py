@@ -25,15 +25,15 @@ TYPOS = [
     ("sorted_f_exat", "sorted-f-exact"),
     ("A-MNI", "a-min"),
     ("cplx", "cplex"),
-    ("highs:ilp-stong", "ilp-strong"),
+    ("highs:ilp-sprase", "ilp-sparse"),
     ("cpsat:cpast", "cpsat"),
-    ("highs:ilp-strong(fixng=yes)", "fixing"),
+    ("highs:ilp(fixng=yes)", "fixing"),
     ("cpsat:cpsat(separation=yse)", "yes"),
     ("alpha-beta(aplha=0.1)", "alpha"),
     ("a-min(ties=frehs)", "fresh"),
     ("a-min with intervall", "interval"),
     ("a-min with noise(sgima=1)", "sigma"),
-    ("ilp-strong", "highs:ilp-strong"),
+    ("ilp-sparse", "highs:ilp-sparse"),
 ]
 
 
@@ -60,8 +60,8 @@ def test_a_typo_is_told_what_was_meant(typo: str, meant: str) -> None:
         (["--solver", "highs:ilp"], "--solver highs:ilp: expected a solver's name"),
         (["--solver", "cpsat(x)"], "--solver cpsat(x): expected a solver's name"),
         (
-            ["--formulation", "ilp-stong"],
-            "unknown formulation 'ilp-stong'; did you mean ilp-strong",
+            ["--formulation", "ilp-sprase"],
+            "unknown formulation 'ilp-sprase'; did you mean ilp-sparse",
         ),
         (["--policy", "svf", "--predict", "interval(1,9)"], "svf knows the outputs: it takes no"),
         (["--policy", "a-min", "--predict", "intrval"], "unknown prediction 'intrval'; did you"),

@@ -15,8 +15,13 @@ from formulations.registry import RELAXED, formulations
 from instances import Instance, Request
 from instances.files import instance_document
 from kvopt.commands.solve import main
-from kvopt.methods.grammar import MethodError, read_formulation, read_method
-from kvopt.methods.options import changed_values, describe, format_formulation
+from kvopt.methods.grammar import MethodError
+from kvopt.methods.options import (
+    changed_values,
+    describe,
+    format_formulation,
+    read_formulation,
+)
 from schedules import read_schedule
 from tests.commands import run_command
 from tests.kvopt.conftest import ROOT
@@ -56,9 +61,9 @@ def test_numbers_are_options_too() -> None:
         ("", "expected NAME or NAME"),
         ("cpsat(separation=no)x", "expected NAME or NAME"),
         ("nothing", "unknown formulation 'nothing'"),
-        ("lp(groups=no)", "lp takes no options, found 'groups'"),
+        ("lp-bucketed(groups=no)", "lp-bucketed takes no options, found 'groups'"),
         ("ilp-xy(groups=no)", "ilp-xy takes relaxed, found 'groups'"),
-        ("lp(relaxed=yes)", "lp takes no options, found 'relaxed'"),
+        ("lp-bucketed(relaxed=yes)", "lp-bucketed takes no options, found 'relaxed'"),
         ("cpsat-strong(cuts=no)", "takes separation, groups, .*, found 'cuts'"),
         ("cpsat(separation)", "expected separation as yes or no, found 'separation'"),
         ("cpsat(separation=1)", "expected separation as yes or no, found '1'"),
@@ -93,7 +98,7 @@ def test_the_listing_is_what_the_formulation_takes(name: str) -> None:
     """The options listed are the fields of the declared dataclass, in order, at their defaults."""
     formulation = formulations()[name]
     options = [option for option in formulation.options if option != RELAXED]
-    taken = formulation.arguments({}).get("options")
+    taken = (formulation.strengthened or formulation).arguments({}).get("options")
     own = dataclasses.asdict(taken) if taken else {}
     assert list(own.items()) == [(option.name, option.default) for option in options]
     # Each is taken by its name.
@@ -101,18 +106,6 @@ def test_the_listing_is_what_the_formulation_takes(name: str) -> None:
         turned = not option.default if isinstance(option.default, bool) else option.default + 1
         chosen = formulation.arguments({option.name: turned})["options"]
         assert dataclasses.asdict(chosen) == own | {option.name: turned}
-
-
-def test_a_former_name_is_still_read() -> None:
-    """``cliques`` of ``ilp-strong`` is now ``groups``, as elsewhere; both at once are refused."""
-    former, now = (read_method(f"highs:ilp-strong({name}=no)") for name in ("cliques", "groups"))
-    assert former == now
-    assert former.text == "highs:ilp-strong(groups=no)"
-    with pytest.raises(MethodError, match="groups occurs twice"):
-        read_method("highs:ilp-strong(cliques=no,groups=yes)")
-    # Only there: no other formulation ever had it.
-    with pytest.raises(MethodError, match="'cliques'"):
-        read_method("highs:ilp-cliques(cliques=no)")
 
 
 def test_an_option_reaches_the_model() -> None:

@@ -1,15 +1,15 @@
-"""Time-indexed formulation with dense memory rows and clique inequalities."""
+"""Strengthenings of ``ilp``: clique inequalities as rows of starts, narrower start windows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from formulations.mip import ilp
 from formulations.mip._narrowed import narrowed_windows
 from formulations.mip._parts import weighted
-from formulations.mip.integer_program import IntegerProgram, Model
+from formulations.mip.integer_program import Model
 from formulations.valid.groups import WindowGroup, exclusive_groups
 from formulations.valid.windows import Windows
 from instances import Instance
@@ -19,17 +19,10 @@ from instances import Instance
 class Options:
     """Which strengthenings are added to ``ilp``, for ablation."""
 
-    groups: Annotated[bool, "clique inequalities of exclusive requests", "cliques"] = True
-    fixing: Annotated[
-        bool, "start windows narrowed by the multipliers of lp-cliques (valid.fixing)"
-    ] = False
-
-
-def start_windows(
-    instance: Instance, upper_bound: int | None = None, options: Options | None = None
-) -> Windows:
-    """Return the start windows of volumes and horizon, narrowed where ``fixing`` is on."""
-    return narrowed_windows(instance, upper_bound, fixing=options is not None and options.fixing)
+    groups: Annotated[bool, "clique inequalities of exclusive requests"] = False
+    fixing: Annotated[bool, "start windows narrowed by certified multipliers (valid.fixing)"] = (
+        False
+    )
 
 
 def build_model(instance: Instance, windows: Windows, options: Options | None = None) -> Model:
@@ -76,11 +69,10 @@ def _largest_rows(windows: Windows, group: WindowGroup) -> Iterator[list[tuple[i
         grown = False
 
 
-FORMULATION = IntegerProgram(
-    name="ilp-strong",
+FORMULATION = replace(
+    ilp.FORMULATION,
     build=build_model,
-    size=ilp.model_size,
-    set_starts=ilp.set_starts,
-    windows=start_windows,
+    windows=narrowed_windows,
     options=Options,
+    strengthens=ilp.FORMULATION,
 )

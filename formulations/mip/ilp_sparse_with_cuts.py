@@ -1,15 +1,15 @@
-"""The formulation ``ilp-sparse`` with clique and cover inequalities as occupancy balances."""
+"""Strengthenings of ``ilp-sparse``: clique and cover inequalities as occupancy balances, others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from formulations.mip import ilp_sparse
 from formulations.mip._narrowed import narrowed_windows
 from formulations.mip._parts import weighted
-from formulations.mip.integer_program import IntegerProgram, Model, Relaxation
+from formulations.mip.integer_program import Model
 from formulations.valid.groups import Occupancy, window_groups
 from formulations.valid.windows import Windows
 from instances import Instance
@@ -19,18 +19,11 @@ from instances import Instance
 class Options:
     """Which strengthenings are added to ``ilp-sparse``, for ablation."""
 
-    groups: Annotated[bool, "clique and cover inequalities of two and three requests"] = True
+    groups: Annotated[bool, "clique and cover inequalities of two and three requests"] = False
     lookahead: Annotated[int, "rounds by which growth is looked ahead, 0 for no such rows"] = 0
-    fixing: Annotated[
-        bool, "start windows narrowed by the multipliers of lp-cliques (valid.fixing)"
-    ] = False
-
-
-def start_windows(
-    instance: Instance, upper_bound: int | None = None, options: Options | None = None
-) -> Windows:
-    """Return the start windows of volumes and horizon, narrowed where ``fixing`` is on."""
-    return narrowed_windows(instance, upper_bound, fixing=options is not None and options.fixing)
+    fixing: Annotated[bool, "start windows narrowed by certified multipliers (valid.fixing)"] = (
+        False
+    )
 
 
 def build_model(instance: Instance, windows: Windows, options: Options | None = None) -> Model:
@@ -46,7 +39,6 @@ def build_model(instance: Instance, windows: Windows, options: Options | None = 
 
     options = options or Options()
     model = ilp_sparse.build_model(instance, windows)
-    model.name = "ilp-cliques"
     if options.lookahead:
         add_lookahead(model, instance, windows, options.lookahead)
     groups = window_groups(instance) if options.groups else []
@@ -149,17 +141,13 @@ def model_size(instance: Instance, windows: Windows) -> int:
     )
 
 
-FORMULATION = IntegerProgram(
-    name="ilp-cliques",
+FORMULATION = replace(
+    ilp_sparse.FORMULATION,
     build=build_model,
     size=model_size,
     set_starts=set_starts,
-    windows=start_windows,
+    windows=narrowed_windows,
     options=Options,
     tokens=("token_balance", "lookahead", "tokens"),
-    balances=True,
-    relaxation=Relaxation(
-        "lp-cliques",
-        "LP relaxation of ``ilp-cliques``: multipliers on memory and on cliques, certified.",
-    ),
+    strengthens=ilp_sparse.FORMULATION,
 )
