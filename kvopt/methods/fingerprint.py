@@ -37,6 +37,7 @@ _BESIDE = {"psutil", "pydantic", "matplotlib"}
 _AROUND = (
     "kvopt.running.worker",
     "kvopt.running.preparing",
+    "kvopt.running.first_answer",
     "kvopt.running.advice",
     "kvopt.running.state",
     "kvopt.methods.own",

@@ -18,7 +18,7 @@ import platform
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
@@ -72,6 +72,8 @@ _WAIT_SECONDS = 600.0
 
 #: Told how many kernels are there, of how many.
 Tell = Callable[[int, int], object]
+#: Called with what is being compiled, by unit.
+Meanwhile = Callable[[Mapping[str, "Future[None]"]], object]
 
 
 def missing_units(units: Iterable[str]) -> list[str]:
@@ -81,8 +83,16 @@ def missing_units(units: Iterable[str]) -> list[str]:
     return [unit for unit in UNITS if unit in wanted and not _is_there(unit)]
 
 
-def compile_first(units: Collection[str], tell: Tell | None = None) -> None:
-    """Have units compiled that have not been on this machine, side by side."""
+def compile_first(
+    units: Collection[str], tell: Tell | None = None, meanwhile: Meanwhile = lambda _: None
+) -> None:
+    """Have units compiled that have not been on this machine, side by side.
+
+    Parameters
+    ----------
+    meanwhile
+        What this process does until all are there.
+    """
     missing = missing_units(units)
     if not missing:
         return
@@ -92,6 +102,7 @@ def compile_first(units: Collection[str], tell: Tell | None = None) -> None:
         for unit in missing:  # one that others come after is among the first
             before = begun.get(_AFTER.get(unit, ""))
             begun[unit] = pool.submit(_make, unit, before, told)
+        meanwhile(begun)
     for unit in missing:
         if not _is_there(unit):
             # Nothing can be kept: here, before the clock of the run, which tells what fails.

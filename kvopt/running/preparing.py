@@ -13,26 +13,22 @@ from dataclasses import replace
 from functools import partial
 from types import ModuleType
 
-from formulations.valid.loads import alone_bound, work_bound
-from formulations.valid.volumes import volume_bound
 from heuristics import admission, real_time
-from heuristics.compiled import interpreting, pays
+from heuristics.compiled import pays
 from heuristics.policy import AdvisedPolicy, Policy
-from heuristics.simulator import Setting, run_policy
 from instances.batch_time import parse_batch_time
 from instances.compiling import CLOCK
-from kvopt.engines.start import run_engine, warm_start_policies
+from kvopt.engines.start import run_engine
 from kvopt.methods.engines import engine_of
 from kvopt.methods.method import Method
 from kvopt.methods.own import as_policy_call, load_own, told_by_line
 from kvopt.running.advice import expected_starts, run_policy_call
 from kvopt.running.compiled import UNITS, compile_first, missing_units
 from kvopt.running.events import Report
+from kvopt.running.first_answer import FirstAnswer, report_quick_bounds
 from kvopt.running.task import Task
 
 Run = Callable[[Task, Report], None]
-#: Requests up to which an interpreted policy takes a second or less.
-FIRST_UP_TO = 50_000
 #: What models load late, by half a second; a run that bounds and policies settle does without.
 _OF_MODELS = "kvopt.engines.parts.libraries"
 #: What kernels, and those who call them, load late.
@@ -47,9 +43,10 @@ def prepare(task: Task, report: Report) -> Run:
     assert task.instance is not None
     engine = _engine_of(task) if method.kind in ("auto", "engine") else None
     units = _units(task, engine)
+    first = FirstAnswer(task, report)
     if engine is not None and missing_units(units):
-        _answer_first(task, report)
-    compile_first(units, report.compiled)
+        first.answer()
+    compile_first(units, report.compiled, first.improve)
     if pays(len(task.instance)):
         # What was compiled is loaded.
         (real_time if task.batch_time else admission).compile_kernels()
@@ -74,7 +71,7 @@ def prepare(task: Task, report: Report) -> Run:
         engine.compile_kernels()
     for library in _libraries(method, units):
         importlib.import_module(library)
-    return partial(run_engine, engine, method)
+    return partial(first.run, engine, method)
 
 
 def _engine_of(task: Task) -> ModuleType:
@@ -109,42 +106,15 @@ def _libraries(method: Method, units: set[str]) -> tuple[str, ...]:
     return (*_OF_KERNELS, "highspy") if method.solves in ("bound", "search") else _OF_KERNELS
 
 
-def _answer_first(task: Task, report: Report) -> None:
-    """Report a bound and a schedule before anything is compiled; the run's clock stands at 0."""
-    instance = task.instance
-    assert instance is not None
-    early = report.through(lambda event: report.sink(event.model_copy(update={"seconds": 0.0})))
-    _report_quick_bounds(task, early)
-    if len(instance) <= FIRST_UP_TO:
-        policy = warm_start_policies()[0]
-        batch_time = parse_batch_time(task.batch_time) if task.batch_time else None
-        with interpreting():
-            schedule = run_policy(policy, instance, Setting(batch_time=batch_time))
-        early.found(schedule, f"policy {policy.name}")
-
-
 def _run_own(own: Run, task: Task, report: Report) -> None:
-    _report_quick_bounds(task, report)
+    report_quick_bounds(task, report)
     own(task, report)
-
-
-def _report_quick_bounds(task: Task, report: Report) -> None:
-    """Report the bounds that cost next to nothing; volumes bound rounds, loads seconds."""
-    instance = task.instance
-    assert instance is not None
-    if not task.batch_time:
-        report.bound(volume_bound(instance), "volumes")
-        return
-    batch_time = parse_batch_time(task.batch_time)
-    for name, compute in (("alone", alone_bound), ("work", work_bound)):
-        value = compute(instance, batch_time)
-        report.bound(value, name, {"kind": name, "value": value, "batch_time": batch_time.name})
 
 
 def _run_policy(method: Method, task: Task, report: Report) -> None:
     assert task.instance is not None
     assert method.call is not None
-    _report_quick_bounds(task, report)
+    report_quick_bounds(task, report)
     began = time.monotonic()
     advice = None
     if isinstance(method.call.policy, AdvisedPolicy):

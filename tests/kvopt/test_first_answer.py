@@ -1,0 +1,82 @@
+"""While kernels are compiled, what is there already works; the clock of the run stands at 0."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from heuristics.simulator import run_policy
+from instances import Instance, Request
+from kvopt.engines.start import warm_start_policies
+from kvopt.methods.grammar import read_method
+from kvopt.running import first_answer
+from kvopt.running.compiled import compile_first
+from kvopt.running.events import Event, Report, ScheduleFound
+from kvopt.running.first_answer import FirstAnswer
+from kvopt.running.task import Task
+from schedules import check_schedule, make_schedule
+
+#: Of 45 requests, whose best schedules no policy finds.
+HARD = Instance(
+    "hard", 45, tuple(Request(i, 0, 1 + i % 5, 2 + (7 * i) % 38) for i in range(45)), family="test"
+)
+TASK = Task(HARD, "hard", read_method("auto"))
+
+
+def _done() -> Future[None]:
+    future: Future[None] = Future()
+    future.set_result(None)
+    return future
+
+
+@pytest.mark.parametrize("search_is_first", [True, False])
+def test_the_search_begins_before_the_rest_is_compiled(search_is_first: bool) -> None:
+    """It goes on from the best policy, and the engine from what it has found."""
+    compile_first(["annealing"])
+    rest: Future[None] = Future()
+    events: list[ScheduleFound] = []
+
+    def sink(event: Event) -> None:
+        assert event.seconds == 0
+        if isinstance(event, ScheduleFound):
+            events.append(event)
+            if event.found_by == "local search":
+                rest.cancel()
+
+    first = FirstAnswer(TASK, Report(sink))
+    first.improve({"annealing": _done(), "sweep": rest} if search_is_first else {"sweep": rest})
+    best = make_schedule(HARD, events[-1].starts, "")
+    assert check_schedule(HARD, best).valid
+    assert best.tel < min(run_policy(policy, HARD).tel for policy in warm_start_policies())
+
+    given: list[Any] = []
+    engine: Any = SimpleNamespace(SPLIT=False, solve=lambda job, _: given.append(job.warm_start))
+    first.run(engine, TASK.method, TASK, Report(lambda _: None))
+    assert given == [events[-1].starts]
+
+
+@pytest.mark.parametrize(
+    "task",
+    [replace(TASK, code="stored"), replace(TASK, method=read_method("highs:ilp"))],
+    ids=["stored", "alone"],
+)
+def test_a_run_that_is_compared_gets_no_time_for_nothing(task: Task) -> None:
+    """A run for a store, or of one engine by itself, is what it is on a machine that has all."""
+    events: list[Event] = []
+    first = FirstAnswer(task, Report(events.append))
+    first.improve({"annealing": _done(), "prices": Future()})
+    assert events == []
+
+
+def test_a_search_that_cannot_be_compiled_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Then the best policy's schedule is what there is."""
+    monkeypatch.setattr(first_answer, "missing_units", lambda units: list(units))
+    events: list[Event] = []
+    FirstAnswer(TASK, Report(events.append)).improve({"annealing": _done(), "sweep": Future()})
+    assert {each.found_by[:6] for each in events if isinstance(each, ScheduleFound)} == {"policy"}
