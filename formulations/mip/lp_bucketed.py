@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,12 +63,6 @@ def build_model(instance: Instance, windows: Windows, *, short: bool = False) ->
     bucket, which has no row and whose columns have no entries in the rows before: it costs its
     first round only.  No horizon is assumed; ``windows`` are not used.
 
-    On a short grid a start after which memory is held in the last bucket is not x, but ``late``.
-    An optimal solution without ``late`` is optimal on every longer grid of these buckets: it is
-    feasible there, as it holds nothing in the rows that are added, at the same cost; and the longer
-    program is no cheaper, as its columns from the last bucket on, counted as starts in the open
-    one, cost no more there and have no row.
-
     What bucketing changes: requests that start in one bucket are not told apart, so the expected
     starts Σ t·x are known to within L rounds only, and the bound is lower than that of
     ``ilp(relaxed=yes)`` (which has L = 1).
@@ -77,23 +71,15 @@ def build_model(instance: Instance, windows: Windows, *, short: bool = False) ->
 
     del windows
     length, buckets = grid(instance, short=short)
-    I = range(len(instance))
     last = buckets - 1
-    a = [int(request.arrival) for request in instance.requests]
-    first = [min(arrival // length, last) for arrival in a]
-    uses = {(r.prompt, r.output): _least_use(r, length) for r in instance.requests}
-    use = [uses[request.prompt, request.output] for request in instance.requests]
+    a = sum(int(request.arrival) for request in instance.requests)
+    columns = _columns(instance, length, buckets)
+    late = _late(columns, last) if short else set()
 
     model = pyo.ConcreteModel(name="lp-bucketed")
     model.I = pyo.RangeSet(0, len(instance) - 1)
-    # A bucket is named by its first round at which the request may start.
-    starts = [[(i, max(b * length, a[i])) for b in range(first[i], buckets)] for i in I]
-    # Those on a short grid after which memory is held in the last bucket.
-    past = [max(last + 1 - len(use[i]) - first[i], 0) if short else len(starts[i]) for i in I]
-    late = {each for i in I for each in starts[i][past[i] :]}
-    model.x = pyo.Var(
-        [each for i in I for each in starts[i][: past[i]]], within=pyo.NonNegativeReals
-    )
+    timely = [each for own in columns for each in own.starts if each not in late]
+    model.x = pyo.Var(timely, domain=pyo.NonNegativeReals)
     model.late = pyo.Var(sorted(late), domain=pyo.NonNegativeReals)
 
     def total(m: Model, terms: dict[tuple[int, int], Any]) -> Any:
@@ -101,20 +87,14 @@ def build_model(instance: Instance, windows: Windows, *, short: bool = False) ->
         return weighted(terms, m.x, *more)
 
     def latency(m: Model) -> Any:
-        ends = sum(request.output for request in instance.requests) - sum(a)
-        return total(m, {(i, t): t for own in starts for i, t in own}) + ends
+        ends = sum(request.output for request in instance.requests) - a
+        return total(m, {each: each[1] for own in columns for each in own.starts}) + ends
 
     def start_once(m: Model, i: int) -> Any:
-        return total(m, dict.fromkeys(starts[i], 1)) == 1
+        return total(m, dict.fromkeys(columns[i].starts, 1)) == 1
 
     def memory(m: Model, r: int) -> Any:
-        # In units of M, so that coefficients stay near 1.
-        held = {
-            starts[i][b - first[i]]: use[i][r - b] / instance.memory
-            for i in I
-            for b in range(max(first[i], r + 1 - len(use[i])), r + 1)
-            if use[i][r - b]
-        }
+        held = _held(columns, r, instance.memory)
         return total(m, held) <= length if held else pyo.Constraint.Skip
 
     model.tel = pyo.Objective(rule=latency)
@@ -124,6 +104,53 @@ def build_model(instance: Instance, windows: Windows, *, short: bool = False) ->
     model.priced_times = {r: range(r * length + 1, (r + 1) * length + 1) for r in range(last)}
     model.price_unit = instance.memory
     return model
+
+
+class _Columns(NamedTuple):
+    """Of one request the first bucket, the index of each start, and its least use after each.
+
+    A start is named by the first round of its bucket at which the request may start.
+    """
+
+    first: int
+    starts: list[tuple[int, int]]
+    use: list[int]
+
+
+def _columns(instance: Instance, length: int, buckets: int) -> list[_Columns]:
+    uses = {(r.prompt, r.output): _least_use(r, length) for r in instance.requests}
+    found = []
+    for i, request in enumerate(instance.requests):
+        arrival = int(request.arrival)
+        first = min(arrival // length, buckets - 1)
+        starts = [(i, max(bucket * length, arrival)) for bucket in range(first, buckets)]
+        found.append(_Columns(first, starts, uses[request.prompt, request.output]))
+    return found
+
+
+def _held(columns: list[_Columns], r: int, memory: int) -> dict[tuple[int, int], float]:
+    """Return the entries of the row of bucket r, in units of M so that they stay near 1."""
+    return {
+        own.starts[b - own.first]: own.use[r - b] / memory
+        for own in columns
+        for b in range(max(own.first, r + 1 - len(own.use)), r + 1)
+        if own.use[r - b]
+    }
+
+
+def _late(columns: list[_Columns], last: int) -> set[tuple[int, int]]:
+    """Return the starts after which memory may be held in the last bucket, which has no row.
+
+    An optimal solution without these is optimal on every longer grid of these buckets: it is
+    feasible there, as it holds nothing in the rows that are added, at the same cost; and the longer
+    program is no cheaper, as its columns from the last bucket on, counted as starts in the open
+    one, cost no more there and have no row.
+    """
+    return {
+        each
+        for own in columns
+        for each in own.starts[max(last + 1 - len(own.use) - own.first, 0) :]
+    }
 
 
 def set_starts(model: Model, instance: Instance, starts: Sequence[int]) -> None:
