@@ -1,11 +1,11 @@
 """Kernels that numba compiles: where they are kept, and how long compiling has taken.
 
-They are kept in the user's cache folder, below a name made from their sources, so that all
-environments and checkouts with the same sources share them; numba tells processors apart within.
-``NUMBA_CACHE_DIR`` names another folder.  That folder alone counts.  Where it takes no files,
-being read-only or full, its kernels are read all the same, and those that it lacks are kept in a
-private temporary folder.  What is damaged is dropped and compiled again; and where nothing can be
-kept a kernel is compiled by each process that needs it.
+They are kept in the user's cache folder, below a name made from their sources and the versions of
+what compiles them, so that all environments and checkouts with the same of both share them; numba
+tells processors apart within.  ``NUMBA_CACHE_DIR`` names another folder.  That folder alone counts.
+Where it takes no files, being read-only or full, its kernels are read all the same, and those that
+it lacks are kept in a private temporary folder.  What is damaged is dropped and compiled again; and
+where nothing can be kept a kernel is compiled by each process that needs it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import platform
 import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -204,10 +206,17 @@ def _preferred() -> Path | None:
         return None
 
 
+@cache
+def compilers() -> tuple[str, ...]:
+    """Return the versions of what compiles kernels, and of what they are compiled against."""
+    return (*map(version, ("numba", "numpy", "llvmlite")), platform.python_version())
+
+
 def _digest(function: Callable[..., Any]) -> str:
     """Return a digest of a kernel's file, of those whose kernels it calls, and of what it reads.
 
-    numba itself looks at the first of them alone.
+    numba itself looks at the first of them alone, and of two environments with another numba each
+    would write over the kernels of the other.
     """
     files: dict[str, bytes] = {}
     told, waiting = [], [function]
@@ -224,7 +233,7 @@ def _digest(function: Callable[..., Any]) -> str:
             elif not name.startswith("__") and isinstance(value, _CONSTANTS):
                 told.append(f"{name} {value!r}")
     whole = hashlib.sha256(b"\0".join(files[file] for file in sorted(files)))
-    whole.update("\n".join(sorted(told)).encode())
+    whole.update("\n".join((*sorted(told), *compilers())).encode())
     return whole.hexdigest()[:16]
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import runpy
 import tomllib
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.pins import ROOT, versions_of
 
 
 def test_actions_are_pinned_by_commit() -> None:
@@ -29,11 +28,11 @@ def test_actions_are_pinned_by_commit() -> None:
 
 def test_the_lock_is_that_of_the_constraints() -> None:
     """Every package at the same version, once, with a hash."""
-    wanted = set(_versions((ROOT / "constraints.txt").read_text(encoding="utf-8")))
+    wanted = set(versions_of((ROOT / "constraints.txt").read_text(encoding="utf-8")))
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     assert all(re.fullmatch(r"\S+==\S+ --hash=sha256:[0-9a-f]{64}", line) for line in lines)
-    found = _versions(text)
+    found = versions_of(text)
     assert len(found) == len(set(found))
     assert set(found) == wanted
 
@@ -58,8 +57,3 @@ def test_nothing_is_installed_from_a_named_place() -> None:
     """Neither file says from which index a package comes."""
     for name in ("constraints.txt", "requirements.lock"):
         assert "://" not in (ROOT / name).read_text(encoding="utf-8")
-
-
-def _versions(text: str) -> list[tuple[str, str]]:
-    pairs = re.findall(r"^([\w.-]+)==([\w.]+)", text, flags=re.MULTILINE)
-    return [(re.sub(r"[-_.]+", "-", name).lower(), version) for name, version in pairs]

@@ -22,12 +22,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 from instances.compiling import (
     CLOCK,
     at_each_kernel,
+    compilers,
     kept_files,
     kernel_folder,
     kernel_folders,
@@ -190,8 +190,7 @@ def _holds(mark: Path) -> bool:
 
 def _mark(unit: str) -> str:
     """Return the name of the file that says that a unit has been compiled."""
-    told = [*_sources(UNITS[unit]), *map(version, ("numba", "numpy", "llvmlite"))]
-    told += [platform.python_version(), platform.machine(), _processor()]
+    told = [*_sources(UNITS[unit]), *compilers(), platform.machine(), _processor()]
     digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
     return f"{unit}-{digest}.compiled"
 

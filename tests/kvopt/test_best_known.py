@@ -41,6 +41,7 @@ from kvopt.store import Store
 from schedules import make_schedule
 from schedules.evidence import independent_pair
 from schedules.files import schedule_document
+from tests.pins import as_pinned
 from tests.reports.synthetic import record_of
 
 #: M = 5, s = 1, o = (1, 1, 3, 3): shortest first has TEL 13, the optimum is 12 with starts
@@ -932,6 +933,7 @@ def test_certificates_survive_a_round_trip() -> None:
     assert read_certificate(certificate_document(certificate)) == certificate
 
 
+@as_pinned("highspy", "numba", "ortools", "pyomo", "scipy")
 def test_no_committed_proof_is_stale() -> None:
     """``python -m kvopt.best_known.prove --stale`` runs again what an edit has made stale."""
     registry = read_registry()

@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 import kvopt
+from heuristics import admission
 from instances import Instance, Request
+from instances import compiling as keeping
 from instances.checkout import ROOT
 from kvopt.listening import Progress
 from kvopt.methods.grammar import read_method
@@ -81,7 +83,7 @@ def test_a_mark_is_of_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other kernels, or another numba, have a mark of their own."""
     marks = {compiled._mark(unit) for unit in compiled.UNITS}
     assert len(marks) == len(compiled.UNITS)
-    monkeypatch.setattr(compiled, "version", lambda _: "0")
+    monkeypatch.setattr(compiled, "compilers", lambda: ("0",))
     assert marks.isdisjoint(compiled._mark(unit) for unit in compiled.UNITS)
     monkeypatch.undo()
     # A home may be shared by machines whose processors differ.
@@ -114,6 +116,15 @@ def test_every_unit_compiles_all_of_its_kernels(
     done, of = told[-1]
     assert done == of > 30
     assert all(one[0] <= two[0] for one, two in pairwise(told))
+
+
+def test_another_numba_keeps_its_kernels_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two environments write over no file of each other, which would end neither's compiling."""
+    kernel = getattr(admission.insert, "py_func", admission.insert)
+    folder = keeping._digest(kernel)
+    assert folder == keeping._digest(kernel)
+    monkeypatch.setattr(keeping, "compilers", lambda: ("0",))
+    assert folder != keeping._digest(kernel)
 
 
 @pytest.mark.slow("compiles")

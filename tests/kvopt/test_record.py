@@ -71,7 +71,7 @@ print(sorted(map(str, kept["added"])), kept["added"].dtype)
     [
         ("int", 7, 0, "['0', '7'] int64"),
         ("float", 0.5, 1.5, "['0.5', '1.5'] float64"),
-        ("str", "'x'", "'it\\'s'", "[\"it's\", 'x'] str"),
+        ("str", "'x'", "'it\\'s'", f"[\"it's\", 'x'] {pd.Series(['x']).dtype}"),
     ],
 )
 def test_a_column_is_declared_in_one_place(

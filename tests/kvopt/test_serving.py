@@ -341,7 +341,10 @@ def test_one_row_a_request(suffix: str, tmp_path: Path, four: Path) -> None:
     path = tmp_path / f"requests{suffix}"
     named = [str(four), "--policy", "svf", "--batch-time", BATCH, "--slo", "ttft:0.15", "--quiet"]
     assert solve([*named, "--requests", str(path)]) == 0
-    read = pd.read_csv(path) if suffix == ".csv" else pd.read_parquet(path)
+    if suffix == ".csv":
+        read = pd.read_csv(path, float_precision="round_trip")
+    else:
+        read = pd.read_parquet(path)
     assert read["e2el_ms"].tolist() == list(LATENCIES_MS)
     assert read["ttft_ms"].tolist() == list(TTFT_MS)
     assert read["good"].tolist() == [True, False, True, False]
