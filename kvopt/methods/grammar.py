@@ -221,6 +221,8 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
         if among == "solver":
             raise MethodError(f"a file is no solver, write --method {text}")
         return Method(text, "file") if planned else _read_file(text)
+    if among != "solver" and _FILE.fullmatch(text):
+        raise MethodError(f"unknown {among} {text!r}; did you mean {FILE}{text}?")
     match = _METHOD.fullmatch(text)
     if match is None:
         found = text.partition("(")[0].strip()

@@ -151,6 +151,8 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
         ("cpsat:ilp", "cpsat cannot solve 'ilp', it takes cpsat"),
         ("baron", "not installed"),
         ("file:README.md", "expected a Python file"),
+        ("mine.py(beta=2)", "unknown method 'mine.py(beta=2)'; did you mean file:mine.py(beta=2)?"),
+        ("a/b.py", "did you mean file:a/b.py?"),
     ],
 )
 def test_what_is_no_method(text: str, reason: str) -> None:
