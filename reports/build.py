@@ -34,6 +34,7 @@ from reports.figures.profiles import profile_figure
 from reports.figures.spots import Drawn
 from reports.first import boards_of
 from reports.folder import check_place, report_files, write_files
+from reports.freshness import origin
 from reports.measured import measured
 from reports.pages.picture import Documents
 from reports.pages.report_pages import named_instances, page_names, report_pages
@@ -141,6 +142,7 @@ def make_report(
     return Report(
         title=title,
         summary=_summary(rows, runs, reference),
+        origin=origin(rows[~rows["superseded"]]),
         contradictions=wrong,
         verdict=sentences,
         parts=tuple(_linked(part, names) for part in parts),

@@ -49,6 +49,7 @@ def index_page(report: Report) -> str:
         .render(
             title=report.title,
             summary=report.summary,
+            origin=report.origin.marked if report.origin else [],
             verdict=[sentence.marked for sentence in report.verdict],
             words=report.words,
             contradictions=[str(each) for each in report.contradictions],

@@ -51,6 +51,8 @@ class Report:
         Of the instances that have one.
     words
         What the words of the verdict mean; empty for nothing to say.
+    origin
+        Of what the rows are: commit, day, machine, versions, hours; None for nothing to say.
     """
 
     title: str
@@ -60,3 +62,4 @@ class Report:
     parts: tuple[Table | Figure, ...]
     pages: tuple[InstancePage, ...]
     words: str = WORDS
+    origin: Sentence | None = None

@@ -21,6 +21,8 @@ _METHOD = (
 def overview(report: Report) -> str:
     """Return the README of the report."""
     parts = [f"# {report.title}\n", f"{report.summary}\n"]
+    if report.origin is not None:
+        parts.append(f"{sentence_text(report.origin)}\n")
     parts.append(_wrong([str(each) for each in report.contradictions]))
     parts.append(verdict_text(report))
     parts.append("The same as one page with sortable tables: [`index.html`](index.html).\n")

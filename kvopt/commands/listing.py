@@ -10,6 +10,7 @@ from heuristics.registry import policies
 from instances.batch_time import batch_times
 from kvopt.methods.engines import named_engines
 from kvopt.methods.grammar import FORM
+from kvopt.methods.installed import installed_methods
 from kvopt.methods.knowledge import knowledge_words
 from kvopt.methods.options import Declared, describe
 from kvopt.suites import read_suite, suites
@@ -31,7 +32,7 @@ def listing() -> str:
         If a committed suite cannot be read.
     """
     named = [*named_engines(), *formulations(), *policies(), *PREDICTIONS, *batch_times()]
-    named += suites()
+    named += [*suites(), *installed_methods()]
     width = max(map(len, named))
     lines = [f"methods: {FORM}", _MEANING, "", "solvers (NAME)"]
     for engine in named_engines().values():
@@ -50,6 +51,8 @@ def listing() -> str:
         lines.append(f"  {'':<{width}}    class: {knowledge_words(policy)}")
         lines.append(f"  {'':<{width}}    guarantee: {policy.guarantee or 'none'}")
         lines += _options(width, policy.parameters)
+    for name, path in installed_methods().items():
+        lines.append(f"  {name:<{width}}  of an installed package: {path}")
     lines += ["", "predictions (PREDICTION, for policies with predictions)"]
     for prediction in PREDICTIONS.values():
         lines.append(f"  {prediction.name:<{width}}  {prediction.summary}")

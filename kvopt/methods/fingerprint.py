@@ -26,7 +26,14 @@ from kvopt.engines.start import warm_start_policies
 from kvopt.methods.engines import engine_of, engines
 from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation
-from kvopt.methods.sources import foreign, import_closure, module_file, reachable, read_source
+from kvopt.methods.sources import (
+    foreign,
+    import_closure,
+    is_python,
+    module_file,
+    reachable,
+    read_source,
+)
 from kvopt.running.batch_time import ENGINES
 
 __all__ = ["fingerprint", "import_closure", "proof_fingerprint", "versions"]
@@ -109,6 +116,8 @@ def _reached(method: Method) -> dict[str, Path]:
     if method.kind == "file":
         assert method.path is not None
         source = read_source(method.path)
+        if not is_python(method.path):
+            return {"": method.path} | reachable(["kvopt.methods.program"])
         # What defines a policy is run by the simulator, which it need not import.
         more = [*(_SIMULATION if "POLICY" in source.names else ())]
         more += _advice() if method.advised else []

@@ -2,9 +2,10 @@
 
     NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]
 
-NAME is an engine, a policy, or ``file:PATH.py``, one's own.  The options are those of the
-formulation, of the policy or of the file.  Case does not count in names, nor does ``_`` for ``-``,
-nor do blanks around signs.  The text alone decides what is run: an engine of models without a
+NAME is an engine, a policy, or ``file:PATH``, one's own: a file of Python, or a program; the name
+of an installed package's method stands for its file.  The options are those of the formulation, of
+the policy or of the file.  Case does not count in names, nor does ``_`` for ``-``, nor do blanks
+around signs.  The text alone decides what is run: an engine of models without a
 formulation is our presolve and then that engine, one with a formulation is the engine alone.
 Among several methods ``policies`` and ``solvers`` stand for all of them.
 """
@@ -12,6 +13,7 @@ Among several methods ``policies`` and ``solvers`` stand for all of them.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -32,6 +34,7 @@ from instances.inputs import note
 from instances.telling import did_you_mean, find_name, unknown_name
 from kvopt.methods.described import Described, OwnCall, described, described_of
 from kvopt.methods.engines import default_engine, engine_of, named_engines
+from kvopt.methods.installed import installed_methods
 from kvopt.methods.method import Method
 from kvopt.methods.options import (
     NAME,
@@ -42,7 +45,7 @@ from kvopt.methods.options import (
     read_values,
 )
 from kvopt.methods.policy import PolicyCall
-from kvopt.methods.sources import read_source
+from kvopt.methods.sources import is_python, read_source
 from kvopt.places import is_own_file, shown
 
 __all__ = [
@@ -197,7 +200,7 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
     """Read a method.
 
     As in ``auto``; ``highs`` or ``highs:ilp(groups=yes)``; ``a-min with interval(1,1000)``;
-    ``file:PATH.py``, whose path is taken from the current folder where it exists there, else from
+    ``file:PATH``, whose path is taken from the current folder where it exists there, else from
     the project's.  A solver that is none of the project's must be one that Pyomo lists.
 
     Parameters
@@ -236,6 +239,10 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
         if formulation is not None:
             raise MethodError(f"{known} is a policy: it takes no formulation")
         return _read_policy(policies()[known], inside, prediction, planned)
+    if not planned and among != "solver" and find_name(name, named_engines()) is None:
+        installed = installed_methods().get(name)
+        if installed is not None:
+            return _read_file(f"{FILE}{installed}{text[match.end('name') :]}")
     solver = _solver(name, planned, among)
     if prediction is not None:
         raise MethodError(f"{solver} knows the outputs: it takes no prediction")
@@ -266,10 +273,13 @@ def method_of_document(document: Mapping[str, Any]) -> Method:
 
 
 def _named_file(text: str) -> tuple[str, str | None, str | None]:
-    """Return path, parameters and prediction of the text of a file of one's own."""
+    """Return path, parameters and prediction of the text of a file of one's own.
+
+    A program, whose name does not end with .py, takes neither.
+    """
     match = _FILE.fullmatch(text.removeprefix(FILE))
     if match is None:
-        raise MethodError(f"{text}: expected a Python file, found none there")
+        return text.removeprefix(FILE).strip(), None, None
     return match["path"].strip(), match["inside"], match["prediction"]
 
 
@@ -284,8 +294,8 @@ def _read_file(text: str) -> Method:
         # Too long, a NUL, a loop of links, or the home of a user that there is not.
         reason = getattr(error, "strerror", None) or error
         raise MethodError(f"file:{name}: {reason}") from None
-    if found.suffix != ".py" or not found.is_file():
-        raise MethodError(f"file:{name}: expected a Python file, found none there")
+    if not found.is_file() or not (is_python(found) or os.access(found, os.X_OK)):
+        raise MethodError(f"file:{name}: expected a Python file or a program, found none there")
     if not found.as_posix().isprintable():
         raise MethodError(f"file:{name!r}: expected a path without control characters")
     # Also what is not read again here; a process of the command runs it.
@@ -296,7 +306,10 @@ def _read_file(text: str) -> Method:
         raise MethodError(f"file:{found.name}: {' '.join(str(error).split())}") from None
     # One spelling wherever the command is called from.
     name = shown(found) if is_own_file(found) else found.name
-    declared, fault = described(found, digest)
+    if is_python(found):
+        declared, fault = described(found, digest)
+    else:
+        declared, fault = Described(found.name, False), ""
     if declared is not None:
         return _called(FILE + name, found, declared, inside, prediction)
     if inside or prediction is not None:
@@ -392,7 +405,7 @@ def _solver(name: str, planned: bool, among: Among) -> str:
     near = did_you_mean(name, _names(among)) or did_you_mean(name, listed, _PYOMO_ALIKE)
     if near:
         raise MethodError(f"unknown {among} {name!r}{near}")
-    others = ", file:PATH.py" if among == "method" else ""
+    others = ", file:PATH" if among == "method" else ""
     others += "" if among == "policy" else " or a solver that Pyomo lists and finds"
     raise MethodError(f"unknown {among} {name!r}, expected {', '.join(_names(among))}{others}")
 
@@ -400,7 +413,7 @@ def _solver(name: str, planned: bool, among: Among) -> str:
 def _names(among: Among) -> list[str]:
     return [
         *(named_engines() if among != "policy" else ()),
-        *(policies() if among != "solver" else ()),
+        *((*policies(), *installed_methods()) if among != "solver" else ()),
     ]
 
 

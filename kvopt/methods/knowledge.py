@@ -120,14 +120,16 @@ def shown_method(text: str, own_name: str = "") -> str:
 
     A prediction has its values written out: ``a-min with interval(1,1000)``.  A file of one's own
     goes by the name that it gives itself (the row's column ``own_name``), with the file behind it:
-    ``longest(beta=2) [mine.py]``.
+    ``longest(beta=2) [mine.py]``, ``mine [program]``.
     """
     name, found, prediction = text.partition(" with ")
     if found and _read(text) is not None and (values := _prediction_values(prediction)):
         text = f"{name} with {values}"
     if not own_name or not text.startswith(FILE):
         return text
-    file, _, called = text.removeprefix(FILE).rpartition(".py")
+    file, python, called = text.removeprefix(FILE).rpartition(".py")
+    if not python:
+        return f"{own_name} [program]"
     return f"{own_name}{called} [{file}.py]"
 
 

@@ -1,5 +1,7 @@
 """Methods of one's own: a Python file, anywhere, that defines ``solve`` or ``POLICY``.
 
+Any other file is a program (``kvopt.methods.program``).
+
 ``solve`` returns a start round for each request, in the instance's order, or a
 ``schedules.Schedule`` (in real time: with a clock).  It is given what it asks for by name:
 
@@ -196,7 +198,7 @@ def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], N
     asked = set(inspect.signature(solve).parameters) & _GIVEN
 
     def run(task: Task, report: Report) -> None:
-        sender = _Strict(report)
+        sender = Sender(report)
         given = {
             "instance": task.instance,
             "report": sender,
@@ -246,13 +248,14 @@ def _first_line(solve: Callable[..., Any]) -> int | None:
     return None if code is None else code.co_firstlineno
 
 
-class _Strict:
+class Sender:
     """Lets only schedules, bounds and notes through, and only integers where they belong."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
 
     def __call__(self, kind: str, **data: Any) -> None:
+        """Send what is of a kind; anything else is an error of the method."""
         if kind == "schedule":
             self._schedule(**data)
         elif kind == "bound":

@@ -22,7 +22,7 @@ from kvopt.places import is_own
 
 @dataclass(frozen=True)
 class Source:
-    """One Python file.
+    """One Python file, or another one that is run, which has nothing but a digest.
 
     Attributes
     ----------
@@ -102,6 +102,11 @@ def module_file(module: str, folder: Path | None = None) -> Path | None:
     return None
 
 
+def is_python(path: Path) -> bool:
+    """Tell whether a file that is run is Python; any other is a program."""
+    return path.suffix == ".py"
+
+
 def read_source(path: Path) -> Source:
     """Read a file, again only if it has changed.
 
@@ -145,6 +150,9 @@ def parse_file(path: Path) -> ast.Module:
 def _read(path: Path, changed: int, size: int) -> Source:
     """Return what a file says, for one of the project's as it was kept for the same bytes."""
     del changed, size
+    if not is_python(path):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        return Source(content, frozenset(), frozenset())
     kept = _kept_in(path)
     if kept is None:
         return _analyse(path)

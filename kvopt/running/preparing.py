@@ -22,6 +22,8 @@ from kvopt.engines.start import run_engine
 from kvopt.methods.engines import engine_of
 from kvopt.methods.method import Method
 from kvopt.methods.own import as_policy_call, load_own, told_by_line
+from kvopt.methods.program import load_program
+from kvopt.methods.sources import is_python
 from kvopt.running.advice import expected_starts, run_policy_call
 from kvopt.running.compiled import UNITS, compile_first, missing_units
 from kvopt.running.events import Report
@@ -54,7 +56,7 @@ def prepare(task: Task, report: Report) -> Run:
         # What the file compiles, or waits for, is its own time.
         CLOCK.stop()
         report.own_file()
-        own = load_own(method.path)
+        own = load_own(method.path) if is_python(method.path) else load_program(method.path)
         if not isinstance(own, Policy):
             return partial(_run_own, own)
         method = replace(method, call=as_policy_call(own, method))

@@ -28,11 +28,13 @@ from formulations.registry import RELAXED
 from instances.checkout import require_checkout
 from instances.command import CHECK_OPTION, Command, Options
 from instances.jsonfile import write_bytes, write_text
+from instances.usage import complain
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.store.export import ExportError
 from kvopt.store.export import read_rows as stored_rows
 from kvopt.suites import read_suite
 from kvopt.suites.suite import SWITCHES
+from reports.freshness import stale_rows, to_be_stated, told
 from reports.metrics.shifted_mean import shifted_geometric_mean
 
 FOLDER = Path(__file__).parent
@@ -49,9 +51,8 @@ _RUN = ["section", "instance_sha256", "time_limit", "threads"]
 #: How the text of a method ends that solves the LP relaxation of an integer program only.
 _RELAXED = re.compile(rf"[(,]{RELAXED.name}=yes\)$")
 
+_TITLE = "# Ablation: what each strengthening brings\n"
 _INTRODUCTION = """\
-# Ablation: what each strengthening brings
-
 Each row is one run in a process of its own, one after the other on one machine.  The suite is
 [`ablation`](../../kvopt/suites/ablation.toml), where an option that a formulation gains is measured
 without a change; the rows are in [`rows.csv`](rows.csv).
@@ -190,9 +191,9 @@ def _titles(rows: pd.DataFrame) -> dict[str, str]:
     return titles
 
 
-def page(rows: pd.DataFrame) -> str:
-    """Return the page as Markdown."""
-    parts = [_INTRODUCTION]
+def page(rows: pd.DataFrame, stale: int) -> str:
+    """Return the page as Markdown, which calls that many rows stale."""
+    parts = [_TITLE, told(rows, stale), _INTRODUCTION]
     # Whatever evaluate.py runs has a digest of its sources.
     earlier = int(rows["code"].eq("").sum())
     if earlier:
@@ -448,16 +449,24 @@ def main(options: Options) -> int:
     if not options.check:
         require_checkout("--check writes nothing")
     rows = read_rows(ROWS)
-    text = page(rows)
     if options.check:
-        # Pictures depend on the drawing library's version; the page holds the numbers.
-        stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
-        print("ABLATION.md is stale" if stale else "ABLATION.md is what rows.csv gives")
-        return int(stale)
+        return _check(rows)
+    text = page(rows, stale_rows(rows))
     write_text(PAGE, text)
     for name, content in pictures(rows).items():
         write_bytes(FOLDER / name, content)
     return 0
+
+
+def _check(rows: pd.DataFrame) -> int:
+    present = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    stale, wrong = to_be_stated(present, rows)
+    if wrong:
+        complain(_PROGRAM, f"{PAGE}: {wrong}")
+    # Pictures depend on the drawing library's version; the page holds the numbers.
+    differs = present != page(rows, stale)
+    print("ABLATION.md is stale" if differs else "ABLATION.md is what rows.csv gives")
+    return int(differs)
 
 
 if __name__ == "__main__":

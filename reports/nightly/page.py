@@ -6,6 +6,7 @@ import pandas as pd
 
 from instances.telling import counted
 from reports.build import BestKnown, make_report
+from reports.freshness import told
 from reports.markdown import table_text
 from reports.nightly.compare import Comparison
 from reports.nightly.rows import TIMING
@@ -40,11 +41,16 @@ on any machine, except these: {timing}.
 """
 
 
-def texts(rows: pd.DataFrame, best_known: BestKnown | None = None) -> dict[str, str]:
+def texts(rows: pd.DataFrame, best_known: BestKnown | None = None, *, stale: int) -> dict[str, str]:
     """Return every file that is made of the rows, by its path in the folder of the tables.
 
     Reproducible sections and the others have tables of their own, so that what the machine decides
     is never mixed with what it does not.
+
+    Parameters
+    ----------
+    stale
+        How many rows the page calls stale.
     """
     files: dict[str, str] = {}
     first: list[str] = []
@@ -72,7 +78,7 @@ def texts(rows: pd.DataFrame, best_known: BestKnown | None = None) -> dict[str, 
                 files[f"{folder}/{part.slug}.md"] = table_page(part)
                 lines.append(f"- [{part.title}]({folder}/{part.slug}.md)")
         lines.append("")
-    return files | {"README.md": "\n".join([_SIGN, *first, *lines])}
+    return files | {"README.md": "\n".join([_SIGN, told(rows, stale), *first, *lines])}
 
 
 def _first_screen(report: Report) -> tuple[list[str], dict[str, str]]:

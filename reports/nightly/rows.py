@@ -16,8 +16,14 @@ _DECLARED = {column.name: column for column in columns()}
 _TOGETHER = {name: column for name, column in _DECLARED.items() if not column.apart}
 #: What differs from machine to machine and from night to night.
 TIMING = tuple(name for name, column in _TOGETHER.items() if column.part in ("took", "origin"))
+#: The digest of the method's sources, which the oldest rows lack.
+_CODE = "code"
 #: What the suite says of a section stands beside its name.
-COLUMNS = ("section", "role", "reproducible", *(name for name in _TOGETHER if name != "section"))
+COLUMNS = (
+    *("section", "role", "reproducible"),
+    *(name for name in _TOGETHER if name != "section"),
+    _CODE,
+)
 #: What one run is told by from night to night; the sources may change in between.
 RUN = ("section", "instance", "instance_sha256", "method", "seed")
 
@@ -63,6 +69,7 @@ def read_rows(path: Path, named: Sequence[str] = COLUMNS) -> pd.DataFrame:
     try:
         text = io.BytesIO(read_whole(path))
         rows = pd.read_csv(text, keep_default_na=False, na_values={c: [""] for c in _numbers()})
+        named = [each for each in named if each != _CODE or each in rows]
         for column in named:
             if column not in rows:
                 raise RowsError(f"{path}: expected the column {column!r}, found none")

@@ -16,7 +16,7 @@ from tests.docs.running import called, run
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 RUN = [block for block in BLOCKS if block.is_run and block.page.name != "README.md"]
-LANGUAGES = {"", "json", "mermaid", "python", "sh", "text", "toml"}
+LANGUAGES = {"", "cpp", "json", "mermaid", "python", "sh", "text", "toml"}
 
 
 #: Pages whose blocks are quick, as are those of the README.

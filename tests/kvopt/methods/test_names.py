@@ -74,7 +74,10 @@ def test_a_typo_is_told_what_was_meant(typo: str, meant: str) -> None:
         (["--method", "highs", "--formulation", "ilp"], "--method says all"),
         (["--method", "highs", "--solver", "highs"], "not allowed with --method"),
         (["--method", "svf", "--policy", "svf"], "not allowed with --method"),
-        (["--method", "file:nothere.py"], "file:nothere.py: expected a Python file, found none"),
+        (
+            ["--method", "file:nothere.py"],
+            "file:nothere.py: expected a Python file or a program, found none",
+        ),
         (["--solver", "auto", "--formulation", "ilp"], "auto takes no formulation, found 'ilp'"),
     ],
 )

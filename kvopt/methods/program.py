@@ -1,0 +1,101 @@
+"""Methods of one's own in any language: a program that reads an instance and writes schedules.
+
+It finds the instance (``kvopt.instance/1``) on its standard input and prints each schedule on a
+line of its own as soon as it has it; the best counts.  That is a list of start rounds, one a
+request in the instance's order, as ``[0, 3, 5]``, or a ``kvopt.schedule/1`` object (in real time:
+with a clock).  Other lines are words for a person.  The environment has ``KVOPT_SECONDS``, how long
+it may take, ``KVOPT_SEED``, ``KVOPT_THREADS`` and ``KVOPT_BATCH_TIME`` (empty in rounds).
+
+It runs below the process of the run, under its limits, and ends with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from instances import Instance
+from instances.files import format_instance
+from instances.jsonfile import parse_object
+from instances.telling import one_line
+from kvopt.methods.own import OwnMethodError, Sender
+from kvopt.running.events import Report
+from kvopt.running.task import Task
+from schedules.files import SCHEMA, parse_schedule
+
+
+def load_program(path: Path) -> Callable[[Task, Report], None]:
+    """Return what runs a program on a task and reports its schedules.
+
+    The call raises an ``OwnMethodError`` if the program cannot be started, prints what is no
+    schedule of the instance, prints none, or ends with a code that is not 0.
+    """
+
+    def run(task: Task, report: Report) -> None:
+        assert task.instance is not None
+        send, found = Sender(report), False
+        with _given(task.instance) as given, _started(path, given, task) as process:
+            assert process.stdout is not None
+            try:
+                for line in process.stdout:
+                    if line.lstrip()[:1] in (b"[", b"{"):
+                        found = True
+                        _send(send, path, line, task.instance)
+                    else:
+                        sys.stderr.write(line.decode("utf-8", "replace"))
+            except BaseException:
+                process.kill()
+                raise
+            code = process.wait()
+        if code:
+            how = f"with exit code {code}" if code > 0 else f"by signal {-code}"
+            raise OwnMethodError(f"{path.name}: ended {how}")
+        if not found:
+            raise OwnMethodError(f"{path.name}: expected a schedule on a line, found none")
+        report.done(solver=path.name)
+
+    return run
+
+
+@contextmanager
+def _given(instance: Instance) -> Iterator[BinaryIO]:
+    """Write an instance into a file without a name, which no kill leaves behind."""
+    with tempfile.TemporaryFile() as file:
+        file.write(format_instance(instance).encode())
+        file.seek(0)
+        yield file
+
+
+def _started(path: Path, given: BinaryIO, task: Task) -> subprocess.Popen[bytes]:
+    told = {
+        "KVOPT_SECONDS": f"{task.time_limit:g}",
+        "KVOPT_SEED": str(task.seed),
+        "KVOPT_THREADS": str(task.threads),
+        "KVOPT_BATCH_TIME": task.batch_time,
+    }
+    try:
+        return subprocess.Popen(
+            [path], stdin=given, stdout=subprocess.PIPE, cwd=path.parent, env=os.environ | told
+        )
+    except OSError as error:
+        raise OwnMethodError(f"{path.name}: cannot be started: {error.strerror}") from None
+
+
+def _send(send: Sender, path: Path, line: bytes, instance: Instance) -> None:
+    try:
+        if line.lstrip().startswith(b"["):
+            send("schedule", starts=json.loads(line))
+            return
+        schedule = parse_schedule(parse_object(line, SCHEMA))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise OwnMethodError(one_line(f"{path.name}: {error}")) from None
+    if schedule.instance_sha256 != instance.sha256:
+        raise OwnMethodError(f"{path.name}: a schedule of another instance, {schedule.instance!r}")
+    send("schedule", starts=schedule)

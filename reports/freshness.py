@@ -1,0 +1,110 @@
+"""Of what rows are, told under the title of their page, and how many of them are stale.
+
+A row is stale if the sources that its method reaches are others now
+(:func:`kvopt.methods.fingerprint.fingerprint`), or if it does not say what they were.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+
+import pandas as pd
+
+from instances.telling import counted, one_line
+from kvopt.methods.fingerprint import fingerprint
+from kvopt.methods.grammar import MethodError, read_method
+from reports.readme import sentence_text
+from reports.verdict import Name, Sentence
+
+_STATED = re.compile(r"^Stale: ([\d,]+|none) of ", re.MULTILINE)
+_DAY = re.compile(r"\d{4}-\d\d-\d\dT")
+#: Most commits, machines and versions that are named; the other ones are counted.
+_MOST = 3
+
+
+def told(rows: pd.DataFrame, stale: int) -> str:
+    """Return of what rows are, and how many are stale, as two paragraphs of Markdown.
+
+    Parameters
+    ----------
+    rows
+        Columns of ``kvopt.running.record.Record``.
+    stale
+        As :func:`stale_rows` counts them.
+    """
+    number = f"{stale:,}" if stale else "none"
+    return (
+        f"{sentence_text(origin(rows))}\n\nStale: {number} of {counted(len(rows), 'row')}, whose "
+        "method's sources have changed since, or are not named.\n"
+    )
+
+
+def origin(rows: pd.DataFrame) -> Sentence:
+    """Return of which commits, days, machines and versions rows are, and how long they took.
+
+    What a row does not know is not told of it.
+    """
+    days = sorted({day[:10] for day in rows["finished_utc"] if _DAY.match(day)})
+    machines = zip(rows["cpu"], rows["cores"], strict=True)
+    parts = [
+        *_listed("; commit ", (each[:12] for each in rows["git_commit"])),
+        *(["; ", " to ".join(dict.fromkeys([days[0], days[-1]]))] if days else []),
+        *_listed("; ", (f"{cpu}, {counted(int(n), 'core')}" for cpu, n in machines if cpu)),
+        *_listed("; Python ", rows["python"]),
+        *_listed("; ", (each for each in rows["solver"] if re.search(r"\d", each))),
+    ]
+    hours = float(rows["total_seconds"].fillna(0).sum()) / 3600
+    return Sentence((f"Rows: {len(rows):,}", *parts, f"; {hours:.1f} hours in all."))
+
+
+def stated(page: str) -> int | None:
+    """Return how many rows a page calls stale, None where it says nothing of it."""
+    found = _STATED.search(page)
+    if found is None:
+        return None
+    return 0 if found[1] == "none" else int(found[1].replace(",", ""))
+
+
+def stale_rows(rows: pd.DataFrame) -> int:
+    """Return how many rows are stale; of files of one's own nothing is known."""
+    digests = rows["code"] if "code" in rows else pd.Series("", index=rows.index)
+    return sum(map(_is_stale, rows["method"], digests))
+
+
+def to_be_stated(page: str, rows: pd.DataFrame) -> tuple[int, str]:
+    """Return the count that a page is to state, and what is wrong with the one that it does.
+
+    A page that names stale rows may have more by now; one that calls itself current may have none.
+    """
+    before, now = stated(page), stale_rows(rows)
+    if before == 0 and now:
+        return now, f"it calls itself current, but {now:,} of {len(rows):,} rows are stale"
+    return (now if before is None else before), ""
+
+
+def _is_stale(method: str, digest: str) -> bool:
+    now = _digest(method)
+    return now is not None and now != digest
+
+
+@cache
+def _digest(method: str) -> str | None:
+    """Return the digest of a method's sources, empty for one that there is no more."""
+    try:
+        read = read_method(method, planned=True)
+    except MethodError:
+        return ""
+    return None if read.kind == "file" else fingerprint(read)
+
+
+def _listed(what: str, values: Iterable[str]) -> list[str]:
+    """Return the values that most rows have, most first, and how many others there are."""
+    counts = Counter(value for value in values if value)
+    parts = [
+        piece for value, _ in counts.most_common(_MOST) for piece in (", ", Name(one_line(value)))
+    ]
+    more = [f" and {len(counts) - _MOST} more"] if len(counts) > _MOST else []
+    return [what, *parts[1:], *more] if parts else []

@@ -1,0 +1,120 @@
+"""What a page tells of its rows: their origin, and how many rest on sources that have changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kvopt.methods.fingerprint import fingerprint
+from kvopt.methods.grammar import read_method
+from kvopt.store.export import export_rows
+from reports import freshness
+from reports.ablation import page
+from reports.build import make_report, texts
+from reports.freshness import origin, stale_rows, stated, to_be_stated, told
+from reports.nightly.page import texts as nightly_texts
+from reports.nightly.rows import COLUMNS, read_rows, rows_text, typed
+from tests.reports.synthetic import frame, record
+
+NOW = fingerprint(read_method("svf"))
+MADE = {"git_commit": "abcdef0123456789", "cpu": "A chip", "cores": 2, "python": "3.12.1"}
+
+
+def test_where_rows_come_from() -> None:
+    """What most rows have comes first; what no row knows is not told of; hours add up."""
+    rows = frame(
+        record(**MADE, solver="HiGHS 1.15.1", total_seconds=1800.0, method="highs:ilp"),
+        record(**MADE | {"cores": 1}, total_seconds=1800.0, seed=1, solver="mine.py"),
+        record(**MADE, total_seconds=1800.0, seed=2, finished_utc="2026-02-03T00:00:00+00:00"),
+    )
+    # Three times half an hour.
+    assert str(origin(rows)) == (
+        "Rows: 3; commit abcdef012345; 2026-01-01 to 2026-02-03; A chip, 2 cores, A chip, 1 core; "
+        "Python 3.12.1; HiGHS 1.15.1; 1.5 hours in all."
+    )
+    assert str(origin(frame(record(finished_utc="")))) == "Rows: 1; 0.0 hours in all."
+    many = frame(*(record(seed=seed, git_commit=f"{seed}" * 40) for seed in range(5)))
+    assert " and 2 more; 2026-01-01; " in str(origin(many))
+
+
+def test_what_is_stale() -> None:
+    """Another digest, none, a method that is no more; of one's own file nothing is known."""
+    rows = frame(
+        record(code=NOW),
+        record(code="0" * 16, seed=1),
+        record(code="", seed=2),
+        record(code=NOW, method="gone-away", seed=3),
+        record(code="0" * 16, method="file:mine.py", seed=4),
+    )
+    assert [stale_rows(rows[at : at + 1]) for at in range(5)] == [0, 1, 1, 1, 0]
+    assert stale_rows(rows) == 3
+    assert stale_rows(rows.drop(columns="code")) == 4
+
+
+def test_what_a_page_states_is_read_back() -> None:
+    """None of them, one, or thousands; a page that says nothing states nothing."""
+    rows = frame(record())
+    for count in (0, 1, 12_345):
+        assert stated(f"# Title\n\n{told(rows, count)}\n## More\n") == count
+    assert stated("# Title\n") is None
+
+
+def test_a_page_that_calls_itself_current_must_be() -> None:
+    """One that names stale rows stays as it is when there are more, so that no edit renews it."""
+    stale, fresh = frame(record(code="0" * 16)), frame(record(code=NOW))
+    assert to_be_stated(told(fresh, 0), fresh) == (0, "")
+    assert to_be_stated(told(stale, 7), stale) == (7, "")
+    assert to_be_stated("", stale) == (1, "")
+    expected = "it calls itself current, but 1 of 1 rows are stale"
+    assert to_be_stated(told(stale, 0), stale) == (1, expected)
+
+
+def test_check_fails_once_sources_have_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page is current; after an edit it is not, and says so when it is made again."""
+    for name, file in (("ROWS", "rows.csv"), ("PAGE", "ABLATION.md")):
+        monkeypatch.setattr(page, name, tmp_path / file)
+    monkeypatch.setattr(page, "FOLDER", tmp_path)
+    given = {"section": "proofs-8", "n": 8, "tel": 9, "code": "now", "total_seconds": 1.0}
+    runs = (record(method=name, **given) for name in ("highs:ilp", "cpsat:cpsat"))
+    export_rows(frame(*runs), page.ROWS)
+    monkeypatch.setattr(freshness, "_digest", lambda _: "now")
+    page.main([])
+    assert "\n\nStale: none of 2 rows" in page.PAGE.read_text().partition("## ")[0]
+    assert page.main(["--check"]) == 0
+    monkeypatch.setattr(freshness, "_digest", lambda _: "edited")
+    capsys.readouterr()
+    assert page.main(["--check"]) == 1
+    assert "it calls itself current, but 2 of 2 rows are stale" in capsys.readouterr().err
+    page.main([])
+    assert "\n\nStale: 2 of 2 rows" in page.PAGE.read_text()
+    assert page.main(["--check"]) == 0
+
+
+def test_nightly_rows_without_digests_are_read(tmp_path: Path) -> None:
+    """Those of before have no such column: all are stale, under the title of the page."""
+    rows = frame(record(tel=9, lower_bound=9, code=NOW)).assign(role="", reproducible=True)
+    path = tmp_path / "rows.csv"
+    path.write_text(rows_text(typed(rows)))
+    assert stale_rows(read_rows(path)) == 0
+    path.write_text(rows_text(typed(rows, [name for name in COLUMNS if name != "code"])))
+    old = read_rows(path)
+    assert stale_rows(old) == 1
+    assert rows_text(old) == path.read_text()
+    title, first, second, *_ = nightly_texts(old, stale=1)["README.md"].split("\n\n")
+    assert title == "# Nightly tables"
+    assert first.startswith("Rows: 1; 2026-01-01; ")
+    assert second.startswith("Stale: 1 of 1 row")
+
+
+def test_a_report_tells_where_its_rows_come_from() -> None:
+    """In both forms, under the title; rows that were replaced do not count."""
+    old = record(tel=9, git_commit="b" * 40)
+    new = record(tel=9, **MADE, finished_utc="2026-02-03T00:00:00+00:00")
+    files = texts(make_report(pd.concat([frame(old), frame(new)], ignore_index=True)))
+    assert "\n\nRows: 1; commit `abcdef012345`; 2026-02-03; " in files["README.md"]
+    head = files["index.html"].partition("</header>")[0]
+    assert "Rows: 1; commit abcdef012345; 2026-02-03; A chip, 2 cores; Python 3.12.1; " in head
