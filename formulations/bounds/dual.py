@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -18,6 +19,8 @@ MOST_KNOTS = 2_000
 #: it, down to the last.
 TOLERANCE = 1e-4
 LAST_TOLERANCE = 5e-6
+#: Relative gain of a grid below which, if it is more than a round, the search ends.
+ENOUGH = 2e-5
 
 
 @dataclass(frozen=True)
@@ -67,17 +70,17 @@ def compute_bound(
         known_starts=known_starts,
     )
     search.begin(FIRST_KNOTS)
-    tolerance = TOLERANCE
+    tolerance, known = TOLERANCE, -math.inf
     while True:
         search.iterate(tolerance)
-        search.certify()
         if search.solution is None or search.out_of_time():
             break
         if options.lookahead and search.look_ahead():
             continue
         knots = search.finer_knots(MOST_KNOTS)
-        if knots is None:
+        if knots is None or search.value - known < ENOUGH * search.value - 1:
             break
+        known = search.value
         search.refine(knots)
         tolerance = max(tolerance / 2, LAST_TOLERANCE)
     return search.result()

@@ -17,9 +17,9 @@ from instances import Instance
 
 #: Factors c of tokens, rounds ℓ ahead, and shares of the time at a knot from which on a request
 #: that runs there is in the core; above 1 none is.
-SHARES = (0, 3, 4, 6, 8, 10, 14, 20, 40, 80)
-ROUNDS = (2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192)
-CORES = (0.25, 0.4, 0.55, 0.75, 2.0)
+SHARES = (0, 2, 3, 4, 5, 6, 7, 8, 10, 14, 20, 40)
+ROUNDS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192)
+CORES = (0.15, 0.3, 0.45, 0.6, 0.8, 2.0)
 #: Relative violation from which on a row is taken.
 VIOLATED = 4e-4
 #: Tokens of memory up to which payments fit into words.

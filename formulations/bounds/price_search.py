@@ -29,8 +29,8 @@ from instances import Instance
 SMOOTHING = 0.5
 #: Factors on the fluid prices whose cheapest starts are the first columns.
 SPREAD = (0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2)
-#: Seconds between two exact evaluations of improving prices.
-CERTIFY_EVERY = 1.0
+#: Seconds between two exact evaluations of improving prices, and share of the time that they take.
+CERTIFY_EVERY, CERTIFY_SHARE = 1.0, 0.1
 #: Columns are dropped when this many times dearer than a cluster's share of the gap allows.
 KEEP_FACTOR = 10.0
 #: Share of the deviation from a full memory whose spans of the grid are split.
@@ -87,6 +87,7 @@ class PriceSearch(ColumnGeneration):
         self._rows: Rows | None = None
         self._certified_value = -np.inf
         self._certified_at = -np.inf
+        self._certified_in = 0.0
         self._known = known_starts
         self._best_costs: Floats = np.zeros(len(self.classes))
         self.try_prices(fluid_prices(instance, self.classes, self.horizon), certify=True)
@@ -105,7 +106,8 @@ class PriceSearch(ColumnGeneration):
             self._value, self._prices, self._best_costs = value, prices, costs
             rows = len(self._rows) if self._rows else 0
             self._payments = np.zeros(rows) if payments is None else payments
-        if certify or time.monotonic() - self._certified_at > CERTIFY_EVERY:
+        pause = max(CERTIFY_EVERY, self._certified_in / CERTIFY_SHARE)
+        if certify or time.monotonic() - self._certified_at > pause:
             self.certify()
         return starts
 
@@ -114,13 +116,14 @@ class PriceSearch(ColumnGeneration):
         if self.value <= self._certified_value:
             return
         latest = None if self._windows is None else self._windows.latest
-        bound = None
+        begun, bound = time.monotonic(), None
         if self._rows is not None and self._payments.any():
             priced = self._rows.priced(self._payments)
-            bound = certify_lookahead(self.instance, self._prices, priced, latest)
+            bound = certify_lookahead(self.instance, self._prices, priced, latest, self.threads)
         if bound is None:
             bound = certify_prices(self.instance, self._prices.tolist(), latest)
         self._certified_value, self._certified_at = self.value, time.monotonic()
+        self._certified_in = self._certified_at - begun
         if self.certified is None or bound.value > self.certified.value:
             self.certified = bound
             self.report.bound(value=bound.value, source="prices")

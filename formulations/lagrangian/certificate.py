@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from formulations.lagrangian import certificate_prices
 from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate_file import (
     Certificate,
@@ -109,16 +110,17 @@ def _latest(instance: Instance, certificate: Certificate) -> Sequence[int] | Non
 
 
 def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
-    """Return why :func:`evaluate` refuses prices on states for their size; None where it does not.
+    """Return why :func:`evaluate` refuses prices for their size; None where it does not.
 
     Whoever found the prices had compiled kernels, and may use more steps than a reader is asked to.
     """
     certificate = read_certificate(document)
-    if certificate.states is None:
-        return None
+    latest = _latest(instance, certificate)
     try:
-        latest = _latest(instance, certificate)
-        measured(instance, certificate, certificate.states, latest, Budget())
+        if certificate.states is not None:
+            measured(instance, certificate, certificate.states, latest, Budget())
+        elif certificate.lookahead:
+            certificate_prices.measured(instance, certificate, latest, Budget())
     except CertificateError as error:
         return str(error)
     return None

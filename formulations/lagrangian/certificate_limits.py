@@ -12,7 +12,7 @@ MOST_STEPS = 4_000_000_000
 #: Steps of a start, beside those for each of its windows or tokens.
 STEPS_OF_A_START = 4
 #: Steps of a start in a look-ahead row that holds a round of its run.
-STEPS_OF_A_ROW = 16
+STEPS_OF_A_ROW = 6
 #: Numbers of 64 bits that are held at a time, one GiB; larger ones count as above.
 MOST_HELD = 1 << 27
 #: Starts that are priced at a time, few enough for a processor's cache.

@@ -48,10 +48,15 @@ class RowPayments:
         What no number on the way exceeds.
     first, last
         The first and last time with a price.
+    rounds
+        ℓ.
+    prices
+        By time from the first on, once prepared.
     """
 
     def __init__(self, instance: Instance, row: PricedLookAhead) -> None:
         self._memory, self._row, self._core = instance.memory, row, frozenset(row.core)
+        self.rounds = row.rounds
         # M·κ, with y and κ in M-ths.
         self._kappa = row.share * instance.memory
         for position in row.core:
@@ -66,8 +71,8 @@ class RowPayments:
 
     def prepare(self, kind: type) -> None:
         """Add up the prices, from every time on, and these sums again."""
-        prices: NDArray[Any] = np.array(prices_by_time(self._row), dtype=kind)
-        after = np.cumsum(prices[::-1])
+        self.prices: NDArray[Any] = np.array(prices_by_time(self._row), dtype=kind)
+        after = np.cumsum(self.prices[::-1])
         self._later = [np.cumsum(after)[::-1], after[-1]]
 
     def of_request(self, position: int, request: Request, kind: type) -> list[tuple[int, Any]]:
@@ -94,3 +99,21 @@ class RowPayments:
             ahead = np.maximum(-inside, 0)
             total[: len(inside)] += change * (twice[np.maximum(inside, 0)] + once * ahead)
         return total
+
+
+def paid_at_most(
+    rows: Sequence[RowPayments], memory: int, length: int, kind: type
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the sums, before each time, of what tokens and rounds pay at most, as pay ≤ w + ℓ.
+
+    The first are of prices on a token, the second of these times the time, the third on requests.
+    """
+    tokens: NDArray[Any] = np.zeros(length, dtype=kind)
+    rounds: NDArray[Any] = np.zeros(length, dtype=kind)
+    for row in rows:
+        tokens[row.first : row.last + 1] += memory * row.prices
+        rounds[row.first : row.last + 1] += memory * row.rounds * row.prices
+    sums: NDArray[Any] = np.zeros((3, length + 1), dtype=kind)
+    for each, values in zip(sums, (tokens, np.arange(length) * tokens, rounds), strict=True):
+        each[1:] = np.cumsum(values)
+    return sums[0], sums[1], sums[2]

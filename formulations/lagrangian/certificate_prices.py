@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from formulations.lagrangian import certificate_limits as limits
 from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate_file import Certificate, CertificateError, PricedGroup
-from formulations.lagrangian.certificate_lookahead import RowPayments
+from formulations.lagrangian.certificate_lookahead import RowPayments, paid_at_most
 from formulations.lagrangian.exact import SAFE, run_cost
 from formulations.lagrangian.tree import tokens_paid
 from instances import Instance
@@ -46,6 +46,23 @@ def least_costs(
     instance: Instance, certificate: Certificate, latest: Sequence[int] | None, budget: Budget
 ) -> int:
     """Return denominator times the sum of the requests' least priced costs."""
+    found = measured(instance, certificate, latest, budget)
+    return sum(
+        len(positions) * min(int(pricing(positions[0], part).min()) for part in _parts(*span))
+        for pricing, positions, span in found
+    )
+
+
+def measured(
+    instance: Instance, certificate: Certificate, latest: Sequence[int] | None, budget: Budget
+) -> list[tuple[_Pricing, list[int], tuple[int, int]]]:
+    """Return what prices starts, the requests that are alike, and their starts to be priced.
+
+    Raises
+    ------
+    CertificateError
+        If pricing them takes too many steps.
+    """
     rows = [RowPayments(instance, row) for row in certificate.lookahead]
     length = max(
         *(1, len(certificate.memory), *(len(each.prices) for each in certificate.groups)),
@@ -63,7 +80,7 @@ def least_costs(
         rows[number].prepare(kind)
         for position in each.core:
             cores[position].append(number)
-    cost_of = _pricing(instance, certificate, windows, rows, length, kind)
+    pricing = _Pricing(instance, certificate, windows, rows, length, kind)
     likes = [
         (
             (int(r.arrival), r.prompt, r.output),
@@ -73,29 +90,28 @@ def least_costs(
         )
         for position, r in enumerate(instance.requests)
     ]
-    found = {like: position for position, like in enumerate(likes)}
-    lasts, steps = {}, 0
-    for like, position in found.items():
-        (arrival, _, output), limit, own, _ = like
-        last = max(arrival, length + max((b for _, b, _ in own if b > 0), default=0))
-        last = last if limit is None else min(last, max(limit, arrival))
-        # A start costs its latency at least: none later than this beats the first one.
-        at_once = int(cost_of(position, np.array([arrival]))[0]) // certificate.denominator
-        lasts[like] = min(last, arrival + max(at_once - output + 1, 0))
-        steps += (lasts[like] - arrival + 1) * (limits.STEPS_OF_A_START + len(own))
-        for row in rows:
-            reached = min(lasts[like], row.last) - max(arrival, row.first - output) + 1
-            if reached > 0:
-                steps += limits.STEPS_OF_A_ROW * (reached + output)
-    limits.refuse_long(budget, steps * (1 if kind is np.int64 else int(most).bit_length()))
-    least = {
-        like: min(
-            int(cost_of(found[like], np.arange(first, min(first + limits.STARTS, last + 1))).min())
-            for first in range(like[0][0], last + 1, limits.STARTS)
-        )
-        for like, last in lasts.items()
-    }
-    return sum(least[like] for like in likes)
+    found: dict[Any, list[int]] = {}
+    for position, like in enumerate(likes):
+        found.setdefault(like, []).append(position)
+    spans, steps = {}, 0
+    factor = 1 if kind is np.int64 else int(most).bit_length()
+    for like, (position, *_) in found.items():
+        _, limit, own, _ = like
+        last = length + max((b for _, b, _ in own if b > 0), default=0)
+        spans[like] = pricing.span(position, last, limit)
+        steps += (spans[like][1] - spans[like][0] + 1) * (limits.STEPS_OF_A_START + len(own))
+    limits.refuse_long(budget, steps * factor)
+    if rows:
+        spans = {like: pricing.narrowed(found[like][0], *span) for like, span in spans.items()}
+        steps = pricing.row_steps((found[like][0], *span) for like, span in spans.items())
+        limits.refuse_long(budget, steps * factor)
+    return [(pricing, positions, spans[like]) for like, positions in found.items()]
+
+
+def _parts(first: int, last: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the rounds first..last, some at a time."""
+    for begin in range(first, last + 1, limits.STARTS):
+        yield np.arange(begin, min(begin + limits.STARTS, last + 1))
 
 
 def _largest(
@@ -110,41 +126,90 @@ def _largest(
     return int(run_cost(certificate.denominator, *of_all)) + sum(row.most for row in rows)
 
 
-def _pricing(
-    instance: Instance,
-    certificate: Certificate,
-    windows: Sequence[Sequence[tuple[int, int, int]]],
-    rows: Sequence[RowPayments],
-    length: int,
-    kind: type,
-) -> Callable[[int, NDArray[np.int64]], NDArray[Any]]:
-    """Return what prices the starts of the request at a position, in units of 1 / denominator."""
-    sums = _running(certificate.memory, length, kind)
-    moments = _running((t * price for t, price in enumerate(certificate.memory)), length, kind)
-    # As long as its own prices, so that many short ones take little memory.
-    opened = [_running(group.prices, len(group.prices), kind) for group in certificate.groups]
+class _Pricing:
+    """Prices the starts of a request, by its position, in units of 1 / denominator."""
 
-    def cost_of(position: int, starts: NDArray[np.int64]) -> NDArray[Any]:
-        request = instance.requests[position]
-        low = np.minimum(starts + 1, length)
-        high = np.minimum(starts + request.output + 1, length)
-        wide: NDArray[Any] = starts.astype(kind)
-        cost = (wide + (request.output - int(request.arrival))) * certificate.denominator
-        cost += tokens_paid(request.prompt, wide, low, high, sums, moments)
-        for number, before, after in windows[position]:
-            paid = opened[number]
-            cost += paid[np.clip(starts + after, 0, len(paid) - 1)]
-            cost -= paid[np.clip(starts - before, 0, len(paid) - 1)]
-        for row in rows:
-            # Starts increase, one by one.
+    def __init__(
+        self,
+        instance: Instance,
+        certificate: Certificate,
+        windows: Sequence[Sequence[tuple[int, int, int]]],
+        rows: Sequence[RowPayments],
+        length: int,
+        kind: type,
+    ) -> None:
+        self._requests, self._windows, self._rows = instance.requests, windows, rows
+        self._denominator, self._length, self._kind = certificate.denominator, length, kind
+        self._sums = _running(certificate.memory, length, kind)
+        moments = (t * price for t, price in enumerate(certificate.memory))
+        self._moments = _running(moments, length, kind)
+        # As long as its own prices, so that many short ones take little memory.
+        self._opened = [
+            _running(each.prices, len(each.prices), kind) for each in certificate.groups
+        ]
+        self._ahead = paid_at_most(rows, instance.memory, length, kind) if rows else None
+
+    def __call__(self, position: int, starts: NDArray[np.int64]) -> NDArray[Any]:
+        """Return what starts cost that increase, one by one."""
+        cost, _ = self.between(position, starts)
+        request = self._requests[position]
+        for row in self._rows:
             begin = max(row.first - request.output - int(starts[0]), 0)
             end = min(row.last - int(starts[0]), len(starts))
             if begin < end:
-                parts = row.of_request(position, request, kind)
+                parts = row.of_request(position, request, self._kind)
                 cost[begin:end] += row.paid(parts, starts[begin:end])
         return cost
 
-    return cost_of
+    def between(
+        self, position: int, starts: NDArray[np.int64]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return what starts cost without look-ahead rows, and no less than they cost with them."""
+        request = self._requests[position]
+        low = np.minimum(starts + 1, self._length)
+        high = np.minimum(starts + request.output + 1, self._length)
+        wide: NDArray[Any] = starts.astype(self._kind)
+        cost = (wide + (request.output - int(request.arrival))) * self._denominator
+        cost += tokens_paid(request.prompt, wide, low, high, self._sums, self._moments)
+        for number, before, after in self._windows[position]:
+            paid = self._opened[number]
+            cost += paid[np.clip(starts + after, 0, len(paid) - 1)]
+            cost -= paid[np.clip(starts - before, 0, len(paid) - 1)]
+        if self._ahead is None:
+            return cost, cost
+        sums, moments, rounds = self._ahead
+        most = tokens_paid(request.prompt, wide, low, high, sums, moments)
+        return cost, cost + most + rounds[high] - rounds[low]
+
+    def span(self, position: int, last: int, latest: int | None) -> tuple[int, int]:
+        """Return the first and last start of which one is the cheapest, if no later one can be.
+
+        A start costs its latency at least: none later than this beats the first one.
+        """
+        request = self._requests[position]
+        arrival = int(request.arrival)
+        last = max(arrival, last if latest is None else min(last, latest))
+        _, at_once = self.between(position, np.array([arrival]))
+        later = int(at_once[0]) // self._denominator - request.output + 1
+        return arrival, min(last, arrival + max(later, 0))
+
+    def narrowed(self, position: int, first: int, last: int) -> tuple[int, int]:
+        """Return the first and last start within a span of which one may be the cheapest."""
+        costs = [self.between(position, part) for part in _parts(first, last)]
+        least = min(int(most.min()) for _, most in costs)
+        some = np.flatnonzero(np.concatenate([cost for cost, _ in costs]) <= least)
+        return first + int(some[0]), first + int(some[-1])
+
+    def row_steps(self, spans: Iterable[tuple[int, int, int]]) -> int:
+        """Return the steps that the rows take for the starts of positions, first to last."""
+        steps = 0
+        for position, first, last in spans:
+            output = self._requests[position].output
+            for row in self._rows:
+                reached = min(last, row.last) - max(first, row.first - output) + 1
+                if reached > 0:
+                    steps += limits.STEPS_OF_A_ROW * (reached + output)
+        return steps
 
 
 def _running(values: Iterable[int], length: int, kind: type) -> NDArray[Any]:

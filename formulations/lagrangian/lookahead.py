@@ -6,6 +6,7 @@ The rows and their proof: ``formulations.valid.lookahead``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +87,7 @@ def certify_lookahead(
     prices: Sequence[float] | NDArray[np.float64],
     priced: Sequence[PricedRow],
     latest: Sequence[int] | None = None,
+    threads: int = 1,
 ) -> PriceBound | None:
     """Return the bound that prices certify, evaluated exactly; None if 64 bits might not do.
 
@@ -110,7 +112,7 @@ def certify_lookahead(
         return None
     numerators = np.rint(floats * denominator).astype(np.int64)
     rounded = _rounded(priced, denominator)
-    value = evaluate_lookahead(instance, numerators, rounded, denominator, latest)
+    value = evaluate_lookahead(instance, numerators, rounded, denominator, latest, threads)
     return PriceBound(value, numerators, denominator, tuple(rounded))
 
 
@@ -120,6 +122,7 @@ def evaluate_lookahead(
     priced: Sequence[PricedRow],
     denominator: int,
     latest: Sequence[int] | None = None,
+    threads: int = 1,
 ) -> int:
     """Return the bound of prices in units of 1 / ``denominator``; see :func:`certify_lookahead`.
 
@@ -142,21 +145,18 @@ def evaluate_lookahead(
     of_rows = row_sums(instance, priced, np.arange(len(instance)), np.int64)
     costs, starts = np.zeros((2, len(instance)), dtype=np.int64)
     arrivals, last, prompts, outputs = np.ascontiguousarray(columns)
-    cheapest_paid_starts(
-        (arrivals, prompts, outputs),
-        last,
-        (sums.tokens, sums.moments),
-        np.int64(denominator),
-        of_rows.rows,
-        of_rows.prefix,
-        of_rows.core,
-        instance.memory,
-        np.arange(length + 1),
-        0,
-        len(instance),
-        costs,
-        starts,
-    )
+    grid = np.arange(length + 1)
+
+    def price(first: int, stop: int) -> None:
+        cheapest_paid_starts(
+            *((arrivals, prompts, outputs), last, (sums.tokens, sums.moments)),
+            *(np.int64(denominator), of_rows.rows, of_rows.prefix, of_rows.core),
+            *(instance.memory, grid, first, stop, costs, starts),
+        )
+
+    edges = np.linspace(0, len(instance), 8 * threads + 1).astype(int).tolist()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(price, edges[:-1], edges[1:]))
     total: int = sum(costs.tolist()) + denominator * int((outputs - arrivals).sum())
     total -= instance.memory * memory
     total -= instance.memory**2 * sum(int(each.by_time()[1].sum()) for each in priced)

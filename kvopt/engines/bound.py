@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,9 @@ def solve(job: Job, report: Report) -> None:
             upper_bound=job.upper_bound,
             lookahead=prices.lookahead,
         )
-        report.bound(value=prices.value, source="prices", certificate=certificate)
+        report.bound(
+            value=prices.value, source="prices", certificate=_kept(certificate, job, report)
+        )
     if bound.table is not None:
         of_states = pattern_certificate(
             bound.value,
@@ -82,10 +85,7 @@ def solve(job: Job, report: Report) -> None:
             lookahead=job.options["options"].lookahead,
             upper_bound=job.upper_bound,
         )
-        refused = too_long(job.instance, of_states)
-        if refused:
-            report.note(f"no certificate of this bound is kept: {refused}")
-        kept = None if refused else of_states
+        kept = _kept(of_states, job, report)
         report.bound(value=bound.value, source="prices of patterns", certificate=kept)
     if bound.expected_starts is not None:
         expected = bound.expected_starts.tolist()
@@ -95,6 +95,14 @@ def solve(job: Job, report: Report) -> None:
             report.relaxation(None, expected)
     outcome = "bound only" if bound.objective is None else "optimal"
     report.done(solver=_solver(bound), nodes=0, outcome=outcome)
+
+
+def _kept(certificate: dict[str, Any], job: Job, report: Report) -> dict[str, Any] | None:
+    """Return a certificate unless reading it takes too long; then say so."""
+    refused = too_long(job.instance, certificate)
+    if refused:
+        report.note(f"no certificate of this bound is kept: {refused}")
+    return None if refused else certificate
 
 
 def _solver(bound: Bound) -> str:

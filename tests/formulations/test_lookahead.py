@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import kvopt
-from formulations.lagrangian import certificate_prices
-from formulations.lagrangian.certificate import evaluate, shrink
+from formulations.lagrangian import certificate_limits, certificate_prices
+from formulations.lagrangian.budget import Budget
+from formulations.lagrangian.certificate import evaluate, shrink, too_long
 from formulations.lagrangian.certificate_file import (
     Certificate,
     CertificateError,
@@ -243,3 +244,19 @@ def test_a_small_search_finds_a_row() -> None:
     names = ("bound-dual(lookahead=no)", "bound-dual")
     without, ahead = solve_batch([(instance, name) for name in names], seconds=2)
     assert without.bound < ahead.bound <= brute_force_optimum(instance)
+
+
+def test_rows_that_take_too_long_are_told_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the reader would refuse for its rows alone is known from the same count."""
+    instance = Instance("pair", 9, (Request(0, 0, 2, 4), Request(1, 0, 2, 4)))
+    row = {"share": 1, "rounds": 2, "core": [0], "times": [1, 3], "prices": [1, 1]}
+    document = {"kind": "prices", "value": 0, "memory": [0, 1], "lookahead": [row]}
+    budget = Budget()
+    evaluate(instance, read_certificate(document), budget)
+    taken = -budget.left("steps", 0)
+    monkeypatch.setattr(certificate_limits, "MOST_STEPS", taken)
+    assert too_long(instance, document) is None
+    document["lookahead"] = [row] * 9
+    assert too_long(instance, document) == f"the evaluation takes more than {taken} steps"
+    with pytest.raises(CertificateError, match=f"takes more than {taken} steps"):
+        evaluate(instance, read_certificate(document))
