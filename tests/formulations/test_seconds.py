@@ -181,6 +181,7 @@ def _by_hand() -> RateCertificate:
         sharing=(0, 0, 0),
         places=(0, 8),
         weights=(1 << 15,),
+        splits=(0,),
         values=((value, value, value),),
     )
 
@@ -209,8 +210,10 @@ def test_a_certificate_by_hand() -> None:
         ({"places": (0, 4)}, "places"),
         ({"places": (8,)}, "places"),
         ({"weights": (65_537,)}, "weights"),
-        ({"weights": ()}, "weights, values"),
+        ({"weights": ()}, "weights, splits, values"),
         ({"weights": (1 << 14,)}, "machine.1"),
+        ({"splits": (65_537,)}, "splits"),
+        ({"splits": ()}, "weights, splits, values"),
         ({"values": ((750 * 10**9,),)}, "values.0"),
         ({"values": ((750 * 10**9, 750 * 10**9, 751 * 10**9),)}, "machine.0"),
         ({"batch_time": "unit(2)"}, "unit"),
@@ -233,7 +236,7 @@ def test_huge_prices_of_what_takes_nothing(name: str, huge: int) -> None:
     prices: dict[str, Any] = dict.fromkeys(("machine", "memory", "sharing"), (0, 0))
     prices[name] = (huge, 0)
     certificate = RateCertificate(
-        "rates", 0, "linear(base=1)", knots=(0, 10**6), places=(0, 8), weights=(0,),
+        "rates", 0, "linear(base=1)", knots=(0, 10**6), places=(0, 8), weights=(0,), splits=(0,),
         values=((0,),), **prices,
     )  # fmt: skip
     if name == "machine":
@@ -241,6 +244,10 @@ def test_huge_prices_of_what_takes_nothing(name: str, huge: int) -> None:
     else:
         with pytest.raises(RateCertificateError, match=r"machine\.0|sharing"):
             evaluate_rates(instance, certificate)
+
+
+#: What a certificate has one number of for each knot or request.
+ROWS = ("machine", "memory", "sharing", "weights", "splits")
 
 
 def test_mutated_certificates_prove_no_more() -> None:
@@ -254,7 +261,9 @@ def test_mutated_certificates_prove_no_more() -> None:
     refused = 0
     for _ in range(400):
         document = rate_certificate_document(good)
-        name = rng.choice(["denominator", "knots", "machine", "memory", "sharing", "weights"])
+        name = rng.choice(
+            ["denominator", "knots", "machine", "memory", "sharing", "weights", "splits"]
+        )
         row = document[name]
         if rng.random() < 0.4:
             name, row = "values", rng.choice(document["values"])
