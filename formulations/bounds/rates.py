@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +42,15 @@ Ints = NDArray[np.int64]
 
 #: Stations of a request, in eighths of the way from its second token to its last.
 _STATIONS = (0, 2, PLACES)
-#: Levels of the search: share of the knots, steps at most, share of the time, length of the first
-#: step.
-_LEVELS = ((0.3, 800, 0.35, 0.06), (1.0, 1600, 0.65, 0.02))
+#: Levels of the search: share of the knots, steps at most, share of the time at their end, length
+#: of the first step.  The last is repeated on twice the knots each time, while there is time.
+_LEVELS = ((0.3, 800, 0.35, 0.06), (1.0, 1600, 1.0, 0.02))
 #: Requests times knots at which they are there, and knots, on the last level.
 _WORK, _FEWEST, _MOST = 100_000, 400, 2000
+#: How many times as many there are at most in the end.
+_FINER = 4
+#: By how much a level has to raise the bound for another one on as many knots.
+_STILL = 1.0001
 #: What the length of a step has shrunk to at the end of a level, and steps that are averaged.
 _SHRINK, _AVERAGED = 0.01, 40
 #: Decay of the mean gradient and of its mean square; what is added to its size.
@@ -73,23 +78,29 @@ def best_rates(
     table = _Table.of(instance, batch_time)
     search: _Ascent | None = None
     point: _Point | None = None
-    done, began = 0.0, time.monotonic()
+    began, before_value = time.monotonic(), 0
     ends = hint.ends - table.start * float(PICOSECONDS)
     stay = float((ends - table.since).sum() / max(ends.max(), 1.0))
     finest = min(max(int(_WORK / (1 + stay)), _FEWEST), _MOST, 2 * len(instance) + _FEWEST // 2)
-    for part, steps, share, length in _LEVELS:
-        before, search = search, _Ascent(table, hint, _knots(table, hint, int(part * finest)))
+    for level in count():
+        part, steps, share, length = _LEVELS[min(level, len(_LEVELS) - 1)]
+        finer = min(1 << max(level - len(_LEVELS) + 1, 0), _FINER)
+        knots = _knots(table, hint, int(part * finer * finest))
+        before, search = search, _Ascent(table, hint, knots)
         if point is None or before is None:
             starts = (search.first_point(), search.work_point(*work_prices(instance, batch_time)))
             point = max(starts, key=lambda each: search.dual(each).value)
         else:
             point = search.taken_over(point, before.times)
-        done += share
-        point = search.climb(point, steps, length, began + (deadline - began) * 0.9 * done)
+        point = search.climb(point, steps, length, began + (deadline - began) * 0.9 * share)
         found = _certificate(instance, batch_time, search, point)
         if found is not None:
             yield found
-        if time.monotonic() >= deadline:
+        # On the finest knots nothing but further steps is left to gain by.
+        value = 0 if found is None else found.value
+        still = finer < _FINER or value > before_value * _STILL
+        before_value = max(value, before_value)
+        if not still or time.monotonic() >= began + (deadline - began) * 0.9:
             return
 
 

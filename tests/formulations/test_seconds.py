@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from formulations.bounds import seconds as bounds
 from formulations.bounds.guide import guide
+from formulations.bounds.rates import best_rates
 from formulations.bounds.seconds import SecondsBound, bound_in_seconds
 from formulations.lagrangian import rates as evaluation
 from formulations.lagrangian.rates import (
+    PartRates,
     RateCertificate,
     RateCertificateError,
     evaluate_rates,
@@ -111,6 +114,61 @@ def test_no_schedule_is_better_than_the_bound(number: int) -> None:
     # Neither is the bound trivial, nor is it never tried.
     assert 5 * met > number
     assert 5 * rates > number
+
+
+@pytest.mark.parametrize("window", [1, 2])
+def test_no_schedule_is_better_than_a_sum_over_windows(
+    window: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few requests a window has, each is in one, and no sum is above the least latency."""
+    monkeypatch.setattr(bounds, "WINDOW", window)
+    rng = random.Random(17 + window)
+    sums = 0
+    for _ in range(60):
+        requests, memory, coefficients = _draw(rng)
+        instance, model = _instance(requests, memory), _model(coefficients)
+        found = _bound(instance, model, 0.02)
+        moves = Moves(keeps=not found.not_covered, evictions=1)
+        least = least_total_latency(requests, memory, coefficients, moves)
+        assert found.value <= least, (requests, memory, coefficients)
+        if len(requests) > window:
+            sums += 1
+            parts = bounds._windows([range(len(requests))])
+            assert [len(part) <= window for part in parts] == [True] * len(parts)
+            assert sorted(i for part in parts for i in part) == list(range(len(requests)))
+            assert found.sources["parts"] >= found.sources["alone"]
+    assert sums > 20
+
+
+def test_many_requests_are_priced_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four at once in a memory for two, thrice: the sum is above what each takes alone.
+
+    Where a request is in two windows or a window's bound is not its own, it is refused.
+    """
+    monkeypatch.setattr(bounds, "WINDOW", 4)
+    requests, coefficients = [(k, 3, 4) for k in range(12)], (10**10, 10**9, 0, 10**9, 0)
+    instance, model = _instance(requests, 14), _model(coefficients)
+    found = _bound(instance, model, 2.0)
+    assert found.sources["parts"] > found.sources["alone"]
+    alone_ = RateCertificate("alone", 0, model.name)
+    own = rate_certificate_document(alone_)
+    parts = [PartRates(tuple(range(k, k + 4)), own) for k in (0, 4, 8)]
+    added = replace(alone_, kind="parts", parts=tuple(parts))
+    assert evaluate_rates(instance, added) == found.sources["alone"]
+    twice = replace(added, parts=(*parts[:2], PartRates((0, 8), own)))
+    with pytest.raises(RateCertificateError, match="parts: expected different requests"):
+        evaluate_rates(instance, twice)
+
+
+def test_the_search_goes_on_while_there_is_time() -> None:
+    """Beyond its two levels it goes on with more knots, and ends where these gain nothing."""
+    instance, model = _instance([(0, 3, 4)] * 3, 14), _model((10**10, 10**9, 0, 10**9, 0))
+    began = time.monotonic()
+    found = list(best_rates(instance, model, began + 100))
+    assert len(found) > 3
+    assert len({len(each.knots) for each in found}) > 2
+    assert max(each.value for each in found) > max(each.value for each in found[:2])
+    assert time.monotonic() - began < 90
 
 
 def test_prices_see_what_work_and_time_alone_do_not() -> None:
