@@ -2,8 +2,9 @@
 
 An evicted request keeps its output tokens and prefills them again with its prompt.  A round:
 
-1. If the running requests would hold more than M tokens at the next time, those with the largest
-   key are evicted until the rest fits, and nothing else happens.
+1. If the running requests would hold more than M tokens at the next time, those that hold the
+   fewest, of equals the last, are evicted until the rest fits, and nothing else happens: they are
+   the cheapest to bring back.
 2. Else the waiting requests are taken by their keys, the smallest first.  Each starts if the
    look-ahead allows it with the believed outputs.  Where it does not, the running request with the
    largest key goes first if that is more than ``factor`` times the key of the waiting one, then the
@@ -12,8 +13,7 @@ An evicted request keeps its output tokens and prefills them again with its prom
 What has started in a round is not evicted in it, nor the other way round.  Ties go by arrival,
 then by position.
 
-Every request completes: no token is made twice but within a prefill, and as long as a request is
-there, every round makes one (docs/proofs/termination.md, P11).
+Every request completes.  Proof: docs/proofs/termination.md (P11).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from heuristics.believed import BelievedEnds
 from heuristics.policy import Known, Parameter, State
 from heuristics.queues import exact
 
+#: By how much a running request has to exceed a waiting one, to be evicted for it.
 FACTOR = Parameter("factor", 12.0, 1.0, 1e9, "a running request goes for one of so much less")
 
 
@@ -104,9 +105,11 @@ class PreemptiveRules:
     def _relieve(self, state: State, running: list[tuple[int, int, int]]) -> list[int]:
         evicted = []
         tokens_next = state.tokens_next
-        while tokens_next > state.memory:
-            request = running.pop()[2]
-            tokens_next -= state.prompts[request] + state.made(request) + 1
+        by_tokens = [(state.prompts[i] + state.made(i), -place, i) for _, place, i in running]
+        for held, _, request in sorted(by_tokens):
+            if tokens_next <= state.memory:
+                break
+            tokens_next -= held + 1
             self._ends.remove(request)
             evicted.append(request)
         return evicted

@@ -6,12 +6,12 @@ h tokens, its prefill and its decode steps, each token once, however often it wa
 A waiting request has that of its next token and of prefilling what it kept besides.  Nothing is
 believed of outputs, so the look-ahead goes as far as the next time.
 
-It always ends.  Proof: docs/proofs/termination.md (P11).
-
 Reference: ``heuristics/reference/srpt.py``.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from heuristics.machine_time import machine_time
 from heuristics.policy import Known, RoundPolicy, Rules
@@ -51,6 +51,6 @@ POLICY = RoundPolicy(
     clairvoyant=False,
     blind=True,
     keeps_tokens=True,
-    parameters=(FACTOR,),
+    parameters=(replace(FACTOR, default=50.0),),
     rules=rules,
 )

@@ -6,8 +6,6 @@ holds h tokens, its decode steps, and, while it waits, the prefill of its prompt
 that it kept.  After Schrage (1968), whose rule has ``factor`` 1 and a machine on which an exchange
 costs nothing; here it costs a prefill and the tokens of a memory that grows.
 
-It always ends.  Proof: docs/proofs/termination.md (P11).
-
 Reference: ``heuristics/reference/srpt.py``.
 """
 

@@ -3,8 +3,6 @@
 As ``srpt``, with the output that stands in the middle of the prediction, rounded up, in place of
 the true one; a request that has made as many tokens is believed to make one more.
 
-It always ends.  Proof: docs/proofs/termination.md (P11).
-
 Reference: ``heuristics/reference/srpt.py``.
 """
 

@@ -105,9 +105,11 @@ class _Preemptive(Worker):
 
         if self.held_next() > self.memory:
             while self.held_next() > self.memory:
-                job = largest(self.running)
-                self.stop(job)
-                self.queue.append(job)
+                fewest = min(job.next_tokens for job in self.running)
+                equal = [job for job in self.running if job.next_tokens == fewest]
+                last = max(equal, key=lambda job: (job.arrival, job.position))
+                self.stop(last)
+                self.queue.append(last)
             return
         before = list(self.running)
         waiting = list(self.queue)
