@@ -252,6 +252,52 @@ def test_a_certificate_by_hand() -> None:
     assert read_rate_certificate(document) == certificate
 
 
+def test_a_first_token_pays_for_sharing_by_hand() -> None:
+    """A base of 1 s, prefills of 1 s a token and decode steps of 1 s; one request (4, 2).
+
+    ℓ_11 = 4 s and ℓ = 1 s, so with π = ½ and β = 1 σ_11² = ½·4/2 = 1.  e = 0.1 s costs
+    ε = 0.01 s, which y = 0.01 pays.  At 0 the first token costs 4·0.01 + 2·0.1 = 0.24 s, after 10 s
+    more.  The bound is 0.24 + ½·1/2 + (1 + ½)/2·1 − ∫ y = 1.24 − 0.05 s, and with β = 0 it would be
+    0.04 + ½·(1 + 4)/2 + 0.75 − 0.05 s.
+    """
+    instance = _instance([(0, 4, 2)], 9)
+    value = 240 * 10**9
+    shared = RateCertificate(
+        "rates", 0, "linear(base=1000,prefill=1000,square=0,decode=1000,read=0)",
+        denominator=100, knots=(0, 10 * SECOND), machine=(1, 0), memory=(0, 0),
+        sharing=(10**11, 0), places=(0, 8), weights=(1 << 15,), splits=(1 << 16,),
+        values=((value, 0, 0),),
+    )  # fmt: skip
+    assert evaluate_rates(instance, shared) == 1_190_000_000
+    unshared = replace(shared, splits=(0,), values=((40 * 10**9, 0, 0),))
+    assert evaluate_rates(instance, unshared) == 1_990_000_000
+    for change in ({"values": ((value + 1, 0, 0),)}, {"splits": ((1 << 16) - 200,)}):
+        with pytest.raises(RateCertificateError, match=r"machine\.0"):
+            evaluate_rates(instance, replace(shared, **change))
+
+
+def test_no_schedule_is_better_than_shared_prefills() -> None:
+    """Three requests with dear prefills: some 80 % of the least latency, of none more."""
+    rng = random.Random(7)
+    shares = []
+    for _ in range(25):
+        requests = [
+            (rng.choice([0, 0, rng.randint(0, 2) * 10**6]), rng.randint(1, 2), rng.randint(2, 3))
+            for _ in range(3)
+        ]
+        coefficients = (10**9, rng.randint(1, 20) * 10**8, 0, rng.randint(1, 10) * 10**8, 0)
+        memory = max(s + o for _, s, o in requests) + rng.randint(0, 6)
+        instance, model = _instance(requests, memory), _model(coefficients)
+        found = list(best_rates(instance, model, time.monotonic() + 0.2))
+        moves = Moves(evictions=1, keeps=not not_covered(instance, model))
+        least = least_total_latency(requests, memory, coefficients, moves)
+        for certificate in found:
+            assert certificate.value <= least, (requests, memory, coefficients)
+            assert any(certificate.splits)
+        shares.append(max((each.value / least for each in found), default=0))
+    assert sum(shares) > 0.5 * len(shares)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
