@@ -74,3 +74,14 @@ def test_who_has_had_much_goes() -> None:
     assert _run("las", EXCHANGE, factor=2).tel == 10
     # At 5 it has had 15, so it is one round later.
     assert _run("las", EXCHANGE, factor=3).tel == 9 + 2
+
+
+def test_the_local_search_compares_lists_on_the_clock() -> None:
+    """Never worse than the best of its simple orders there, here that of the least work."""
+    requests = [Request(0, 0, 9, 1), *(Request(i, 0, 2, 4) for i in range(1, 4))]
+    instance = Instance("dear", 10, tuple(requests), time_unit="second")
+    dear = "linear(base=1,prefill=1000,square=0,decode=1,read=0)"
+    simple = ("fcfs", "mc-sf", "mc-sf-total", "svf", "swf", "output-peak")
+    tels = {name: _run(name, instance, dear).tel for name in simple}
+    assert tels["swf"] < tels["svf"]
+    assert _run("local-search", instance, dear, moves=0).tel == min(tels.values())
