@@ -121,7 +121,7 @@ def test_no_schedule_is_better_than_a_sum_over_windows(
     window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However few requests a window has, each is in one, and no sum is above the least latency."""
-    monkeypatch.setattr(bounds, "WINDOW", window)
+    monkeypatch.setattr(bounds, "WINDOWS", (window, window + 1))
     rng = random.Random(17 + window)
     sums = 0
     for _ in range(60):
@@ -133,7 +133,7 @@ def test_no_schedule_is_better_than_a_sum_over_windows(
         assert found.value <= least, (requests, memory, coefficients)
         if len(requests) > window:
             sums += 1
-            parts = bounds._windows([range(len(requests))])
+            parts = bounds._windows([range(len(requests))], window)
             assert [len(part) <= window for part in parts] == [True] * len(parts)
             assert sorted(i for part in parts for i in part) == list(range(len(requests)))
             assert found.sources["parts"] >= found.sources["alone"]
@@ -145,7 +145,7 @@ def test_many_requests_are_priced_in_windows(monkeypatch: pytest.MonkeyPatch) ->
 
     Where a request is in two windows or a window's bound is not its own, it is refused.
     """
-    monkeypatch.setattr(bounds, "WINDOW", 4)
+    monkeypatch.setattr(bounds, "WINDOWS", (4, 4))
     requests, coefficients = [(k, 3, 4) for k in range(12)], (10**10, 10**9, 0, 10**9, 0)
     instance, model = _instance(requests, 14), _model(coefficients)
     found = _bound(instance, model, 2.0)
