@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics.guarantee import Guarantee
+from instances.batch_time import BatchTime
 
 Ints = NDArray[np.int64]
+#: How long a unit round takes: one tick, which is a round then.
+UNIT_ROUND = BatchTime("unit round", base=1000)
 #: Values of the parameters by name.
 Values = dict[str, Any]
 
@@ -46,6 +49,8 @@ class Known:
     ticks
         Units of ``arrivals`` in what counts as a round for rules that think in rounds: 1, or in
         real time the nanoseconds of a second.
+    batch_time
+        How long a round takes.
     """
 
     memory: int
@@ -56,6 +61,7 @@ class Known:
     values: Values
     rng: np.random.Generator
     ticks: int = 1
+    batch_time: BatchTime = UNIT_ROUND
 
     @property
     def outputs(self) -> Ints:

@@ -13,12 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from heuristics.policy import NotApplicableError, Rules, State
+from heuristics.policy import UNIT_ROUND, NotApplicableError, Rules, State
 from heuristics.stretches import pass_rounds
 from instances.batch_time import BatchTime
 
-#: How long a unit round takes: one tick, which is a round then.
-_UNIT = BatchTime("unit round", base=1000)
 #: Later than all times.
 _NO_LIMIT = 1 << 200
 
@@ -203,7 +201,7 @@ class _Run:
         self.trace = Trace([[] for _ in range(n)], [0] * n, [0] * n)
         self.unfinished = n
         self.time = self._ended = 0
-        self._batch_time = batch_time or _UNIT
+        self._batch_time = batch_time or UNIT_ROUND
         self._n = n
         self._early = rules if isinstance(rules, EarlyEvictions) else None
         self._cut = rules if isinstance(rules, ChunkedPrefill) else None
@@ -247,7 +245,7 @@ class _Run:
         if not self._to_come:
             raise PolicyError(f"{self.name} starts nothing although nothing runs")
         self.time = max(self.time, self._arrivals[self._to_come[-1]])
-        if self._batch_time is _UNIT:
+        if self._batch_time is UNIT_ROUND:
             self.state.now = self._ended = self.time
 
     def _complete(self) -> None:

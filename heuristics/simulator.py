@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from heuristics.admission import Requests, starts_in_order
 from heuristics.believed import BelievedEnds
 from heuristics.policy import (
+    UNIT_ROUND,
     AdvisedPolicy,
     Ints,
     Known,
@@ -112,7 +113,7 @@ def run_in_order(instance: Instance, order: Ints, method: str) -> Schedule:
 def _run_on_clock(policy: Policy, instance: Instance, setting: Setting) -> Trace:
     """Return what a policy does round by round, in unit rounds or in real time.
 
-    The policy is the same object in both and knows nothing of the batch time.
+    The policy is the same object in both.
     """
     arrivals = _times(instance, setting.batch_time)
     known = _known(policy, instance, arrivals, setting)
@@ -177,7 +178,8 @@ def _known(policy: Policy, instance: Instance, arrivals: Ints, setting: Setting)
     values |= setting.values or {}
     rng = policy_generator(setting.seed)
     ticks = instance.unit.ticks
-    return Known(instance.memory, arrivals, instance.prompts, lower, upper, values, rng, ticks)
+    known = (instance.memory, arrivals, instance.prompts, lower, upper, values, rng, ticks)
+    return Known(*known, setting.batch_time or UNIT_ROUND)
 
 
 def _by_rank(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:

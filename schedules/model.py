@@ -140,9 +140,11 @@ def any_kept(kept: Iterable[Iterable[int]] | None) -> bool:
 def better(schedule: Schedule, than: Schedule) -> bool:
     """Tell whether a schedule is to replace another as the best one of its instance.
 
-    One that keeps no tokens is better than any that does, whose TEL is of an easier problem.
+    In rounds one that keeps no tokens is better than any that does, whose TEL is of an easier
+    problem; on a clock prefilling what was kept takes its time, and the TEL decides.
     """
-    return (schedule.keeps_tokens, schedule.tel) < (than.keeps_tokens, than.tel)
+    easier, easier_than = (each.keeps_tokens and each.clock is None for each in (schedule, than))
+    return (easier, schedule.tel) < (easier_than, than.tel)
 
 
 def make_schedule(

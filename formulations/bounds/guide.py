@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.valid.loads import PICOSECONDS, decode_loads, prefill_load, work
+from formulations.valid.loads import PICOSECONDS, work
 from instances import Instance
 from instances.batch_time import BatchTime
 
@@ -29,6 +29,7 @@ def guide(instance: Instance, batch_time: BatchTime) -> Guide:
     """
     requests, times = instance.requests, (instance.arrival_times * float(PICOSECONDS)).tolist()
     works = [float(work(request, instance.memory, batch_time)) for request in requests]
+    mean_loads = [batch_time.decode_load(r.prompt + 1, r.output - 1) / r.output for r in requests]
     order = sorted(range(len(requests)), key=times.__getitem__)
     begins, ends = np.zeros(len(requests)), np.zeros(len(requests))
     waiting: list[tuple[float, int]] = []
@@ -48,10 +49,10 @@ def guide(instance: Instance, batch_time: BatchTime) -> Guide:
                 break
             heapq.heappop(waiting)
             begins[i] = now
-            now += prefill_load(batch_time, requests[i].prompt)
+            now += batch_time.prefill_load(requests[i].prompt)
             heapq.heappush(running, (rounds + requests[i].output, i))
             used += held
-            load += decode_loads(batch_time, requests[i]) / requests[i].output
+            load += mean_loads[i]
         length = max(batch_time.base + load, float(PICOSECONDS))
         ahead = max(running[0][0] - rounds, 0.0)
         if position < len(order):
@@ -61,7 +62,7 @@ def guide(instance: Instance, batch_time: BatchTime) -> Guide:
             i = heapq.heappop(running)[1]
             ends[i] = now
             used -= requests[i].volume / requests[i].output
-            load -= decode_loads(batch_time, requests[i]) / requests[i].output
+            load -= mean_loads[i]
     return Guide(begins, ends)
 
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +32,7 @@ from formulations.lagrangian.rates import (
 )
 from formulations.valid.loads import (
     PICOSECONDS,
-    decode_load,
     least_decode_load,
-    prefill_load,
 )
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
@@ -43,11 +42,15 @@ Ints = NDArray[np.int64]
 
 #: Stations of a request, in eighths of the way from its second token to its last.
 _STATIONS = (0, 2, PLACES)
-#: Levels of the search: share of the knots, steps at most, share of the time, length of the first
-#: step.
-_LEVELS = ((0.3, 800, 0.35, 0.06), (1.0, 1600, 0.65, 0.02))
+#: Levels of the search: share of the knots, steps at most, share of the time at their end, length
+#: of the first step.  The last is repeated on twice the knots each time, while there is time.
+_LEVELS = ((0.3, 800, 0.35, 0.06), (1.0, 1600, 1.0, 0.02))
 #: Requests times knots at which they are there, and knots, on the last level.
 _WORK, _FEWEST, _MOST = 100_000, 400, 2000
+#: How many times as many there are at most in the end.
+_FINER = 4
+#: By how much a level has to raise the bound for another one on as many knots.
+_STILL = 1.0001
 #: What the length of a step has shrunk to at the end of a level, and steps that are averaged.
 _SHRINK, _AVERAGED = 0.01, 40
 #: Decay of the mean gradient and of its mean square; what is added to its size.
@@ -75,23 +78,29 @@ def best_rates(
     table = _Table.of(instance, batch_time)
     search: _Ascent | None = None
     point: _Point | None = None
-    done, began = 0.0, time.monotonic()
+    began, before_value = time.monotonic(), 0
     ends = hint.ends - table.start * float(PICOSECONDS)
     stay = float((ends - table.since).sum() / max(ends.max(), 1.0))
     finest = min(max(int(_WORK / (1 + stay)), _FEWEST), _MOST, 2 * len(instance) + _FEWEST // 2)
-    for part, steps, share, length in _LEVELS:
-        before, search = search, _Ascent(table, hint, _knots(table, hint, int(part * finest)))
+    for level in count():
+        part, steps, share, length = _LEVELS[min(level, len(_LEVELS) - 1)]
+        finer = min(1 << max(level - len(_LEVELS) + 1, 0), _FINER)
+        knots = _knots(table, hint, int(part * finer * finest))
+        before, search = search, _Ascent(table, hint, knots)
         if point is None or before is None:
             starts = (search.first_point(), search.work_point(*work_prices(instance, batch_time)))
             point = max(starts, key=lambda each: search.dual(each).value)
         else:
             point = search.taken_over(point, before.times)
-        done += share
-        point = search.climb(point, steps, length, began + (deadline - began) * 0.9 * done)
+        point = search.climb(point, steps, length, began + (deadline - began) * 0.9 * share)
         found = _certificate(instance, batch_time, search, point)
         if found is not None:
             yield found
-        if time.monotonic() >= deadline:
+        # On the finest knots nothing but further steps is left to gain by.
+        value = 0 if found is None else found.value
+        still = finer < _FINER or value > before_value * _STILL
+        before_value = max(value, before_value)
+        if not still or time.monotonic() >= began + (deadline - began) * 0.9:
             return
 
 
@@ -135,8 +144,8 @@ class _Table:
         requests = instance.requests
         loads = np.array(
             [
-                [prefill_load(batch_time, r.prompt)]
-                + [decode_load(batch_time, r.prompt + int(j) - 1) for j in row[1:]]
+                [batch_time.prefill_load(r.prompt)]
+                + [batch_time.decode_load(r.prompt + int(j) - 1) for j in row[1:]]
                 for r, row in zip(requests, numbers, strict=True)
             ],
             dtype=np.float64,
@@ -178,11 +187,17 @@ class _Table:
         theta[:, 0] = weights / 2
         return theta
 
-    def roots(self, weights: Floats) -> Floats:
-        """Return 2·σ with the bits that a certificate has, 0 for first tokens."""
+    @property
+    def ratios(self) -> Floats:
+        """Return the loads by the least one, shape (n, stations + 1)."""
+        return self.loads / max(self.least, 1.0)
+
+    def roots(self, weights: Floats, splits: Floats) -> Floats:
+        """Return 2·σ with the bits that a certificate has."""
         bits = 1 << ROOT_BITS
-        found: Floats = np.floor(np.sqrt(self.shares(weights)) * bits * (1 - 1e-12)) / bits * 2
-        found[:, 0] = 0
+        squares = self.shares(weights) * self.ratios
+        squares[:, 0] *= splits
+        found: Floats = np.floor(np.sqrt(squares) * bits * (1 - 1e-12)) / bits * 2
         return found
 
 
@@ -212,17 +227,18 @@ def _knots(table: _Table, hint: Guide, count: int) -> Ints:
 
 @dataclass
 class _Point:
-    """Where the ascent is: own values, π, m, e, and the curve that values follow besides m."""
+    """Where the ascent is: own values, π, β, m, e, and the curve that values follow besides m."""
 
     values: Floats
     weights: Floats
+    splits: Floats
     memory: Floats
     sharing: Floats
     curve: Floats
 
     @property
     def arrays(self) -> tuple[Floats, ...]:
-        return (self.values, self.weights, self.memory, self.sharing, self.curve)
+        return (self.values, self.weights, self.splits, self.memory, self.sharing, self.curve)
 
     def copy(self) -> _Point:
         return _Point(*(each.copy() for each in self.arrays))
@@ -266,7 +282,8 @@ class _Ascent:
         running = np.array([((self._first <= t) & (t < self._last)).sum() for t in self.times])
         sharing = running * table.least / 2
         sharing[-1] = 0
-        return _Point(values, weights, np.zeros(count), sharing, np.zeros(count))
+        splits = np.full(len(weights), 0.5)
+        return _Point(values, weights, splits, np.zeros(count), sharing, np.zeros(count))
 
     def work_point(self, times: Floats, worths: Floats) -> _Point:
         """Return where to begin with prices of work, memory paying for the base of every round.
@@ -288,20 +305,21 @@ class _Ascent:
             cost = slopes[there] * (when - table.since[there])[:, None]
             cost += y * table.loads[there] + m * table.held[there]
             values[there] = np.minimum(values[there], cost)
-        point = _Point(values, weights, memory, np.zeros_like(memory), curve)
+        splits = np.full(len(weights), 0.01)
+        point = _Point(values, weights, splits, memory, np.zeros_like(memory), curve)
         point.values = values - self._followed(point)
         return point
 
     def taken_over(self, point: _Point, times: Floats) -> _Point:
         """Return a point on other knots as one on these."""
-        curves = (np.interp(self.times, times, each) for each in point.arrays[2:])
-        return _Point(point.values, point.weights, *curves)
+        curves = (np.interp(self.times, times, each) for each in point.arrays[3:])
+        return _Point(point.values, point.weights, point.splits, *curves)
 
-    def prices(self, point: _Point) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return v, π, m and e, with v within what the last knot allows."""
+    def prices(self, point: _Point) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Return v, π, β, m and e, with v within what the last knot allows."""
         most = self.table.slopes(point.weights) * (self.times[-1] - self.table.since)[:, None]
         values = np.clip(point.values + self._followed(point), 0, most)
-        return values, point.weights, point.memory, point.sharing
+        return values, point.weights, point.splits, point.memory, point.sharing
 
     def _followed(self, point: _Point) -> Floats:
         """Return what the values get from the curves, shape (n, stations + 1)."""
@@ -330,12 +348,14 @@ class _Ascent:
         """Return the bound of a point (picoseconds) and its derivatives."""
         return self.dual_of(*self.prices(point))
 
-    def dual_of(self, values: Floats, weights: Floats, memory: Floats, sharing: Floats) -> _Dual:
-        """Return the bound of v, π, m and e (picoseconds) and its derivatives."""
+    def dual_of(
+        self, values: Floats, weights: Floats, splits: Floats, memory: Floats, sharing: Floats
+    ) -> _Dual:
+        """Return the bound of v, π, β, m and e (picoseconds) and its derivatives."""
         from formulations.bounds.rate_kernels import machine_prices  # loads the compiler
 
         table = self.table
-        roots = table.roots(weights)
+        roots = table.roots(weights, splits)
         found = _Dual(len(self.times), values.shape)
         machine_prices(
             np.array([table.memory, table.base, table.least]),
@@ -344,7 +364,7 @@ class _Ascent:
             *(found.machine, found.rounds, found.tokens, found.shares, self.lengths),
             *(found.value_use, found.weight_use, found.root_use),
         )
-        own = weights / 2 * (table.base + table.loads[:, 0])
+        own = weights / 2 * (table.base + (1 - splits) * table.loads[:, 0])
         own += table.others * table.base * (1 + weights) / 2
         found.value = float(
             (table.multiples * values).sum() + own.sum() - self.lengths @ found.machine
@@ -386,10 +406,20 @@ class _Ascent:
         own = self._stay / table.outputs
         scale = 2 * own[:, None]
         point.values += length * scale * sizes[0](by_value / np.maximum(table.multiples, 0.5))
-        by_weight = dual.weight_use + (table.base * table.outputs + table.loads[:, 0]) / 2
-        theta = np.sqrt(np.maximum(table.shares(point.weights), 1e-9))[:, 1:]
-        rest = 1 - (table.numbers[:, 1:] - 1.5) / np.maximum(table.others, 1)[:, None]
-        by_weight += (dual.root_use[:, 1:] * rest / theta).sum(axis=1)
+        prefills = table.loads[:, 0]
+        by_weight = dual.weight_use
+        by_weight += (table.base * table.outputs + (1 - point.splits) * prefills) / 2
+        # By π, 2√x grows by x' / √x with x = σ².
+        squares = np.maximum(table.shares(point.weights) * table.ratios, 1e-9)
+        squares[:, 0] *= np.maximum(point.splits, 1e-9)
+        rest = 1 - (table.numbers - 1.5) / np.maximum(table.others, 1)[:, None]
+        rest[:, 0] = point.splits / 2
+        by_weight += (dual.root_use * rest * table.ratios / np.sqrt(squares)).sum(axis=1)
+        # What β = 1 would bring by sharing, and what β = 0 brings: √β·gain + (1 − β)·whole.
+        whole = point.weights * prefills / 2
+        gain = 2 * dual.root_use[:, 0] * np.sqrt(point.weights / 2 * table.ratios[:, 0])
+        best = np.minimum(gain / np.maximum(2 * whole, 1e-9), 1) ** 2
+        point.splits += 0.1 * (best - point.splits)
         moved = point.weights + length / 2 * sizes[1](by_weight / (table.outputs * table.base))
         point.weights[:] = np.where(table.others > 0, np.clip(moved, 0.001, 1), 1.0)
         held = table.multiples * table.held
@@ -397,12 +427,12 @@ class _Ascent:
         by_memory += self._gathered(by_value * table.held)
         usual = self._gathered(held) + 0.3 * self.lengths * table.memory / table.base
         price = 50 * table.base / table.memory
-        point.memory += length * price * sizes[2](by_memory / usual)
+        point.memory += length * price * sizes[3](by_memory / usual)
         np.maximum(point.memory, 0, out=point.memory)
         point.sharing += 0.1 * (table.least * dual.shares / 2 - point.sharing)
         loads = table.multiples * table.loads
         usual = self._gathered(loads) + 1e-3 * loads.sum() / len(self.times) + 1e-9
-        point.curve += length * 50 * sizes[4](self._gathered(by_value * table.loads) / usual)
+        point.curve += length * 50 * sizes[5](self._gathered(by_value * table.loads) / usual)
         point.memory[-1] = point.sharing[-1] = 0
 
 
@@ -422,12 +452,13 @@ def _certificate(
     """Return a point as a certificate in integers, with its value; None if it proves nothing."""
     table = search.table
     parts = np.where(table.others > 0, np.rint(point.weights * WEIGHTS), WEIGHTS)
-    point = _Point(point.values, parts / WEIGHTS, point.memory, point.sharing, point.curve)
-    values, weights, memory, sharing = search.prices(point)
+    splits = np.rint(np.clip(point.splits, 0, 1) * WEIGHTS)
+    point = replace(point, weights=parts / WEIGHTS, splits=splits / WEIGHTS)
+    values, weights, shared, memory, sharing = search.prices(point)
     # What rounding errors of the search may have added.
     values = np.maximum(np.floor(values * (1 - 1e-12)) - (PICOSECONDS + 4), 0)
     memory, sharing = np.rint(memory), np.floor(sharing)
-    machine = search.dual_of(values, weights, memory, sharing).machine
+    machine = search.dual_of(values, weights, shared, memory, sharing).machine
     # The certificate rounds the parts of a cost down, time by less than a nanosecond.
     machine = machine * (1 + 1e-9) + (PICOSECONDS + 4) * (len(instance) + 1) / table.base
     machine[-1] = 0
@@ -447,6 +478,7 @@ def _certificate(
         sharing=tuple(sharing.astype(np.int64).tolist()),
         places=_STATIONS,
         weights=tuple(parts.astype(np.int64).tolist()),
+        splits=tuple(splits.astype(np.int64).tolist()),
         values=tuple(tuple(row if others else row[:1]) for row, others in rows),
     )
     try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formulations.bounds.computed_bound import ComputedBound
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from formulations.lagrangian.rates import RateCertificate
 
 
+#: Requests up to which prices are searched for all at once, first and then.  Of more, windows in
+#: the order of arrival are priced each for itself: it takes many steps for many requests to
+#: converge, and windows of few do not see who waits for requests of the window before.
+WINDOWS = (250, 1000)
+#: Share of the time that the small windows have.
+SMALL_SHARE = 0.4
 #: Seconds between two sums over parts, which are as long as the instance.
 SECONDS_BETWEEN = 1.0
 
@@ -54,9 +61,9 @@ def bound_in_seconds(
     Proofs: :func:`formulations.valid.loads.alone_bound` and
     :func:`~formulations.valid.loads.work_bound` (which take no deadline: n log n steps),
     :mod:`formulations.lagrangian.rates` for prices, and :mod:`formulations.valid.parts` for sums
-    over the parts that idle gaps set apart, each of which gets the share of the time that is its
-    requests'.  The value is what :func:`formulations.lagrangian.rates.evaluate_rates` makes of the
-    certificate.
+    over the parts that idle gaps set apart, and over windows of at most :data:`WINDOWS` requests
+    of these; each gets the share of the time that is its requests'.  The value is what
+    :func:`formulations.lagrangian.rates.evaluate_rates` makes of the certificate.
 
     Parameters
     ----------
@@ -89,13 +96,19 @@ def bound_in_seconds(
     for certificate in _without_search(instance, batch_time):
         take(certificate)
     times = [alone(request, batch_time) for request in instance.requests]
-    groups = gaps(instance.arrival_times.tolist(), times)
-    if len(groups) == 1:
-        found = best_rates(instance, batch_time, deadline)
-    else:
-        found = _Sums(instance, batch_time, groups).by(deadline)
-    for certificate in found:
-        take(certificate)
+    parts = gaps(instance.arrival_times.tolist(), times)
+    small, large = (_windows(parts, size) for size in WINDOWS)
+    now = time.monotonic()
+    plans = [(large, deadline)]
+    if len(small) > len(large):
+        plans.insert(0, (small, now + SMALL_SHARE * (deadline - now)))
+    for groups, until in plans:
+        if len(groups) == 1:
+            found = best_rates(instance, batch_time, until)
+        else:
+            found = _Sums(instance, batch_time, groups).by(until)
+        for certificate in found:
+            take(certificate)
     return SecondsBound(
         best.value,
         rate_certificate_document(best),
@@ -111,6 +124,16 @@ def _without_search(instance: Instance, batch_time: BatchTime) -> list[RateCerti
         RateCertificate("alone", alone_bound(instance, batch_time), batch_time.name),
         RateCertificate("work", work_bound(instance, batch_time), batch_time.name),
     ]
+
+
+def _windows(groups: Iterable[Sequence[int]], size: int) -> list[Sequence[int]]:
+    """Return the groups, large ones cut into windows of about equal size, in the order of time."""
+    found: list[Sequence[int]] = []
+    for group in groups:
+        count = -(-len(group) // size)
+        ends = [len(group) * k // count for k in range(count + 1)]
+        found += [group[begin:end] for begin, end in pairwise(ends)]
+    return found
 
 
 class _Sums:

@@ -26,9 +26,7 @@ from formulations.lagrangian.exact import SAFE
 from formulations.valid.loads import (
     PICOSECONDS,
     alone_bound,
-    decode_load,
     least_decode_load,
-    prefill_load,
     work_bound,
 )
 from formulations.valid.parts import chosen_of
@@ -86,6 +84,8 @@ class RateCertificate:
         The stations: token 2 + ⌊(o − 2)·x / 8⌋ for each x, from 0 to 8.
     weights
         π_i · 2^16 of each request; 2^16 is meant where the output is one token.
+    splits
+        β_i · 2^16 of each request.
     values
         For each request v_ij of the first token, then of the stations (picoseconds); of the first
         token only where it is the only one.
@@ -103,6 +103,7 @@ class RateCertificate:
     sharing: _Counts = ()
     places: _Counts = ()
     weights: _Counts = ()
+    splits: _Counts = ()
     values: tuple[_Counts, ...] = ()
     parts: tuple[PartRates, ...] = ()
 
@@ -219,10 +220,11 @@ class _Rates:
         places = prices.places
         if len(places) < 2 or places[0] or places[-1] != PLACES or sorted(places) != list(places):
             raise RateCertificateError(f"places: expected to go from 0 to {PLACES}")
-        if len(prices.weights) != n or len(prices.values) != n:
-            raise RateCertificateError("weights, values: expected one for each request")
-        if max(prices.weights) > WEIGHTS:
-            raise RateCertificateError(f"weights: expected at most {WEIGHTS}")
+        if {len(prices.weights), len(prices.splits), len(prices.values)} != {n}:
+            raise RateCertificateError("weights, splits, values: expected one for each request")
+        for name in ("weights", "splits"):
+            if max(getattr(prices, name)) > WEIGHTS:
+                raise RateCertificateError(f"{name}: expected at most {WEIGHTS}")
         times = self._instance.arrival_times
         if prices.knots[0] > times.min() or prices.knots[-1] < times.max():
             raise RateCertificateError("knots: expected to hold all arrivals")
@@ -234,12 +236,15 @@ class _Rates:
         base, d = self._batch_time.base, self._prices.denominator
         twice = 0
         rows = zip(
-            self._instance.requests, self._prices.values, self._stations, self._first, strict=True
+            *(self._instance.requests, self._prices.values, self._stations),
+            *(self._first, self._prices.splits),
+            strict=True,
         )
-        for request, values, stations, first in rows:
-            load = prefill_load(self._batch_time, request.prompt)
+        for request, values, stations, first, split in rows:
+            load = self._batch_time.prefill_load(request.prompt)
             twice += WEIGHTS * _twice_the_sum(values, stations)
-            twice += first * (base + load) + (request.output - 1) * base * (WEIGHTS + first)
+            twice += first * base + first * (WEIGHTS - split) * load // WEIGHTS
+            twice += (request.output - 1) * base * (WEIGHTS + first)
         knots = zip(pairwise(self._prices.knots), pairwise(self._prices.machine), strict=True)
         paid = sum((after - before) * (y + z) for (before, after), (y, z) in knots)
         total = twice * d - PICOSECONDS * WEIGHTS * paid
@@ -280,19 +285,24 @@ class _Rates:
         Requests of one token repeat it, so that all rows are of one length.
         """
         width = 1 + len(self._prices.places)
+        # Where it is 0 sharing has no price, and σ no use.
+        least = max(least_decode_load(self._instance, self._batch_time), 1)
         found: tuple[list[list[int]], ...] = ([], [], [], [], [], [])
         for i, request in enumerate(self._instance.requests):
             first, others = self._first[i], max(request.output - 1, 1)
             rows: list[tuple[int, ...]] = []
             for value, j in zip(self._prices.values[i], self._stations[i], strict=True):
                 if j == 1:
-                    load = prefill_load(self._batch_time, request.prompt)
-                    rows.append((value, first, 1, load, request.prompt, 0))
+                    load = self._batch_time.prefill_load(request.prompt)
+                    square = first * self._prices.splits[i] * load << 2 * ROOT_BITS
+                    root = math.isqrt(square // (2 * WEIGHTS * WEIGHTS * least))
+                    rows.append((value, first, 1, load, request.prompt, root))
                     continue
-                load = decode_load(self._batch_time, request.prompt + j - 1)
+                load = self._batch_time.decode_load(request.prompt + j - 1)
                 part = (WEIGHTS - first, others)
                 theta = 2 * first * others + (WEIGHTS - first) * (2 * j - 3)
-                root = math.isqrt((theta << 2 * ROOT_BITS) // (2 * WEIGHTS * others))
+                square = theta * load << 2 * ROOT_BITS
+                root = math.isqrt(square // (2 * WEIGHTS * others * least))
                 rows.append((value, *part, load, request.prompt + j, root))
             rows += [rows[0]] * (width - len(rows))
             for column, entries in zip(found, zip(*rows, strict=True), strict=True):

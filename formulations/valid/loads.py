@@ -21,27 +21,10 @@ from instances.batch_time import BatchTime
 PICOSECONDS = 1000
 
 
-def prefill_load(batch_time: BatchTime, tokens: int) -> int:
-    """Return what prefilling so many tokens adds to rounds (picoseconds), in chunks or whole."""
-    return batch_time.per_prefill * tokens + batch_time.per_square * tokens * tokens
-
-
-def decode_load(batch_time: BatchTime, held: int) -> int:
-    """Return what a token adds to its round if its request holds so many (picoseconds)."""
-    return batch_time.per_decode + batch_time.per_read * held
-
-
-def decode_loads(batch_time: BatchTime, request: Request) -> int:
-    """Return the loads of all tokens of a request but the first, added up (picoseconds)."""
-    tokens = request.output - 1
-    held = tokens * request.prompt + tokens * (tokens + 1) // 2
-    return batch_time.per_decode * tokens + batch_time.per_read * held
-
-
 def least_decode_load(instance: Instance, batch_time: BatchTime) -> int:
     """Return the least load of a token after the first (picoseconds); 0 if there is none."""
     prompts = [request.prompt for request in instance.requests if request.output > 1]
-    return decode_load(batch_time, min(prompts) + 1) if prompts else 0
+    return batch_time.decode_load(min(prompts) + 1) if prompts else 0
 
 
 def not_covered(instance: Instance, batch_time: BatchTime) -> str:
@@ -65,7 +48,7 @@ def not_covered(instance: Instance, batch_time: BatchTime) -> str:
         vertex = (batch_time.per_read - batch_time.per_prefill) // (2 * batch_time.per_square)
         trials |= {min(max(tokens, first), last) for tokens in (vertex, vertex + 1)}
     for tokens in sorted(trials):
-        more = prefill_load(batch_time, tokens) - decode_load(batch_time, tokens)
+        more = batch_time.prefill_load(tokens) - batch_time.decode_load(tokens)
         if more * instance.memory < batch_time.base:
             return (
                 "it does not carry over to schedules that keep tokens over an eviction: prefilling "
@@ -82,8 +65,8 @@ def alone(request: Request, batch_time: BatchTime) -> int:
     is cut adds up to no less than rounding up once, with one base instead of several.
     """
     prompt, tokens = request.prompt, request.output - 1
-    first = max(1, -(-(batch_time.base + prefill_load(batch_time, prompt)) // PICOSECONDS))
-    step = batch_time.base + decode_load(batch_time, prompt + 1)
+    first = max(1, -(-(batch_time.base + batch_time.prefill_load(prompt)) // PICOSECONDS))
+    step = batch_time.base + batch_time.decode_load(prompt + 1)
     # A round in which nothing costs anything takes a nanosecond, too.
     others = floor_sum(tokens, batch_time.per_read, max(step, 1) + PICOSECONDS - 1, PICOSECONDS)
     return first + others
@@ -116,7 +99,8 @@ def work(request: Request, memory: int, batch_time: BatchTime) -> int:
     The share h / M of the base of every round in which it makes a token and holds h tokens, with
     h = s for the first, whose prompt may be cut, and the loads.
     """
-    loads = prefill_load(batch_time, request.prompt) + decode_loads(batch_time, request)
+    prompt, steps = request.prompt, request.output - 1
+    loads = batch_time.prefill_load(prompt) + batch_time.decode_load(prompt + 1, steps)
     return batch_time.base * (request.volume - 1) + memory * loads
 
 

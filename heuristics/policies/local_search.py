@@ -2,10 +2,11 @@
 
 Clairvoyant, offline and randomised: it knows all requests from the start and serves as a strong
 list to compare others with.  It starts from the order of least TEL among ``fcfs``, ``mc-sf``,
-``mc-sf-total``, ``svf`` and ``output-peak``.  Each of ``moves`` steps exchanges two requests of the
-list or takes some to another place (``heuristics.local_search``, without delays, since what a
-policy has is an order).  The result is never worse than the best of those orders; beyond that no
-worst-case guarantee is claimed.
+``mc-sf-total``, ``svf``, ``swf`` and ``output-peak``.  Each of ``moves`` steps exchanges two
+requests of the list or takes some to another place (``heuristics.local_search``, without delays,
+since what a policy has is an order).  In seconds the search is in rounds of one length, the mean
+one with full memory, and the best lists are compared on the clock.  The result is never worse than
+the best of those orders; beyond that no worst-case guarantee is claimed.
 
 Reference: none, no paper states it as pseudocode.
 """
@@ -20,19 +21,22 @@ from heuristics import compiled
 from heuristics.admission import Requests, starts_in_order
 from heuristics.annealing import Columns
 from heuristics.local_search import Budget, compile_kernels, improve_starts
-from heuristics.policies import fcfs, mc_sf, mc_sf_total, output_peak, svf
-from heuristics.policy import Ints, Known, Parameter, PlanPolicy
+from heuristics.machine_time import machine_time
+from heuristics.policies import fcfs, mc_sf, mc_sf_total, output_peak, svf, swf
+from heuristics.policy import UNIT_ROUND, Ints, Known, Parameter, PlanPolicy
+from heuristics.real_time import starts_in_time
 
-SIMPLE = (fcfs.rank, mc_sf.rank, mc_sf_total.rank, svf.rank, output_peak.rank)
+SIMPLE = (fcfs.rank, mc_sf.rank, mc_sf_total.rank, svf.rank, swf.rank, output_peak.rank)
 #: Lists of the search, the best ones, that are tried in the admission.
 LISTS = 40
+#: Rounds in which all arrive at most where the search is one of seconds.
+ROUNDS = 10**6
 
 
 def plan(known: Known) -> Ints:
     """Return the best list that was found."""
     n, moves = len(known), int(known.values["moves"])
-    # Arrivals in seconds are searched as if a second were a round.
-    arrivals = -(-known.arrivals // known.ticks)
+    arrivals = -(-known.arrivals // _round_length(known))
     requests = Requests(arrivals, known.prompts, known.outputs, known.outputs)
 
     def starts_of(order: Ints) -> Ints:
@@ -56,8 +60,29 @@ def plan(known: Known) -> Ints:
     )
     # With arrivals, who is first in a list and has not come yet does not keep others waiting, so
     # the best list of the search need not be the best one here.
-    rivals = [orders[best], *found]
-    return min(rivals, key=lambda order: int(starts_of(order).sum()))
+    requests = requests._replace(arrivals=known.arrivals)
+    return min([orders[best], *orders, *found], key=lambda order: _total(known, requests, order))
+
+
+def _round_length(known: Known) -> int:
+    """Return the mean length of rounds with full memory in units of the arrivals.
+
+    In seconds it is so long that all arrive within :data:`ROUNDS` rounds.
+    """
+    if known.batch_time is UNIT_ROUND:
+        return 1
+    every = list(zip(known.prompts.tolist(), known.outputs.tolist(), strict=True))
+    model, memory = known.batch_time, known.memory
+    works = sum(machine_time(model, memory, s, o, prefilled=False) for s, o in every)
+    most = int(known.arrivals.max()) // ROUNDS
+    return max(1, most, works // (1000 * sum(s * o + o * (o + 1) // 2 for s, o in every)))
+
+
+def _total(known: Known, requests: Requests, order: Ints) -> int:
+    """Return a sum of completions, or of starts in rounds, that only the order decides."""
+    if known.batch_time is UNIT_ROUND:
+        return sum(starts_in_order(requests, order, known.memory))
+    return sum(starts_in_time(requests, order, known.memory, known.batch_time).completions)
 
 
 def _places(order: Ints) -> Ints:

@@ -8,6 +8,7 @@ arrivals over time exceeds the memory.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from heuristics.reference.memory import outputs_of, within_at_ends
 from instances import Instance, Request
@@ -20,7 +21,7 @@ def mc_sf(instance: Instance) -> Schedule:
 
 
 def in_order(
-    instance: Instance, key: Callable[[Request], float], *, first_fit: bool = False
+    instance: Instance, key: Callable[[Request], float | Fraction], *, first_fit: bool = False
 ) -> list[int]:
     """Return the start rounds of J2 Algorithm 1 with line 3 by any key, ties by arrival.
 

@@ -116,6 +116,14 @@ class BatchTime:
         """Base, per prefilled token, per square, per decoding request, per token read (ps)."""
         return (self.base, self.per_prefill, self.per_square, self.per_decode, self.per_read)
 
+    def prefill_load(self, tokens: int) -> int:
+        """Return what prefilling so many tokens adds to rounds (ps), in chunks or whole."""
+        return self.per_prefill * tokens + self.per_square * tokens * tokens
+
+    def decode_load(self, held: int, steps: int = 1) -> int:
+        """Return what the next decode steps add to rounds (ps), for who holds so many tokens."""
+        return self.per_decode * steps + self.per_read * (steps * held + steps * (steps - 1) // 2)
+
     def nanoseconds(self, batch: Batch) -> int:
         """Return how long a round takes that processes a batch (ns)."""
         return self.time_of(batch.prefilled, batch.squares, batch.decoding, batch.kv_read)

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from formulations.bounds import seconds as bounds
 from formulations.bounds.guide import guide
+from formulations.bounds.rates import best_rates
 from formulations.bounds.seconds import SecondsBound, bound_in_seconds
 from formulations.lagrangian import rates as evaluation
 from formulations.lagrangian.rates import (
+    PartRates,
     RateCertificate,
     RateCertificateError,
     evaluate_rates,
@@ -113,6 +116,61 @@ def test_no_schedule_is_better_than_the_bound(number: int) -> None:
     assert 5 * rates > number
 
 
+@pytest.mark.parametrize("window", [1, 2])
+def test_no_schedule_is_better_than_a_sum_over_windows(
+    window: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few requests a window has, each is in one, and no sum is above the least latency."""
+    monkeypatch.setattr(bounds, "WINDOWS", (window, window + 1))
+    rng = random.Random(17 + window)
+    sums = 0
+    for _ in range(60):
+        requests, memory, coefficients = _draw(rng)
+        instance, model = _instance(requests, memory), _model(coefficients)
+        found = _bound(instance, model, 0.02)
+        moves = Moves(keeps=not found.not_covered, evictions=1)
+        least = least_total_latency(requests, memory, coefficients, moves)
+        assert found.value <= least, (requests, memory, coefficients)
+        if len(requests) > window:
+            sums += 1
+            parts = bounds._windows([range(len(requests))], window)
+            assert [len(part) <= window for part in parts] == [True] * len(parts)
+            assert sorted(i for part in parts for i in part) == list(range(len(requests)))
+            assert found.sources["parts"] >= found.sources["alone"]
+    assert sums > 20
+
+
+def test_many_requests_are_priced_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four at once in a memory for two, thrice: the sum is above what each takes alone.
+
+    Where a request is in two windows or a window's bound is not its own, it is refused.
+    """
+    monkeypatch.setattr(bounds, "WINDOWS", (4, 4))
+    requests, coefficients = [(k, 3, 4) for k in range(12)], (10**10, 10**9, 0, 10**9, 0)
+    instance, model = _instance(requests, 14), _model(coefficients)
+    found = _bound(instance, model, 2.0)
+    assert found.sources["parts"] > found.sources["alone"]
+    alone_ = RateCertificate("alone", 0, model.name)
+    own = rate_certificate_document(alone_)
+    parts = [PartRates(tuple(range(k, k + 4)), own) for k in (0, 4, 8)]
+    added = replace(alone_, kind="parts", parts=tuple(parts))
+    assert evaluate_rates(instance, added) == found.sources["alone"]
+    twice = replace(added, parts=(*parts[:2], PartRates((0, 8), own)))
+    with pytest.raises(RateCertificateError, match="parts: expected different requests"):
+        evaluate_rates(instance, twice)
+
+
+def test_the_search_goes_on_while_there_is_time() -> None:
+    """Beyond its two levels it goes on with more knots, and ends where these gain nothing."""
+    instance, model = _instance([(0, 3, 4)] * 3, 14), _model((10**10, 10**9, 0, 10**9, 0))
+    began = time.monotonic()
+    found = list(best_rates(instance, model, began + 100))
+    assert len(found) > 3
+    assert len({len(each.knots) for each in found}) > 2
+    assert max(each.value for each in found) > max(each.value for each in found[:2])
+    assert time.monotonic() - began < 90
+
+
 def test_prices_see_what_work_and_time_alone_do_not() -> None:
     """Four requests (3, 4) in a memory of 14, two at a time: rounds of 10 ms and 1 ms a token.
 
@@ -181,6 +239,7 @@ def _by_hand() -> RateCertificate:
         sharing=(0, 0, 0),
         places=(0, 8),
         weights=(1 << 15,),
+        splits=(0,),
         values=((value, value, value),),
     )
 
@@ -191,6 +250,52 @@ def test_a_certificate_by_hand() -> None:
     assert evaluate_rates(ONE, certificate) == certificate.value
     document = rate_certificate_document(certificate)
     assert read_rate_certificate(document) == certificate
+
+
+def test_a_first_token_pays_for_sharing_by_hand() -> None:
+    """A base of 1 s, prefills of 1 s a token and decode steps of 1 s; one request (4, 2).
+
+    ℓ_11 = 4 s and ℓ = 1 s, so with π = ½ and β = 1 σ_11² = ½·4/2 = 1.  e = 0.1 s costs
+    ε = 0.01 s, which y = 0.01 pays.  At 0 the first token costs 4·0.01 + 2·0.1 = 0.24 s, after 10 s
+    more.  The bound is 0.24 + ½·1/2 + (1 + ½)/2·1 − ∫ y = 1.24 − 0.05 s, and with β = 0 it would be
+    0.04 + ½·(1 + 4)/2 + 0.75 − 0.05 s.
+    """
+    instance = _instance([(0, 4, 2)], 9)
+    value = 240 * 10**9
+    shared = RateCertificate(
+        "rates", 0, "linear(base=1000,prefill=1000,square=0,decode=1000,read=0)",
+        denominator=100, knots=(0, 10 * SECOND), machine=(1, 0), memory=(0, 0),
+        sharing=(10**11, 0), places=(0, 8), weights=(1 << 15,), splits=(1 << 16,),
+        values=((value, 0, 0),),
+    )  # fmt: skip
+    assert evaluate_rates(instance, shared) == 1_190_000_000
+    unshared = replace(shared, splits=(0,), values=((40 * 10**9, 0, 0),))
+    assert evaluate_rates(instance, unshared) == 1_990_000_000
+    for change in ({"values": ((value + 1, 0, 0),)}, {"splits": ((1 << 16) - 200,)}):
+        with pytest.raises(RateCertificateError, match=r"machine\.0"):
+            evaluate_rates(instance, replace(shared, **change))
+
+
+def test_no_schedule_is_better_than_shared_prefills() -> None:
+    """Three requests with dear prefills: some 80 % of the least latency, of none more."""
+    rng = random.Random(7)
+    shares = []
+    for _ in range(25):
+        requests = [
+            (rng.choice([0, 0, rng.randint(0, 2) * 10**6]), rng.randint(1, 2), rng.randint(2, 3))
+            for _ in range(3)
+        ]
+        coefficients = (10**9, rng.randint(1, 20) * 10**8, 0, rng.randint(1, 10) * 10**8, 0)
+        memory = max(s + o for _, s, o in requests) + rng.randint(0, 6)
+        instance, model = _instance(requests, memory), _model(coefficients)
+        found = list(best_rates(instance, model, time.monotonic() + 0.2))
+        moves = Moves(evictions=1, keeps=not not_covered(instance, model))
+        least = least_total_latency(requests, memory, coefficients, moves)
+        for certificate in found:
+            assert certificate.value <= least, (requests, memory, coefficients)
+            assert any(certificate.splits)
+        shares.append(max((each.value / least for each in found), default=0))
+    assert sum(shares) > 0.5 * len(shares)
 
 
 @pytest.mark.parametrize(
@@ -209,8 +314,10 @@ def test_a_certificate_by_hand() -> None:
         ({"places": (0, 4)}, "places"),
         ({"places": (8,)}, "places"),
         ({"weights": (65_537,)}, "weights"),
-        ({"weights": ()}, "weights, values"),
+        ({"weights": ()}, "weights, splits, values"),
         ({"weights": (1 << 14,)}, "machine.1"),
+        ({"splits": (65_537,)}, "splits"),
+        ({"splits": ()}, "weights, splits, values"),
         ({"values": ((750 * 10**9,),)}, "values.0"),
         ({"values": ((750 * 10**9, 750 * 10**9, 751 * 10**9),)}, "machine.0"),
         ({"batch_time": "unit(2)"}, "unit"),
@@ -233,7 +340,7 @@ def test_huge_prices_of_what_takes_nothing(name: str, huge: int) -> None:
     prices: dict[str, Any] = dict.fromkeys(("machine", "memory", "sharing"), (0, 0))
     prices[name] = (huge, 0)
     certificate = RateCertificate(
-        "rates", 0, "linear(base=1)", knots=(0, 10**6), places=(0, 8), weights=(0,),
+        "rates", 0, "linear(base=1)", knots=(0, 10**6), places=(0, 8), weights=(0,), splits=(0,),
         values=((0,),), **prices,
     )  # fmt: skip
     if name == "machine":
@@ -241,6 +348,10 @@ def test_huge_prices_of_what_takes_nothing(name: str, huge: int) -> None:
     else:
         with pytest.raises(RateCertificateError, match=r"machine\.0|sharing"):
             evaluate_rates(instance, certificate)
+
+
+#: What a certificate has one number of for each knot or request.
+ROWS = ("machine", "memory", "sharing", "weights", "splits")
 
 
 def test_mutated_certificates_prove_no_more() -> None:
@@ -254,7 +365,9 @@ def test_mutated_certificates_prove_no_more() -> None:
     refused = 0
     for _ in range(400):
         document = rate_certificate_document(good)
-        name = rng.choice(["denominator", "knots", "machine", "memory", "sharing", "weights"])
+        name = rng.choice(
+            ["denominator", "knots", "machine", "memory", "sharing", "weights", "splits"]
+        )
         row = document[name]
         if rng.random() < 0.4:
             name, row = "values", rng.choice(document["values"])

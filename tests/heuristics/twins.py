@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from heuristics.policy import Choice
+from heuristics.policy import UNIT_ROUND, Choice
 from heuristics.reference import references
 from heuristics.registry import policies
 from heuristics.simulator import policy_generator
@@ -18,6 +18,7 @@ from schedules import Schedule
 
 SHARES = st.sampled_from([0.0, 0.1, 0.2, 0.25, 0.5, 0.9])
 _SCALES = st.sampled_from([0.001, 0.5, 1.0, 2.5, 20.0, 1000.0])
+_FACTORS = st.sampled_from([1.0, 1.5, 2.0, 12.0])
 #: Parameters that make a difference on small instances; choices need no line here.
 _DRAWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "a-min": {"ties": st.just("permutation")},
@@ -30,6 +31,7 @@ _DRAWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     },
     "nested-wait": {"segment": st.integers(1, 6), "scale": _SCALES},
     "sglang-ratio": {"conservativeness": st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.0])},
+    **{name: {"factor": _FACTORS} for name in ("srpt", "srpt-predicted", "las")},
     "svf-1bit": {"threshold": st.sampled_from([0.0, 0.5, 1.0, 3.0])},
     "vllm-v1": {
         "block": st.sampled_from([1, 1, 2, 3, 4]),
@@ -68,12 +70,14 @@ def twin(
     values: dict[str, Any] | None = None,
     seed: int = 0,
     advice: Sequence[float] = (),
+    coefficients: tuple[int, ...] = UNIT_ROUND.coefficients,
 ) -> Schedule:
     """Return the schedule of a policy's transcription, with the policy's own draws."""
     rng = policy_generator(seed)
     lower, upper = intervals_of(instance)
     given: dict[str, Any] = {each.name: each.default for each in policies()[name].parameters}
     given |= {"lower": lower, "upper": upper, "advice": advice, "draw": rng.random}
+    given["coefficients"] = coefficients
     given["sample"] = lambda n, size: rng.choice(n, size, replace=False, shuffle=False)
     given |= values or {}
     taken = list(inspect.signature(references()[name]).parameters)[1:]

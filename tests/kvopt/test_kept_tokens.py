@@ -10,13 +10,15 @@ import pandas as pd
 import pytest
 
 from heuristics.registry import policies
-from heuristics.simulator import run_policy
+from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request, write_instance
+from instances.batch_time import parse_batch_time
 from kvopt.commands.bound_beside import Limits
 from kvopt.commands.policies_table import policies_table
+from kvopt.engines.in_seconds import solve_in_seconds
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
-from kvopt.running.events import Event, Refusal, Report
+from kvopt.running.events import Event, Refusal, Report, ScheduleFound
 from kvopt.running.execute import execute
 from kvopt.running.state import RunState
 from kvopt.running.task import Finished, Task
@@ -69,6 +71,33 @@ def test_a_schedule_of_the_problem_is_always_the_better_one() -> None:
     assert better(PLAIN, KEPT)
     assert not better(KEPT, PLAIN)
     assert not better(KEPT, KEPT)
+
+
+def test_on_a_clock_the_total_latency_decides() -> None:
+    """Kept tokens are prefilled again, which takes its time."""
+    timed = replace(INSTANCE, time_unit="second")
+    setting = Setting(batch_time=parse_batch_time("affine"))
+    kept, plain = (run_policy(policies()[name], timed, setting) for name in ("vllm-v1", "svf"))
+    assert kept.keeps_tokens
+    assert (kept.tel < plain.tel, better(kept, plain)) == (True, True)
+
+
+def test_auto_preempts_in_seconds_where_the_bound_covers_that() -> None:
+    """At 20 s the long one holds 120 of 200 tokens and has 80 to make, who waits has one: 90 + 1.
+
+    Where prefills cost nothing, a kept token costs less than its share of a round.
+    """
+    requests = (Request(0, 0, 100, 100), Request(1, 20, 90, 1))
+    instance = Instance("exchange", 200, requests, time_unit="second")
+    found = {}
+    for prefill in (1, 0):
+        events: list[Event] = []
+        method, batch_time = read_method("auto"), f"linear(1000,{prefill},0,0,0)"
+        task = Task(instance, "exchange", method, time_limit=0.2, batch_time=batch_time)
+        solve_in_seconds(task, Report(events.append))
+        found[prefill] = [each.found_by for each in events if isinstance(each, ScheduleFound)]
+    assert "policy srpt" in found[1]
+    assert "policy srpt" not in found[0]
 
 
 def test_a_state_takes_no_bound_from_it() -> None:

@@ -1,0 +1,43 @@
+"""What requests take of the machine: the share of each round's base for their tokens, and loads.
+
+In unit rounds, which have no loads, this is the volume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from heuristics.policy import Ints
+from instances.batch_time import BatchTime
+
+
+def machine_time(
+    batch_time: BatchTime, memory: int, held: int, tokens: int, *, prefilled: bool
+) -> int:
+    """Return M times the picoseconds that a request takes for its next tokens.
+
+    In a round at whose end it holds h tokens that is the share h/M of the base, and its load.
+
+    Parameters
+    ----------
+    held
+        Tokens of its prompt and those that it has made.
+    tokens
+        How many it makes.
+    prefilled
+        Whether the ones that it holds are in the memory, or have to be prefilled first.
+    """
+    shares = batch_time.base * (tokens * held + tokens * (tokens + 1) // 2)
+    if prefilled:
+        return shares + memory * batch_time.decode_load(held, tokens)
+    steps = batch_time.decode_load(held + 1, tokens - 1)
+    return shares + memory * (batch_time.prefill_load(held) + steps)
+
+
+def ranks_of(amounts: Iterable[int]) -> Ints:
+    """Return the place of each amount among the different ones; they need not fit into 64 bits."""
+    every = list(amounts)
+    places = {amount: place for place, amount in enumerate(sorted(set(every)))}
+    return np.array([places[amount] for amount in every], dtype=np.int64)

@@ -1,0 +1,56 @@
+"""Least attained service: preempts those that have had much of the machine, keeps tokens (ours).
+
+Non-clairvoyant, and it knows how long a batch takes.  The key of ``heuristics.preemption`` is the
+machine time that a request has had: its share h/M of the base of every round at whose end it held
+h tokens, its prefill and its decode steps, each token once, however often it was prefilled again.
+A waiting request has that of its next token and of prefilling what it kept besides.  Nothing is
+believed of outputs, so the look-ahead goes as far as the next time.
+
+Reference: ``heuristics/reference/srpt.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from heuristics.machine_time import machine_time
+from heuristics.policy import Known, RoundPolicy, Rules
+from heuristics.preemption import FACTOR, PreemptiveRules
+
+
+class AttainedWork:
+    """Keys by the machine time that requests have had (``heuristics.preemption.Work``)."""
+
+    falls = False
+
+    def __init__(self, known: Known) -> None:
+        self._model, self._memory = known.batch_time, known.memory
+        self._prompts = known.prompts.tolist()
+
+    def waiting(self, request: int, kept: int) -> int:
+        held = self._prompts[request] + kept
+        next_token = machine_time(self._model, self._memory, held, 1, prefilled=False)
+        return next_token + (self.running(request, kept) if kept else 0)
+
+    def running(self, request: int, made: int) -> int:
+        prompt = self._prompts[request]
+        return machine_time(self._model, self._memory, prompt, made, prefilled=False)
+
+    def left(self, request: int, made: int) -> int:
+        del request, made
+        return 1
+
+
+def rules(known: Known) -> Rules:
+    """Return the rules of one run."""
+    return PreemptiveRules(known, AttainedWork(known))
+
+
+POLICY = RoundPolicy(
+    "las",
+    clairvoyant=False,
+    blind=True,
+    keeps_tokens=True,
+    parameters=(replace(FACTOR, default=50.0),),
+    rules=rules,
+)

@@ -1,0 +1,22 @@
+"""Shortest remaining processing time: preempts for much less work, keeps tokens (ours).
+
+Clairvoyant, and it knows how long a batch takes.  The key of ``heuristics.preemption`` is the
+machine time that a request needs yet: its share h/M of the base of every round at whose end it
+holds h tokens, its decode steps, and, while it waits, the prefill of its prompt and of the tokens
+that it kept.  After Schrage (1968), whose rule has ``factor`` 1 and a machine on which an exchange
+costs nothing; here it costs a prefill and the tokens of a memory that grows.
+
+Reference: ``heuristics/reference/srpt.py``.
+"""
+
+from heuristics.policy import Known, RoundPolicy, Rules
+from heuristics.preemption import FACTOR, PreemptiveRules
+from heuristics.remaining_work import RemainingWork
+
+
+def rules(known: Known) -> Rules:
+    """Return the rules of one run."""
+    return PreemptiveRules(known, RemainingWork(known, known.outputs, falls=True))
+
+
+POLICY = RoundPolicy("srpt", keeps_tokens=True, parameters=(FACTOR,), rules=rules)

@@ -1,0 +1,22 @@
+"""Shortest remaining processing time by predictions, the middle of each interval (ours).
+
+As ``srpt``, with the output that stands in the middle of the prediction, rounded up, in place of
+the true one; a request that has made as many tokens is believed to make one more.
+
+Reference: ``heuristics/reference/srpt.py``.
+"""
+
+from heuristics.policy import Known, RoundPolicy, Rules
+from heuristics.preemption import FACTOR, PreemptiveRules
+from heuristics.remaining_work import RemainingWork
+
+
+def rules(known: Known) -> Rules:
+    """Return the rules of one run."""
+    middle = (known.lower + known.upper + 1) // 2
+    return PreemptiveRules(known, RemainingWork(known, middle, falls=False))
+
+
+POLICY = RoundPolicy(
+    "srpt-predicted", clairvoyant=False, keeps_tokens=True, parameters=(FACTOR,), rules=rules
+)

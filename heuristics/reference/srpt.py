@@ -1,0 +1,165 @@
+"""Smallest work first, and preemption for less work, remaining or attained (all of this suite).
+
+The docstrings of the policies and of ``heuristics.preemption`` say what these do.  ``coefficients``
+are those of a round's time in picoseconds: base, a token prefilled, a token prefilled squared, a
+decoding request, a token read; the default is a round in which nothing but the base counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from heuristics.reference.mc_sf import in_order
+from heuristics.reference.worker import Job, Worker
+from instances import Instance
+from schedules import Schedule, make_schedule
+
+Coefficients = tuple[int, int, int, int, int]
+#: Of a unit round, in picoseconds as if it were a nanosecond.
+UNIT: Coefficients = (1000, 0, 0, 0, 0)
+
+
+def _work(
+    instance: Instance, coefficients: Coefficients, prompt: int, made: int, tokens: int, new: bool
+) -> Fraction:
+    """Return the machine time of the tokens after the first so many, one after the other."""
+    base, per_prefill, per_square, per_decode, per_read = coefficients
+    total = Fraction(0)
+    for j in range(made + 1, made + tokens + 1):
+        total += Fraction(base * (prompt + j), instance.memory)
+        held = prompt + j - 1
+        if new and j == made + 1:
+            total += per_prefill * held + per_square * held * held
+        else:
+            total += per_decode + per_read * held
+    return total
+
+
+def swf(instance: Instance, coefficients: Coefficients = UNIT) -> Schedule:
+    """In ascending order of the machine time, the largest prefix that fits."""
+    starts = in_order(
+        instance, lambda r: _work(instance, coefficients, r.prompt, 0, r.output, True)
+    )
+    return make_schedule(instance, starts, "swf")
+
+
+def srpt(instance: Instance, factor: float, coefficients: Coefficients = UNIT) -> Schedule:
+    """By the work that is left."""
+    outputs = [request.output for request in instance.requests]
+    return _Remaining(instance, factor, coefficients, outputs).serve("srpt")
+
+
+def srpt_predicted(
+    instance: Instance,
+    lower: Sequence[int],
+    upper: Sequence[int],
+    factor: float,
+    coefficients: Coefficients = UNIT,
+) -> Schedule:
+    """By the work that is left if each output is in the middle of its prediction."""
+    middle = [low + -((low - high) // 2) for low, high in zip(lower, upper, strict=True)]
+    return _Remaining(instance, factor, coefficients, middle).serve("srpt-predicted")
+
+
+def las(instance: Instance, factor: float, coefficients: Coefficients = UNIT) -> Schedule:
+    """By the work that was done."""
+    return _Attained(instance, factor, coefficients).serve("las")
+
+
+class _Preemptive(Worker):
+    keeps_tokens = True
+
+    def __init__(self, instance: Instance, factor: float, coefficients: Coefficients) -> None:
+        super().__init__(instance)
+        self.factor, self.coefficients = Fraction(str(factor)), coefficients
+
+    def left(self, job: Job) -> int:
+        """Return how many tokens a request is believed to make yet."""
+        raise NotImplementedError
+
+    def key_waiting(self, job: Job) -> Fraction:
+        """Return by what a waiting request is compared."""
+        raise NotImplementedError
+
+    def key_running(self, job: Job) -> Fraction:
+        """Return by what a running request is compared."""
+        raise NotImplementedError
+
+    def work(self, job: Job, made: int, tokens: int, new: bool) -> Fraction:
+        return _work(self.instance, self.coefficients, job.prompt, made, tokens, new)
+
+    def fits(self, jobs: Sequence[Job]) -> bool:
+        """Return whether requests can run on together as believed, time by time."""
+        return all(
+            sum(job.prompt + job.made + d for job in jobs if d <= self.left(job)) <= self.memory
+            for d in range(1, max(map(self.left, jobs)) + 1)
+        )
+
+    def evict(self) -> None:
+        def largest(jobs: list[Job]) -> Job:
+            return max(jobs, key=lambda job: (self.key_running(job), job.arrival, job.position))
+
+        def smallest(jobs: list[Job]) -> Job:
+            return min(jobs, key=lambda job: (self.key_waiting(job), job.arrival, job.position))
+
+        if self.held_next() > self.memory:
+            while self.held_next() > self.memory:
+                fewest = min(job.next_tokens for job in self.running)
+                equal = [job for job in self.running if job.next_tokens == fewest]
+                last = max(equal, key=lambda job: (job.arrival, job.position))
+                self.stop(last)
+                self.queue.append(last)
+            return
+        before = list(self.running)
+        waiting = list(self.queue)
+        while waiting:
+            job = smallest(waiting)
+            stay, gone = list(self.running), []
+            while not self.fits([*stay, job]):
+                old = [other for other in stay if other in before]
+                if not old or self.key_running(largest(old)) <= self.factor * self.key_waiting(job):
+                    return
+                gone.append(largest(old))
+                stay.remove(gone[-1])
+            for other in gone:
+                self.stop(other)
+                self.queue.append(other)
+            waiting.remove(job)
+            self.start(job)
+
+    def admit(self) -> None:
+        pass
+
+
+class _Remaining(_Preemptive):
+    def __init__(
+        self,
+        instance: Instance,
+        factor: float,
+        coefficients: Coefficients,
+        believed: Sequence[int],
+    ) -> None:
+        super().__init__(instance, factor, coefficients)
+        self.believed = believed
+
+    def left(self, job: Job) -> int:
+        return max(1, self.believed[job.position] - job.made)
+
+    def key_waiting(self, job: Job) -> Fraction:
+        return self.work(job, job.made, self.left(job), new=True)
+
+    def key_running(self, job: Job) -> Fraction:
+        return self.work(job, job.made, self.left(job), new=False)
+
+
+class _Attained(_Preemptive):
+    def left(self, job: Job) -> int:
+        del job
+        return 1
+
+    def key_waiting(self, job: Job) -> Fraction:
+        return self.key_running(job) + self.work(job, job.made, 1, new=True)
+
+    def key_running(self, job: Job) -> Fraction:
+        return self.work(job, 0, job.made, new=True)
