@@ -12,6 +12,7 @@ from claims.page import Finding, Judged, Page, Part
 from claims.rows import planned_runs
 from claims.span import CONFIDENCE, Verdict, span_text
 from claims.tables import pipe_table
+from instances.telling import counted
 from kvopt.suites import read_suite, suites
 from reports.markdown import code, table_text
 
@@ -100,10 +101,13 @@ def _made(rows: pd.DataFrame) -> str:
     if rows.empty:
         return ""
     days = sorted(rows["finished_utc"].astype(str).str[:10].unique())
-    commits = rows["git_commit"].nunique()
+    when = f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
+    commits = counted(rows["git_commit"].nunique(), "commit")
+    minutes = rows["seconds"].sum() / 60
+    took = f"{minutes / 60:.1f} hours" if minutes >= 60 else f"{minutes:.1f} minutes"
     return (
-        f"  They were run from {days[0]} to {days[-1]}, at {commits} commits of kvopt, and took "
-        f"{rows['seconds'].sum() / 3600:.1f} hours in all; they hold neither the CPU nor versions."
+        f"  They were run {when}, at {commits} of kvopt, and took {took} in all; they hold neither "
+        "the CPU nor versions."
     )
 
 
