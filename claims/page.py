@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -64,6 +65,14 @@ class Judged:
     ours: Span | None
     verdict: Verdict
 
+    @property
+    def hangs_on_tolerance(self) -> bool | None:
+        """Whether the verdict is another at half or twice the tolerance; None without two sides."""
+        holds = self.finding.holds
+        if math.isinf(holds.low) or math.isinf(holds.high) or holds.low == holds.high:
+            return None
+        return any(judge(self.ours, holds.scaled(by)) != self.verdict for by in (0.5, 2))
+
 
 @dataclass(frozen=True)
 class Part:
@@ -77,6 +86,8 @@ class Part:
         Of the suite; their rows are what findings, tables and the figure get.
     tables
         Made of the rows.
+    counted
+        Whether its findings count: of two readings that exclude each other, one does.
     """
 
     title: str
@@ -85,6 +96,7 @@ class Part:
     sections: tuple[str, ...]
     findings: tuple[Finding, ...]
     tables: tuple[Callable[[pd.DataFrame], Table], ...] = ()
+    counted: bool = True
 
     def judged(self, rows: pd.DataFrame) -> list[Judged]:
         """Return what the rows of its sections say of each finding."""
@@ -110,6 +122,8 @@ class Page:
         What the paper did, in our words.
     settings
         What, in the paper, here.
+    tolerances
+        What a finding allows beside what is printed, and why so much.
     suite
         Committed suite that makes the rows.
     figure
@@ -125,6 +139,7 @@ class Page:
     parts: tuple[Part, ...]
     figure: Callable[[pd.DataFrame], str] | None = None
     caption: str = ""
+    tolerances: tuple[tuple[str, str], ...] = ()
 
     def judged(self, rows: pd.DataFrame) -> list[list[Judged]]:
         """Return what the rows say of the findings of each part."""

@@ -12,28 +12,39 @@ from claims.page import Finding, Judged, Page, Part
 from claims.rows import planned_runs
 from claims.span import CONFIDENCE, Verdict, span_text
 from claims.tables import pipe_table
+from instances.telling import counted
 from kvopt.suites import read_suite, suites
 from reports.markdown import code, table_text
 
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undecided", "not run")
 _FITTED = "fitted by it"
 _KINDS = {
-    "reproduction": "Reproduction: no setting is chosen by the paper's results.",
+    "reproduction": "Reproduction: no setting is chosen by the paper's results, unless the table "
+    "above says so.",
     "calibration": "Calibration: a setting is chosen to match one of the paper's results, which is "
     "not counted; the other findings are.",
 }
-_INDEX = f"""\
+_NOT_COUNTED = "Another reading, which excludes the one that is counted: shown, not counted."
+_INDEX = """\
 # What the papers found, and what is reproduced here
 
 A page for each experiment of the [papers](../docs/papers.md): the paper's figures beside ours,
 and a verdict on every finding.  Verdicts are computed.  Our figure is an interval: a
-certified interval, a count, or the mean of independent repeats with {100 * CONFIDENCE:.0f} %
+certified interval, a count, or the mean of independent repeats with {confidence:.0f} %
 confidence; the page states the range in which the finding holds.  The finding is **reproduced** if
 the whole interval is in that range, **not reproduced** if no part of it is, and else **undecided**;
 it is **not run** where there are too few rows for a figure.
 
 A *reproduction* runs the settings that the paper states.  A *calibration* has one setting that was
-chosen to match one of the paper's results; that result is shown and not counted.
+chosen to match one of the paper's results; that result is shown and not counted.  Of two readings
+of a text that exclude each other one is counted, that of the printed algorithm, and the other
+shown.
+
+**How far to trust a count.**  The confidence is that of one interval, not of all together: were all
+{figures} findings with a figure such means, about {chance:.0f} would miss theirs by chance.  Where
+a finding allows a tolerance on both sides, the page says why so much; with half or twice as much
+{hang} of {two_sided} verdicts would be others.  So a single verdict near its edge says little, and
+no count is a test of a paper.
 
 ```sh
 python evaluate.py paper-j2-table1 --store claims.sqlite        # stored runs are not repeated
@@ -54,7 +65,8 @@ def page_text(page: Page, rows: pd.DataFrame, judged: Sequence[Sequence[Judged]]
         f"# {page.title}\n",
         f"{page.source}  {page.experiment}\n",
         pipe_table(["", "in the paper", "here"], [list(each) for each in page.settings]),
-        f"Suite: {_suite_text(page.suite)}; its [rows](rows/{page.slug}.csv).\n",
+        *_tolerances(page, judged),
+        f"Suite: {_suite_text(page.suite)}; its [rows](rows/{page.slug}.csv).{_made(rows)}\n",
     ]
     if page.figure is not None and len(rows):
         parts.append(f"![{page.title}]({page.slug}.svg)\n\n{page.caption}\n")
@@ -62,6 +74,41 @@ def page_text(page: Page, rows: pd.DataFrame, judged: Sequence[Sequence[Judged]]
     for part, found in zip(page.parts, judged, strict=True):
         parts.append(_part_text(part, planned_runs(suite, part.sections), rows, found))
     return "\n".join(parts)
+
+
+def _tolerances(page: Page, judged: Sequence[Sequence[Judged]]) -> list[str]:
+    """Return what findings allow and why, and how many verdicts hang on it."""
+    if not page.tolerances:
+        return []
+    lines = [f"- *{what}*: {why}" for what, why in page.tolerances]
+    hang, two_sided = _hanging(each for found in judged for each in found)
+    if two_sided:
+        lines.append(
+            f"- With half or twice the tolerance {hang} of the {two_sided} verdicts that have one "
+            "on both sides would be others."
+        )
+    return ["Tolerances:\n", "\n".join(lines) + "\n"]
+
+
+def _hanging(judged: Iterable[Judged]) -> tuple[int, int]:
+    """Return how many verdicts would be others at half or twice the tolerance, and of how many."""
+    told = [each.hangs_on_tolerance for each in judged if each.ours is not None]
+    return told.count(True), len(told) - told.count(None)
+
+
+def _made(rows: pd.DataFrame) -> str:
+    """Return of which days and commits rows are, and how long their runs took."""
+    if rows.empty:
+        return ""
+    days = sorted(rows["finished_utc"].astype(str).str[:10].unique())
+    when = f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
+    commits = counted(rows["git_commit"].nunique(), "commit")
+    minutes = rows["seconds"].sum() / 60
+    took = f"{minutes / 60:.1f} hours" if minutes >= 60 else f"{minutes:.1f} minutes"
+    return (
+        f"  They were run {when}, at {commits} of kvopt, and took {took} in all; they hold neither "
+        "the CPU nor versions."
+    )
 
 
 def _suite_text(name: str) -> str:
@@ -73,7 +120,7 @@ def _part_text(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Ju
     sections = ", ".join(f"`{name}`" for name in part.sections)
     lines = [
         f"## {part.title}\n",
-        f"*{_KINDS[part.kind]}*  {part.about}\n",
+        f"*{_KINDS[part.kind] if part.counted else _NOT_COUNTED}*  {part.about}\n",
         f"{len(own):,} of {planned:,} runs of {sections}.\n",
         pipe_table(
             ["", "finding", "in the paper", "here", "holds for", "verdict"],
@@ -117,16 +164,34 @@ def counts(page: Page, judged: Sequence[Sequence[Judged]]) -> dict[str, Counter[
     found: dict[str, Counter[Verdict]] = {}
     for part, findings in zip(page.parts, judged, strict=True):
         verdicts = (each.verdict for each in findings if not each.finding.fitted)
-        found.setdefault(part.kind, Counter()).update(verdicts)
+        if part.counted:
+            found.setdefault(part.kind, Counter()).update(verdicts)
     return found
 
 
 def index_text(found: Iterable[tuple[Page, Sequence[Sequence[Judged]]]]) -> str:
     """Return the README of the folder: every page with the number of its verdicts."""
+    found = list(found)
+    every = [
+        each
+        for page, judged in found
+        for part, findings in zip(page.parts, judged, strict=True)
+        for each in findings
+        if part.counted and not each.finding.fitted
+    ]
+    hang, two_sided = _hanging(every)
+    figures = sum(each.ours is not None for each in every)
+    head = _INDEX.format(
+        confidence=100 * CONFIDENCE,
+        figures=figures,
+        chance=figures * (1 - CONFIDENCE),
+        hang=hang,
+        two_sided=two_sided,
+    )
     lines = [
         [f"[{page.title}]({page.slug}.md)", f"`{page.suite}`", kind]
         + [str(number[verdict]) for verdict in VERDICTS]
         for page, judged in found
         for kind, number in counts(page, judged).items()
     ]
-    return _INDEX + pipe_table(["page", "suite", "kind", *VERDICTS], lines)
+    return head + pipe_table(["page", "suite", "kind", *VERDICTS], lines)

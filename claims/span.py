@@ -31,6 +31,11 @@ class Span:
         if not self.low <= self.high:
             raise ValueError(f"expected low <= high, found [{self.low}, {self.high}]")
 
+    def scaled(self, by: float) -> Span:
+        """Return the span of the same middle that is so many times as wide."""
+        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+        return Span(middle - by * half, middle + by * half)
+
 
 def judge(figure: Span | None, holds: Span) -> Verdict:
     """Return the verdict on a finding that holds where a figure is within ``holds``.

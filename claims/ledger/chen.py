@@ -39,14 +39,24 @@ def halved(upper: int, n: int) -> list[int]:
     return [output for output, count in enumerate(counts, 1) for _ in range(count)]
 
 
-def halved_limit(upper: int) -> Fraction:
-    """Return what A_min's ratio to H-SF tends to on that law (erratum E16)."""
-    terms = sum(Fraction(2 * k - 1, 4 * k * k) for k in range(2, upper + 1))
-    return Fraction(upper + 1, 2) / (1 + terms)
+def halved_limit(upper: int, prompt: int = 0) -> Fraction:
+    """Return what A_min's ratio to H-SF tends to on that law (errata E16, E20).
+
+    With prompts the share of outputs of k or more is (s + 1)/(2(s + k)).
+    """
+    s = prompt
+    terms = sum(
+        Fraction((s + 2 * k - 1) * (s + 1) ** 2, 4 * (s + k) ** 2) for k in range(2, upper + 1)
+    )
+    return Fraction((s + 1) * (upper + 1), 2) / (s + 1 + terms)
 
 
-#: What restarts at doubled caps keep: 4·19/3 + 4 (erratum E20).
-RESTARTS = Fraction(88, 3)
+def restarts_keep(prompt: int) -> Fraction:
+    """Return what restarts at doubled caps keep (erratum E20): under cap c a request holds s + c.
+
+    That is at most (s + 1)c tokens.
+    """
+    return 4 * Fraction(19, 3) * (prompt + 1) + 4
 
 
 def restarts(instance: Instance, seed: int = 0) -> Drawn:
@@ -93,10 +103,16 @@ def in_order(instance: Instance, order: Sequence[int], believed: Sequence[int]) 
 
 
 def mean_ratio(
-    memory: int, lower: int, upper: int, outputs: Sequence[int], *, believes_upper: bool
+    memory: int,
+    lower: int,
+    upper: int,
+    outputs: Sequence[int],
+    *,
+    prompt: int = 0,
+    believes_upper: bool,
 ) -> Fraction:
     """Return the mean over all orders of A_max's TEL, or A_random's, over H-SF's."""
-    instance = within(memory, lower, upper, outputs)
+    instance = within(memory, lower, upper, outputs, prompt)
     believed = [upper] * len(outputs) if believes_upper else list(outputs)
     orders = list(permutations(range(len(outputs))))
     total = sum(in_order(instance, order, believed) for order in orders)

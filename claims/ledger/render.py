@@ -14,13 +14,14 @@ from claims.tables import pipe_table
 _INDEX = """\
 # The claims ledger
 
-Every numbered statement, table and figure of the four [papers](../../docs/papers.md), with a
-verdict and how it is known.  A statement is **confirmed** or **refuted** by a proof or by a
-computation in integers or fractions; a refuted one has a smallest counterexample, and the checker
-says of every schedule in it whether it fits.  An experiment is **not reproduced** where figures on
-the stated settings differ, and **not comparable** where the paper does not state what they depend
-on.  **Not run** is what has not been computed here, **open** what is not decided by what has: no
-number of instances confirms a statement about all.
+Every numbered statement, table and figure of the four [papers](../../docs/papers.md) that define
+the problem, and what K states of requests that all arrive at 0, with a verdict and how it is
+known.  A statement is **confirmed** or **refuted** by a proof or by a computation in integers or
+fractions; a refuted one has a smallest counterexample, and the checker says of every schedule in
+it whether it fits.  An experiment is **not reproduced** where figures on the stated settings
+differ, and **not comparable** where the paper does not state what they depend on.  **Not run** is
+what has not been computed here, **open** what is not decided by what has: no number of instances
+confirms a statement about all.
 
 ```sh
 kvopt claims                         # this table
@@ -47,7 +48,8 @@ Instances are lists of (a, s, o), or of (s, o) where all arrive at round 0.  Sch
 [the convention](problem.md).
 
 This page is made from the [claims ledger](../claims/ledger/README.md), whose verdicts and
-counterexamples it has: `python -m claims.ledger`.
+counterexamples it has: `python -m claims.ledger`.  E1 to E16 all hold by a second program, which
+imports nothing of kvopt: [errata_alone.py](../tests/oracles/errata_alone.py).
 """
 _WIDTH = 104
 

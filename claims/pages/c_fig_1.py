@@ -177,6 +177,15 @@ PAGE = Page(
         ("unit", "rounds", "rounds"),
         ("runs", "", "3 draws of the order"),
     ),
+    tolerances=(
+        (
+            "5 % around a stated limit",
+            "the limit is up to O(1/M); u/M, the paper's own error term, is at most 1.25 % here, "
+            "and the rest is for n",
+        ),
+        ("1 % for an excellent fit", "R² says nothing of an error; 1 % is our judgement"),
+        ("1.2 for growth like log u", "a fifth above the quotient of the printed fit"),
+    ),
     suite="paper-c-fig1-fig3",
     figure=figure,
     caption="Means over three draws; the fit and the largest quotient lie on each other.",

@@ -136,6 +136,12 @@ PAGE = Page(
         ),
         ("optimum", "", "an interval: the best schedule known and the best bound"),
     ),
+    tolerances=(
+        (
+            f"a factor of {_BOUNDED:g} for bounded",
+            "our judgement: T is four to sixteen times as long",
+        ),
+    ),
     suite="paper-j1-regret",
     figure=figure,
     caption="Means over the draws.",

@@ -181,6 +181,13 @@ def page(slug: str, title: str, suite: str, n: str, about: str, sections: tuple[
                 "that an engine states",
             ),
         ),
+        tolerances=(
+            (
+                "half of the printed excess over 1",
+                "the paper's 200 draws are not ours; what is found differs by factors",
+            ),
+            ("a fifth of the printed share", "twice the binomial deviation of 200 draws"),
+        ),
         suite=suite,
         figure=figure,
         caption="A line is what is known of one draw: from TEL over the best schedule known (the "

@@ -271,6 +271,10 @@ PAGE = Page(
     experiment="The worker of Table 1 serves 1,000, 2,000, ..., 10,000 requests at 50 and at 10 a "
     "second.",
     settings=SETTINGS[:-1],
+    tolerances=(
+        ("a quarter around a printed slope", "the paper reads its slopes off a figure"),
+        ("8 in place of 8.00 and alike", "the printed quotient of two slopes"),
+    ),
     suite="paper-j2-fig3",
     figure=figure,
     caption="Mean over the runs of each n.",

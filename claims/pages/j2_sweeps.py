@@ -305,6 +305,10 @@ PAGE = Page(
         ),
         ("significantly worse", "no number", "by 5 % or more"),
     ),
+    tolerances=(
+        ("5 % for significantly worse", "no number is printed: our judgement"),
+        ("a tenth around the smallest α", "two steps of 0.01, the paper's own step"),
+    ),
     suite="paper-j2-sweeps",
     figure=figure,
     caption="Left α, right β; means over the runs, a triangle where one had not ended in its time.",

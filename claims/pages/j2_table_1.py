@@ -41,6 +41,13 @@ LABELS = {
 }
 _SF, _BENCHMARK, *_SIX = PAPER
 _CLOSE = 0.05
+LAW = (
+    "law of the lengths",
+    "not stated; moments and ranges are",
+    "gamma.  Lognormal laws through mean and median (family `chat-lognormal`) would do as well, "
+    "and under them nothing clears or loops at the published α: that gamma laws bring that back is "
+    "why they are taken, so this setting is chosen by a result (errata N7)",
+)
 
 #: Sections of the suites by how long a batch takes.
 KINDS: dict[str, Kind] = {"as-measured": "reproduction", "calibrated": "calibration"}
@@ -50,6 +57,7 @@ SETTINGS = (
         "1,000 of LMSYS conversations, words",
         "family `chat`: gamma laws with the published means, variances and ranges",
     ),
+    LAW,
     ("arrivals", "Poisson, 50 a second", "the same"),
     ("memory", "16,492 tokens", "the same"),
     (
@@ -139,6 +147,10 @@ def _findings(calibrated: bool) -> tuple[Finding, ...]:
             paper=f"{PAPER[_SF][2] / min(PAPER[name][3] for name in others):.3f}",
             figure=worst_over_best(_SF, others),
             holds=at_most(1),
+            reasons={
+                "not reproduced": "Draws of 1,000 lognormal lengths differ by more than the "
+                "policies; on one draw MC-SF is best."
+            },
         ),
         Finding(
             claim="MC-Benchmark is second: the least of the six's quotients over it",
@@ -229,6 +241,18 @@ PAGE = Page(
     "settings of α-protection with and without β-clearing serve 1,000 conversations on a simulated "
     "Llama-2-70B with two A100; the mean latency of 50 runs in seconds.",
     settings=SETTINGS,
+    tolerances=(
+        (
+            "5 % around a printed mean or quotient",
+            "one and a half to five times the confidence of 50 runs here; the law of the lengths "
+            "is not known better",
+        ),
+        (
+            "half of a printed deviation",
+            "the confidence of a deviation of 50 runs is a fifth on either side, of the paper's "
+            "and of ours",
+        ),
+    ),
     suite="paper-j2-table1",
     figure=figure,
     caption="Points are our runs, bars the paper's least to largest run with its mean.",
@@ -248,6 +272,15 @@ PAGE = Page(
             ("calibrated",),
             _findings(calibrated=True),
             (table,),
+        ),
+        Part(
+            "With lognormal lengths",
+            "reproduction",
+            "The other law, under the batch time as measured; 10 draws of lengths and arrivals.",
+            ("lognormal",),
+            _findings(calibrated=False),
+            (table,),
+            counted=False,
         ),
         Part(
             "The same requests in other streams of arrivals",

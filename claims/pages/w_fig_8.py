@@ -156,6 +156,9 @@ PAGE = Page(
         ("relaxation", "in rounds, solver not stated", "in rounds, HiGHS; 200 and 400 requests"),
         ("runs", "not stated", "5 draws, fewer with the relaxation"),
     ),
+    tolerances=(
+        ("2 % for nearly the same, 5 % for significantly", "curves without numbers: our judgement"),
+    ),
     suite="paper-w-fig8-fig10",
     figure=figure,
     caption="Means over draws.  W's figures print no numbers, so there is no curve of its own.",

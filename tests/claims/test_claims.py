@@ -25,7 +25,7 @@ from claims.latency import (
     over_best,
     worst_over_best,
 )
-from claims.page import Finding, Page, Part, pages
+from claims.page import Finding, Judged, Page, Part, pages
 from claims.pages import j1_theorem_5_3, j2_figure_2, j2_figure_3, j2_sweeps, j2_table_1
 from claims.render import counts, index_text, page_text
 from claims.rows import COLUMNS, joined, planned_runs, read_rows, suite_rows
@@ -551,3 +551,42 @@ def test_what_was_fitted_is_not_counted() -> None:
     assert text.count("**fitted by it**") == 1
     assert text.count("**reproduced**") == 1
     assert "calibration" in index_text([(page, page.judged(made))])
+
+
+@pytest.mark.parametrize("page", pages().values(), ids=pages())
+def test_a_tolerance_has_a_reason(page: Page) -> None:
+    """A page on which a finding allows something on both sides says why so much."""
+    every = [finding for part in page.parts for finding in part.findings]
+    two_sided = [each for each in every if each.holds.low not in (-math.inf, each.holds.high)]
+    assert page.tolerances or all(math.isinf(each.holds.high) for each in two_sided)
+
+
+def test_a_verdict_that_hangs_on_its_tolerance() -> None:
+    """10 ± 1: 10.2 is within half of it, 10.8 is not, 11.5 is within twice; one side has none."""
+    for value, hangs in ((10.2, False), (10.8, True), (11.5, True), (13.0, False)):
+        finding = Finding("", "", lambda _: None, near(10, 0.1))
+        ours = exactly(value)
+        assert Judged(finding, ours, judge(ours, finding.holds)).hangs_on_tolerance == hangs
+    one_side = Finding("", "", lambda _: None, at_most(1))
+    assert Judged(one_side, exactly(1), "reproduced").hangs_on_tolerance is None
+
+
+def test_a_reading_that_is_excluded_does_not_count() -> None:
+    """It is judged and shown, and in no count."""
+    page = pages()["c-fig-5-7"]
+    rows = read_rows(command.rows_file(page))
+    counted = [part for part in page.parts if part.counted]
+    assert len(counted) < len(page.parts)
+    number = sum(counts(page, page.judged(rows))["reproduction"].values())
+    assert number == sum(len(part.findings) for part in counted)
+    assert page_text(page, rows, page.judged(rows)).count("Another reading") == 1
+
+
+def test_a_page_says_when_its_rows_were_run() -> None:
+    """Days, commits and hours, of the rows; nothing without any."""
+    page = pages()["w-table-4"]
+    rows = read_rows(command.rows_file(page)).assign(seconds=1800.0)
+    judged = page.judged(rows)
+    hours = len(rows) / 2
+    assert f"took {hours:.1f} hours in all" in page_text(page, rows, judged)
+    assert "hours in all" not in page_text(page, rows.iloc[:0], page.judged(rows.iloc[:0]))

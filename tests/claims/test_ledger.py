@@ -55,6 +55,7 @@ def test_every_statement_of_the_papers_has_a_row() -> None:
         "J2": "4.1 4.2 4.3 4.4 4.5 4.6 4.7 B.1 B.2",
         "W": "2.1 2.2 3.1 3.2 3.3 4.1 4.4 4.7 4.10 4.11 4.13 4.15 4.18 4.19 8.2",
         "C": "1 2 3 4 5 6 7 8 EC.1",
+        "K": "A.2 3.1 3.2 3.3 3.4 3.5",
     }
     assert list(numbered) == list(LETTERS)
     for letter, names in numbered.items():

@@ -33,17 +33,23 @@ def in_order(outputs: Sequence[int], memory: int, prompt: int, believed: Sequenc
     return sum(p + o for p, o in zip(starts, outputs, strict=True))
 
 
-def mean(outputs: Sequence[int], memory: int, upper: int | None = None) -> Fraction:
+def mean(
+    outputs: Sequence[int], memory: int, upper: int | None = None, prompt: int = 0
+) -> Fraction:
     """Return the mean TEL over all orders, with the outputs known or taken to be the upper end."""
     orders = list(permutations(outputs))
-    tels = [in_order(each, memory, 0, [upper] * len(each) if upper else each) for each in orders]
+    tels = [
+        in_order(each, memory, prompt, [upper] * len(each) if upper else each) for each in orders
+    ]
     return Fraction(sum(tels), len(orders))
 
 
-def ratio(outputs: Sequence[int], memory: int, upper: int | None = None) -> Fraction:
+def ratio(
+    outputs: Sequence[int], memory: int, upper: int | None = None, prompt: int = 0
+) -> Fraction:
     """Return that over the TEL of the shortest first."""
     shortest = sorted(outputs)
-    return mean(outputs, memory, upper) / in_order(shortest, memory, 0, shortest)
+    return mean(outputs, memory, upper, prompt) / in_order(shortest, memory, prompt, shortest)
 
 
 def test_the_quotient_of_theorem_2() -> None:
@@ -111,32 +117,44 @@ def test_restarts_have_a_constant_ratio() -> None:
         left = tail[before]  # the share of outputs above the cap before
         assert (left**2 * np.square(caps)).sum() <= 19 / 3 * squares * (1 + 1e-9)
         assert (left * caps).sum() <= 4 * tail.sum() * (1 + 1e-9)
-    assert 4 * Fraction(19, 3) + 4 == chen.RESTARTS
+    assert 4 * Fraction(19, 3) + 4 == chen.restarts_keep(0)
+    assert f"{8 * 19 / 3 + 4:.2f}" == f"{float(chen.restarts_keep(1)):.2f}" == "54.67"
     outputs = chen.halved(16, 2000)
     shortest = in_order(sorted(outputs), 400, 0, sorted(outputs))
     assert chen.restarts(chen.within(400, 1, 16, outputs)).tel <= 29.4 * shortest
 
 
-def limit_by_recursion(upper: int) -> float:
-    """Return what E16's recursion gives: each of the u − 1 rounds before holds half its starts."""
+def limit_by_recursion(upper: int, prompt: int = 0) -> float:
+    """Return what E16's recursion gives: each of the u − 1 rounds before holds half its starts.
+
+    With prompts a request holds s + a + 1 tokens a rounds after its first, and as many times the
+    share that is left is (s + 1)/2, half of what a start takes.
+    """
     starts: list[float] = []
     held = 0.0
     for t in range(400 * upper):
-        starts.append(1 - held / 2)
+        starts.append(1 / (prompt + 1) - held / 2)
         held += starts[t] - (starts[t - upper + 1] if t >= upper - 1 else 0)
     assert min(starts) >= 0  # so none is ever cancelled
     late = starts[200 * upper :]
-    squares = 1 + sum((2 * k - 1) / (2 * k) ** 2 for k in range(2, upper + 1))
-    return len(late) / sum(late) / squares
+    tail = [1.0, *((prompt + 1) / (2 * (prompt + k)) for k in range(2, upper + 1)), 0.0]
+    # Shortest first, in lockstep: a request of o tokens takes o(s + o) of the memory-rounds.
+    shortest = sum(
+        o * (prompt + o) * (tail[o - 1] ** 2 - tail[o] ** 2) for o in range(1, upper + 1)
+    )
+    return len(late) / sum(late) / shortest
 
 
 def test_a_min_is_above_the_constant() -> None:
     """The recursion has the same limits: 32.58 at u = 215, above 29.33 from the u of E20 on."""
     assert float(chen.halved_limit(215)) == pytest.approx(limit_by_recursion(215), rel=2e-3)
     assert float(chen.halved_limit(215)) == pytest.approx(32.58, abs=0.005)
-    first = next(u for u in range(2, 400) if chen.halved_limit(u) > chen.RESTARTS)
-    assert limit_by_recursion(first - 10) < 88 / 3 < limit_by_recursion(first + 10)
-    assert f"from u = {first} on" in errata()["E20"].text
+    for prompt in (0, 1):
+        bound = chen.restarts_keep(prompt)
+        first = next(u for u in range(2, 700) if chen.halved_limit(u, prompt) > bound)
+        around = [limit_by_recursion(first + step, prompt) for step in (-10, 10)]
+        assert around[0] < bound < around[1]
+        assert f"from u = {first} on" in errata()["E20"].text
 
 
 def test_less_memory_costs_more() -> None:
@@ -152,18 +170,63 @@ def test_less_memory_costs_more() -> None:
     assert small > Fraction(4, 3) * large
 
 
+@pytest.mark.parametrize("y", [1, 2, 7])
+def test_less_memory_costs_more_as_it_grows(y: int) -> None:
+    """32y with 18y tokens and 37y > 36y with 16y; before the last start each next round is full."""
+    outputs = [1] * 6 * y + [3] * 2 * y + [1] * 2 * y + [3] * 2 * y + [1] * 4 * y
+    for memory, counts, tel in ((18 * y, (9, 6, 1), 32 * y), (16 * y, (8, 5, 1, 2), 37 * y)):
+        starts = [time for time, count in enumerate(counts) for _ in range(count * y)]
+        pairs = list(zip(starts, outputs, strict=True))
+        held = [
+            sum(1 + t - p for p, o in pairs if p < t <= p + o) for t in range(1, len(counts) + 3)
+        ]
+        assert max(held) == memory
+        assert held[: len(counts) - 1] == [memory] * (len(counts) - 1)
+        assert sum(p + o for p, o in pairs) == tel == in_order(outputs, memory, 1, outputs)
+
+
 def test_the_worst_outputs_lie_inside() -> None:
     """A_random 7/6 against 1, A_max 18/11 against 8/5, over all orders."""
     assert ratio((2, 3), 3) == Fraction(7, 6)
     assert max(ratio(ends, 3) for ends in product((1, 3), repeat=2)) == 1
     assert ratio((2, 3, 4), 4, upper=4) == Fraction(18, 11)
     assert max(ratio(ends, 4, upper=4) for ends in product((2, 4), repeat=3)) == Fraction(8, 5)
+    assert ratio((2, 3), 4, prompt=1) == Fraction(15, 14)
+    assert max(ratio(ends, 4, prompt=1) for ends in product((1, 3), repeat=2)) == 1
+    assert ratio((1, 2, 3), 5, upper=3, prompt=1) == Fraction(12, 7)
+    ends = product((1, 3), repeat=3)
+    assert max(ratio(each, 5, upper=3, prompt=1) for each in ends) == Fraction(5, 3)
 
 
 def test_a_max_costs_more_than_a_random() -> None:
     """Three outputs of 2 in [2, 4]: 2 + 2 + 4 with 10 tokens as believed, 2 + 2 + 3 with 5."""
     assert mean((2, 2, 2), 10, upper=4) == 8
     assert mean((2, 2, 2), 5) == 7
+    assert mean((6, 6, 6), 24, upper=9, prompt=1) == 24
+    assert mean((6, 6, 6), 16, prompt=1) == 23
+
+
+def test_the_proof_of_lemma_3() -> None:
+    """Its identities, in fractions: both forms of A's entries, B's factors, the trace's terms."""
+
+    def entry(i: int, j: int) -> Fraction:
+        if not i or not j:
+            return Fraction(0)
+        r = Fraction(min(i, j), max(i, j))
+        return i * j * (1 + 2 * r - r * r) / 2
+
+    for i, j in product(range(1, 9), repeat=2):
+        least = Fraction(min(i, j) ** 2)
+        assert entry(i, j) == least / (i * j) * (Fraction((i + j) ** 2, 2) - least)
+        assert sum(2 * k - 1 for k in range(1, min(i, j) + 1)) == least
+    for k in range(1, 20):
+        term = entry(k, k) - 2 * entry(k, k - 1) + entry(k - 1, k - 1)
+        assert term / (2 * k - 1) == Fraction(1, k)
+    for w in (0.0, 0.3, 1.0, 5.0):
+        x = np.linspace(-60, 60, 240_001)
+        kernel = 2 * np.exp(-abs(x)) - np.exp(-2 * abs(x))
+        transform = np.trapezoid(kernel * np.cos(w * x), x)
+        assert transform == pytest.approx(12 / ((1 + w * w) * (4 + w * w)), abs=1e-6)
 
 
 def test_the_mode_of_lg() -> None:

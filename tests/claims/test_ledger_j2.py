@@ -32,6 +32,8 @@ def test_the_dual_value_is_below_the_printed_one() -> None:
         assert j2.exact_value(case) <= j2.printed_value(case)
     assert triangle(0, 1, 3, 2)[3] == 5.25
     assert brute_force_optimum(together(2, *[(0, 1)] * 3)) == 4
+    assert triangle(1, 1, 3, 4)[3] == 5.25
+    assert brute_force_optimum(together(4, *[(1, 1)] * 3)) == 4
 
 
 @pytest.mark.parametrize("case", [(0, 2, 4, 5), (1, 2, 4, 8), (2, 3, 3, 11), (1, 3, 5, 9)])

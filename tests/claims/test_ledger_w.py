@@ -59,6 +59,45 @@ def test_batches_leave_a_gap() -> None:
     assert w.equation_3().drawn[0].schedule.starts == (0, 0, 1, 3)
 
 
+@pytest.mark.parametrize(
+    ("batches", "memory", "found", "one_by_one"),
+    [
+        ([[(1, 1)], [(1, 1)]], 2, 4, 3),
+        ([[(5, 1)] * 7, [(5, 1)], [(1, 5)]], 43, 17, 16),
+    ],
+)
+def test_theorem_4_4_fails_to_the_letter(
+    batches: list[list[tuple[int, int]]], memory: int, found: int, one_by_one: int
+) -> None:
+    """Algorithm 1 counts a request at t = p + o, s + o tokens, beside those that start at t."""
+    waiting = [pair for batch in batches for pair in batch]
+    for k, batch in enumerate(batches):
+        assert tuple(sorted(batch)) in [
+            tuple(sorted(each)) for each in least([pair for b in batches[k:] for pair in b], memory)
+        ]
+
+    def at(begun: list[tuple[int, int, int]], t: int) -> int:
+        return sum(s + t - p for p, s, o in begun if p <= t <= p + o)
+
+    begun: list[tuple[int, int, int]] = []
+    now = total = 0
+    while waiting:
+        s, o = waiting[0]
+        more = [*begun, (now, s, o)]
+        if all(at(more, t) <= memory for t in range(now, now + 7)):
+            begun.append((now, s, o))
+            total += now + o
+            waiting.pop(0)
+        else:
+            now += 1
+    assert total == found
+    begin = separate = 0
+    for batch in batches:
+        separate += sum(begin + o for _, o in batch)
+        begin += max(o for _, o in batch)
+    assert separate == one_by_one
+
+
 def test_aligned_sorted_f_costs_more() -> None:
     """By the formulas Σ ō·(requests after) + Σ o, as batches of 2, 1, 1 against 2, 2; OPT is 6."""
     pairs = [(1, 1), (1, 1), (2, 1), (2, 1)]

@@ -20,6 +20,7 @@ import claims.ledger.__main__
 import claims.worst_cases.__main__
 import heuristics.registry
 import instances.library
+import instances.traces.lmsys_lengths
 import kvopt.best_known.__main__
 import kvopt.best_known.prove
 import reports.ablation.page
@@ -44,6 +45,7 @@ _MODULES = (
     claims.ledger.__main__,
     claims.worst_cases.__main__,
     instances.library,
+    instances.traces.lmsys_lengths,
     kvopt.best_known.prove,
     reports.ablation.page,
     reports.build,

@@ -14,7 +14,6 @@ from scipy.linalg import eigh
 import kvopt
 from claims.ledger.chen import (
     RARE,
-    RESTARTS,
     halved,
     halved_limit,
     in_order,
@@ -23,9 +22,10 @@ from claims.ledger.chen import (
     quotient,
     rare_limit,
     restarts,
+    restarts_keep,
     within,
 )
-from claims.ledger.shown import Drawn, Shown, by_policy, by_starts, together
+from claims.ledger.shown import Shown, by_policy, by_starts, together
 from claims.lemma_2 import stated_ratio
 from heuristics.reference.h_sf import largest_batches
 from heuristics.simulator import Setting
@@ -73,16 +73,19 @@ def theorem_2() -> Shown:
 
 def theorem_4() -> Shown:
     """Compare A_min's limit with the bound on restarts, and run both at u = 64."""
-    first = next(u for u in range(2, 10**4) if halved_limit(u) > RESTARTS)
+    first, with_prompts = (
+        next(u for u in range(2, 10**4) if halved_limit(u, s) > restarts_keep(s)) for s in (0, 1)
+    )
     instance = within(1024, 1, 64, halved(64, 8192))
     least = by_policy("h-sf", instance).tel
     ours, theirs = restarts(instance).tel / least, by_policy("a-min", instance).tel / least
     lines = (
-        f"restarts: at most {float(RESTARTS):.2f}; A_min's limit is above it from u = {first} on, "
-        f"{float(halved_limit(215)):.2f} at u = 215",
+        f"restarts: at most {float(restarts_keep(0)):.2f}; A_min's limit is above it from "
+        f"u = {first} on, {float(halved_limit(215)):.2f} at u = 215",
+        f"with s = 1: at most {float(restarts_keep(1)):.2f}, above it from u = {with_prompts} on",
         f"run with u = 64, M = 1,024: restarts {ours:.2f}, A_min {theirs:.2f} times H-SF",
     )
-    return Shown(halved_limit(215) <= RESTARTS, lines)
+    return Shown(halved_limit(215) <= restarts_keep(0), lines)
 
 
 def theorem_5() -> Shown:
@@ -229,11 +232,22 @@ def example_ec_1() -> Shown:
 
 
 def proposition_ec_1() -> Shown:
-    """Run two requests with 4 and with 3 tokens; none of them can start earlier."""
+    """Run two requests with 4 and with 3 tokens, and 16y with 18y and with 16y."""
     large, small = (by_policy("h-sf", together(memory, (1, 1), (1, 1))) for memory in (4, 3))
     allowed = large.tel / Fraction(3, 4)
-    lines = (f"M = 4: {large.tel}; 3 tokens: {small.tel}, stated at most {allowed}",)
-    return Shown(small.tel <= allowed, lines, (small,))
+    lines = [f"M = 4: {large.tel}; 3 tokens: {small.tel}, stated at most {allowed}"]
+    holds = small.tel <= allowed
+    for y in (1, 5):
+        outputs = [1] * 6 * y + [3] * 2 * y + [1] * 2 * y + [3] * 2 * y + [1] * 4 * y
+        tels = []
+        for memory in (18 * y, 16 * y):
+            instance = within(memory, 1, 3, outputs, prompt=1)
+            tels.append(in_order(instance, range(16 * y), outputs))
+        lines.append(
+            f"M = {18 * y}: {tels[0]}; {16 * y} tokens: {tels[1]}, stated at most {9 * tels[0] / 8}"
+        )
+        holds &= 8 * tels[1] <= 9 * tels[0]
+    return Shown(holds, tuple(lines), (small,))
 
 
 def equations_ec_7_ec_10() -> Shown:
@@ -251,24 +265,37 @@ def equations_ec_7_ec_10() -> Shown:
 def theorem_ec_1() -> Shown:
     """Compare outputs inside the interval with all outputs at its ends."""
     lines, holds = [], True
-    for name, memory, lower, upper, inside in (
-        ("A_random", 3, 1, 3, (2, 3)),
-        ("A_max", 4, 2, 4, (2, 3, 4)),
+    for name, prompt, memory, lower, upper, inside in (
+        ("A_random", 0, 3, 1, 3, (2, 3)),
+        ("A_max", 0, 4, 2, 4, (2, 3, 4)),
+        ("A_random", 1, 4, 1, 3, (2, 3)),
+        ("A_max", 1, 5, 1, 3, (1, 2, 3)),
     ):
-        ratio = partial(mean_ratio, memory, lower, upper, believes_upper=name == "A_max")
+        ratio = partial(
+            mean_ratio, memory, lower, upper, prompt=prompt, believes_upper=name == "A_max"
+        )
         ends = max(map(ratio, combinations_with_replacement((lower, upper), len(inside))))
         holds &= ratio(inside) <= ends
-        lines.append(f"{name}: outputs {inside} give {ratio(inside)}, ends at most {ends}")
+        lines.append(
+            f"{name}, s = {prompt}: outputs {inside} give {ratio(inside)}, ends at most {ends}"
+        )
     return Shown(holds, tuple(lines))
 
 
 def lemma_ec_1() -> Shown:
-    """Run three requests of 2 tokens behind [2, 4], with 10 and with 5 tokens."""
-    runs: list[Drawn] = []
-    believed: tuple[tuple[int, int, str], ...] = ((10, 4, "A_max"), (5, 2, "A_random"))
-    for memory, length, name in believed:
-        instance = within(memory, 2, 4, (2, 2, 2))
-        runs.append(by_starts(instance, largest_batches(instance, range(3), [length] * 3), name))
-    first, second = runs
-    lines = (f"A_max with 10 tokens {first.tel}, A_random with 5 tokens {second.tel}",)
-    return Shown(first.tel <= second.tel, lines, (first,))
+    """Run three requests of 2 tokens behind [2, 4], and of 6 behind [6, 9] with prompts."""
+    lines, runs = [], []
+    for prompt, memory, lower, upper in ((0, 10, 2, 4), (1, 24, 6, 9)):
+        for tokens, length, name in (
+            (memory, upper, "A_max"),
+            (memory * lower // upper, lower, "A_random"),
+        ):
+            instance = within(tokens, lower, upper, [lower] * 3, prompt)
+            starts = largest_batches(instance, range(3), [length] * 3)
+            runs.append(by_starts(instance, starts, name))
+            lines.append(f"s = {prompt}: {name} with {tokens} tokens {runs[-1].tel}")
+    return Shown(
+        all(a.tel <= b.tel for a, b in zip(runs[::2], runs[1::2], strict=True)),
+        lines=tuple(lines),
+        drawn=tuple(runs[:1]),
+    )
