@@ -21,7 +21,7 @@ from kvopt.store.location import told_location
 from kvopt.suites import SuiteError, read_suite
 from kvopt.sweeps.plan import plan
 from reports.folder import MARKER, Kind, check_place, list_text, report_files, write_files
-from reports.freshness import stale_rows, to_be_stated
+from reports.freshness import to_be_stated
 from reports.nightly.compare import Comparison, compare
 from reports.nightly.page import comparison_text, texts
 from reports.nightly.rows import RowsError, nightly_rows, read_rows, rows_text
@@ -125,7 +125,7 @@ def _stored(location: str, name: str) -> pd.DataFrame:
 
 
 def _write(rows: pd.DataFrame, comparison: Comparison | None, out: Path, *, update: bool) -> None:
-    files = texts(rows, known_values(), stale=stale_rows(rows)) | {ROWS: rows_text(rows)}
+    files = texts(rows, known_values()) | {ROWS: rows_text(rows)}
     if comparison is not None and not update:
         files[_COMPARISON] = comparison_text(comparison)
     write_files(out, files, _NIGHT)

@@ -6,7 +6,7 @@ import pandas as pd
 
 from instances.telling import counted
 from reports.build import BestKnown, make_report
-from reports.freshness import told
+from reports.freshness import stale_rows, told
 from reports.markdown import table_text
 from reports.nightly.compare import Comparison
 from reports.nightly.rows import TIMING
@@ -41,7 +41,9 @@ on any machine, except these: {timing}.
 """
 
 
-def texts(rows: pd.DataFrame, best_known: BestKnown | None = None, *, stale: int) -> dict[str, str]:
+def texts(
+    rows: pd.DataFrame, best_known: BestKnown | None = None, stale: int | None = None
+) -> dict[str, str]:
     """Return every file that is made of the rows, by its path in the folder of the tables.
 
     Reproducible sections and the others have tables of their own, so that what the machine decides
@@ -50,8 +52,9 @@ def texts(rows: pd.DataFrame, best_known: BestKnown | None = None, *, stale: int
     Parameters
     ----------
     stale
-        How many rows the page calls stale.
+        How many rows the page calls stale; None for those that are.
     """
+    stale = stale_rows(rows) if stale is None else stale
     files: dict[str, str] = {}
     first: list[str] = []
     lines = [_INTRODUCTION.format(timing=", ".join(f"`{name}`" for name in TIMING))]

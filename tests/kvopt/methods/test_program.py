@@ -139,8 +139,8 @@ def test_the_example_in_c(tmp_path: Path, solve: Command) -> None:
     """The program of docs/add/outside.md does what its policy in the simulator would, or better."""
     (block,) = [each for each in blocks(ROOT / "docs/add/outside.md") if each.file == "mine.cpp"]
     (tmp_path / "mine.cpp").write_text(block.text)
-    compiler = ["g++", "-Wall", "-Werror", "-o", tmp_path / "mine", tmp_path / "mine.cpp"]
-    subprocess.run(compiler, check=True)
+    compiler = ["g++", "-Wall", "-Werror", "-o", "mine", "mine.cpp"]
+    subprocess.run(compiler, cwd=tmp_path, check=True)
     for name in ("am1_00", "tiny_one_fills_memory"):
         result = solve(name, "--method", f"file:{tmp_path / 'mine'}", "--time-limit", 20)
         assert result.returncode == 0, result.stderr
