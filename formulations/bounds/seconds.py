@@ -15,7 +15,7 @@ from instances.batch_time import DEFAULT, BatchTime, read_batch_time
 
 if TYPE_CHECKING:
     from formulations.bounds.outcome import Bound, Reporter
-    from formulations.lagrangian.rates import RateCertificate
+    from formulations.lagrangian.rates import PartRates, RateCertificate
 
 
 #: Requests up to which prices are searched for all at once, first and then.  Of more, windows in
@@ -102,13 +102,16 @@ def bound_in_seconds(
     plans = [(large, deadline)]
     if len(small) > len(large):
         plans.insert(0, (small, now + SMALL_SHARE * (deadline - now)))
+    begin: Sequence[PartRates] = ()
     for groups, until in plans:
         if len(groups) == 1:
-            found = best_rates(instance, batch_time, until)
+            found = best_rates(instance, batch_time, until, begin)
         else:
-            found = _Sums(instance, batch_time, groups).by(until)
+            sums = _Sums(instance, batch_time, groups)
+            found = sums.by(until)
         for certificate in found:
             take(certificate)
+        begin = () if len(groups) == 1 else sums.priced()
     return SecondsBound(
         best.value,
         rate_certificate_document(best),
@@ -149,6 +152,9 @@ class _Sums:
             for part in self._parts
         ]
 
+        #: The best prices of each part, also where another source is better.
+        self._rates: list[RateCertificate | None] = [None] * len(groups)
+
     def by(self, deadline: float) -> Iterator[RateCertificate]:
         """Yield sums until the deadline, now and then; small parts are priced first.
 
@@ -165,12 +171,23 @@ class _Sums:
                 break
             share = now + (deadline - now) * len(part) / still
             still -= len(part)
-            found = best_rates(part, self._batch_time, share)
+            found = list(best_rates(part, self._batch_time, share))
+            self._rates[k] = max(found, key=lambda each: each.value, default=None)
             self._best[k] = max([self._best[k], *found], key=lambda each: each.value)
             if time.monotonic() > told + SECONDS_BETWEEN:
                 yield self._added_up()
                 told = time.monotonic()
         yield self._added_up()
+
+    def priced(self) -> Sequence[PartRates]:
+        """Return the prices that were found of each part, nothing if of one there are none."""
+        from formulations.lagrangian.rates import PartRates, rate_certificate_document
+
+        pairs = zip(self._groups, self._rates, strict=True)
+        found = [(group, own) for group, own in pairs if own is not None]
+        if len(found) < len(self._groups):
+            return ()
+        return [PartRates(tuple(each), rate_certificate_document(own)) for each, own in found]
 
     def _added_up(self) -> RateCertificate:
         from formulations.lagrangian.rates import (
