@@ -75,7 +75,6 @@ def bound_in_seconds(
     ValueError
         If the arrivals of the instance are in rounds.
     """
-    from formulations.bounds.rates import best_rates  # loads NumPy
     from formulations.lagrangian.rates import RateCertificate, rate_certificate_document
 
     if instance.time_unit != "second":
@@ -95,23 +94,8 @@ def bound_in_seconds(
 
     for certificate in _without_search(instance, batch_time):
         take(certificate)
-    times = [alone(request, batch_time) for request in instance.requests]
-    parts = gaps(instance.arrival_times.tolist(), times)
-    small, large = (_windows(parts, size) for size in WINDOWS)
-    now = time.monotonic()
-    plans = [(large, deadline)]
-    if len(small) > len(large):
-        plans.insert(0, (small, now + SMALL_SHARE * (deadline - now)))
-    begin: Sequence[PartRates] = ()
-    for groups, until in plans:
-        if len(groups) == 1:
-            found = best_rates(instance, batch_time, until, begin)
-        else:
-            sums = _Sums(instance, batch_time, groups)
-            found = sums.by(until)
-        for certificate in found:
-            take(certificate)
-        begin = () if len(groups) == 1 else sums.priced()
+    for certificate in _searched(instance, batch_time, deadline):
+        take(certificate)
     return SecondsBound(
         best.value,
         rate_certificate_document(best),
@@ -127,6 +111,29 @@ def _without_search(instance: Instance, batch_time: BatchTime) -> list[RateCerti
         RateCertificate("alone", alone_bound(instance, batch_time), batch_time.name),
         RateCertificate("work", work_bound(instance, batch_time), batch_time.name),
     ]
+
+
+def _searched(
+    instance: Instance, batch_time: BatchTime, deadline: float
+) -> Iterator[RateCertificate]:
+    """Yield what is found for small windows, then for large ones from the prices of the small."""
+    from formulations.bounds.rates import best_rates  # loads NumPy
+
+    times = [alone(request, batch_time) for request in instance.requests]
+    parts = gaps(instance.arrival_times.tolist(), times)
+    small, large = (_windows(parts, size) for size in WINDOWS)
+    now = time.monotonic()
+    plans = [(large, deadline)]
+    if len(small) > len(large):
+        plans.insert(0, (small, now + SMALL_SHARE * (deadline - now)))
+    begin: Sequence[PartRates] = ()
+    for groups, until in plans:
+        if len(groups) == 1:
+            yield from best_rates(instance, batch_time, until, begin)
+        else:
+            sums = _Sums(instance, batch_time, groups)
+            yield from sums.by(until)
+            begin = sums.priced()
 
 
 def _windows(groups: Iterable[Sequence[int]], size: int) -> list[Sequence[int]]:
