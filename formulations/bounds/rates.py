@@ -12,7 +12,7 @@ directions are long.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
@@ -26,9 +26,11 @@ from formulations.lagrangian.rates import (
     PLACES,
     ROOT_BITS,
     WEIGHTS,
+    PartRates,
     RateCertificate,
     RateCertificateError,
     evaluate_rates,
+    read_rate_certificate,
 )
 from formulations.valid.loads import (
     PICOSECONDS,
@@ -62,12 +64,13 @@ _FINEST = 1 << 12
 
 
 def best_rates(
-    instance: Instance, batch_time: BatchTime, deadline: float
+    instance: Instance, batch_time: BatchTime, deadline: float, begin: Sequence[PartRates] = ()
 ) -> Iterator[RateCertificate]:
     """Yield certificates of prices, each evaluated, until a deadline (``time.monotonic``).
 
-    None where there is no base to be shared, no time left, times are beyond :data:`_LONGEST`, or
-    nothing proves more than 0.
+    Prices of parts that hold all requests, if given, are where the search begins: their sum has the
+    sum of their bounds but for the knots.  None are yielded where there is no base to be shared, no
+    time left, times are beyond :data:`_LONGEST`, or nothing proves more than 0.
     """
     if not batch_time.base or time.monotonic() >= deadline:
         return
@@ -82,13 +85,15 @@ def best_rates(
     ends = hint.ends - table.start * float(PICOSECONDS)
     stay = float((ends - table.since).sum() / max(ends.max(), 1.0))
     finest = min(max(int(_WORK / (1 + stay)), _FEWEST), _MOST, 2 * len(instance) + _FEWEST // 2)
-    for level in count():
+    for level in count(len(_LEVELS) - 1 if begin else 0):
         part, steps, share, length = _LEVELS[min(level, len(_LEVELS) - 1)]
         finer = min(1 << max(level - len(_LEVELS) + 1, 0), _FINER)
         knots = _knots(table, hint, int(part * finer * finest))
         before, search = search, _Ascent(table, hint, knots)
         if point is None or before is None:
-            starts = (search.first_point(), search.work_point(*work_prices(instance, batch_time)))
+            starts = [search.first_point(), search.work_point(*work_prices(instance, batch_time))]
+            if begin:
+                starts.append(search.joined_point(begin))
             point = max(starts, key=lambda each: search.dual(each).value)
         else:
             point = search.taken_over(point, before.times)
@@ -320,6 +325,27 @@ class _Ascent:
         most = self.table.slopes(point.weights) * (self.times[-1] - self.table.since)[:, None]
         values = np.clip(point.values + self._followed(point), 0, most)
         return values, point.weights, point.splits, point.memory, point.sharing
+
+    def joined_point(self, parts: Sequence[PartRates]) -> _Point:
+        """Return where to begin with the prices of parts, which add up."""
+        found = self.first_point()
+        found.sharing[:] = 0
+        for part in parts:
+            own, chosen = read_rate_certificate(part.certificate), list(part.requests)
+            knots = (np.array(own.knots, dtype=np.float64) - self.table.start) * PICOSECONDS
+            rows = (own.machine, own.memory, own.sharing)
+            y, m, e = (np.interp(self.times, knots, row, left=0, right=0) for row in rows)
+            found.curve += y / own.denominator
+            found.memory += m
+            found.sharing += e * e
+            found.weights[chosen] = np.array(own.weights) / WEIGHTS
+            found.splits[chosen] = np.array(own.splits) / WEIGHTS
+            for i, values in zip(chosen, own.values, strict=True):
+                found.values[i, : len(values)] = values
+        np.sqrt(found.sharing, out=found.sharing)
+        found.curve[-1] = found.memory[-1] = found.sharing[-1] = 0
+        found.values -= self._followed(found)
+        return found
 
     def _followed(self, point: _Point) -> Floats:
         """Return what the values get from the curves, shape (n, stations + 1)."""

@@ -15,7 +15,7 @@ from instances.batch_time import DEFAULT, BatchTime, read_batch_time
 
 if TYPE_CHECKING:
     from formulations.bounds.outcome import Bound, Reporter
-    from formulations.lagrangian.rates import RateCertificate
+    from formulations.lagrangian.rates import PartRates, RateCertificate
 
 
 #: Requests up to which prices are searched for all at once, first and then.  Of more, windows in
@@ -75,7 +75,6 @@ def bound_in_seconds(
     ValueError
         If the arrivals of the instance are in rounds.
     """
-    from formulations.bounds.rates import best_rates  # loads NumPy
     from formulations.lagrangian.rates import RateCertificate, rate_certificate_document
 
     if instance.time_unit != "second":
@@ -95,20 +94,8 @@ def bound_in_seconds(
 
     for certificate in _without_search(instance, batch_time):
         take(certificate)
-    times = [alone(request, batch_time) for request in instance.requests]
-    parts = gaps(instance.arrival_times.tolist(), times)
-    small, large = (_windows(parts, size) for size in WINDOWS)
-    now = time.monotonic()
-    plans = [(large, deadline)]
-    if len(small) > len(large):
-        plans.insert(0, (small, now + SMALL_SHARE * (deadline - now)))
-    for groups, until in plans:
-        if len(groups) == 1:
-            found = best_rates(instance, batch_time, until)
-        else:
-            found = _Sums(instance, batch_time, groups).by(until)
-        for certificate in found:
-            take(certificate)
+    for certificate in _searched(instance, batch_time, deadline):
+        take(certificate)
     return SecondsBound(
         best.value,
         rate_certificate_document(best),
@@ -124,6 +111,29 @@ def _without_search(instance: Instance, batch_time: BatchTime) -> list[RateCerti
         RateCertificate("alone", alone_bound(instance, batch_time), batch_time.name),
         RateCertificate("work", work_bound(instance, batch_time), batch_time.name),
     ]
+
+
+def _searched(
+    instance: Instance, batch_time: BatchTime, deadline: float
+) -> Iterator[RateCertificate]:
+    """Yield what is found for small windows, then for large ones from the prices of the small."""
+    from formulations.bounds.rates import best_rates  # loads NumPy
+
+    times = [alone(request, batch_time) for request in instance.requests]
+    parts = gaps(instance.arrival_times.tolist(), times)
+    small, large = (_windows(parts, size) for size in WINDOWS)
+    now = time.monotonic()
+    plans = [(large, deadline)]
+    if len(small) > len(large):
+        plans.insert(0, (small, now + SMALL_SHARE * (deadline - now)))
+    begin: Sequence[PartRates] = ()
+    for groups, until in plans:
+        if len(groups) == 1:
+            yield from best_rates(instance, batch_time, until, begin)
+        else:
+            sums = _Sums(instance, batch_time, groups)
+            yield from sums.by(until)
+            begin = sums.priced()
 
 
 def _windows(groups: Iterable[Sequence[int]], size: int) -> list[Sequence[int]]:
@@ -149,6 +159,9 @@ class _Sums:
             for part in self._parts
         ]
 
+        #: The best prices of each part, also where another source is better.
+        self._rates: list[RateCertificate | None] = [None] * len(groups)
+
     def by(self, deadline: float) -> Iterator[RateCertificate]:
         """Yield sums until the deadline, now and then; small parts are priced first.
 
@@ -165,12 +178,23 @@ class _Sums:
                 break
             share = now + (deadline - now) * len(part) / still
             still -= len(part)
-            found = best_rates(part, self._batch_time, share)
+            found = list(best_rates(part, self._batch_time, share))
+            self._rates[k] = max(found, key=lambda each: each.value, default=None)
             self._best[k] = max([self._best[k], *found], key=lambda each: each.value)
             if time.monotonic() > told + SECONDS_BETWEEN:
                 yield self._added_up()
                 told = time.monotonic()
         yield self._added_up()
+
+    def priced(self) -> Sequence[PartRates]:
+        """Return the prices that were found of each part, nothing if of one there are none."""
+        from formulations.lagrangian.rates import PartRates, rate_certificate_document
+
+        pairs = zip(self._groups, self._rates, strict=True)
+        found = [(group, own) for group, own in pairs if own is not None]
+        if len(found) < len(self._groups):
+            return ()
+        return [PartRates(tuple(each), rate_certificate_document(own)) for each, own in found]
 
     def _added_up(self) -> RateCertificate:
         from formulations.lagrangian.rates import (

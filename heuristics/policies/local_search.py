@@ -75,7 +75,8 @@ def _round_length(known: Known) -> int:
     model, memory = known.batch_time, known.memory
     works = sum(machine_time(model, memory, s, o, prefilled=False) for s, o in every)
     most = int(known.arrivals.max()) // ROUNDS
-    return max(1, most, works // (1000 * sum(s * o + o * (o + 1) // 2 for s, o in every)))
+    length: int = max(1, most, works // (1000 * sum(s * o + o * (o + 1) // 2 for s, o in every)))
+    return length
 
 
 def _total(known: Known, requests: Requests, order: Ints) -> int:

@@ -160,6 +160,22 @@ def test_many_requests_are_priced_in_windows(monkeypatch: pytest.MonkeyPatch) ->
         evaluate_rates(instance, twice)
 
 
+def test_prices_of_windows_are_where_the_search_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their sum has about the sum of their bounds; the whole is better than that and than alone."""
+    monkeypatch.setattr(bounds, "WINDOWS", (12, 48))
+    rng = random.Random(2)
+    requests = [(k * SECOND // 4, rng.randint(10, 90), rng.randint(10, 60)) for k in range(48)]
+    instance, model = _instance(requests, 300), parse_batch_time("llama2-70b-2xa100")
+    sums = bounds._Sums(instance, model, bounds._windows([range(48)], 12))
+    *_, last = sums.by(time.monotonic() + 2.0)
+    priced = sum(read_rate_certificate(each.certificate).value for each in sums.priced())
+    assert 0 < priced <= last.value
+    first = next(best_rates(instance, model, time.monotonic() + 0.5, sums.priced()))
+    assert first.value > 0.95 * priced
+    found = _bound(instance, model, 3.0)
+    assert found.sources["rates"] > found.sources["parts"] >= found.sources["alone"]
+
+
 def test_the_search_goes_on_while_there_is_time() -> None:
     """Beyond its two levels it goes on with more knots, and ends where these gain nothing."""
     instance, model = _instance([(0, 3, 4)] * 3, 14), _model((10**10, 10**9, 0, 10**9, 0))
