@@ -11,10 +11,9 @@ import pandas as pd
 from claims.page import Finding, Judged, Page, Part
 from claims.rows import planned_runs
 from claims.span import CONFIDENCE, Verdict, span_text
-from claims.tables import pipe_table
 from instances.telling import counted
 from kvopt.suites import read_suite, suites
-from reports.markdown import code, table_text
+from reports.markdown import code, pipe_table, table_text
 
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undecided", "not run")
 _FITTED = "fitted by it"

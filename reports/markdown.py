@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from reports.table import MISSING, Cell, Table
+from reports.table import MISSING, Cell, Column, Table
 
 #: Lines of a table in Markdown.
 MOST_LINES = 400
@@ -28,6 +29,21 @@ def code(text: str, *, in_table: bool = True) -> str:
     return span.replace("|", "\\|") if in_table else span
 
 
+def pipe_table(
+    headers: Sequence[str], rows: Sequence[Sequence[object]], align: Sequence[str] = ()
+) -> str:
+    """Return a table whose cells stand as they are given, columns left-aligned by default."""
+    sides = align or None
+    text = tabulate(rows, headers, tablefmt="pipe", colalign=sides, disable_numparse=True)
+    return f"{text}\n"
+
+
+def column_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table whose cells stand as they are given, numbers to the right."""
+    sides = ["right" if column.numeric else "left" for column in columns]
+    return pipe_table([column.title for column in columns], rows, sides)
+
+
 def table_text(table: Table, to_pages: str, most: int = MOST_LINES) -> str:
     """Return a table as Markdown, with its note and a word on lines that are left out.
 
@@ -36,16 +52,10 @@ def table_text(table: Table, to_pages: str, most: int = MOST_LINES) -> str:
     if table.frame.empty:
         return f"{table.note}\n\nNothing to show.\n"
     lines = [[_cell(cell, to_pages) for cell in row] for row in table.rows(most)]
-    text = tabulate(
-        lines,
-        headers=[column.title for column in table.columns],
-        tablefmt="pipe",
-        colalign=["right" if column.numeric else "left" for column in table.columns],
-        disable_numparse=True,
-    )
+    text = column_table(table.columns, lines)
     missing = table.missing(most)
-    more = f"\n\n{missing:,} more lines are left out here." if missing else ""
-    return f"{table.note}\n\n{text}{more}\n"
+    more = f"\n{missing:,} more lines are left out here.\n" if missing else ""
+    return f"{table.note}\n\n{text}{more}"
 
 
 def _cell(cell: Cell, to_pages: str) -> str:

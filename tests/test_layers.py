@@ -80,6 +80,9 @@ def test_the_arrows_run_one_way(copy: Path) -> None:
         ("instances/files.py", "import formulations.registry", "The checker shares no code"),
         ("formulations/valid/windows.py", "import formulations.lagrangian.prices", "in layers"),
         ("kvopt/sweeps/plan.py", "import highspy", "Engines are imported by formulations"),
+        ("kvopt/store/tables.py", "import kvopt.sweeps.plan", "Inside kvopt"),
+        ("kvopt/methods/method.py", "import kvopt.running.task", "Inside kvopt"),
+        ("instances/telling.py", "import instances.model", "knows nothing of instances"),
     ],
 )
 def test_an_arrow_the_wrong_way_is_seen(copy: Path, file: str, line: str, contract: str) -> None:

@@ -63,6 +63,6 @@ def test_a_draw_repeats() -> None:
 @pytest.mark.slow("repeats")
 def test_the_nearest_tests_come_first() -> None:
     """Those that import a module themselves, and all others behind them."""
-    files = by_distance("formulations/search/sweep.py")
+    files = by_distance("formulations/search/backward.py")
     assert files[0] == "tests/formulations/test_sweep.py"
     assert "tests/test_readme.py" in files

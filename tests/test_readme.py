@@ -65,6 +65,8 @@ def test_every_instance_of_the_readme_is_found_from_any_folder(
             assert show(named)
         elif "--memory" in words:
             assert named == "trace.csv"  # written by the page
+        elif words[1] == "read-solution":
+            assert named == "am1_00.mps"  # written by the line above
         elif named == LEADERBOARD:
             assert program == "python evaluate.py"
         elif not named.startswith("--") and words[1] != "generate":

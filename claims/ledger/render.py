@@ -9,7 +9,7 @@ from textwrap import fill
 from tabulate import tabulate
 
 from claims.ledger.model import VERDICTS, Erratum, Paper, Statement, errata, papers, statements
-from claims.tables import pipe_table
+from reports.markdown import pipe_table
 
 _INDEX = """\
 # The claims ledger

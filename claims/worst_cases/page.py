@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from matplotlib.patches import Rectangle
 
-from claims.tables import pipe_table
 from claims.worst_cases.search import POLICIES, left_out
 from instances.worst_cases import Worst, worst_of_each
 from reports.figures.style import COLOURS, INK, drawing
+from reports.markdown import pipe_table
 
 _HEAD = """\
 # Exact worst cases on small instances

@@ -14,6 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from formulations.lagrangian import certificate_prices
+from formulations.lagrangian.backward import prove
+from formulations.lagrangian.backward_tables import BackwardError, BackwardTooLongError
 from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate_file import (
     Certificate,
@@ -27,8 +29,6 @@ from formulations.lagrangian.certificate_lookahead import check_row, prices_by_t
 from formulations.lagrangian.certificate_prices import check_group, least_costs
 from formulations.lagrangian.certificate_states import evaluate_states, measured
 from formulations.lagrangian.priced_states import PricedStates, Prices
-from formulations.lagrangian.swept import prove
-from formulations.lagrangian.swept_tables import SweptError, SweptTooLongError
 from formulations.lagrangian.tree import TreeError, evaluate_tree
 from formulations.valid.parts import part_of
 from formulations.valid.volumes import volume_bound
@@ -200,9 +200,9 @@ def _evaluate_sweep(instance: Instance, certificate: Certificate, budget: Budget
             certificate.strict,
             budget,
         )
-    except SweptTooLongError as error:
+    except BackwardTooLongError as error:
         raise TooLongSweepError(f"sweep: {error}") from None
-    except SweptError as error:
+    except BackwardError as error:
         raise CertificateError(f"sweep: {error}") from None
     return certificate.value
 

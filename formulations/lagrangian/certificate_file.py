@@ -104,7 +104,7 @@ class Certificate:
         Of the kind ``tree``: branches and leaves in preorder (``formulations.lagrangian.tree``).
     multipliers
         Of the kind ``sweep``: of each different request, in units of 1 / denominator; empty where
-        the sweep alone does (``formulations.lagrangian.swept``).
+        the sweep alone does (``formulations.lagrangian.backward``).
     strict
         Of the kind ``sweep``: where dominated bases are dropped, the different requests, by their
         places in the order of ``multipliers``, that must not run twice at a time.

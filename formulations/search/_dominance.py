@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.search._sweep_tables import Ints, Rules
+from formulations.search._backward_tables import Ints, Rules
 
 #: Bits of a lane, by what it may hold at most.
 LANES = ((8, 127), (16, 32_767))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from formulations.bounds.fluid import likely_horizon
-from formulations.search.sweep import REQUESTS_UP_TO
+from formulations.search.backward import REQUESTS_UP_TO
 from formulations.valid.parts import parts_of
 from formulations.valid.states import searchable_states
 from formulations.valid.volumes import volume_bound

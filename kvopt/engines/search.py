@@ -19,7 +19,7 @@ from formulations.valid.states import searchable_states
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job
-from kvopt.engines.parts import counting, sweeping
+from kvopt.engines.parts import backward, counting
 from kvopt.engines.parts.size import too_large
 from kvopt.running.events import Report
 
@@ -95,7 +95,7 @@ def solve(job: Job, report: Report) -> None:
         counting.solve(job, report)
         return
     if not formulation.widths:
-        sweeping.solve(job, report)
+        backward.solve(job, report)
         return
     chosen = job.options["options"]
     groups = window_groups(instance) if chosen.groups and chosen.prices else []

@@ -24,7 +24,7 @@ _CERTIFIERS = {
     "prices": ("formulations.lagrangian.certificate", Argument.MEMORY_PRICES),
     "patterns": ("formulations.lagrangian.certificate", Argument.STATE_PRICES),
     "tree": ("formulations.lagrangian.tree", Argument.TREE),
-    "sweep": ("formulations.lagrangian.swept", Argument.BACKWARD),
+    "sweep": ("formulations.lagrangian.backward", Argument.BACKWARD),
     "parts": ("formulations.lagrangian.certificate", Argument.PARTS),
 }
 

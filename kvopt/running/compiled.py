@@ -44,7 +44,7 @@ UNITS = {
     "queues": "heuristics.admission",
     "clocked-queues": "heuristics.real_time",
     "prices": "kvopt.engines.bound",
-    "sweep": "kvopt.engines.parts.sweeping",
+    "sweep": "kvopt.engines.parts.backward",
     "layers": "kvopt.engines.search",
     "seconds": "kvopt.engines.in_seconds",
 }
@@ -56,7 +56,7 @@ KERNELS = {
         "formulations.lagrangian.lookahead_kernels",
     ),
     "sweep": (
-        "formulations.search._sweep_kernels",
+        "formulations.search._backward_kernels",
         "formulations.search._path_kernels",
         "formulations.search._dominance_kernels",
     ),

@@ -25,9 +25,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from formulations.registry import RELAXED
-from instances.checkout import require_checkout
 from instances.command import CHECK_OPTION, Command, Options
-from instances.jsonfile import write_bytes, write_text
+from instances.committed import regenerate
+from instances.jsonfile import write_bytes
 from instances.usage import complain
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.store.export import ExportError
@@ -35,6 +35,7 @@ from kvopt.store.export import read_rows as stored_rows
 from kvopt.suites import read_suite
 from kvopt.suites.suite import SWITCHES
 from reports.freshness import stale_rows, to_be_stated, told
+from reports.markdown import pipe_table
 from reports.metrics.shifted_mean import shifted_geometric_mean
 
 FOLDER = Path(__file__).parent
@@ -219,7 +220,8 @@ def page(rows: pd.DataFrame, stale: int) -> str:
                 parts.append(_SWEEPS)
             parts.append(_markdown(_switch_lines(in_group)))
     parts.append(_TRIED_INTRODUCTION)
-    parts.append(_markdown(tried()))
+    left_out = tried()
+    parts.append(pipe_table(list(left_out[0]), [list(line.values()) for line in left_out]))
     return "\n".join(part for part in parts if part)
 
 
@@ -310,9 +312,10 @@ def _number(values: pd.Series, largest: bool = False, mean: bool = False, digits
 
 
 def _markdown(table: list[dict[str, object]]) -> str:
+    """Return a table whose first column is a name, and the others numbers."""
     header = list(table[0])
-    lines = [header, ["---"] * len(header), *([str(v) for v in row.values()] for row in table)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+    sides = ["left"] + ["right"] * (len(header) - 1)
+    return pipe_table(header, [list(row.values()) for row in table], sides)
 
 
 def pictures(rows: pd.DataFrame) -> dict[str, bytes]:
@@ -446,27 +449,22 @@ def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
 @CHECK_OPTION
 def main(options: Options) -> int:
     """Build the ablation page from its rows."""
-    if not options.check:
-        require_checkout("--check writes nothing")
     rows = read_rows(ROWS)
-    if options.check:
-        return _check(rows)
-    text = page(rows, stale_rows(rows))
-    write_text(PAGE, text)
-    for name, content in pictures(rows).items():
+    stale = _stated(rows) if options.check else stale_rows(rows)
+    code = regenerate(_PROGRAM, {PAGE: page(rows, stale)}, [], check=options.check)
+    # Pictures depend on the drawing library's version: only the page, with the numbers, is checked.
+    for name, content in {} if options.check else pictures(rows).items():
         write_bytes(FOLDER / name, content)
-    return 0
+    return code
 
 
-def _check(rows: pd.DataFrame) -> int:
+def _stated(rows: pd.DataFrame) -> int:
+    """Return how many rows the page is to call stale; a page that says too few is told."""
     present = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     stale, wrong = to_be_stated(present, rows)
     if wrong:
         complain(_PROGRAM, f"{PAGE}: {wrong}")
-    # Pictures depend on the drawing library's version; the page holds the numbers.
-    differs = present != page(rows, stale)
-    print("ABLATION.md is stale" if differs else "ABLATION.md is what rows.csv gives")
-    return int(differs)
+    return stale
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 import pandas as pd
-from tabulate import tabulate
 
 from instances.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
 from instances.committed import regenerate
@@ -21,7 +20,7 @@ from kvopt.store.export import SUFFIXES, ExportError, read_rows
 from kvopt.store.files import store_files
 from reports.folder import check_place, write_files
 from reports.library.sentence import state
-from reports.markdown import code
+from reports.markdown import code, column_table
 from reports.readme import sentence_text
 from reports.table import Cell
 from reports.tables.library import library_table
@@ -53,14 +52,8 @@ def page_text(registry: Registry) -> str:
         [_linked(cell, column.key, line) for cell, column in zip(row, table.columns, strict=True)]
         for row, (_, line) in zip(table.rows(len(table.frame)), table.frame.iterrows(), strict=True)
     ]
-    text = tabulate(
-        lines,
-        headers=[column.title for column in table.columns],
-        tablefmt="pipe",
-        colalign=["right" if column.numeric else "left" for column in table.columns],
-        disable_numparse=True,
-    )
-    return f"# The library\n\n{sentence_text(state(table))}\n\n{table.note}\n\n{text}\n\n{_END}\n"
+    text = column_table(table.columns, lines)
+    return f"# The library\n\n{sentence_text(state(table))}\n\n{table.note}\n\n{text}\n{_END}\n"
 
 
 def _linked(cell: Cell, key: str, line: pd.Series) -> str:

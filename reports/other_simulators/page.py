@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from tabulate import tabulate
 
 from reports.figures.style import add_legend, draw_curves, drawing
+from reports.markdown import pipe_table
 from reports.other_simulators.outcome import ServedRequest
 from reports.other_simulators.rows import ServedRequests
 from reports.other_simulators.scenarios import (
@@ -127,15 +127,11 @@ def _mean_and_tail(values: np.ndarray) -> tuple[str, str]:
 def _rules() -> str:
     lines = [[f"`{name}`", *texts] for name, *texts in RULES]
     headers = ["rule", "here", "there", "nearer to vLLM"]
-    return (
-        "\n".join("| " + " | ".join(line) + " |" for line in [headers, ["---"] * 4, *lines]) + "\n"
-    )
+    return pipe_table(headers, lines)
 
 
 def _table(headers: list[str], lines: list[list[str]]) -> str:
-    align = ["left"] + ["right"] * (len(headers) - 1)
-    text = tabulate(lines, headers=headers, tablefmt="pipe", colalign=align, disable_numparse=True)
-    return f"{text}\n"
+    return pipe_table(headers, lines, ["left"] + ["right"] * (len(headers) - 1))
 
 
 def figure(rows: Mapping[str, ServedRequests]) -> str:

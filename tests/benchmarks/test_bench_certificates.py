@@ -17,9 +17,9 @@ from formulations.bounds.patterns import Options, PatternPricing
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import read_certificate, sweep_certificate
 from formulations.lagrangian.states import PriceTable
-from formulations.search._sweep_levels import Limits
-from formulations.search._sweep_tables import network
-from formulations.search.sweep import Step, search
+from formulations.search._backward_levels import Limits
+from formulations.search._backward_tables import network
+from formulations.search.backward import Step, search
 from formulations.valid.states import searchable_states
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies

@@ -7,9 +7,9 @@ import random
 import numpy as np
 
 from formulations.lagrangian.states import PriceTable
-from formulations.search._sweep_levels import Limits
-from formulations.search._sweep_paths import Paths, entries, priced, starts_of
-from formulations.search._sweep_tables import Ints, Network, network
+from formulations.search._backward_levels import Limits
+from formulations.search._backward_paths import Paths, entries, priced, starts_of
+from formulations.search._backward_tables import Ints, Network, network
 from formulations.search.relaxation import Evaluated, Relaxation
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule

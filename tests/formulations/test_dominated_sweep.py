@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.lagrangian import swept_filter, swept_kernels, swept_levels
+from formulations.lagrangian import backward_filter, backward_kernels, backward_levels
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
     Certificate,
@@ -171,7 +171,9 @@ def test_the_filter_compares_all_pairs(number: int) -> None:
     strict = np.where(np.arange(12) % 3 == 0, np.arange(12) // 3, -1)
     pay = rng.integers(0, 3, (20, len(ages)))
     t = 25
-    sigma, weight, signs, masks = swept_filter.measured(level, states, pay, t, 400, strict, longest)
+    sigma, weight, signs, masks = backward_filter.measured(
+        level, states, pay, t, 400, strict, longest
+    )
     held = np.zeros((number, longest), dtype=np.int64)
     own = np.zeros((number, 12), dtype=bool)
     for b, base in enumerate(bases):
@@ -184,7 +186,7 @@ def test_the_filter_compares_all_pairs(number: int) -> None:
         assert sigma[b] == level[2][b] - paid
     assert (weight == held.sum(axis=1)).all()
     order = np.lexsort((weight, sigma))
-    which, steps = swept_filter.undominated(
+    which, steps = backward_filter.undominated(
         level, states, order, signs, masks, longest, 10**12, 10**9
     )
     kept: list[int] = []
@@ -193,8 +195,8 @@ def test_the_filter_compares_all_pairs(number: int) -> None:
         if not no_more.any():
             kept.append(b)
     assert which.tolist() == kept
-    assert number < 100 or swept_filter.FEW < len(kept) < number
-    given_up = swept_filter.undominated(level, states, order, signs, masks, longest, -1, 10**9)
+    assert number < 100 or backward_filter.FEW < len(kept) < number
+    given_up = backward_filter.undominated(level, states, order, signs, masks, longest, -1, 10**9)
     assert len(given_up[0]) == 0
     assert given_up[1] > -1
     assert steps > 0 or number == 1
@@ -207,11 +209,11 @@ def test_bases_of_one_key_stay_apart() -> None:
     slots = np.full(128, -1, dtype=np.int64)
     slots[5:7] = 0, 1
     key = np.uint64(5)
-    assert swept_kernels.slot_of(slots, hashes, offsets, members, key, 4, 6) == 5
+    assert backward_kernels.slot_of(slots, hashes, offsets, members, key, 4, 6) == 5
     slots[5] = 1
-    assert swept_kernels.slot_of(slots, hashes, offsets, members, key, 4, 6) == 7
+    assert backward_kernels.slot_of(slots, hashes, offsets, members, key, 4, 6) == 7
     slots[:] = 1
-    assert swept_kernels.slot_of(slots, hashes, offsets, members, key, 4, 6) == -1
+    assert backward_kernels.slot_of(slots, hashes, offsets, members, key, 4, 6) == -1
 
 
 #: (0, 3, 4) and (0, 3, 5) with M = 8 never run together: OPT = 4 + 9 = 13.
@@ -262,7 +264,7 @@ def test_damaged_strict_kinds_are_refused(change: dict[str, Any], text: str) -> 
 
 def test_a_forged_certificate_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wide windows over many small requests are refused after as many steps as are allowed."""
-    monkeypatch.setattr(swept_levels, "MOST_STEPS", 50_000_000)
+    monkeypatch.setattr(backward_levels, "MOST_STEPS", 50_000_000)
     rows = [Request(i, 0, i % 9, 1 + i % 7) for i in range(60)]
     for value, multipliers in ((10**4, [0] * 60), (4_000, [-(10**3)] * 60), (10**3, [50] * 60)):
         certificate = Certificate(

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from formulations.lagrangian import (
+    backward_counts,
+    backward_levels,
+    backward_tables,
     certificate_limits,
     certificate_prices,
     certificate_states,
     priced_states,
-    swept_counts,
-    swept_levels,
-    swept_tables,
     tree,
 )
 from formulations.lagrangian.budget import Budget
@@ -264,17 +264,17 @@ SWEEP: Document = {"kind": "sweep", "value": 9, "memory": [0, 1, 1], "denominato
             tree,
             "MOST_STEPS",
         ),
-        (SWEEP, "steps of sweeps", swept_levels, "MOST_STEPS"),
-        (SWEEP | {"strict": []}, "steps of sweeps", swept_levels, "MOST_STEPS"),
-        (SWEEP, "states", swept_tables, "MOST_STATES"),
-        (SWEEP, "entries", swept_tables, "MOST_TABLED"),
+        (SWEEP, "steps of sweeps", backward_levels, "MOST_STEPS"),
+        (SWEEP | {"strict": []}, "steps of sweeps", backward_levels, "MOST_STEPS"),
+        (SWEEP, "states", backward_tables, "MOST_STATES"),
+        (SWEEP, "entries", backward_tables, "MOST_TABLED"),
         (
             {"kind": "sweep", "value": 9, "states": _states(9, 9, 1)},
             "sums",
-            swept_tables,
+            backward_tables,
             "MOST_WORK",
         ),
-        (SWEEP | {"value": 11, "multipliers": [0]}, "rows", swept_counts, "MOST_ROWS"),
+        (SWEEP | {"value": 11, "multipliers": [0]}, "rows", backward_counts, "MOST_ROWS"),
     ],
 )
 def test_the_parts_of_a_certificate_share_what_it_may_take(

@@ -21,7 +21,7 @@ def test_group_rows_do_not_grow_with_the_tokens() -> None:
     rows = [(0, 900_000, 2), (0, 300_000, 2), (0, 250_000, 3), (0, 500_000, 1), (1, 550_000, 2)]
     instance = Instance("clq", 10**6, tuple(Request(i, *row) for i, row in enumerate(rows)))
     windows = start_windows(instance, 16)
-    model = ilp_with_cuts.build_model(instance, windows)
+    model = ilp_with_cuts.build_model(instance, windows, ilp_with_cuts.Options(groups=True))
     assert len(model.group) <= windows.starts * len(instance)
 
 
@@ -42,7 +42,7 @@ def test_windows_are_no_longer_than_two_outputs(instance: Instance) -> None:
 def test_every_round_has_a_group_row_that_implies_its_own(instance: Instance) -> None:
     """The starts whose windows hold a round are among those of a row, or of one request."""
     windows = start_windows(instance)
-    model = ilp_with_cuts.build_model(instance, windows)
+    model = ilp_with_cuts.build_model(instance, windows, ilp_with_cuts.Options(groups=True))
     rows = [{column.index() for column in row.body.linear_vars} for row in model.group.values()]
     for group in exclusive_groups(instance):
         for time in range(-12, windows.horizon + 12):

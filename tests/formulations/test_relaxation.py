@@ -15,9 +15,9 @@ from formulations.lagrangian.certificate_file import (
     sweep_certificate,
 )
 from formulations.search import _dominance
+from formulations.search._backward_levels import Limits
+from formulations.search._backward_tables import Ints, network
 from formulations.search._dominance import Dominance
-from formulations.search._sweep_levels import Limits
-from formulations.search._sweep_tables import Ints, network
 from instances import Instance, Request
 from kvopt.engines.parts.ascent import Ascent
 from tests.formulations.relaxed import one_case

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices
 from formulations.bounds.memory_master import request_classes
-from formulations.lagrangian import swept_counts, swept_levels, swept_tables
+from formulations.lagrangian import backward_counts, backward_levels, backward_tables
 from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
@@ -24,12 +24,12 @@ from formulations.lagrangian.certificate_file import (
     sweep_certificate,
 )
 from formulations.lagrangian.states import PriceTable
-from formulations.search import _sweep_levels, _sweep_tables
-from formulations.search import sweep as sweep_module
-from formulations.search._sweep_levels import Limits, sweep
-from formulations.search._sweep_paths import priced, split
-from formulations.search._sweep_tables import Network, TooLargeError, network, rules
-from formulations.search.sweep import Options, Step, search
+from formulations.search import _backward_levels, _backward_tables
+from formulations.search import backward as sweep_module
+from formulations.search._backward_levels import Limits, sweep
+from formulations.search._backward_paths import priced, split
+from formulations.search._backward_tables import Network, TooLargeError, network, rules
+from formulations.search.backward import Options, Step, search
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
@@ -139,9 +139,9 @@ def _certify(
 @pytest.fixture(autouse=True)
 def _short_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Certificates that take long are refused soon: bad prices leave wide windows."""
-    monkeypatch.setattr(swept_levels, "MOST_STEPS", 100_000_000)
-    monkeypatch.setattr(swept_counts, "MOST_ROWS", 60_000)
-    monkeypatch.setattr(swept_counts, "MOST_AT_ONCE", 10_000)
+    monkeypatch.setattr(backward_levels, "MOST_STEPS", 100_000_000)
+    monkeypatch.setattr(backward_counts, "MOST_ROWS", 60_000)
+    monkeypatch.setattr(backward_counts, "MOST_AT_ONCE", 10_000)
 
 
 @given(data=st.data())
@@ -166,8 +166,8 @@ def test_what_is_counted_is_proved_up_to_the_optimum(word: int, data: st.DataObj
     different = len({(r.arrival, r.prompt, r.output) for r in instance.requests})
     own = data.draw(st.lists(st.integers(-9, 9), min_size=different, max_size=different))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(swept_counts, "WORD", word)
-        patch.setattr(swept_tables, "DEPTH", data.draw(st.sampled_from((0, 1, 99))))
+        patch.setattr(backward_counts, "WORD", word)
+        patch.setattr(backward_tables, "DEPTH", data.draw(st.sampled_from((0, 1, 99))))
         for value in (optimum - 1, optimum, optimum + 1, optimum + 2):
             certificate = read_certificate(sweep_certificate(value, prices, own))
             try:
@@ -204,7 +204,7 @@ def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObje
     blind = known._replace(keys=np.zeros_like(known.keys))
     width = len(instance)
 
-    def swept_by(each: _sweep_tables.Rules, threads: int) -> tuple[int, int]:
+    def swept_by(each: _backward_tables.Rules, threads: int) -> tuple[int, int]:
         result = sweep(each, width, Limits(threads, 1e9, _never), keep=True)
         assert result.paths is not None
         length = priced(result.paths, np.zeros(len(found.least), dtype=np.int64), found.least).value
@@ -212,12 +212,12 @@ def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObje
         return len(result.paths), length
 
     expected = swept_by(known, 1)
-    chunk = _sweep_levels.CHUNK
-    _sweep_levels.CHUNK = 1
+    chunk = _backward_levels.CHUNK
+    _backward_levels.CHUNK = 1
     try:
         assert swept_by(blind, threads) == expected
     finally:
-        _sweep_levels.CHUNK = chunk
+        _backward_levels.CHUNK = chunk
 
 
 #: Two that never run together: (0, 3, 4) and (0, 3, 5) with M = 8: OPT = 4 + 9 = 13.
@@ -355,11 +355,11 @@ def test_a_line_does_not_take_hours(instance: Instance, value: int, text: str) -
 def test_many_states_count_as_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of all states are made at every level: nine of them at thirteen levels."""
     for name, value in (("LEVEL", 0), ("COMPLETION", 0), ("STATE", 0), ("MOST_STEPS", 10_000)):
-        monkeypatch.setattr(swept_levels, name, value)
+        monkeypatch.setattr(backward_levels, name, value)
     free = (np.zeros(2, dtype=np.int64), 1)
     certificate = read_certificate(sweep_certificate(13, free, [0, 0]))
     assert evaluate(PAIR, certificate) == 13
-    monkeypatch.setattr(swept_levels, "STATE", 10_000 // 9)
+    monkeypatch.setattr(backward_levels, "STATE", 10_000 // 9)
     with pytest.raises(CertificateError, match="takes more than 10000 steps"):
         evaluate(PAIR, certificate)
 
@@ -373,9 +373,9 @@ def test_large_tokens_are_looked_ahead_in_blocks() -> None:
         options += [expected[m - h] + p for h, p in zip(held, paid, strict=True) if h <= m]
         expected[m] = max(options)
     instance = _rows(memory, *((0, h - 1, 1) for h in held))
-    network = swept_tables.Network(
+    network = backward_tables.Network(
         memory,
-        swept_tables.kinds_of(instance, Budget()),
+        backward_tables.kinds_of(instance, Budget()),
         pay=np.array([[0, 0, 0], paid]),
         worth=np.zeros(2, dtype=np.int64),
         dear=np.zeros((2, 3), dtype=np.int64),
@@ -383,20 +383,20 @@ def test_large_tokens_are_looked_ahead_in_blocks() -> None:
         ahead=np.zeros((0, 0, 0), dtype=np.int64),
         extra=np.zeros(3, dtype=np.int64),
     )
-    assert swept_tables.looking_ahead(network, Budget()).ahead[1, :, 1].tolist() == expected
-    gain, power = swept_tables.gain_of(network, -np.array(paid), np.arange(3))
+    assert backward_tables.looking_ahead(network, Budget()).ahead[1, :, 1].tolist() == expected
+    gain, power = backward_tables.gain_of(network, -np.array(paid), np.arange(3))
     assert (gain.tolist(), power) == (expected, 0)
 
 
 def test_what_completes_is_bounded_in_coarse_units_of_many_tokens() -> None:
     """In units of 2^8 tokens no less is gained than in tokens; what is below one, all at once."""
     instance = _rows(10**6, (0, 0, 1), (0, 0, 1), (0, 99_999, 1), (0, 300_000, 1))
-    kinds = swept_tables.kinds_of(instance, Budget())
+    kinds = backward_tables.kinds_of(instance, Budget())
     none = np.zeros(3, dtype=np.int64)
-    network = swept_tables.Network(
+    network = backward_tables.Network(
         10**6, kinds, none[None], none, none[None], 0, none[:0].reshape(0, 0, 0), none
     )
-    gain, power = swept_tables.gain_of(network, np.array([-5, -10, 7]), np.arange(3))
+    gain, power = backward_tables.gain_of(network, np.array([-5, -10, 7]), np.arange(3))
     assert power == 8
     # Both small ones, and ten of 10⁵ tokens in a million of them.
     assert [int(gain[m >> power]) for m in (0, 99_000, 100_000, 10**6)] == [10, 10, 20, 110]
@@ -407,7 +407,7 @@ def test_counts_beyond_eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Under the best prices, (150 − t) / 2 a token, nothing would be left to be counted.
     """
-    monkeypatch.setattr(swept_counts, "MOST_ROWS", 1_000_000)
+    monkeypatch.setattr(backward_counts, "MOST_ROWS", 1_000_000)
     instance = Instance("many", 4, tuple(Request(i, 0, 1, 1) for i in range(300)))
     prices = (np.maximum(148 - np.arange(150), 0), 2)
     optimum = 150 * 151

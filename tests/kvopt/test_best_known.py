@@ -14,7 +14,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from formulations.bounds import tree_search
-from formulations.lagrangian import swept_levels
+from formulations.lagrangian import backward_levels
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
     Certificate,
@@ -522,7 +522,7 @@ def test_a_sweep_that_takes_too_long_is_one_note(
     sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is left out with a line; schedule and claimed bound of the same run are taken."""
-    monkeypatch.setattr(swept_levels, "MOST_STEPS", 10)
+    monkeypatch.setattr(backward_levels, "MOST_STEPS", 10)
     certificate = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
     sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=certificate)
     assert sweep.merge() == 0

@@ -18,8 +18,8 @@ from formulations.bounds.fluid import fluid_prices, likely_horizon
 from formulations.bounds.memory_master import request_classes
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import read_certificate
-from formulations.search import sweep
-from formulations.search._sweep_tables import network, rules
+from formulations.search import backward
+from formulations.search._backward_tables import network, rules
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
@@ -27,7 +27,7 @@ from instances import Instance, Request, read_instance
 from instances.families import am1, uniform
 from kvopt.engines import search
 from kvopt.engines.job import Job
-from kvopt.engines.parts import sweeping
+from kvopt.engines.parts import backward as proving
 from kvopt.methods.witness import certificate_witness, engine_witness
 from kvopt.running.events import BoundProved, Done, Event, Note, Report, ScheduleFound
 from schedules import check_schedule, make_schedule
@@ -41,7 +41,7 @@ FIVE = am1.generate(seed=3, n=5, memory=14)
 
 def _job(
     instance: Instance,
-    options: sweep.Options,
+    options: backward.Options,
     seconds: float,
     starts: list[int],
     tel: int,
@@ -50,7 +50,7 @@ def _job(
     return Job(
         instance=instance,
         solver="search",
-        formulation=sweep.FORMULATION,
+        formulation=backward.FORMULATION,
         options={"options": options},
         relaxation=False,
         deadline=time.monotonic() + seconds,
@@ -71,10 +71,10 @@ def _events(
     **limits: Any,
 ) -> list[Event]:
     """Run the search in this process, with a third of a round for 14 tokens as its prices."""
-    monkeypatch.setattr(sweeping, "lp_prices", lambda *_: (np.full(30, 0.025), None))
+    monkeypatch.setattr(proving, "lp_prices", lambda *_: (np.full(30, 0.025), None))
     known = one_at_a_time(instance)
     events: list[Event] = []
-    options = sweep.Options(patterns=patterns)
+    options = backward.Options(patterns=patterns)
     job = _job(instance, options, seconds, list(known.starts), known.tel, **limits)
     search.solve(job, Report(events.append))
     return events
@@ -154,7 +154,7 @@ def test_tables_take_no_more_memory_than_is_said(name: str) -> None:
     known = run_policy(policies()["mc-sf"], instance)
     tables = [*vars(under).values(), *rules(under, under.window(known.tel))]
     taken = sum(each.nbytes for each in tables if isinstance(each, np.ndarray))
-    assert taken <= sweep.ENTRY_BYTES * sweep.model_size(instance, windows)
+    assert taken <= backward.ENTRY_BYTES * backward.model_size(instance, windows)
 
 
 @pytest.mark.slow("waits")
@@ -216,23 +216,23 @@ def test_prices_come_first_and_windows_have_the_rest(
             return SimpleNamespace(table=None)
 
     monkeypatch.setattr(time, "monotonic", clock)
-    monkeypatch.setattr(sweeping, "PatternPricing", Pricing)
-    monkeypatch.setattr(sweeping, "start_windows", lambda *_: None)
+    monkeypatch.setattr(proving, "PatternPricing", Pricing)
+    monkeypatch.setattr(proving, "start_windows", lambda *_: None)
     instance = am1.generate(seed=1, n=50)
-    job = _job(instance, sweep.Options(), limit, [], 1)
+    job = _job(instance, backward.Options(), limit, [], 1)
     turns = []
-    best = sweeping._Best(0, 1, np.zeros(50, dtype=np.int64))
+    best = proving._Best(0, 1, np.zeros(50, dtype=np.int64))
     report = Report(lambda _: None)
-    for _, seconds, last in sweeping._priced(job, report, best, None):  # type: ignore[arg-type]
+    for _, seconds, last in proving._priced(job, report, best, None):  # type: ignore[arg-type]
         turns.append((clock.now, seconds, last))
         clock.now += seconds
     (until, rest, last) = turns[-1]
-    assert until == pytest.approx(sweeping.PRICES_SHARE * limit)
+    assert until == pytest.approx(proving.PRICES_SHARE * limit)
     assert rest == pytest.approx(limit - until)
-    assert last == pytest.approx(sweeping.LAST_SHARE * rest)
-    assert asked[0] == min(sweeping.FIRST_SECONDS * 50, sweeping.FIRST_SHARE * limit)
+    assert last == pytest.approx(proving.LAST_SHARE * rest)
+    assert asked[0] == min(proving.FIRST_SECONDS * 50, proving.FIRST_SHARE * limit)
     for turn, ((now, seconds, last), took) in enumerate(zip(turns[:-1], asked, strict=False)):
-        assert seconds == pytest.approx(sweeping.WINDOWS_SHARE * took)
+        assert seconds == pytest.approx(proving.WINDOWS_SHARE * took)
         spent, left = sum(asked[: turn + 1]), limit - now
-        expected = min(sweeping.LAST_TIMES * spent, sweeping.LAST_SHARE * left)
+        expected = min(proving.LAST_TIMES * spent, proving.LAST_SHARE * left)
         assert last == pytest.approx(expected)

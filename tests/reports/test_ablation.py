@@ -93,9 +93,10 @@ def test_numbers_by_hand(write: Callable[..., Path]) -> None:
     assert page.main([]) == 0
     text = (folder / "ABLATION.md").read_text(encoding="utf-8")
     # 100 of the best TEL 160 is 62.5 %; the 30.2 s without a proof count as 30.
-    assert "| `ilp` | 1 | 62.5 | 0 | 30.00 |" in text
-    assert "| `cpsat` | 1 | 100.0 | 1 | 3.00 |" in text
-    assert "| `ilp(relaxed=yes)` | 1 | 60.0 | 2.00 |" in text
+    lines = _cells(folder, "| `")
+    assert lines["`ilp`"][:4] == ["1", "62.5", "0", "30.00"]
+    assert lines["`cpsat`"][:4] == ["1", "100.0", "1", "3.00"]
+    assert lines["`ilp(relaxed=yes)`"][:3] == ["1", "60.0", "2.00"]
     assert "## Bounds, n = 45\n" in text
     assert "## Proofs, n = 8\n" in text
 
@@ -156,9 +157,9 @@ def test_open_runs_as_it_is_turn_the_sign(write: Callable[..., Path]) -> None:
     page.main([])
     text = (folder / "ABLATION.md").read_text(encoding="utf-8")
     # Both forms have open runs for the first switch; d: 60/60, e: 15/1.
-    assert "| ~ 3.87 |" in text
+    assert " ~ 3.87 |" in text
     # d: 2/60, e: 2/1.
-    assert "| ≤ 0.26 |" in text
+    assert " ≤ 0.26 |" in text
 
 
 def test_the_root_bound_is_the_lp_bound_of_a_search(write: Callable[..., Path]) -> None:

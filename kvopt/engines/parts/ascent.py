@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.bundle import Bundle, Cut, Floats
-from formulations.search._sweep_levels import Limits
-from formulations.search._sweep_paths import Paths, entries, priced, starts_of
-from formulations.search._sweep_tables import Network
+from formulations.search._backward_levels import Limits
+from formulations.search._backward_paths import Paths, entries, priced, starts_of
+from formulations.search._backward_tables import Network
 from formulations.search.relaxation import Evaluated, Relaxation
 
 Ints = NDArray[np.int64]

@@ -121,7 +121,7 @@ def test_an_option_reaches_the_model() -> None:
 def _rows(instance: Instance, models: Sequence[str]) -> list[int]:
     """Return the number of constraints of each CP model."""
     code = (
-        "import sys, json; from kvopt.methods.grammar import read_formulation; "
+        "import sys, json; from kvopt.methods.options import read_formulation; "
         "from instances.files import parse_instance\n"
         "instance = parse_instance(json.loads(sys.argv[1]))\n"
         "for text in sys.argv[2:]:\n"

@@ -15,17 +15,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from formulations.lagrangian.budget import Budget
-from formulations.lagrangian.priced_states import PricedStates
-from formulations.lagrangian.swept_counts import count
-from formulations.lagrangian.swept_levels import sweep
-from formulations.lagrangian.swept_tables import (
+from formulations.lagrangian.backward_counts import count
+from formulations.lagrangian.backward_levels import sweep
+from formulations.lagrangian.backward_tables import (
     BITS,
-    SweptError,
-    SweptTooLongError,
+    BackwardError,
+    BackwardTooLongError,
     kinds_of,
     network_of,
 )
+from formulations.lagrangian.budget import Budget
+from formulations.lagrangian.priced_states import PricedStates
 from instances import Instance
 
 
@@ -54,14 +54,14 @@ def prove(
 
     Raises
     ------
-    SweptError
+    BackwardError
         If it does not, or would take too long.
     """
     kinds = kinds_of(instance, budget)
     if len(multipliers) not in (0, len(kinds.counts)):
-        raise SweptError("expected a multiplier for each different request")
+        raise BackwardError("expected a multiplier for each different request")
     if any(abs(each) >= 1 << BITS for each in multipliers):
-        raise SweptTooLongError("the multipliers are too large for this evaluation")
+        raise BackwardTooLongError("the multipliers are too large for this evaluation")
     kinds.refuse_strict(strict or ())
     found = network_of(instance, kinds, value, denominator, memory, states, budget)
     if found.window < 0:
@@ -73,5 +73,5 @@ def prove(
     if steps is None:
         return
     if not counted:
-        raise SweptError(f"the sweep leaves paths below {value}")
+        raise BackwardError(f"the sweep leaves paths below {value}")
     count(found, steps, np.array(multipliers, dtype=np.int64), value, budget)

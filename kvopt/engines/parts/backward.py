@@ -23,8 +23,8 @@ from formulations.bounds.patterns import Options, PatternPricing, prices_among_e
 from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
 from formulations.lagrangian.states import PriceTable
 from formulations.search import _dominance
-from formulations.search._sweep_levels import Limits
-from formulations.search._sweep_tables import (
+from formulations.search._backward_levels import Limits
+from formulations.search._backward_tables import (
     TOO_MANY_PATTERNS,
     Ints,
     Network,
@@ -32,8 +32,8 @@ from formulations.search._sweep_tables import (
     network,
     too_many_patterns,
 )
+from formulations.search.backward import Step, search
 from formulations.search.relaxation import Relaxation
-from formulations.search.sweep import Step, search
 from formulations.valid.states import States, searchable_states
 from formulations.valid.windows import start_windows
 from heuristics import local_search

@@ -36,11 +36,11 @@ UNIT_BITS = 12
 FAR = 1 << BITS
 
 
-class SweptError(ValueError):
+class BackwardError(ValueError):
     """Nothing is proved; the message is one line."""
 
 
-class SweptTooLongError(SweptError):
+class BackwardTooLongError(BackwardError):
     """What the evaluation would take or hold is too much, whatever there is to be proved."""
 
 
@@ -73,7 +73,7 @@ class Kinds:
         """Refuse what are no places of kinds with one request, increasing."""
         single = np.flatnonzero(self.counts == 1).tolist()
         if sorted(set(strict) & set(single)) != list(strict):
-            raise SweptError("strict: expected kinds of one request each, increasing")
+            raise BackwardError("strict: expected kinds of one request each, increasing")
 
     @property
     def counter(self) -> type[np.uint8 | np.uint16]:
@@ -145,9 +145,9 @@ def kinds_of(instance: Instance, budget: Budget) -> Kinds:
     arrivals, prompts, outputs = np.array(different, dtype=np.int64).T
     counts = np.array([number[each] for each in different], dtype=np.int64)
     if int(counts.max()) > MOST_EQUAL:
-        raise SweptTooLongError(f"expected at most {MOST_EQUAL} equal requests")
+        raise BackwardTooLongError(f"expected at most {MOST_EQUAL} equal requests")
     if not budget.take("states", sum(outputs.tolist()), MOST_STATES):
-        raise SweptTooLongError(f"expected at most {MOST_STATES} states of different requests")
+        raise BackwardTooLongError(f"expected at most {MOST_STATES} states of different requests")
     return Kinds(arrivals, prompts, outputs, counts, np.cumsum(outputs) - outputs)
 
 
@@ -189,7 +189,7 @@ def network_of(
     starts = len(pay) + latest + 2 + max(0, window + max(least for _, least in costs)) // unit
     refuse_large(2 * window + unit * (starts + longest), starts * len(kinds.counts))
     if not budget.take("entries", pay.size + starts * len(costs), MOST_TABLED):
-        raise SweptTooLongError("the tables are too large for this evaluation")
+        raise BackwardTooLongError("the tables are too large for this evaluation")
     dear = np.full((starts, len(costs)), FAR)
     for g, (cost, least) in enumerate(costs):
         o, a = int(kinds.outputs[g]), int(kinds.arrivals[g])
@@ -205,7 +205,7 @@ def network_of(
 def refuse_large(largest: int, entries: int) -> None:
     """Refuse sums that would not fit into 64 bits, or tables too large."""
     if largest >= 1 << BITS - 2 or entries > MOST_ENTRIES:
-        raise SweptTooLongError("the numbers or the rounds are too many for this evaluation")
+        raise BackwardTooLongError("the numbers or the rounds are too many for this evaluation")
 
 
 def _of_memory(
@@ -246,9 +246,9 @@ def _of_states(
     knots, shape = states.knots, (len(states.knots), len(states.tokens), len(states.left))
     for name, grid in (("knots", knots), ("tokens", states.tokens), ("left", states.left)):
         if len(grid) < 2 or any(low >= high for low, high in pairwise(grid)):
-            raise SweptError(f"states.{name}: expected two or more, increasing")
+            raise BackwardError(f"states.{name}: expected two or more, increasing")
     if len(states.table) != shape[0] * shape[1] * shape[2] or knots[0] < 1 or not states.lookahead:
-        raise SweptError("states: expected a price for each point, and times from 1 on")
+        raise BackwardError("states: expected a price for each point, and times from 1 on")
     total, widest = int(kinds.outputs.sum()), knots[-1]
     refuse_large(4 * (max(states.table) + 1) * widest, (knots[-1] + 2) * total)
     if (
@@ -257,7 +257,7 @@ def _of_states(
         or max(kinds.prompts + kinds.outputs) > states.tokens[-1]
         or max(kinds.outputs) - 1 > states.left[-1]
     ):
-        raise SweptError("states: expected to hold all states")
+        raise BackwardError("states: expected to hold all states")
     table = np.array(states.table, dtype=object).reshape(shape)
     pay = np.zeros((knots[-1] + 2, total), dtype=np.int64)
     times = np.arange(knots[0], knots[-1] + 1)
@@ -288,7 +288,7 @@ def _worths(instance: Instance, kinds: Kinds, pay: Ints, budget: Budget) -> Ints
     order = sorted(priced, key=lambda state: -state[1])
     most = instance.memory // min(held for held, _ in order)
     if not budget.take("sums", _work(instance, kinds) * len(pay), MOST_WORK):
-        raise SweptTooLongError("the patterns are too many for this evaluation")
+        raise BackwardTooLongError("the patterns are too many for this evaluation")
     refuse_large(int(pay.max(initial=0)) * 2 * (most + 2), (most + 1) * (instance.memory + 1))
     return np.array(worths(order, priced, instance.memory, len(pay), np.int64), dtype=np.int64)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.lagrangian.backward_tables import BackwardTooLongError, Ints, Network, gain_of
 from formulations.lagrangian.budget import Budget
-from formulations.lagrangian.swept_tables import Ints, Network, SweptTooLongError, gain_of
 
 #: Steps of all levels and parts together beyond which a certificate is refused; half a minute.
 MOST_STEPS = 25_000_000_000
@@ -60,7 +60,7 @@ def sweep(network: Network, budget: Budget, *, keep: bool) -> list[Step] | None:
             steps.append(step)
             kept += len(step.to) * (3 + len(network.kinds.counts) // 4)
             if kept > MOST_KEPT:
-                raise SweptTooLongError(f"the evaluation keeps more than {MOST_KEPT} numbers")
+                raise BackwardTooLongError(f"the evaluation keeps more than {MOST_KEPT} numbers")
     return steps
 
 
@@ -68,7 +68,10 @@ def _back(
     network: Network, t: int, level: Level, budget: Budget, *, keep: bool
 ) -> tuple[Level, Step]:
     """Return the level at t − 1 and the ways there."""
-    from formulations.lagrangian.swept_kernels import lost_before, step_back  # loads the compiler
+    from formulations.lagrangian.backward_kernels import (  # loads the compiler
+        lost_before,
+        step_back,
+    )
 
     kinds = network.kinds
     able, gain, power = _able(network, t)
@@ -106,7 +109,7 @@ def _back(
 
 def _take(budget: Budget, steps: int) -> None:
     if not budget.take("steps of sweeps", steps, MOST_STEPS):
-        raise SweptTooLongError(f"the evaluation takes more than {MOST_STEPS} steps")
+        raise BackwardTooLongError(f"the evaluation takes more than {MOST_STEPS} steps")
 
 
 def _able(network: Network, t: int) -> tuple[Ints, Ints, int]:
@@ -138,7 +141,7 @@ def _ways(network: Network, ways: Ints, entered: NDArray[np.int32]) -> Step:
 
 
 def _chosen(level: Level, which: Ints) -> Level:
-    from formulations.lagrangian.swept_kernels import chosen_bases  # loads the compiler
+    from formulations.lagrangian.backward_kernels import chosen_bases  # loads the compiler
 
     members, offsets = chosen_bases(level.members, level.offsets, which)
     return Level(members, offsets, level.labels[which])
@@ -146,7 +149,7 @@ def _chosen(level: Level, which: Ints) -> Level:
 
 def _undominated(network: Network, t: int, level: Level, budget: Budget) -> Level:
     """Return a level at t without the bases that others dominate; docs/proofs/dominance.md (P5)."""
-    from formulations.lagrangian.swept_filter import measured, undominated  # loads the compiler
+    from formulations.lagrangian.backward_filter import measured, undominated  # loads the compiler
 
     kinds = network.kinds
     if len(level.labels) < 2:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.search._sweep_tables import SAFE, Ints, Kinds
+from formulations.search._backward_tables import SAFE, Ints, Kinds
 
 #: Evaluations without a better value after which the step is halved, and halvings after which
 #: the multipliers are left as they are.

@@ -4,7 +4,7 @@ Source: ours (``docs/leads.md``); fixing and sublimation as tanaka2009 has them 
 
 A window holds the schedules with a TEL up to a target.  It is *closed* where no base is left, which
 shows that no schedule lies in it.  Members of bases are compared, whatever their keys are, and
-``_sweep_tables`` refuses prices and windows for which a sum could exceed 2⁶⁰.
+``_backward_tables`` refuses prices and windows for which a sum could exceed 2⁶⁰.
 
 Proof: docs/proofs/backward.md (P4).
 """
@@ -19,8 +19,8 @@ from typing import Annotated
 
 import numpy as np
 
-from formulations.search._sweep_levels import Limits, Swept, sweep
-from formulations.search._sweep_paths import (
+from formulations.search._backward_levels import Limits, Swept, sweep
+from formulations.search._backward_paths import (
     Paths,
     entries,
     improved,
@@ -28,7 +28,7 @@ from formulations.search._sweep_paths import (
     split,
     starts_of,
 )
-from formulations.search._sweep_tables import Ints, Kinds, Network, kinds_of, rules
+from formulations.search._backward_tables import Ints, Kinds, Network, kinds_of, rules
 from formulations.search.exact_search import ExactSearch
 from formulations.valid.windows import Windows
 from instances import Instance

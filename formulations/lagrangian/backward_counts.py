@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.budget import Budget
-from formulations.lagrangian.swept_levels import Step
-from formulations.lagrangian.swept_tables import (
+from formulations.lagrangian.backward_levels import Step
+from formulations.lagrangian.backward_tables import (
     FAR,
+    BackwardError,
+    BackwardTooLongError,
     Ints,
     Network,
-    SweptError,
-    SweptTooLongError,
     refuse_large,
 )
+from formulations.lagrangian.budget import Budget
 
 #: Rows of all levels and parts together beyond which a certificate is refused, of one level, and
 #: places of these at a time.
@@ -59,7 +59,7 @@ def count(
 
     Raises
     ------
-    SweptError
+    BackwardError
         If a path is a schedule.
     """
     counts = network.kinds.counts
@@ -84,7 +84,7 @@ def count(
         node, paid, done = node[known], paid[known], done[known]
         number = begins[node + 1] - begins[node]
         if not budget.take("rows", int(number.sum()), MOST_ROWS):
-            raise SweptTooLongError("the evaluation counts too many paths")
+            raise BackwardTooLongError("the evaluation counts too many paths")
         state = np.repeat(np.arange(len(node)), number)
         within = np.arange(len(state)) - np.repeat(np.cumsum(number) - number, number)
         way = order[begins[node[state]] + within]
@@ -96,7 +96,7 @@ def count(
         counted, way, longer = counted[fine], way[fine], longer[fine]
         at_once = min(MOST_AT_ONCE, MOST_PLACES // (1 + len(counts)))
         if len(way) > at_once:
-            raise SweptTooLongError("the evaluation counts too many paths")
+            raise BackwardTooLongError("the evaluation counts too many paths")
         words = _words(counted.T, int(counts.max()) + 1)
         first, to = _different(np.concatenate((words, step.to[way][None])))
         paid = np.full(len(first), FAR)
@@ -105,4 +105,4 @@ def count(
         if not len(node):
             return
     if (done == counts).all(axis=1).any():
-        raise SweptError(f"a schedule has a TEL below {value}")
+        raise BackwardError(f"a schedule has a TEL below {value}")

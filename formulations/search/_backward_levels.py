@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.search._backward_paths import Paths
+from formulations.search._backward_tables import Ints, Rules
 from formulations.search._dominance import Dominance, undominated
-from formulations.search._sweep_paths import Paths
-from formulations.search._sweep_tables import Ints, Rules
 
 #: Bases for each thread and call; fewer are expanded by one alone.
 CHUNK = 4_000
@@ -157,7 +157,7 @@ def last_time(rules: Rules) -> int:
 
 def _step(t: int, level: Level, ways: _Ways, most: int) -> tuple[Level, _Arcs, int] | str:
     """Return the bases at t − 1, the arcs to them and how many were made, or what is too little."""
-    from formulations.search import _sweep_kernels as kernels  # loads the compiler
+    from formulations.search import _backward_kernels as kernels  # loads the compiler
 
     rules, pool, threads = ways.rules, ways.pool, ways.limits.threads
     bases = len(level[1])
