@@ -204,6 +204,7 @@ def test_parts_in_seconds_share_what_they_may_take(monkeypatch: pytest.MonkeyPat
         **{key: [0, 0, 0] for key in ("machine", "memory", "sharing")},
         "places": [0, 8],
         "weights": [0, 0],
+        "splits": [0, 0],
         "values": [[0, 0, 0]] * 2,
     }
     parts = [{"requests": pair, "certificate": prices} for pair in ([0, 1], [2, 3])]

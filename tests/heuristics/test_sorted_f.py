@@ -235,7 +235,7 @@ def test_tables_are_as_wide_as_the_requests() -> None:
     assert set(run_policy(sorted_f_exact.POLICY, instance).starts) == {0}
 
 
-SIMPLE = ("fcfs", "mc-sf", "mc-sf-total", "svf", "output-peak")
+SIMPLE = ("fcfs", "mc-sf", "mc-sf-total", "svf", "swf", "output-peak")
 
 
 @given(instance=instances(max_requests=10), seed=st.integers(0, 3))

@@ -50,9 +50,9 @@ def test_a_typo_is_told_what_was_meant(typo: str, meant: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--policy", "sfv"], "unknown policy 'sfv'; did you mean svf"),
+        (["--policy", "svvf"], "unknown policy 'svvf'; did you mean svf"),
         (["--solver", "hihgs"], "unknown solver 'hihgs'; did you mean highs"),
-        (["--method", "sfv"], "unknown method 'sfv'; did you mean svf"),
+        (["--method", "svvf"], "unknown method 'svvf'; did you mean svf"),
         (["--policy", "highs"], "unknown policy 'highs', it is a solver"),
         (["--solver", "svf"], "unknown solver 'svf', it is a policy"),
         (["--solver", "true"], "unknown solver 'true', expected auto, bound, cpsat"),
