@@ -20,8 +20,8 @@ _SHARE = 0.2
 _HARD = (
     "Draws as printed have outputs of up to the whole memory, so that few requests run at a time "
     "and which wait for which matters; schedules better than MC-SF's by some percent are found in "
-    "seconds.  Either the paper's draws were easier than its text says, or its optima are not "
-    "optimal (its solver's limits are not stated)."
+    "seconds.  Either the paper's draws were easier than its text says, or its "
+    "schedules were not optimal (its solver's limits are not stated)."
 )
 _OPEN = "Bounds are too far from the best schedules to decide."
 
@@ -176,7 +176,7 @@ def page(slug: str, title: str, suite: str, n: str, about: str, sections: tuple[
             ("lengths", "s uniform on 1..5, o uniform on 1..M − s", "the same"),
             (
                 "optimum",
-                "integer program, solver and limits not stated",
+                "integer program, Gurobi, its limits not stated",
                 "an interval: the best schedule known, and the best bound that is certified or "
                 "that an engine states",
             ),

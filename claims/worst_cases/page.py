@@ -17,7 +17,9 @@ _HEAD = """\
 For each policy the largest TEL over the optimum, among **all** instances of n requests with memory
 M, in every order of the requests.  A request is (s, o), or (a, s, o) with arrivals, with s ≥ 0,
 o ≥ 1, s + o ≤ M.  The optimum is exact, by dynamic programming, and so is the ratio: on instances
-of these sizes the policy does no worse.  Policies are ranked by it, over all sizes below.
+of these sizes the policy as kvopt breaks its ties does no worse.  Sorted-F, whose paper leaves ties
+between batches open, may do worse when they are broken otherwise.  Policies are ranked by it, over
+all sizes below.
 
 A ratio that does not grow with M here may do so later: MC-SF has no constant ratio (W Theorem 2.1).
 
