@@ -130,8 +130,8 @@ def test_the_verdict_comes_first(browser: Browser, folder: Path) -> None:
     assert page.locator("#verdict p.note").count() == 1
     order = page.evaluate("[...document.querySelectorAll('main > section')].map(each => each.id)")
     assert order[:3] == ["verdict", "leaderboard", "gap-map"]
-    best = page.locator("#verdict p strong").first.text_content()
-    assert best in _column(page, "leaderboard", 2)
+    named = page.locator("#verdict p strong").all_text_contents()
+    assert set(named) & set(_column(page, "leaderboard", 2))
     page.locator("#leaderboard input[type=search]").fill(f'"{best}"')
     assert best in _column(page, "leaderboard", 2)
     assert len(_column(page, "leaderboard", 2)) < 5
