@@ -17,7 +17,9 @@ from reports.table import Table
 
 #: A reproduction runs what the paper states; a calibration has a setting that was chosen so that
 #: one of the paper's figures is met, and shows nothing about that figure.
-Kind = Literal["reproduction", "calibration"]
+Kind = Literal["reproduction", "calibration", "other reading", "other size"]
+#: Their findings count; those of the others are shown only.
+COUNTED: tuple[Kind, ...] = ("reproduction", "calibration")
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,6 @@ class Part:
         Of the suite; their rows are what findings, tables and the figure get.
     tables
         Made of the rows.
-    counted
-        Whether its findings count: of two readings that exclude each other, one does.
     """
 
     title: str
@@ -96,7 +96,11 @@ class Part:
     sections: tuple[str, ...]
     findings: tuple[Finding, ...]
     tables: tuple[Callable[[pd.DataFrame], Table], ...] = ()
-    counted: bool = True
+
+    @property
+    def counted(self) -> bool:
+        """Whether its findings count."""
+        return self.kind in COUNTED
 
     def judged(self, rows: pd.DataFrame) -> list[Judged]:
         """Return what the rows of its sections say of each finding."""

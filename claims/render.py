@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from claims.page import Finding, Judged, Page, Part
+from claims.page import COUNTED, Finding, Judged, Page, Part
 from claims.rows import planned_runs
 from claims.span import CONFIDENCE, Verdict, span_text
 from instances.telling import counted
@@ -22,8 +22,9 @@ _KINDS = {
     "above says so.",
     "calibration": "Calibration: a setting is chosen to match one of the paper's results, which is "
     "not counted; the other findings are.",
+    "other reading": "Another reading, which excludes the one that is counted: shown, not counted.",
+    "other size": "Another size than the paper's, where optima can be proved: shown, not counted.",
 }
-_NOT_COUNTED = "Another reading, which excludes the one that is counted: shown, not counted."
 _INDEX = """\
 # What the papers found, and what is reproduced here
 
@@ -37,7 +38,7 @@ it is **not run** where there are too few rows for a figure.
 A *reproduction* runs the settings that the paper states.  A *calibration* has one setting that was
 chosen to match one of the paper's results; that result is shown and not counted.  Of two readings
 of a text that exclude each other one is counted, that of the printed algorithm, and the other
-shown.
+shown.  What is run at another size than the paper's is shown and not counted.
 
 **How far to trust a count.**  The confidence is that of one interval, not of all together: were all
 {figures} findings with a figure such means, about {chance:.0f} would miss theirs by chance.  Where
@@ -119,13 +120,14 @@ def _part_text(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Ju
     sections = ", ".join(f"`{name}`" for name in part.sections)
     lines = [
         f"## {part.title}\n",
-        f"*{_KINDS[part.kind] if part.counted else _NOT_COUNTED}*  {part.about}\n",
+        f"*{_KINDS[part.kind]}*  {part.about}\n",
         f"{len(own):,} of {planned:,} runs of {sections}.\n",
         pipe_table(
             ["", "finding", "in the paper", "here", "holds for", "verdict"],
             [_line(number, each) for number, each in enumerate(judged, 1)],
         ),
-        *_reasons(judged),
+        # At another size there is nothing of the paper's to explain.
+        *(_reasons(judged) if part.kind != "other size" else ()),
     ]
     for make in part.tables if len(own) else ():
         table = make(own)
@@ -189,8 +191,8 @@ def index_text(found: Iterable[tuple[Page, Sequence[Sequence[Judged]]]]) -> str:
     )
     lines = [
         [f"[{page.title}]({page.slug}.md)", f"`{page.suite}`", kind]
-        + [str(number[verdict]) for verdict in VERDICTS]
+        + [str(number[verdict]) if kind in COUNTED else "–" for verdict in VERDICTS]
         for page, judged in found
-        for kind, number in counts(page, judged).items()
+        for kind, number in (counts(page, judged) or {page.parts[0].kind: Counter()}).items()
     ]
     return head + pipe_table(["page", "suite", "kind", *VERDICTS], lines)

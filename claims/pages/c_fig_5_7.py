@@ -229,13 +229,12 @@ PAGE = Page(
         ),
         Part(
             "A_max by upper ends",
-            "reproduction",
+            "other reading",
             "The paper's algorithm is stated for one interval.  Where intervals differ, a largest "
             "set takes the smallest upper ends first; with [1, 1000] it is the same as above.",
             ("seconds",),
             _a_max("a-max(order=upper)", _BY_UPPER),
             _table(_UPPER_LABELS),
-            counted=False,
         ),
     ),
 )

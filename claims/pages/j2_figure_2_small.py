@@ -10,4 +10,5 @@ PAGE = page(
     "Smaller than in the paper, so that optima are proved, of as many draws as the table says, and "
     "no interval is left for these; but with fewer requests less can go wrong.",
     ("policies", "optimum"),
+    "other size",
 )

@@ -275,12 +275,11 @@ PAGE = Page(
         ),
         Part(
             "With lognormal lengths",
-            "reproduction",
+            "other reading",
             "The other law, under the batch time as measured; 10 draws of lengths and arrivals.",
             ("lognormal",),
             _findings(calibrated=False),
             (table,),
-            counted=False,
         ),
         Part(
             "The same requests in other streams of arrivals",

@@ -582,6 +582,17 @@ def test_a_reading_that_is_excluded_does_not_count() -> None:
     assert page_text(page, rows, page.judged(rows)).count("Another reading") == 1
 
 
+def test_another_size_does_not_count() -> None:
+    """Its page has findings and no likely reasons; its line of the index has no numbers."""
+    page = pages()["j2-figure-2-small"]
+    rows = read_rows(command.rows_file(page))
+    judged = page.judged(rows)
+    assert not counts(page, judged)
+    assert "Likely reasons" not in page_text(page, rows, judged)
+    (line,) = [each for each in index_text([(page, judged)]).splitlines() if page.slug in each]
+    assert [cell.strip() for cell in line.split("|")[4:8]] == ["–"] * 4
+
+
 def test_a_page_says_when_its_rows_were_run() -> None:
     """Days, commits and hours, of the rows; nothing without any."""
     page = pages()["w-table-4"]

@@ -99,18 +99,19 @@ def test_theorem_4_4_fails_to_the_letter(
 
 
 def test_aligned_sorted_f_costs_more() -> None:
-    """By the formulas Σ ō·(requests after) + Σ o, as batches of 2, 1, 1 against 2, 2; OPT is 6."""
-    pairs = [(1, 1), (1, 1), (2, 1), (2, 1)]
-    assert ((1, 1), (1, 1)) in least(pairs, 5)
-    assert least([(2, 1), (2, 1)], 5) == [((2, 1),)]
+    """By the formula Σ ō·(requests after) + Σ o: batches of 3, 1, 1, 1, 1 against 2, 2, 2, 1."""
+    small, large = [(1, 1)] * 3, [(7, 1)] * 4
+    pairs = small + large
+    assert least(pairs, 10) == [tuple(small)]
+    assert least(large, 10) == [((7, 1),)]
 
     def aligned(sizes: Sequence[int]) -> int:
         after = [sum(sizes[k + 1 :]) for k in range(len(sizes))]
         return sum(after) + sum(sizes)  # every mean output is 1
 
-    assert aligned((2, 1, 1)) == 7
-    assert aligned((2, 2)) == 6
-    assert brute_force_optimum(together(5, *pairs)) == 6
+    assert aligned((3, 1, 1, 1, 1)) == 17
+    assert aligned((2, 2, 2, 1)) == 16
+    assert brute_force_optimum(together(10, *pairs)) == 16
 
 
 @pytest.mark.parametrize("pairs", [[(1, 3), (3, 1), (3, 1), (3, 1)], [(0, 2), (1, 1), (2, 3)]])
