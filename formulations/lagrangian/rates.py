@@ -328,8 +328,9 @@ class _Rates:
         largest = value + span * max(slope, PICOSECONDS) + max(prices.machine) * load
         largest += max(prices.memory) * held + 2 * max(prices.sharing) * root
         largest += sum(map(max, columns[0])) + len(columns[0]) * (PICOSECONDS * gap + 1)
-        # A price is a number of its own where what it multiplies is 0.
-        largest = max(largest, over, *prices.knots, *prices.machine, *prices.memory)
+        # Each is a number of its own where what it is multiplied with is 0.
+        largest = max(largest, over, load, held, root)
+        largest = max(largest, *prices.knots, *prices.machine, *prices.memory)
         largest = max(largest, 2 * max(prices.sharing))
         kind: type = np.int64 if largest < SAFE else object
         steps = len(columns[0]) * len(prices.knots) * (1 + len(prices.places))

@@ -144,7 +144,8 @@ def _late(columns: list[_Columns], last: int) -> set[tuple[int, int]]:
     An optimal solution without these is optimal on every longer grid of these buckets: it is
     feasible there, as it holds nothing in the rows that are added, at the same cost; and the longer
     program is no cheaper, as its columns from the last bucket on, counted as starts in the open
-    one, cost no more there and have no row.
+    one, cost no more there and have no row.  None of these starts is in round 0, as a short grid
+    has room for the longest request after the last arrival, so a late start shows in the objective.
     """
     return {
         each

@@ -260,6 +260,18 @@ def _by_hand() -> RateCertificate:
     )
 
 
+@pytest.mark.parametrize("machine", [(0, 0), (1, 0)])
+def test_loads_beyond_64_bits_are_loads(machine: tuple[int, int]) -> None:
+    """Also where their price is 0: one base of 1 s is proved, less what the price takes."""
+    instance = _instance([(0, 10**9 - 3, 2)], 10**9)
+    certificate = RateCertificate(
+        "rates", 0, "linear(base=1000,prefill=0,square=1000000000,decode=0,read=0)",
+        denominator=1, knots=(0, 10), machine=machine, memory=(0, 0), sharing=(0, 0),
+        places=(0, 8), weights=(1 << 15,), splits=(1 << 16,), values=((0, 0, 0),),
+    )  # fmt: skip
+    assert evaluate_rates(instance, certificate) == SECOND - 10 * sum(machine) // 2
+
+
 def test_a_certificate_by_hand() -> None:
     """1.875 s of 2 s, through JSON as well."""
     certificate = _by_hand()
