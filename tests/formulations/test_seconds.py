@@ -167,12 +167,12 @@ def test_prices_of_windows_are_where_the_search_begins(monkeypatch: pytest.Monke
     requests = [(k * SECOND // 4, rng.randint(10, 90), rng.randint(10, 60)) for k in range(48)]
     instance, model = _instance(requests, 300), parse_batch_time("llama2-70b-2xa100")
     sums = bounds._Sums(instance, model, bounds._windows([range(48)], 12))
-    *_, last = sums.by(time.monotonic() + 2.0)
+    *_, last = sums.by(time.monotonic() + 1.0)
     priced = sum(read_rate_certificate(each.certificate).value for each in sums.priced())
     assert 0 < priced <= last.value
     first = next(best_rates(instance, model, time.monotonic() + 0.5, sums.priced()))
     assert first.value > 0.95 * priced
-    found = _bound(instance, model, 3.0)
+    found = _bound(instance, model, 1.5)
     assert found.sources["rates"] > found.sources["parts"] >= found.sources["alone"]
 
 
@@ -304,11 +304,12 @@ def test_a_first_token_pays_for_sharing_by_hand() -> None:
             evaluate_rates(instance, replace(shared, **change))
 
 
-def test_no_schedule_is_better_than_shared_prefills() -> None:
+@pytest.mark.parametrize(("seed", "cases"), a_few([(7, 6), (8, 25)], 1))
+def test_no_schedule_is_better_than_shared_prefills(seed: int, cases: int) -> None:
     """Three requests with dear prefills: some 80 % of the least latency, of none more."""
-    rng = random.Random(7)
+    rng = random.Random(seed)
     shares = []
-    for _ in range(25):
+    for _ in range(cases):
         requests = [
             (rng.choice([0, 0, rng.randint(0, 2) * 10**6]), rng.randint(1, 2), rng.randint(2, 3))
             for _ in range(3)
