@@ -216,6 +216,19 @@ def test_bases_of_one_key_stay_apart() -> None:
     assert backward_kernels.slot_of(slots, hashes, offsets, members, key, 4, 6) == -1
 
 
+def test_choices_that_are_given_up_leave_nobody_chosen() -> None:
+    """With no step allowed the first choice is made and taken back."""
+    able = np.array([[0, 1, 0, 0, 1, 1]])
+    runs, used, path = (np.zeros(1, dtype=np.int64) for _ in range(3))
+    limits = np.array([1, 9, 0, 99, 99, 1])
+    number, steps = backward_kernels.choices(
+        able, np.zeros(2, dtype=np.int64), 0, limits, runs, used, path, 0, 0,
+        (np.zeros(4, dtype=np.int64), np.zeros(5, dtype=np.int64), np.zeros(4, dtype=np.int64)),
+    )  # fmt: skip
+    assert (number, steps) == (1, 1)
+    assert used.tolist() == [0]
+
+
 #: (0, 3, 4) and (0, 3, 5) with M = 8 never run together: OPT = 4 + 9 = 13.
 PAIR = Instance("pair", 8, (Request(0, 0, 3, 4), Request(1, 0, 3, 5)))
 

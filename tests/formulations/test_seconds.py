@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from formulations.bounds import rates as search_for_rates
 from formulations.bounds import seconds as bounds
 from formulations.bounds.guide import guide
 from formulations.bounds.rates import best_rates
@@ -185,6 +186,17 @@ def test_the_search_goes_on_while_there_is_time() -> None:
     assert len({len(each.knots) for each in found}) > 2
     assert max(each.value for each in found) > max(each.value for each in found[:2])
     assert time.monotonic() - began < 90
+
+
+def test_the_first_prices_prove_something() -> None:
+    """Where time ends before a step of the ascent, nothing is paid at the last knot either."""
+    instance, model = _instance([(0, 3, 4)] * 4, 14), _model((10**10, 10**9, 0, 10**9, 0))
+    table, hint = search_for_rates._Table.of(instance, model), guide(instance, model)
+    knots = search_for_rates._knots(table, hint, 8)
+    search = search_for_rates._Ascent(table, hint, knots)
+    found = search_for_rates._certificate(instance, model, search, search.first_point())
+    assert found is not None
+    assert 0 < found.value == evaluate_rates(instance, found)
 
 
 def test_prices_see_what_work_and_time_alone_do_not() -> None:

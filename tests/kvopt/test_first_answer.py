@@ -13,7 +13,7 @@ from heuristics.simulator import run_policy
 from instances import Instance, Request
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.grammar import read_method
-from kvopt.running import first_answer
+from kvopt.running import first_answer, team
 from kvopt.running.compiled import compile_first
 from kvopt.running.events import Event, Report, ScheduleFound
 from kvopt.running.first_answer import FirstAnswer
@@ -80,3 +80,20 @@ def test_a_search_that_cannot_be_compiled_is_not_waited_for(
     events: list[Event] = []
     FirstAnswer(TASK, Report(events.append)).improve({"annealing": _done(), "sweep": Future()})
     assert {each.found_by[:6] for each in events if isinstance(each, ScheduleFound)} == {"policy"}
+
+
+def test_a_schedule_as_good_as_the_best_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the search begins with is known; what is no better than that is no news."""
+    begun: list[Any] = []
+
+    def search(tasks: list[Task], on_event: Any, **_: object) -> None:
+        begun.extend(tasks[0].warm_start or ())
+        on_event(tasks[0], ScheduleFound(seconds=0, starts=begun, found_by="search"))
+
+    monkeypatch.setattr(first_answer, "missing_units", lambda _: [])
+    monkeypatch.setattr(team, "run_team", search)
+    events: list[Event] = []
+    FirstAnswer(TASK, Report(events.append)).improve({"annealing": _done()})
+    found = [each for each in events if isinstance(each, ScheduleFound)]
+    assert begun == found[-1].starts
+    assert {each.found_by[:6] for each in found} == {"policy"}
