@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 from math import log, sqrt
 from random import Random
 
@@ -100,6 +100,25 @@ def rare_limit(upper: int, share: Fraction) -> Fraction:
 def in_order(instance: Instance, order: Sequence[int], believed: Sequence[int]) -> int:
     """Return the TEL of the longest prefix that fits, as believed; the checker accepts it."""
     return by_starts(instance, largest_batches(instance, order, believed), "in order").tel
+
+
+def over_placements(memory: int, upper: int, ones: int) -> Fraction:
+    """Return the mean TEL over all orders of four outputs u among outputs 1; s = 0."""
+    n = ones + 4
+    tels = []
+    for long in combinations(range(n), 4):
+        outputs = [upper if i in long else 1 for i in range(n)]
+        tels.append(in_order(within(memory, 1, upper, outputs), range(n), outputs))
+    return Fraction(sum(tels), len(tels))
+
+
+def lockstep_quotient(prompt: int, upper: int) -> Fraction:
+    """Return what A_random's TEL with M/u tokens over u times that with M tends to (erratum E24).
+
+    The share (s + 1)/(s + u) of the outputs is u, the others are 1, and n = M/(s + 1).
+    """
+    mean = 1 + Fraction(prompt + 1, prompt + upper) * (upper - 1)
+    return Fraction(1, upper) + (upper - 1) / (2 * mean)
 
 
 def mean_ratio(

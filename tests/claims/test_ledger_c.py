@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -168,6 +168,65 @@ def test_less_memory_costs_more() -> None:
     large, small = (in_order((1, 1), memory, 1, (1, 1)) for memory in (4, 3))
     assert (large, small) == (2, 3)
     assert small > Fraction(4, 3) * large
+
+
+def test_ec_7_fails_as_memory_grows() -> None:
+    """12 outputs 1 and 4 of 4: 12 + 16 with 16 tokens; with 4 tokens 54356/455 > 4·28 on average.
+
+    Ideal batches with M/u tokens start at 0, u, .., (u - 1)u: 7.75 M for u = 4 against 4·1.75 M;
+    with s = 1, u = 6 and 2/7 of the outputs 6, 15 + 17/7 against 6·17/7 a request.
+    """
+    orders = [[4 if i in four else 1 for i in range(16)] for four in combinations(range(16), 4)]
+    assert {in_order(each, 16, 0, each) for each in orders[::70]} == {28}
+    assert Fraction(sum(in_order(each, 4, 0, each) for each in orders), 1820) == Fraction(
+        54356, 455
+    )
+    assert chen.lockstep_quotient(0, 4) == Fraction(31, 28) == Fraction(775, 4 * 175)
+    assert (
+        chen.lockstep_quotient(1, 6)
+        == Fraction(61, 51)
+        == (15 + Fraction(17, 7)) / (6 * Fraction(17, 7))
+    )
+    assert chen.lockstep_quotient(0, 400) > 99
+    # Well mixed orders have nearly these batches.
+    for memory, prompt, upper, pattern in (
+        (96, 0, 4, (4, 1, 1, 1)),
+        (84, 1, 6, (6, 1, 1, 1, 6, 1, 1)),
+    ):
+        mixed = list(pattern) * (memory // (prompt + 1) // len(pattern))
+        large = in_order(mixed, memory, prompt, mixed)
+        assert large == sum(mixed)
+        small = in_order(mixed, memory // upper, prompt, mixed)
+        assert Fraction(small, upper * large) == chen.lockstep_quotient(prompt, upper)
+
+
+def passing_over(outputs: Sequence[int], memory: int) -> int:
+    """Return the TEL where each round takes, in order, whatever fits; s = 0."""
+    held = np.zeros(60 * len(outputs), dtype=int)
+    waiting, now, tel = list(outputs), 0, 0
+    while waiting:
+        left = []
+        for output in waiting:
+            grown = held[now + 1 : now + output + 1] + np.arange(1, output + 1)
+            if fits := grown.max() <= memory:
+                held[now + 1 : now + output + 1] = grown
+            tel += fits * (now + output)
+            left += [] if fits else [output]
+        waiting, now = left, now + 1
+    return int(tel)
+
+
+def test_the_other_reading_of_algorithm_4() -> None:
+    """What is passed over: below (EC.7) where the quarter is 4, above on 5 % of 8 and n = 3M."""
+    draws = np.random.default_rng(0)
+    for memory, upper, ones, long, above in ((96, 4, 72, 24, False), (160, 8, 456, 24, True)):
+        orders = [list(draws.permutation([1] * ones + [upper] * long)) for _ in range(3)]
+        small, large = (
+            sum(passing_over(each, tokens) for each in orders)
+            for tokens in (memory // upper, memory)
+        )
+        assert (small > 1.2 * upper * large) == above
+        assert (small < 0.85 * upper * large) != above
 
 
 @pytest.mark.parametrize("y", [1, 2, 7])

@@ -17,7 +17,9 @@ from claims.ledger.chen import (
     halved,
     halved_limit,
     in_order,
+    lockstep_quotient,
     mean_ratio,
+    over_placements,
     proved,
     quotient,
     rare_limit,
@@ -251,15 +253,24 @@ def proposition_ec_1() -> Shown:
 
 
 def equations_ec_7_ec_10() -> Shown:
-    """Run two requests in both orders, with 8 and with 6 tokens."""
+    """Run two requests in both orders, 16 in every order, and evaluate the limit as M grows."""
     alpha, means = Fraction(3, 4), []
     for memory in (8, 6):
         instance = within(memory, 3, 4, (3, 4), prompt=1)
         means.append(
             Fraction(sum(in_order(instance, each, (3, 4)) for each in ((0, 1), (1, 0))), 2)
         )
-    lines = (f"M = 8: {means[0]}; αM = 6: {means[1]}, stated at most {means[0] / alpha}",)
-    return Shown(means[1] <= means[0] / alpha, lines)
+    # With 16 tokens all start at 0, whatever the order.
+    large = in_order(within(16, 1, 4, [1] * 12 + [4] * 4), range(16), [1] * 12 + [4] * 4)
+    small = over_placements(4, 4, 12)
+    limits = [lockstep_quotient(prompt, upper) for prompt, upper in ((0, 4), (1, 6), (0, 100))]
+    lines = (
+        f"M = 8: {means[0]}; αM = 6: {means[1]}, stated at most {means[0] / alpha}",
+        f"16 requests, M = 16: {large}; αM = 4: {small}, stated at most {4 * large}",
+        "as M grows, over what is stated: " + ", ".join(map(str, limits)),
+    )
+    each = (means[1] <= means[0] / alpha, small <= 4 * large, min(limits) <= 1)
+    return Shown(any(each), lines)
 
 
 def theorem_ec_1() -> Shown:
