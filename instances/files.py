@@ -31,8 +31,15 @@ class InstanceFileError(FileError):
     """An instance file cannot be read; the message is one line with file, request and field."""
 
 
-def read_instance(path: str | Path) -> Instance:
+def read_instance(path: str | Path, name: str | None = None) -> Instance:
     """Read an instance file.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    name
+        What messages call it, by default the path.
 
     Raises
     ------
@@ -41,6 +48,7 @@ def read_instance(path: str | Path) -> Instance:
     InfeasibleInstanceError
         If a request can never run because its peak exceeds the memory.
     """
+    told = str(path) if name is None else name
     try:
         data = read_bytes(path)
         document = plain_document(data)
@@ -49,10 +57,10 @@ def read_instance(path: str | Path) -> Instance:
         check_schema(document, SCHEMA)
         return parse_instance(document)
     except InfeasibleInstanceError as error:
-        error.args = (f"{path}: {error}",)
+        error.args = (f"{told}: {error}",)
         raise
     except FileError as error:
-        raise InstanceFileError(f"{path}: {error}") from None
+        raise InstanceFileError(f"{told}: {error}") from None
 
 
 def parse_instance(document: dict[str, Any]) -> Instance:
@@ -64,7 +72,7 @@ def parse_instance(document: dict[str, Any]) -> Instance:
     try:
         return _ADAPTER.validate_python(fields)
     except ValidationError as error:
-        raise InstanceFileError(describe(error, document)) from None
+        raise InstanceFileError(describe(error, document, _ADAPTER)) from None
 
 
 def instance_document(instance: Instance) -> dict[str, Any]:

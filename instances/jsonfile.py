@@ -10,17 +10,19 @@ import stat
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
 from instances.inputs import is_stream, no_file, read_whole
-from instances.telling import printable
+from instances.telling import did_you_mean, printable
 
 #: How the names of files begin that are still being written.
 TEMPORARY = ".kvopt-"
+#: Characters that are shown of what stands where no JSON is.
+_FOUND = 20
 
 
 class FileError(ValueError):
@@ -77,8 +79,10 @@ def parse_object(data: bytes, schema: str) -> dict[str, Any]:
     except RecursionError:
         raise FileError("expected JSON of the format, found too deep a nesting") from None
     except json.JSONDecodeError as error:
-        found = "an empty file" if not data.strip() else _short(str(error))
-        raise FileError(f"expected JSON, found {found}") from None
+        if not data.strip():
+            raise FileError("expected JSON, found an empty file") from None
+        where = f"line {error.lineno}, column {error.colno}"
+        raise FileError(f"no valid JSON at {where}: {no_json(error)}") from None
     except ValueError as error:
         # Python reads integers of so many digits only, since more take time that grows squared.
         digits = str(error).startswith("Exceeds the limit")
@@ -90,6 +94,17 @@ def parse_object(data: bytes, schema: str) -> dict[str, Any]:
     return document
 
 
+def no_json(error: json.JSONDecodeError) -> str:
+    """Return what is wrong where a text ceases to be JSON, without the place."""
+    wanted = error.msg.removesuffix(" at").replace("delimiter", "").strip()
+    if not wanted.startswith("Expecting"):
+        return f"{wanted[:1].lower()}{wanted[1:]}"
+    wanted = wanted.removeprefix("Expecting ").replace("property name enclosed in", "a key in")
+    found = printable(error.doc[error.pos : error.pos + _FOUND].split("\n")[0].rstrip())
+    what = "a value" if wanted == "value" else wanted
+    return f"expected {what}, found {found if found else 'the end'}"
+
+
 def check_schema(document: dict[str, Any], schema: str) -> None:
     """Refuse a JSON object of another format.
 
@@ -99,9 +114,9 @@ def check_schema(document: dict[str, Any], schema: str) -> None:
         If its ``schema`` key is missing or names another schema.
     """
     if "schema" not in document:
-        raise FileError(f'expected "schema": "{schema}", found no schema key')
+        raise FileError(f'field schema: expected "{schema}", found none')
     if document["schema"] != schema:
-        raise FileError(f'expected "schema": "{schema}", found {_shown(document["schema"])}')
+        raise FileError(f'field schema: expected "{schema}", found {_shown(document["schema"])}')
 
 
 def file_schema(adapter: TypeAdapter[Any], name: str) -> dict[str, Any]:
@@ -177,17 +192,26 @@ def no_output(path: Path) -> str:
     return "" if what in ("", "a device") else f"expected a file to write, found {what}"
 
 
-def describe(error: ValidationError, document: dict[str, Any]) -> str:
-    """Return one line for the first thing that is wrong: request, field, expected, found."""
+def describe(
+    error: ValidationError, document: dict[str, Any], adapter: TypeAdapter[Any] | None = None
+) -> str:
+    """Return one line for the first thing that is wrong: request, field, expected, found.
+
+    Parameters
+    ----------
+    adapter
+        Of the format, whose keys are proposed for a misspelt one.
+    """
     errors = error.errors(include_url=False, include_context=False)
     # An arrival may be an integer or a number: of a value's complaints the last is the widest.
-    value = _steps(errors[0]["loc"])
+    value = _misspelt(errors) or _steps(errors[0]["loc"])
     first = [each for each in errors if _steps(each["loc"]) == value][-1]
     kind = first["type"]
     if kind == "missing":
         what = "expected this key, found none"
-    elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
-        what = "unknown key"
+    elif kind in _UNKNOWN:
+        known = [] if adapter is None else _keys(adapter.json_schema())
+        what = f"unknown key{did_you_mean(_short(str(value[-1])), known)}"
     elif kind == "value_error":
         what = _short(first["msg"].removeprefix("Value error, "))
     else:
@@ -197,6 +221,24 @@ def describe(error: ValidationError, document: dict[str, Any]) -> str:
     return f"{where}: {what}" if where else what
 
 
+def _misspelt(errors: Sequence[Any]) -> list[int | str]:
+    """Return the first unknown key of an object whose first fault is that it lacks one."""
+    lacks = _steps(errors[0]["loc"])
+    unknown = (_steps(each["loc"]) for each in errors if each["type"] in _UNKNOWN)
+    beside = (each for each in unknown if each[:-1] == lacks[:-1])
+    return next(beside, []) if errors[0]["type"] == "missing" else []
+
+
+def _keys(schema: object) -> Iterator[str]:
+    """Yield the keys of all objects of a JSON Schema."""
+    for key, value in schema.items() if isinstance(schema, dict) else ():
+        if key == "properties":
+            yield from value
+        yield from _keys(value)
+
+
+#: The types of a complaint on a key that the format does not have.
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 _EXPECTED = {
     "int_type": "an integer",
     "float_type": "a number",

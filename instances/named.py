@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 from instances.files import InstanceFileError
@@ -15,6 +18,10 @@ FOLDER = Path(__file__).parent
 
 #: Folders whose name begins the names of their instances, and is left out of the file names.
 SPOKEN_FOR = ("three_partition", "tiny")
+#: Files of a folder that are looked at for the name that was meant.
+_MOST_FILES = 10_000
+#: How alike they are at least: many share their suffix.
+_ALIKE = 0.75
 
 
 def find_instance(name_or_path: str | Path) -> Path:
@@ -46,12 +53,27 @@ def find_instance(name_or_path: str | Path) -> Path:
             f"{printable(str(name_or_path))}: expected an instance file, found a folder"
         )
     if found is None:
-        near = did_you_mean(path.name.removesuffix(".json"), library_files())
         raise InstanceFileError(
             f"{printable(str(name_or_path))}: expected an instance file or a name of the library, "
-            f"found neither{near}"
+            f"found neither{near_names(path)}"
         )
     return found
+
+
+def near_names(path: Path, further: Iterable[str] = ()) -> str:
+    """Return the end of a complaint that proposes files of that folder, or else names there are.
+
+    Parameters
+    ----------
+    further
+        Names besides those of the library.
+    """
+    files: list[str] = []
+    with contextlib.suppress(OSError, ValueError):
+        files += (each.name for each in islice(path.parent.iterdir(), _MOST_FILES))
+    known = [*further, *library_files()]
+    of_library = did_you_mean(path.name.removesuffix(".json"), known)
+    return did_you_mean(path.name, files, _ALIKE) or of_library
 
 
 def find_instances(name: str) -> list[Path]:

@@ -47,7 +47,7 @@ def parse_schedule(document: dict[str, Any]) -> Schedule:
     try:
         return _ADAPTER.validate_python(fields)
     except ValidationError as error:
-        raise ScheduleFileError(describe(error, document)) from None
+        raise ScheduleFileError(describe(error, document, _ADAPTER)) from None
 
 
 def schedule_document(schedule: Schedule) -> dict[str, Any]:

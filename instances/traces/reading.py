@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +34,7 @@ MOST_REQUESTS = 10**7
 _PLAINEST = "vidur"
 #: Ends of names that no instance file has.
 _SUFFIXES = (".csv", ".jsonl", ".gz")
+_REQUESTS = re.compile(r'"requests"\s*:\s*\[')
 
 
 def read_input(
@@ -67,9 +69,9 @@ def read_input(
     if wanted.given:
         raise TraceOptionError(
             f"{', '.join(wanted.given)}: goes with a trace, "
-            f"{printable(str(path))} is an instance file"
+            f"{printable(str(path) if name is None else name)} is an instance file"
         )
-    return read_instance(path), None
+    return read_instance(path, name), None
 
 
 def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
@@ -81,14 +83,22 @@ def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
         # What is no file can be read only once, and a folder not at all.
         return given and os.path.exists(path)
     head = _head(path)
+    if _has_requests(head):
+        return False
     if any(each.reader.claims(head) for each in formats().values()):
         return True
     return "kvopt.instance/" not in head and (given or Path(path).suffix in _SUFFIXES)
 
 
 def is_instance_file(path: str | Path) -> bool:
-    """Tell whether a file says at its beginning that it is an instance of kvopt."""
-    return os.path.isfile(path) and "kvopt.instance/" in _head(path)
+    """Tell whether a file says at its beginning that it is an instance of kvopt, or looks so."""
+    head = _head(path) if os.path.isfile(path) else ""
+    return "kvopt.instance/" in head or _has_requests(head)
+
+
+def _has_requests(head: str) -> bool:
+    """Tell whether a file has the list of an instance, which no trace has, schema or not."""
+    return head.lstrip()[:1] == "{" and _REQUESTS.search(head) is not None
 
 
 def _head(path: str | Path) -> str:
@@ -195,6 +205,8 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
         if len(claimed) > 1:
             names = ", ".join(each.name for each in claimed)
             raise TraceOptionError(f"format: expected one of {names} (--format), since all fit")
+        if _has_requests(stream.head):
+            raise TraceError(f"{printable(stream.name)}: expected a trace, found an instance file")
         if not claimed:
             stream.refuse(_unknown(stream.head))
         form = claimed[0]
@@ -213,19 +225,20 @@ def _reader(form: Format, options: TraceOptions) -> Reader:
 
 def _unknown(head: str) -> str:
     """Return the complaint on a beginning that no reader knows, with the nearest format."""
-    start = ", ".join(header_of(head)) or head.partition("\n")[0]
-    found = f"no reader knows this beginning: {printable(start, 120)}"
+    columns = header_of(head)
+    start = printable(", ".join(columns) or head.partition("\n")[0], 120)
+    found = f"expected the {'columns' if columns else 'beginning'} of a format, found {start}"
     nearest = max(formats().values(), key=lambda each: len(each.reader.finds(head)))
     there = nearest.reader.finds(head)
     if not there:
-        known = formats()[_PLAINEST]
+        header = ",".join(formats()[_PLAINEST].reader.expects)
+        todo = "rename yours to" if columns else "write a CSV with the columns"
         return (
-            f"{found}; a CSV that begins with {','.join(known.reader.expects)} is read "
-            f"({known.reader.units}, then tokens), other formats are "
-            f"{', '.join(name for name in formats() if name != _PLAINEST)} (docs/traces.md)"
+            f"{found}; {todo} {header} (arrival in seconds, prompt and output in tokens), "
+            "or see kvopt convert --list for other formats"
         )
     lacking = ", ".join(each for each in nearest.reader.expects if each not in there)
-    return f"{found}; {nearest.name} expects also {lacking}"
+    return f"{found}; {nearest.name} has also {lacking}{': rename yours' if columns else ''}"
 
 
 @dataclass

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from instances.jsonfile import DuplicateKeyError, without_duplicates
+from instances.jsonfile import DuplicateKeyError, no_json, without_duplicates
 from instances.telling import printable
 from instances.traces.reader import Rows, TokenCount, make_rows
 from instances.traces.report import Reason
@@ -253,7 +253,7 @@ def _told(error: Exception) -> str:
         return str(error)
     found = "too deep a nesting" if isinstance(error, RecursionError) else "too long a number"
     if isinstance(error, json.JSONDecodeError):
-        found = f"at column {error.colno}: {error.msg}"
+        return f"no valid JSON at column {error.colno}: {printable(no_json(error), 160)}"
     return f"expected a JSON object, found {found}"
 
 

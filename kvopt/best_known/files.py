@@ -68,7 +68,7 @@ def read_registry(folder: Path = LIBRARY) -> Registry | None:
         fields = {key: value for key, value in document.items() if key != "schema"}
         registry = REGISTRY.validate_python(fields)
     except ValidationError as error:
-        raise RegistryError(f"{path}: {describe(error, document)}") from None
+        raise RegistryError(f"{path}: {describe(error, document, REGISTRY)}") from None
     except FileError as error:
         raise RegistryError(f"{path}: {error}") from None
     if registry.digest != digest(registry.instances):

@@ -63,6 +63,16 @@ KERNELS = {
     "layers": ("formulations.search._kernels",),
     "seconds": ("formulations.bounds.rate_kernels",),
 }
+#: How many kernels each unit has, so that the sum is known before the first is compiled.
+COUNTS = {
+    "annealing": 4,
+    "queues": 1,
+    "clocked-queues": 1,
+    "prices": 9,
+    "sweep": 26,
+    "layers": 14,
+    "seconds": 1,
+}
 #: Units that run kernels of another, and so come after it.
 _AFTER = {"sweep": "prices", "layers": "prices"}
 #: What the sources of kernels import: the compiler, or what marks them for it.
@@ -96,7 +106,7 @@ def compile_first(
     missing = missing_units(units)
     if not missing:
         return
-    told = _Told(tell)
+    told = _Told(tell, missing)
     with CLOCK.running(), ThreadPoolExecutor(usable_cores()) as pool:
         begun: dict[str, Future[None]] = {}
         for unit in missing:  # one that others come after is among the first
@@ -111,19 +121,19 @@ def compile_first(
 
 
 class _Told:
-    """Adds up what the processes that compile say."""
+    """Adds up what the processes that compile say, of a sum that stays the same."""
 
-    def __init__(self, tell: Tell | None) -> None:
+    def __init__(self, tell: Tell | None, units: Iterable[str]) -> None:
         self._tell, self._lock = tell, threading.Lock()
-        self._counts: dict[str, tuple[int, int]] = {}
+        self._done = dict.fromkeys(units, 0)
+        self._of = sum(COUNTS.get(unit, 0) for unit in self._done)
 
-    def take(self, unit: str, counts: tuple[int, int]) -> None:
-        """Take what one says, and tell the sums."""
+    def take(self, unit: str, done: int) -> None:
+        """Take how many kernels of a unit are there, and tell how many of all are."""
         with self._lock:
-            self._counts[unit] = counts
-            done, of = (sum(each) for each in zip(*self._counts.values(), strict=True))
+            self._done[unit] = done
             if self._tell is not None:
-                self._tell(done, of)
+                self._tell(sum(self._done.values()), self._of)
 
 
 def _make(unit: str, before: Future[None] | None, told: _Told) -> None:
@@ -137,6 +147,8 @@ def _make(unit: str, before: Future[None] | None, told: _Told) -> None:
     with _one_at_a_time(mark):
         if not _holds(mark):
             _compile(unit, mark, told)
+    # Another may have compiled it meanwhile.
+    told.take(unit, COUNTS.get(unit, 0))
 
 
 def _one_at_a_time(mark: Path) -> AbstractContextManager[object]:
@@ -167,7 +179,7 @@ def _compile(unit: str, mark: Path, told: _Told) -> None:
             with contextlib.suppress(ValueError):
                 said = json.loads(line)
                 if isinstance(said, list):
-                    told.take(unit, (int(said[0]), int(said[1])))
+                    told.take(unit, int(said[0]))
                 else:
                     files = said
     if made.returncode == 0 and files:
@@ -223,8 +235,8 @@ def _main(unit: str) -> None:
         importlib.import_module(module)
 
     def tell() -> None:
-        are_there = [there for (module, _), there in kernels().items() if not own or module in own]
-        print(json.dumps([sum(are_there), len(are_there)]), flush=True)
+        are_there = (there for (module, _), there in kernels().items() if not own or module in own)
+        print(json.dumps([sum(are_there)]), flush=True)
 
     at_each_kernel(tell)
     importlib.import_module(UNITS[unit]).compile_kernels()

@@ -91,11 +91,7 @@ def file_source(
 
     def read() -> tuple[Instance, TraceReport | None]:
         options = None if trace is None or is_instance_file(path) else trace
-        try:
-            return read_input(path, options, told)
-        except (FileError, InfeasibleInstanceError) as error:
-            error.args = (str(error).replace(str(path), told, 1),)
-            raise
+        return read_input(path, options, told)
 
     return Source(told, read, Path(path))
 

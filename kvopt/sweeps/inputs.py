@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from instances.batch_time import BatchTime
-from instances.named import find_instances, library_files
-from instances.telling import did_you_mean
+from instances.named import find_instances, near_names
 from instances.traces import TraceOptions
 from instances.traces.reading import is_instance_file
 from kvopt.methods.grammar import read_method
@@ -69,7 +69,7 @@ def read_inputs(
             sections += read_suite(name).sections
         else:
             sources.update((source.name, source) for source in _sources(name, trace))
-    _refuse_loose_options(trace, sources.values())
+    _refuse_loose_options(trace, list(sources.values()))
     if sources:
         sections.append(Section("", tuple(sources.values()), (read_method(DEFAULT_METHOD),)))
     wished = [as_wished(section, wishes) for section in sections]
@@ -79,11 +79,12 @@ def read_inputs(
     return wished
 
 
-def _refuse_loose_options(trace: TraceOptions | None, sources: Iterable[Source]) -> None:
+def _refuse_loose_options(trace: TraceOptions | None, sources: Sequence[Source]) -> None:
     """Refuse options of a trace where there is none."""
     files = [source.file for source in sources if source.file is not None]
     if trace is not None and trace.given and all(map(is_instance_file, files)):
-        raise InputError(f"{', '.join(trace.given)}: goes with a trace, found none")
+        told = f"; {sources[0].name} is an instance file" if files else ""
+        raise InputError(f"{', '.join(trace.given)}: goes with a trace, found none{told}")
 
 
 def as_wished(section: Section, wishes: Wishes) -> Section:
@@ -100,9 +101,9 @@ def _sources(name: str, trace: TraceOptions | None) -> Iterator[Source]:
     except ValueError as error:  # a NUL
         raise InputError(f"{name!r}: {error}") from None
     if not files:
-        near = did_you_mean(name, [*suites(), *library_files()])
+        near = near_names(Path(name), suites())
         raise InputError(
-            f"{name!r}: expected a suite ({', '.join(suites())}), an instance of the library, an "
-            f"instance file, a folder or a glob with instances, found none{near}"
+            f"{name!r}: expected a suite or an instance (see --list), a file, a folder or a glob, "
+            f"found none{near}"
         )
     return (file_source(file, shown(file), trace) for file in files)

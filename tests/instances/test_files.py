@@ -156,25 +156,60 @@ _SECOND = "request 1 (id 3), field "
 BAD: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "expected JSON, found an empty file"),
     "blank": (" \n", "expected JSON, found an empty file"),
-    "not JSON": ("memory: 5", "expected JSON, found Expecting value: line 1"),
-    "cut off": (json.dumps(GOOD)[:-3], "expected JSON, found "),
-    "text after it": (json.dumps(GOOD) + "{}", "expected JSON, found Extra data"),
+    "not JSON": (
+        "memory: 5",
+        "no valid JSON at line 1, column 1: expected a value, found memory: 5",
+    ),
+    "cut off": (json.dumps(GOOD)[:-3], "no valid JSON at line 1, column "),
+    "text after it": (json.dumps(GOOD) + "{}", "no valid JSON at line 1, column "),
     "binary": (b"\x89PNG\r\n\x1a\n\x00\xff", "expected JSON in UTF-8, found byte 0x89"),
     "UTF-16": (json.dumps(GOOD).encode("utf-16"), "expected JSON in UTF-8, found byte 0xff"),
-    "null bytes": (b"\0" * 40, "expected JSON, found "),
+    "null bytes": (b"\0" * 40, "no valid JSON at line 1, column 1: expected a value, found "),
+    "a comma too many": (
+        _replaced('"memory": 12', '"memory": 12,'),
+        "no valid JSON at line 1, column ",
+    ),
+    "keys without quotes": (
+        "{\n memory: 5}",
+        "no valid JSON at line 2, column 2: expected a key in double quotes, found memory: 5}",
+    ),
+    "no value": (
+        '{"memory": ',
+        "no valid JSON at line 1, column 12: expected a value, found the e",
+    ),
+    "no end of a text": (
+        '{"memory',
+        "no valid JSON at line 1, column 2: unterminated string start",
+    ),
     "a list": ("[1]", "expected a JSON object, found a list"),
     "a number": ("5", "expected a JSON object, found 5"),
     "null": ("null", "expected a JSON object, found null"),
     "deep list": ("[" * 100_000, "expected JSON of the format, found too deep a nesting"),
     "deep object": ('{"a":' * 100_000, "expected JSON of the format, found too deep a nesting"),
-    "no schema": (_without("schema"), 'expected "schema": "kvopt.instance/1", found no schema key'),
-    "wrong schema": (_with("schema", "kvopt.schedule/1"), 'expected "schema": "kvopt.instance/1"'),
-    "wrong version": (_with("schema", "kvopt.instance/2"), 'expected "schema": "kvopt.instance/1"'),
-    "schema no text": (_with("schema", 1), 'expected "schema": "kvopt.instance/1", found 1'),
+    "no schema": (_without("schema"), 'field schema: expected "kvopt.instance/1", found none'),
+    "wrong schema": (_with("schema", "kvopt.schedule/1"), 'field schema: expected "kvopt.instance'),
+    "wrong version": (
+        _with("schema", "kvopt.instance/2"),
+        'field schema: expected "kvopt.instance',
+    ),
+    "schema no text": (_with("schema", 1), 'field schema: expected "kvopt.instance/1", found 1'),
     "no name": (_without("name"), "field name: expected this key, found none"),
     "no memory": (_without("memory"), "field memory: expected this key, found none"),
     "no requests": (_without("requests"), "field requests: expected this key, found none"),
     "unknown key": (_with("memmory", 5), "field memmory: unknown key"),
+    "misspelt memory": (
+        _replaced('"memory": 12', '"memroy": 12'),
+        "field memroy: unknown key; did you mean memory?",
+    ),
+    "misspelt in a request": (
+        _changed(
+            lambda document: document["requests"][1].update(
+                arrivl=document["requests"][1].pop("arrival")
+            )
+        ),
+        _SECOND + "arrivl: unknown key; did you mean arrival?",
+    ),
+    "misspelt and optional": (_with("sede", 1), "field sede: unknown key; did you mean seed?"),
     "odd key": (_with("a\nb", 5), "field a\\x0ab: unknown key"),
     "duplicate key": (_replaced('"memory": 12', '"memory": 12, "memory": 13'), "expected each key"),
     "duplicate key in a request": (

@@ -114,8 +114,30 @@ def test_every_unit_compiles_all_of_its_kernels(
     compiled.compile_first(compiled.UNITS, lambda done, of: told.append((done, of)))
     assert compiled.missing_units(compiled.UNITS) == []
     done, of = told[-1]
-    assert done == of > 30
-    assert all(one[0] <= two[0] for one, two in pairwise(told))
+    assert done == of == sum(compiled.COUNTS.values())
+    assert all(one[0] <= two[0] and one[1] == two[1] for one, two in pairwise(told))
+
+
+def test_the_sum_of_kernels_is_known_before_the_first_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts what the sources declare, and does not move as one unit begins after the other."""
+    for unit, modules in compiled.KERNELS.items():
+        files = [ROOT / f"{module.replace('.', '/')}.py" for module in modules]
+        declared = sum(file.read_text().count("\n@njit(cache=True") for file in files)
+        assert compiled.COUNTS[unit] == declared
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+
+    def compile_one(unit: str, _: Path, told: compiled._Told) -> None:
+        told.take(unit, 1)
+
+    monkeypatch.setattr(compiled, "_compile", compile_one)
+    monkeypatch.setattr(compiled, "usable_cores", lambda: 1)
+    monkeypatch.setitem(compiled.UNITS, "queues", "kvopt.running.telling")
+    monkeypatch.setitem(compiled.UNITS, "annealing", "kvopt.running.telling")
+    told: list[tuple[int, int]] = []
+    compiled.compile_first(["annealing", "queues"], lambda *each: told.append(each))
+    assert told == [(1, 5), (4, 5), (5, 5), (5, 5)]
 
 
 def test_another_numba_keeps_its_kernels_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import kvopt
 from instances.files import write_instance
-from instances.traces import TraceOptions
+from instances.traces import TraceError, TraceOptions
 from instances.traces.options import TraceOptionError
 from instances.traces.reading import read_trace
 from kvopt.commands.evaluate import main as evaluate
@@ -80,7 +83,7 @@ def test_an_unknown_table_is_told_as_a_trace(
     path = tmp_path / "mine.csv"
     path.write_text("TIMESTAMP,ContextTokens\n1,2\n")
     assert solve([str(path), "--memory", "9"]) == 2
-    assert "azure expects also GeneratedTokens" in capsys.readouterr().err
+    assert "azure has also GeneratedTokens: rename yours" in capsys.readouterr().err
 
 
 def test_the_api_reads_traces() -> None:
@@ -116,7 +119,8 @@ def test_a_sweep_runs_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     runs.close()
     assert names == {"vidur_m100_round1", "burstgpt_m100_round1", "tiny_handover"}
     assert evaluate(["tiny_handover", *asked, *arguments]) == 2
-    assert "memory, round_seconds: goes with a trace, found none" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "memory, round_seconds: goes with a trace, found none; instances/tiny/handover" in told
     assert evaluate([str(VIDUR), *arguments]) == 2
     assert "a trace states no memory" in capsys.readouterr().err
 
@@ -171,3 +175,77 @@ def test_an_instance_file_stays_one(tmp_path: Path) -> None:
         assert kvopt.read(path) == instance
         path.write_text(path.read_text().replace("\n", " "))
         assert kvopt.read(path) == instance
+
+
+COLUMNS = "time,in_tokens,out_tokens\n0.0,31,4\n"
+#: Files, and what both commands say of each after its path, with a memory and without.
+FILES = {
+    "own.csv": (
+        COLUMNS,
+        "row 1: expected the columns of a format, found time, in_tokens, out_tokens; rename yours "
+        "to arrived_at,num_prefill_tokens,num_decode_tokens (arrival in seconds, prompt",
+    ),
+    "part.csv": (
+        "arrived_at,num_prefill_tokens,out\n0.0,31,4\n",
+        "row 1: expected the columns of a format, found arrived_at, num_prefill_tokens, out; vidur "
+        "has also num_decode_tokens: rename yours",
+    ),
+    "empty.csv": ("", "expected a trace, found an empty file"),
+}
+
+
+@pytest.mark.parametrize("spelled", ["{}", "./{}"])
+@pytest.mark.parametrize("file", FILES)
+def test_a_fault_names_the_file_once(
+    file: str,
+    spelled: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By its whole path in a sweep, whose rows have that, and as it was given else."""
+    text, expected = FILES[file]
+    (tmp_path / file).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    named = spelled.format(file)
+    assert evaluate([named, "--memory", "100", "--methods", "svf"]) == 2
+    assert capsys.readouterr().err.startswith(f"evaluate.py: {tmp_path / file}: {expected}")
+    assert solve([named, "--memory", "100", "--quiet"]) == 2
+    assert capsys.readouterr().err.startswith(f"solve.py: {file}: {expected}")
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_an_instance_without_a_schema_is_none_the_less_one(
+    indent: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On one line or several; a trace of prompts has no list of requests."""
+    request = {"id": 0, "arrival": 0, "prompt": 2, "output": 3}
+    document = {"name": "mine", "memory": 9, "requests": [request]}
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(document, indent=indent))
+    expected = f'{path}: field schema: expected "kvopt.instance/1", found none'
+    assert solve([str(path), "--quiet"]) == 2
+    assert capsys.readouterr().err == f"solve.py: {expected}\n"
+    assert evaluate([str(path), "--methods", "svf"]) == 2
+    assert capsys.readouterr().err == f"evaluate.py: {expected}; no method ran on it\n"
+    with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
+        kvopt.read(path)
+    assert evaluate([str(path), "--memory", "9"]) == 2
+    assert f"found none; {path} is an instance file" in capsys.readouterr().err
+    with pytest.raises(TraceError, match="expected a trace, found an instance file"):
+        kvopt.read_trace(path, memory=9)
+
+
+@pytest.mark.parametrize("command", [solve, evaluate])
+def test_a_file_that_is_missing_is_told_with_its_neighbours(
+    command: Callable[[list[str]], int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The nearest names only, in a line that a terminal holds."""
+    (tmp_path / "trace.csv").write_text(COLUMNS)
+    (tmp_path / "other.csv").write_text(COLUMNS)
+    assert command([str(tmp_path / "trac.csv"), "--memory", "9"]) == 2
+    assert capsys.readouterr().err.endswith("; did you mean trace.csv?\n")
+    assert command(["smok-e", "--memory", "9"]) == 2
+    told = capsys.readouterr().err
+    assert len(told) < 130
+    assert ("did you mean smoke?" in told) == (command is evaluate)

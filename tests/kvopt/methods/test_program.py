@@ -33,7 +33,7 @@ WRONG = {
     "signal": ("kill -9 $$", "error", "signal: ended by signal 9"),
     "cut": ("echo '[0, 1,'", "error", "cut: Expecting value"),
     "floats": ("echo '[0.0, 1, 2, 5]'", "error", "'float' object cannot be interpreted"),
-    "text": ("echo '{\"starts\": [0, 1, 2, 5]}'", "error", 'text: expected "schema"'),
+    "text": ("echo '{\"starts\": [0, 1, 2, 5]}'", "error", 'text: field schema: expected "kvopt'),
     "short": ("echo '[0, 1]'", "refused", "expected 4 starts"),
     "infeasible": ("echo '[0, 0, 0, 0]'", "refused", "at time 1 8 tokens are held"),
 }
