@@ -204,7 +204,7 @@ def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | Non
     scheduled, averaged, given = unit.scheduled, unit.averaged, unit.given
     constructed = frozenset(unit.rows.loc[unit.rows["known_optimum"].notna(), "id"])
     series = growth.series_of(averaged)
-    tel, seconds = profiles.tel_costs(averaged), profiles.time_costs(scheduled)
+    tel, seconds = profiles.tel_costs(unit.judged), profiles.time_costs(scheduled)
     boards = boards_of(unit)
     yield from boards[:1]
     yield _figure("gap-map", "Mean gap at a glance", HEAT_NOTE, lambda: heat_figure(averaged))

@@ -88,7 +88,7 @@ class Compared:
 
 def compared(unit: Unit) -> Compared | None:
     """Return the methods of a unit of time on the same instances; None where there is none."""
-    averaged = unit.averaged.assign(knows=_knowledge(unit.averaged))
+    averaged = unit.judged.assign(knows=_knowledge(unit.judged))
     first = _first(averaged)
     if first is None:
         return None

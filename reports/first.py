@@ -15,7 +15,12 @@ from reports.measured import measured
 from reports.references import contradictions, references
 from reports.rows import prepare
 from reports.table import Table
-from reports.tables.leaderboard import bounds_board, leaderboards, outside_board
+from reports.tables.leaderboard import (
+    adversarial_board,
+    bounds_board,
+    leaderboards,
+    outside_board,
+)
 from reports.tables.solvers import solver_table
 from reports.units import Unit, units
 from reports.verdict import WORDS, answers, verdict
@@ -26,9 +31,10 @@ _WIDTH = 100
 
 def boards_of(unit: Unit) -> list[Table]:
     """Return the leaderboard, further ones, and those of other kinds of methods; none is empty."""
-    ranked = leaderboards(unit.averaged)
+    ranked = leaderboards(unit.judged)
     others = [
-        outside_board(unit.averaged),
+        outside_board(unit.judged),
+        adversarial_board(unit.adversarial),
         solver_table(unit.given.runs),
         bounds_board(unit.runs),
     ]

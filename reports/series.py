@@ -8,6 +8,8 @@ import pandas as pd
 
 #: Families whose instances are built against a policy; late bursts answer a policy's first move.
 _TRAP = re.compile(r".*trap.*|late-burst", re.IGNORECASE)
+#: Those, and families chosen for what policies make of them.
+_ADVERSARIAL = re.compile(rf"{_TRAP.pattern}|worst-.*|example-3-1", re.IGNORECASE)
 
 
 def with_series(frame: pd.DataFrame) -> pd.DataFrame:
@@ -31,6 +33,11 @@ def with_series(frame: pd.DataFrame) -> pd.DataFrame:
 def is_trap(family: str) -> bool:
     """Whether instances of the family are built against a policy."""
     return _TRAP.fullmatch(family) is not None
+
+
+def is_adversarial(family: str) -> bool:
+    """Whether instances of the family were made or chosen to show a policy's weakness."""
+    return _ADVERSARIAL.fullmatch(family) is not None
 
 
 def _series(name: str, family: str, n: str, memory: str) -> str | None:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS, unit_of
 from reports.per_instance import per_instance
+from reports.series import is_adversarial
 from reports.timed import Timed, timed
 
 #: What may stand in a title as it is; a batch time of rows may be any text.
@@ -52,6 +53,23 @@ class Unit:
     def averaged(self) -> pd.DataFrame:
         """The same by instance, seeds averaged."""
         return per_instance(self.scheduled)
+
+    @cached_property
+    def judged(self) -> pd.DataFrame:
+        """The averaged lines that ranks are made of: without adversarial instances.
+
+        Where there are no others, all count.
+        """
+        return self.averaged if self._apart.all() else self.averaged[~self._apart]
+
+    @cached_property
+    def adversarial(self) -> pd.DataFrame:
+        """The averaged lines that no rank is made of."""
+        return self.averaged.drop(self.judged.index)
+
+    @property
+    def _apart(self) -> pd.Series:
+        return self.averaged["family"].map(is_adversarial).astype(bool)
 
     @cached_property
     def given(self) -> Timed:

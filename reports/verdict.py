@@ -94,7 +94,7 @@ def _where(unit: Unit, several: bool) -> list[str]:
 
 
 def _of_unit(unit: Unit) -> tuple[Sentence, ...]:
-    averaged = unit.averaged
+    averaged = unit.judged
     if inside(averaged).empty:
         solvers = _solvers(unit)
         nobody = "No policy within the problem was run, so none is ranked here"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from instances.telling import counted
-from reports.boards import Board, boards, outside
+from reports.boards import Board, boards, outside, standings
 from reports.interval import interval_text, share_text
 from reports.metrics.shifted_mean import SHIFT_SECONDS, shifted_geometric_mean
 from reports.table import WORST_ON, Column, Table
@@ -26,6 +26,11 @@ _OUTSIDE = (
     "negative gap) is possible. They have no rank, and each line is over the instances that the "
     "policy was run on."
 )
+_ADVERSARIAL = (
+    "Instances made or chosen to show a policy's weakness: traps, late bursts, worst cases and the "
+    "papers' example. They count in no rank, mean or sentence above, as one of them may be the "
+    "worst of every policy. Each line, by name, is over those that the policy was run on."
+)
 _BOUNDS = (
     "Methods that make bounds only. Gap left: (UB − LB) / UB with the best known schedule and the "
     "method's own bound, mean and worst over its runs; a run without a bound counts as 100 %. "
@@ -41,10 +46,16 @@ def leaderboards(averaged: pd.DataFrame) -> list[Table]:
 
 def outside_board(averaged: pd.DataFrame) -> Table:
     """Return the policies that are marked, without ranks."""
-    over = Column("instances", "instances", "count")
-    columns = (Column("label", "policy", "name"), *_COLUMNS, over)
+    columns = (Column("label", "policy", "name"), *_COLUMNS, _OVER)
     title = "Outside the problem (marked *)"
     return Table("outside", title, _OUTSIDE, columns, _written(outside(averaged)))
+
+
+def adversarial_board(adversarial: pd.DataFrame) -> Table:
+    """Return the policies on the instances that no rank is made of; that of a unit of time."""
+    lines = standings(adversarial[~adversarial["engine"]]).sort_values("label")
+    columns = (Column("label", "policy", "name"), *_COLUMNS, _OVER)
+    return Table("adversarial", "Adversarial instances", _ADVERSARIAL, columns, _written(lines))
 
 
 def bounds_board(runs: pd.DataFrame) -> Table:
@@ -111,3 +122,4 @@ _COLUMNS = (
     Column("unsolved", "no schedule", "count"),
     Column("seconds", "seconds", "seconds"),
 )
+_OVER = Column("instances", "instances", "count")

@@ -9,6 +9,7 @@ import pytest
 
 from reports.build import make_report
 from reports.parts import Report
+from reports.series import is_adversarial
 from reports.table import Table
 from tests.reports.synthetic import frame, record
 
@@ -206,3 +207,43 @@ def test_labels_say_what_was_run() -> None:
 def _part(report: Report, slug: str) -> Table:
     (found,) = [each for each in report.parts if isinstance(each, Table) and each.slug == slug]
     return found
+
+
+def _with_a_trap() -> list[Any]:
+    """Return runs in which svf is first but on a trap, where it needs ten times the optimum."""
+    trap: dict[str, Any] = {"instance": "t", "family": "mcsf-trap", "known_optimum": 10}
+    lines = (("svf", 100), ("fcfs", 20), ("alpha-beta", 40))
+    return [*_policies(), *(record(**trap, method=name, tel=tel) for name, tel in lines)]
+
+
+def test_an_adversarial_instance_counts_in_no_rank() -> None:
+    """The board, the sentences and the answer are those without it; a table of its own has it."""
+    alone, beside = _report(*_policies()), _report(*_with_a_trap())
+    before, after = (_tables(each)["leaderboard"] for each in (alone, beside))
+    pd.testing.assert_frame_equal(before, after)
+    assert beside.verdict == alone.verdict
+    lines = _tables(beside)["adversarial"]
+    # (100 - 10) / 100, (20 - 10) / 20 and (40 - 10) / 40, by name.
+    gaps = {"alpha-beta": "75.0 %", "fcfs": "50.0 %", "svf": "90.0 %"}
+    assert list(lines["gap"].items()) == list(gaps.items())
+    assert lines["worst"].tolist() == ["4.000", "2.000", "10.000"]
+    assert "adversarial" not in _tables(alone)
+
+
+def test_of_adversarial_instances_alone_there_is_a_rank() -> None:
+    """A sweep over traps is asked for what they show."""
+    tables = _tables(_report(*[each for each in _with_a_trap() if each.instance == "t"]))
+    assert tables["leaderboard"].index.tolist() == ["fcfs", "alpha-beta", "svf"]
+    assert "adversarial" not in tables
+
+
+@pytest.mark.parametrize(
+    ("family", "apart"),
+    [
+        *((name, True) for name in ("mcsf-trap", "late-burst", "worst-case", "example-3-1")),
+        *((name, False) for name in ("uniform", "planted", "three-partition", "")),
+    ],
+)
+def test_which_families_are_adversarial(family: str, apart: bool) -> None:
+    """Those made or chosen to show a policy's weakness, by name."""
+    assert is_adversarial(family) is apart
