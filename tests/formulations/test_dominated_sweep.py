@@ -20,6 +20,7 @@ from formulations.lagrangian.certificate_file import (
     sweep_certificate,
 )
 from formulations.lagrangian.priced_states import PricedStates
+from formulations.search import _dominance_kernels
 from instances import Instance, Request
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.dominance_free import least_proved
@@ -227,6 +228,42 @@ def test_choices_that_are_given_up_leave_nobody_chosen() -> None:
     )  # fmt: skip
     assert (number, steps) == (1, 1)
     assert used.tolist() == [0]
+
+
+def test_a_level_that_is_given_up_has_no_bases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither bases nor ways are handed on of what took too many steps."""
+    found: list[Any] = []
+
+    def step_back(*arguments: Any) -> Any:
+        found.append(original(*arguments))
+        return found[-1]
+
+    original = backward_kernels.step_back
+    monkeypatch.setattr(backward_kernels, "step_back", step_back)
+    for name in ("LEVEL", "COMPLETION", "STATE", "MOST_STEPS"):
+        monkeypatch.setattr(backward_levels, name, 0)
+    certificate = read_certificate(sweep_certificate(13, (np.zeros(2, dtype=np.int64), 2), [3, -1]))
+    with pytest.raises(CertificateError, match="takes more than 0 steps"):
+        evaluate(PAIR, certificate)
+    members, offsets, labels, _, ways, entered = found[-1]
+    assert [len(each) for each in (members, offsets, labels, ways, entered)] == [0, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("lane", range(16))
+def test_a_tree_is_halved_by_one_lane(lane: int) -> None:
+    """Two numbers of eight lanes a point: nobody before the middle has more in it than any after.
+
+    Lane l of point x holds 37·(x + 1)·(2l + 1) modulo 101, so that no two lanes agree on an order.
+    """
+    values = [[37 * (x + 1) * (2 * k + 1) % 101 for k in range(16)] for x in range(40)]
+    words = [
+        [sum(v << 8 * k for k, v in enumerate(row[at:][:8])) for at in (0, 8)] for row in values
+    ]
+    order = np.arange(40)
+    _dominance_kernels._halve(np.array(words, dtype=np.uint64), order, 0, 20, 40, lane, 8)
+    assert sorted(order) == list(range(40))
+    mine = [values[x][lane] for x in order]
+    assert max(mine[:20]) <= min(mine[20:])
 
 
 #: (0, 3, 4) and (0, 3, 5) with M = 8 never run together: OPT = 4 + 9 = 13.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from formulations.bounds import lp, patterns
-from formulations.bounds.outcome import Bound
+from formulations.bounds.outcome import Bound, SilentReporter
 from formulations.lagrangian.certificate import evaluate, shrink
 from formulations.lagrangian.certificate_file import (
     CertificateError,
@@ -129,6 +129,18 @@ def test_any_prices_on_states_certify(
         assert bound <= optimum
         document = pattern_certificate(max(bound, 0), table, lookahead=lookahead, upper_bound=known)
         assert evaluate(instance, read_certificate(document)) == bound
+
+
+def test_the_first_grid_is_searched() -> None:
+    """Prices of states prove more than the ones of tokens do that the search begins with."""
+    instance = am1.generate(seed=0, n=8, memory=14)
+    states = running_states(instance)
+    search = patterns._Search(
+        instance, states, None, monotonic() + 100, SilentReporter(), 1, patterns.Options()
+    )
+    before = search.value
+    search.run(None, 1)
+    assert search.value > before
 
 
 def test_prices_on_states_by_hand() -> None:

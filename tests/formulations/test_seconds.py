@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -197,6 +198,23 @@ def test_the_first_prices_prove_something() -> None:
     found = search_for_rates._certificate(instance, model, search, search.first_point())
     assert found is not None
     assert 0 < found.value == evaluate_rates(instance, found)
+
+
+def test_knots_become_twice_as_many_behind_the_last_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last level has two for each request and 400 / 2; the next has twice as many."""
+    wanted: list[int] = []
+
+    def knots(*arguments: Any) -> Any:
+        wanted.append(arguments[-1])
+        return original(*arguments)
+
+    original = search_for_rates._knots
+    instance, model = _instance([(0, 3, 4)] * 3, 14), _model((10**10, 10**9, 0, 10**9, 0))
+    search_for_rates._load_kernel()
+    monkeypatch.setattr(search_for_rates, "_knots", knots)
+    monkeypatch.setattr(search_for_rates, "_LEVELS", ((0.5, 2, 0.1, 1.0), (1.0, 2, 0.2, 1.0)))
+    list(islice(best_rates(instance, model, time.monotonic() + 100), 3))
+    assert wanted[:3] == [103, 206, 412]
 
 
 def test_prices_see_what_work_and_time_alone_do_not() -> None:
