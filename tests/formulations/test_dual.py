@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.bounds.outcome import SilentReporter
+from formulations.bounds.price_search import PriceSearch
 from formulations.lagrangian import prices as prices_module
 from formulations.lagrangian.prices import evaluate_prices
 from formulations.registry import formulations
@@ -139,3 +143,15 @@ def test_compiled_evaluation_is_the_interpreted_one(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(prices_module, "COMPILE_FROM", 0)
             assert evaluate_prices(instance, prices, denominator, limit) == expected
+
+
+def test_the_search_goes_on_from_any_new_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that smoothed prices find, or those of the master; each finds one here, then none."""
+    search = PriceSearch(generate(seed=0, n=9), SilentReporter(), deadline=math.inf)
+    prices = np.zeros(search.horizon + 1)
+    solution: Any = SimpleNamespace(prices=prices, payments=np.zeros(0))
+    monkeypatch.setattr(search, "_closed", lambda _: False)
+    for added in (1, 0):
+        grid = SimpleNamespace(prices=lambda same: same)
+        search.master = cast(Any, SimpleNamespace(grid=grid, add=lambda _, added=added: added))
+        assert search._improve(solution, 0.0, 1) == bool(added)

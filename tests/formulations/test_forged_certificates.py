@@ -8,6 +8,7 @@ from copy import deepcopy
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from formulations.lagrangian import (
@@ -304,6 +305,20 @@ def test_a_table_of_patterns_counts_with_its_entries() -> None:
     document = {"kind": "sweep", "value": 1, "states": states}
     with pytest.raises(CertificateError, match="the patterns are too many"):
         evaluate(long, read_certificate(document))
+
+
+def test_a_table_of_patterns_has_a_row_for_none_and_a_column_for_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Up to nine requests of a token in M = 9 tokens: 10 · 10 entries are counted, not one less."""
+    instance = Instance("short", 9, (Request(0, 0, 0, 1), Request(1, 0, 0, 1)))
+    kinds = backward_tables.kinds_of(instance, Budget())
+    pay = np.ones((2, 1), dtype=np.int64)
+    monkeypatch.setattr(backward_tables, "MOST_ENTRIES", 100)
+    assert len(backward_tables._worths(instance, kinds, pay, Budget())) == 2
+    monkeypatch.setattr(backward_tables, "MOST_ENTRIES", 99)
+    with pytest.raises(backward_tables.BackwardTooLongError):
+        backward_tables._worths(instance, kinds, pay, Budget())
 
 
 def test_a_wide_grid_alone_takes_no_steps() -> None:

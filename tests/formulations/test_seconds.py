@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pytest
 
 from formulations.bounds import rates as search_for_rates
@@ -189,12 +190,35 @@ def test_the_search_goes_on_while_there_is_time() -> None:
     assert time.monotonic() - began < 90
 
 
+def _ascent(instance: Instance, model: BatchTime) -> search_for_rates._Ascent:
+    """Return the ascent on few knots."""
+    table, hint = search_for_rates._Table.of(instance, model), guide(instance, model)
+    return search_for_rates._Ascent(table, hint, search_for_rates._knots(table, hint, 8))
+
+
+def test_prices_of_work_leave_each_token_its_least_cost() -> None:
+    """Of waiting from the arrival to a knot, and of the prices there; or of waiting to the last."""
+    requests = [(0, 3, 4), (20 * 10**6, 5, 3), (45 * 10**6, 2, 6)]
+    instance, model = _instance(requests, 14), _model((10**10, 10**9, 0, 10**9, 10**7))
+    search, times, worths = _ascent(instance, model), np.array([0.0, 5e10]), np.array([0.5, 0.2])
+    point, table = search.work_point(times, worths), search.table
+    slopes, last = table.slopes(point.weights), search.times[-1]
+    knots = list(zip(search.times, point.curve, point.memory, strict=True))
+    for i, row in enumerate(point.values + search._followed(point)):
+        for x, value in enumerate(row):
+            costs = [slopes[i, x] * (last - table.since[i])] + [
+                slopes[i, x] * (when - table.since[i])
+                + y * table.loads[i, x]
+                + m * table.held[i, x]
+                for when, y, m in knots[search.begins[i] :]
+            ]
+            assert value == pytest.approx(min(costs))
+
+
 def test_the_first_prices_prove_something() -> None:
     """Where time ends before a step of the ascent, nothing is paid at the last knot either."""
     instance, model = _instance([(0, 3, 4)] * 4, 14), _model((10**10, 10**9, 0, 10**9, 0))
-    table, hint = search_for_rates._Table.of(instance, model), guide(instance, model)
-    knots = search_for_rates._knots(table, hint, 8)
-    search = search_for_rates._Ascent(table, hint, knots)
+    search = _ascent(instance, model)
     found = search_for_rates._certificate(instance, model, search, search.first_point())
     assert found is not None
     assert 0 < found.value == evaluate_rates(instance, found)
