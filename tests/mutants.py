@@ -6,6 +6,9 @@
 Each change that ``tests/mutated.py`` draws is made alone, in a copy of the project, and tests run
 there until one fails, those whose imports lead to the changed module soonest first.  Libraries for
 this mutate whole modules or wrap functions in switches, which kernels of numba do not survive.
+
+A row is of a commit.  A mutant that the tests let pass is run again at a later one, and its rows
+then say what was caught before and after, unless a note says why no test can tell.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import argparse
 import csv
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -34,6 +38,8 @@ from tests.mutated import ROOT, Mutant, drawn
 ROWS = ROOT / "tests" / "mutants.csv"
 #: Seconds for all tests of a tier; a mutant that makes them longer is caught.
 LIMIT = 3600
+#: Bytes that a process of tests may take; a mutant that doubles a buffer for ever is caught.
+MEMORY = 8 * 1024**3
 #: Files of tests that are collected before the others.
 NEAREST = 20
 TIERS = {"quick": "not slow", "slow": "slow"}
@@ -41,7 +47,7 @@ TIERS = {"quick": "not slow", "slow": "slow"}
 
 @dataclass(frozen=True)
 class Row:
-    """What became of a mutant in a tier: the test that catches it, or none.
+    """What became of a mutant in a tier at a commit: the test that catches it, or none.
 
     ``note`` says of a mutant that none catches why none can.
     """
@@ -53,6 +59,7 @@ class Row:
     before: str
     after: str
     tier: str
+    commit: str
     test: str
     seconds: int
     note: str = ""
@@ -111,6 +118,7 @@ def run_tests(folder: Path, tier: str, tests: list[str], passed_over: list[str])
             capture_output=True,
             text=True,
             timeout=LIMIT,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY)),
         )
     except subprocess.TimeoutExpired:
         return "the limit"
@@ -169,6 +177,24 @@ def write_rows(path: Path, rows: list[Row]) -> None:
         writer.writerows(asdict(row) for row in rows)
 
 
+def is_to_run(rows: list[Row], tier: str, commit: str) -> bool:
+    """Tell whether a mutant with these rows is to be run: the slow tests see what others let pass.
+
+    No test and no note ends the rows of a tier, and not of this commit; or there are none.
+    """
+    quick, own = ([row for row in rows if row.tier == each] for each in ("quick", tier))
+    if tier == "slow" and (not quick or quick[-1].test):
+        return False
+    return not own or not (own[-1].test or own[-1].note or own[-1].commit == commit)
+
+
+def present_commit() -> str:
+    """Return the commit that is checked out, with a + where files differ from it."""
+    words = ["git", "describe", "--always", "--abbrev=10", "--dirty=+", "--exclude=*"]
+    ran = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True)
+    return ran.stdout.strip()
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run what has no row yet."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants")
@@ -177,6 +203,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rows", type=Path, default=ROWS)
     arguments = parser.parse_args(argv)
+    tier, commit = arguments.tier, present_commit()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "copy"
         copy_project(folder)
@@ -188,15 +215,12 @@ def main(argv: list[str] | None = None) -> int:
             told = (mutant.digest, mutant.file, mutant.line, mutant.kind)
             rows = [row for row in read_rows(arguments.rows) if row.digest in order]
             mine = [row for row in rows if row.digest == mutant.digest]
-            passes = any((row.tier, row.test) == ("quick", "") for row in mine)
-            if any(row.tier == arguments.tier for row in mine) or (
-                arguments.tier == "slow" and not passes
-            ):
+            if not is_to_run(mine, tier, commit):
                 continue
             begun = time.monotonic()
-            test = catch(folder, mutant, arguments.tier)
+            test = catch(folder, mutant, tier)
             seconds = round(time.monotonic() - begun)
-            row = Row(*told, mutant.before, mutant.after, arguments.tier, test or "", seconds)
+            row = Row(*told, mutant.before, mutant.after, tier, commit, test or "", seconds)
             write_rows(arguments.rows, sorted([*rows, row], key=lambda each: order[each.digest]))
             print(*told, test, seconds, flush=True)
     return 0

@@ -133,10 +133,16 @@ def drawn(number: int, seed: int) -> list[Mutant]:
     """Draw from all files, each change as likely as any other."""
     keyed: list[tuple[str, Mutant]] = []
     for path in (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))):
-        file, met = path.relative_to(ROOT).as_posix(), Counter[str]()
+        file, met = path.relative_to(ROOT).as_posix(), Counter[tuple[str, str, str]]()
         for mutant in mutants(file, path.read_text(encoding="utf-8")):
-            text = f"{seed} {file} {mutant.before} {mutant.after}"
-            met[text] += 1
-            digest = hashlib.sha256(f"{text} {met[text]}".encode()).hexdigest()[:16]
+            words = (file, mutant.before, mutant.after)
+            met[words] += 1
+            digest = digest_of(seed, *words, met[words])
             keyed.append((digest, replace(mutant, digest=digest)))
     return [mutant for _, mutant in nsmallest(number, keyed, key=lambda pair: pair[0])]
+
+
+def digest_of(seed: int, file: str, before: str, after: str, occurrence: int) -> str:
+    """Return what decides whether a change is drawn; ``occurrence`` counts equal ones of a file."""
+    text = f"{seed} {file} {before} {after} {occurrence}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
