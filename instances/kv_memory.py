@@ -145,7 +145,8 @@ class Served:
         cannot be, and the papers' number is that of another count of KV heads.
         """
         held, heads = self.memory.tokens, self.memory.kv_heads
-        if memory == PUBLISHED and memory != held:
+        of_papers = self.memory.is_model_of(llama2_70b(8, GB))
+        if of_papers and memory == PUBLISHED and memory != held:
             return (
                 f"memory: {memory:,} tokens is the papers' number, where J1 counts 64 KV heads; "
                 f"the batch time is that of {heads}, with which {self} holds {held:,}"

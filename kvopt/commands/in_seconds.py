@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime
 from instances.command import Options, option, together
+from instances.deployments import Deployment, DeploymentError, deployment
+from instances.traces.reading import is_trace
+from instances.usage import UsageError
 from kvopt.commands import completion
+from kvopt.ranges import read_count
 from kvopt.running.batch_time import InSecondsError, batch_time_of, read_wish, too_late
 from schedules.real_time.slo import read_slo
 
@@ -15,6 +22,12 @@ BATCH_TIME_OPTION = option(
     metavar="TEXT",
     shell_complete=completion.clocks,
     help=f"how long rounds take (default: {DEFAULT})",
+)
+#: Lets a command take a model and its GPUs.
+DEPLOYMENT_OPTIONS = together(
+    option("--gpu", metavar="NAME", help="memory and batch time of these GPUs, as h100-80"),
+    option("--model", metavar="NAME", help="the model on them, as llama3.1-8b (docs/serving.md)"),
+    option("--tp", type=read_count, metavar="N", help="GPUs that share the model (default: 1)"),
 )
 #: Lets a command take ``--slo``.
 SLO_OPTION = option(
@@ -26,6 +39,7 @@ SLO_OPTION = option(
 #: Lets a command take all options of one run in seconds.
 SERVING_OPTIONS = together(
     BATCH_TIME_OPTION,
+    DEPLOYMENT_OPTIONS,
     SLO_OPTION,
     option(
         "--requests",
@@ -33,6 +47,40 @@ SERVING_OPTIONS = together(
         help="write a row a request in seconds (.csv or .parquet)",
     ),
 )
+
+
+def named_deployment(options: Options) -> Deployment | None:
+    """Return the model and the GPUs that the options name; None without them.
+
+    Raises
+    ------
+    UsageError
+        If one of both is missing, or there is none of that name.
+    """
+    given = {"--gpu": options.gpu, "--model": options.model}
+    missing = [name for name, value in given.items() if value is None]
+    if len(missing) == len(given) and options.tp is None:
+        return None
+    if missing:
+        raise UsageError(f"--gpu, --model: expected both, found no {missing[0]}")
+    try:
+        return deployment(options.model, options.gpu, options.tp or 1)
+    except DeploymentError as error:
+        raise UsageError(str(error)) from None
+
+
+def deploy(options: Options, inputs: Iterable[str | Path]) -> None:
+    """Take memory and batch time from the model and its GPUs, where they are not given themselves.
+
+    An instance file has a memory of its own, which stays.
+    """
+    found = named_deployment(options)
+    if found is None:
+        return
+    if options.batch_time is None:
+        options.batch_time = found.batch_time
+    if options.trace_memory is None and any(map(is_trace, inputs)):
+        options.trace_memory = found.served.memory.tokens
 
 
 def chosen_batch_time(instance: Instance, options: Options) -> BatchTime | None:

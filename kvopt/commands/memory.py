@@ -10,7 +10,8 @@ import click
 
 from instances.command import Command, Options, option
 from instances.kv_memory import GB, GIB, KvMemory, on_the_published
-from instances.usage import read_integer
+from instances.usage import UsageError, read_integer
+from kvopt.commands.in_seconds import DEPLOYMENT_OPTIONS, named_deployment
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(GB|GiB)?", re.ASCII)
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
@@ -50,14 +51,15 @@ _COUNT: dict[str, Any] = {"type": _count, "metavar": "N"}
     cls=Command,
     fails={2: (ValueError,)},
     examples=(
+        "--gpu h100-80 --model llama3.1-8b",
         "--layers 80 --kv-heads 8 --head-size 128 --gpu-memory 80GB --gpus 2 --weights 138GB",
         "--layers 32 --kv-heads 8 --head-size 128 --gpu-memory 24GiB --utilization 0.9 --quiet",
     ),
     codes="0 computed; 2 bad usage",
 )
-@option("--layers", required=True, **_COUNT, help="layers of the model")
-@option("--kv-heads", required=True, **_COUNT, help="heads with keys and values of their own")
-@option("--head-size", required=True, **_COUNT, help="hidden size / heads")
+@option("--layers", **_COUNT, help="layers of the model")
+@option("--kv-heads", **_COUNT, help="heads with keys and values of their own")
+@option("--head-size", **_COUNT, help="hidden size / heads")
 @option(
     "--bytes",
     type=_bytes,
@@ -65,7 +67,7 @@ _COUNT: dict[str, Any] = {"type": _count, "metavar": "N"}
     metavar="B",
     help="bytes of a number of the cache, 0.5 to 8 (default: 2)",
 )
-@option("--gpu-memory", type=_size, required=True, metavar="SIZE", help="memory of one GPU")
+@option("--gpu-memory", type=_size, metavar="SIZE", help="memory of one GPU")
 @option("--gpus", default=1, **_COUNT, help="GPUs that share the model (default: 1)")
 @option(
     "--weights",
@@ -81,13 +83,33 @@ _COUNT: dict[str, Any] = {"type": _count, "metavar": "N"}
     metavar="U",
     help="share of the GPUs' memory that is used (default: 1)",
 )
+@DEPLOYMENT_OPTIONS
 @option("--quiet", is_flag=True, help="print M and nothing else")
 def main(options: Options) -> int:
     """Compute how many tokens of keys and values the memory of the GPUs holds, step by step.
 
     SIZE is a number with GB (10^9 bytes, the default) or GiB (2^30).
     """
-    found = KvMemory(
+    served = named_deployment(options)
+    found = _of_sizes(options) if served is None else served.served.memory
+    if options.quiet:
+        print(found.tokens)
+        return 0
+    for label, text in found.steps():
+        print(f"{label:<13}  {text}")
+    if served is not None:
+        print(f"{'batch time':<13}  {served.batch_time}")
+    if lines := on_the_published(found):
+        print("", *lines, sep="\n")
+    return 0
+
+
+def _of_sizes(options: Options) -> KvMemory:
+    for name in ("layers", "kv_heads", "head_size", "gpu_memory"):
+        if getattr(options, name) is None:
+            shown = name.replace("_", "-")
+            raise UsageError(f"expected --{shown}, or --gpu and --model, found none (see --help)")
+    return KvMemory(
         layers=options.layers,
         kv_heads=options.kv_heads,
         head_size=options.head_size,
@@ -97,11 +119,3 @@ def main(options: Options) -> int:
         weight_bytes=options.weights,
         utilization=options.utilization,
     )
-    if options.quiet:
-        print(found.tokens)
-        return 0
-    for label, text in found.steps():
-        print(f"{label:<13}  {text}")
-    if lines := on_the_published(found):
-        print("", *lines, sep="\n")
-    return 0

@@ -131,12 +131,16 @@ def serving_lines(
     Under each that was measured, too, stands what was measured.
     """
     found = serving(timeline)
-    beside = {} if measured is None else dict(measured_lines(measured))
+    beside = {} if measured is None else _measured_spreads(measured)
     lines = []
     for name in SPREADS:
         lines += _told(name.upper(), name, vars(found))
-        label = f"{name.upper()} {_MEASURED}"
-        lines += [(label, beside[label])] if label in beside else []
+        if name in beside:
+            error = _error(name, vars(found), beside[name])
+            lines += [
+                (label, text + error)
+                for label, text in _told(f"{name.upper()} {_MEASURED}", name, beside[name])
+            ]
     lines.append(
         (
             "throughput",
@@ -157,17 +161,38 @@ def serving_lines(
 
 def measured_lines(measured: Measured) -> list[tuple[str, str]]:
     """Return labels and values of what was measured, TTFT, TPOT and E2EL, times in seconds."""
+    spreads = _measured_spreads(measured)
+    return [
+        line
+        for name, spread in spreads.items()
+        for line in _told(f"{name.upper()} {_MEASURED}", name, spread)
+    ]
+
+
+def _measured_spreads(measured: Measured) -> dict[str, dict[str, float | None]]:
+    """Return mean and percentiles of TTFT, TPOT and E2EL, by the name of the metric."""
     per_token = _per_token(measured.first_tokens, measured.latencies, measured.outputs)
     samples: dict[str, NDArray[np.float64] | Ints] = {
         "ttft": measured.first_tokens,
         "tpot": per_token[~np.isnan(per_token)],
         "e2el": measured.latencies,
     }
-    lines = []
-    for name, values in samples.items():
-        spread = _spread(name, values, np.ones(len(values), dtype=np.int64))
-        lines += _told(f"{name.upper()} {_MEASURED}", name, spread)
-    return lines
+    return {
+        name: _spread(name, values, np.ones(len(values), dtype=np.int64))
+        for name, values in samples.items()
+    }
+
+
+def _error(
+    name: str, simulated: Mapping[str, float | None], spread: Mapping[str, float | None]
+) -> str:
+    """Return by how much what is simulated differs from what was measured."""
+    told = []
+    for each in ("mean", f"p{PERCENTILES[-1]}"):
+        found, real = (values[f"{each}_{name}_ms"] for values in (simulated, spread))
+        if found is not None and real:
+            told.append(f"{each} {100 * (found / real - 1):+.1f} %")
+    return f" (simulated: {', '.join(told)})" if told else ""
 
 
 def _told(label: str, name: str, spread: Mapping[str, float | None]) -> list[tuple[str, str]]:

@@ -78,7 +78,7 @@ def test_a_text_that_is_wrong_gets_one_line(text: str, complaint: str) -> None:
 def test_every_kind_tells_of_itself() -> None:
     """The listing has a line for each file in the folder of kinds."""
     kinds = batch_times()
-    assert list(kinds) == ["affine", "fitted", "linear", LLAMA, "unit"]
+    assert list(kinds) == ["affine", "computed", "fitted", "linear", LLAMA, "unit"]
     assert all(kind.summary.endswith(".") for kind in kinds.values())
 
 

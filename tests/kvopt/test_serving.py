@@ -237,6 +237,12 @@ def _measured(path: Path, model: str) -> None:
     path.write_text(json.dumps(result))
 
 
+def _off(simulated: str, measured: str) -> float:
+    """Return by how much a mean is off, in percent, from two lines."""
+    found, real = (float(each.partition("mean ")[2].split()[0]) for each in (simulated, measured))
+    return 100 * (found / real - 1)
+
+
 @pytest.mark.slow("walks")
 def test_what_was_measured_stands_beside_what_is_simulated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -254,7 +260,9 @@ def test_what_was_measured_stands_beside_what_is_simulated(
     }
     for name, told in expected.items():
         (place,) = (k for k, line in enumerate(lines) if line.startswith(f"{name} measured"))
-        assert lines[place].split(maxsplit=2)[2] == told
+        measured, _, error = lines[place].split(maxsplit=2)[2].partition(" (simulated: ")
+        assert measured == told
+        assert error.startswith(f"mean {_off(lines[place - 1], told):+.1f} %, p99 ")
         assert lines[place - 1].startswith(f"{name}  ")
     assert solve([*named, "--policy", "svf", "--rate", "2"]) == 0
     assert "measured " not in capsys.readouterr().out

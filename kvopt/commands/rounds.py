@@ -1,0 +1,45 @@
+"""``kvopt rounds``: the rounds of a log of vLLM as a CSV, and the batch time fitted to them."""
+
+from __future__ import annotations
+
+import click
+
+from instances.batch_time import BatchTimeError, read_batch_time
+from instances.batch_time.vllm_log import read_log
+from instances.command import Command, Options, argument, option
+from instances.jsonfile import write_text
+from instances.outputs import OutputError, check_outputs
+from instances.telling import counted
+
+
+@click.command(
+    "kvopt rounds",
+    cls=Command,
+    fails={2: (BatchTimeError, OutputError)},
+    examples=("vllm.log --out rounds.csv", "/var/log/vllm.log --out results/rounds.csv"),
+    codes="0 written; 2 bad usage or input",
+)
+@argument("log", metavar="LOG")
+@option("--out", metavar="FILE", required=True, help="write one row a round (.csv)")
+def main(options: Options) -> int:
+    """Read the rounds that vLLM has logged, and fit a batch time to them.
+
+    The log is that of vllm serve --enable-logging-iteration-details under load.
+    """
+    check_outputs({"--out": options.out}, [options.log])
+    found = read_log(options.log)
+    try:
+        write_text(options.out, found.csv)
+    except OSError as error:
+        raise OutputError(f"--out {options.out}: {error.strerror}") from None
+    model = read_batch_time(f"fitted({options.out})")
+    rows = [("rounds", counted(len(found.rows), "round"))]
+    rows += [("skipped", f"{counted(n, 'line')}: {why}") for why, n in found.skipped.items()]
+    if found.memory is not None:
+        rows.append(("--memory", f"{found.memory}  (GPU KV cache size)"))
+    rows += [("--batch-time", f'"{model.name}"'), ("fit", model.origin)]
+    if not found.holds:
+        rows.append(("note", "the log does not say what the cache holds: reading it has no time"))
+    width = max(len(label) for label, _ in rows)
+    print("\n".join(f"{label:<{width}}  {value}" for label, value in rows))
+    return 0
