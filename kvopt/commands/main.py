@@ -25,11 +25,16 @@ _SUBCOMMANDS = {
         "many instances with many methods: a store of runs, reports",
     ),
     "rates": ("kvopt.commands.rates", "latency and goodput against the rate, with the bound below"),
+    "capacity": (
+        "kvopt.commands.capacity",
+        "the largest rate at which nearly all requests keep an objective, by policy",
+    ),
     "check": ("schedules.check_command", "a schedule file against its instance, in integers"),
     "generate": ("instances.generate", "an instance of a family"),
     "convert": ("instances.traces.convert", "a trace as an instance file"),
     "warm": ("kvopt.commands.warm", "compile all kernels, so that no run waits for them"),
     "memory": ("kvopt.commands.memory", "how many tokens a GPU's memory holds, step by step"),
+    "rounds": ("kvopt.commands.rounds", "the rounds of a log of vLLM, and a batch time of them"),
     "show": ("kvopt.commands.show", "a policy beside its paper's pseudocode, or a formulation"),
     "best-known": (
         "kvopt.best_known.__main__",
@@ -46,7 +51,7 @@ _SUBCOMMANDS = {
     "claims": ("claims.ledger.command", "what the papers state, and each verdict computed again"),
 }
 #: Those whose options can be imported without what runs them.
-_APART = ("solve", "evaluate", "rates")
+_APART = ("solve", "evaluate", "rates", "capacity")
 
 
 def subcommand(name: str) -> Command:

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import math
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
-from instances.batch_time import DEFAULT, BatchTime, read_batch_time
 from instances.command import Command, Options
-from instances.families import families
-from instances.generate import drawn_family
-from instances.jsonfile import write_text
-from instances.masking import mask_text
-from instances.named import find_instance, hides
-from instances.outputs import OutputError, check_apart, check_outputs
-from instances.telling import find_name
-from instances.traces.arguments import trace_options
-from instances.traces.reading import read_input
+from instances.outputs import OutputError
 from instances.usage import UsageError, complain
 from kvopt.best_bound import coverage, percent_left
+from kvopt.commands.in_seconds import deploy
 from kvopt.commands.rates_arguments import OPTIONS
+from kvopt.commands.workload import (
+    check_workload_outputs,
+    refuse_suffixes,
+    store_of,
+    tell_whose,
+    workload,
+    write_texts,
+)
 from kvopt.methods.grammar import MethodError, read_methods
-from kvopt.places import DEFAULT_STORE
-from kvopt.running.batch_time import read_wish, refuse_silent_default, whose
+from kvopt.running.batch_time import read_wish
 from kvopt.store import StoreError
-from kvopt.store.files import store_files
 from kvopt.sweeps.inputs import Wishes
 from kvopt.sweeps.rates import RatesError, of_methods, rate_sweep, read_rates
 
@@ -79,6 +76,7 @@ def main(options: Options) -> int:
 
 
 def _run(options: Options, program: str) -> int:
+    deploy(options, [options.input])
     rates = read_rates(options.rates)
     methods = read_methods((options.methods,))
     wishes = Wishes(
@@ -87,13 +85,13 @@ def _run(options: Options, program: str) -> int:
         memory_limit=options.memory_limit,
         batch_time=read_wish(options.batch_time),
     )
-    _refuse_suffixes(options)
-    instance = _instance(options, wishes.batch_time)
-    _check_outputs(options)
+    refuse_suffixes(options, {"export": (".csv",), "plot": (".svg",)})
+    instance = workload(options, wishes.batch_time, "--rates says")
+    check_workload_outputs(options)
     if not options.quiet:
-        _tell_whose(instance, wishes.batch_time)
+        tell_whose(instance, wishes.batch_time)
     try:
-        table, wrong = rate_sweep(
+        table, answers, wrong = rate_sweep(
             instance,
             rates,
             methods,
@@ -101,7 +99,7 @@ def _run(options: Options, program: str) -> int:
             arrival_seed=options.arrivals,
             slo=options.slo,
             jobs=options.jobs,
-            store=_store(options),
+            store=store_of(options),
             progress=not options.quiet,
         )
     except ValueError as error:
@@ -112,6 +110,8 @@ def _run(options: Options, program: str) -> int:
     print(table_text(table))
     if not options.quiet:
         print("\n".join(bound_lines(instance, table)))
+    for rate, told in answers.items():
+        print(f"at rate {rate:g}: {told}")
     for line in wrong:
         print(f"{program}: A METHOD IS WRONG: {line}", file=sys.stderr)
     failed = of_methods(table)[of_methods(table)["tel_s"].isna()]
@@ -120,15 +120,6 @@ def _run(options: Options, program: str) -> int:
     if wrong:
         return EXIT_REFUSED
     return EXIT_FAILED if len(failed) else EXIT_OK
-
-
-def _tell_whose(instance: Instance, wished: BatchTime | None) -> None:
-    """Say on standard error what the batch time is of, and whether the memory goes with it."""
-    model = read_batch_time(DEFAULT) if wished is None else wished
-    if model.served is not None:
-        mismatch = model.served.mismatch(instance.memory)
-        lines = [whose(model, default=wished is None), *([mismatch] if mismatch else [])]
-        print("\n".join(lines), file=sys.stderr)
 
 
 def table_text(table: pd.DataFrame) -> str:
@@ -193,57 +184,4 @@ def _write(table: pd.DataFrame, options: Options) -> None:
         from reports.figures.rates import rates_figure  # loads seaborn: seconds
 
         texts["plot"] = rates_figure(of_methods(table), options.slo)
-    for name, text in texts.items():
-        path = getattr(options, name)
-        try:
-            write_text(path, text)
-        except OSError as error:
-            raise OutputError(f"--{name} {path}: could not be written: {error.strerror}") from None
-
-
-def _refuse_suffixes(options: Options) -> None:
-    for name, suffix in (("export", ".csv"), ("plot", ".svg")):
-        path = getattr(options, name)
-        if path is not None and Path(path).suffix.lower() != suffix:
-            raise UsageError(f"--{name}: expected a name with {suffix}, found {path}")
-
-
-def _check_outputs(options: Options) -> None:
-    """Refuse what cannot be written or must not be; all that is read has been read."""
-    kept = store_files(options.store or DEFAULT_STORE)
-    check_apart({"--store": kept[0] if kept else None})
-    check_outputs({"--export": options.export, "--plot": options.plot}, kept)
-
-
-def _store(options: Options) -> str:
-    if options.store is not None:
-        return str(options.store)
-    try:
-        DEFAULT_STORE.parent.mkdir(exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{DEFAULT_STORE.parent}: {error.strerror}") from None
-    return str(DEFAULT_STORE)
-
-
-def _instance(options: Options, wished: BatchTime | None) -> Instance:
-    """Return the requests: of a family, a trace, or an instance."""
-    if options.trace_arrival_seed is not None:
-        raise UsageError("--arrivals is the seed of the arrivals here: leave out --arrival-seed")
-    trace = trace_options(options)
-    if trace.rate is not None or trace.round_seconds is not None:
-        raise UsageError("--rates says when requests arrive: leave out --rate and --round-seconds")
-    family = find_name(options.input, families())
-    if family is not None and not Path(options.input).exists():
-        if trace.given:
-            raise UsageError(f"{', '.join(trace.given)}: goes with a trace, {family} is a family")
-        return drawn_family(family, options.seed, options.set)
-    if options.set:
-        raise UsageError(f"--set goes with a family, {options.input} is none")
-    if hidden := hides(options.input):
-        complain(options.program, hidden)
-    instance, report = read_input(find_instance(options.input), trace)
-    if report is not None and not options.quiet:
-        print("\n".join(map(mask_text, report.lines)), file=sys.stderr)
-    if foreign := refuse_silent_default(report, wished):
-        complain(options.program, foreign)
-    return instance
+    write_texts(options, texts)

@@ -6,10 +6,11 @@ from instances.command import argument, option, together
 from instances.generate import SET_OPTION, family_seed
 from instances.traces.arguments import TRACE_OPTIONS
 from kvopt.commands import completion
-from kvopt.commands.in_seconds import BATCH_TIME_OPTION, SLO_OPTION
+from kvopt.commands.in_seconds import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS, SLO_OPTION
+from kvopt.methods.grammar import OF_ANSWER
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
 
-_DEFAULT_METHODS = "mc-sf,vllm-v1"
+_DEFAULT_METHODS = OF_ANSWER
 
 OPTIONS = together(
     argument("input", metavar="INPUT", shell_complete=completion.instances),
@@ -24,6 +25,7 @@ OPTIONS = together(
     ),
     SLO_OPTION,
     BATCH_TIME_OPTION,
+    DEPLOYMENT_OPTIONS,
     option(
         "--arrivals",
         type=family_seed,
