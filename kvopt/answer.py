@@ -1,7 +1,8 @@
-"""The one answer for who serves: what knowing more wins over vLLM's scheduler, in latency.
+"""The one answer for who serves: what vLLM's scheduler leaves, and what knowing more wins over it.
 
-``evaluate.py``, the first sentence of its report, the leaderboard and the table of ``solve.py
---policy all`` all print :class:`Answer`; what is "relative to vllm-v1" is :func:`relative`.
+``solve.py`` on a trace and its table of all policies, ``evaluate.py``, the first sentence of its
+report, the leaderboard and ``kvopt rates`` all print :class:`Answer`; what is "relative to vllm-v1"
+is :func:`relative`.
 """
 
 from __future__ import annotations
@@ -10,15 +11,28 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from instances import Instance
 from instances.telling import counted
 from instances.time_unit import ROUNDS, TimeUnit
 from kvopt.best_bound import left, percent_left
-from kvopt.methods.knowledge import MARK, Knowledge, policy_name
+from kvopt.methods.knowledge import (
+    MARK,
+    Knowledge,
+    Lengths,
+    knowledge,
+    policy_name,
+    shown_method,
+    token_keeping_policies,
+)
 from kvopt.methods.witness import is_own
+from kvopt.running.task import Finished
+from schedules.model import any_kept
 
 #: The policy that all are compared with, where it was run: what runs in production.
 BASE = "vllm-v1"
-_HINDSIGHT = "knowing all arrivals"
+_HINDSIGHT = "all arrivals"
+#: How an engine names the policy that it has a schedule of.
+_POLICY = "policy "
 
 
 @dataclass(frozen=True)
@@ -74,30 +88,85 @@ class Answer:
 
     def pieces(self) -> Iterator[tuple[str, bool]]:
         """Yield the sentence in pieces, each with whether it is the name of a method."""
-        rounds = " rounds" if self.unit is ROUNDS else ""
+        vllm = policy_name(self.base.method) == BASE
+        if vllm:
+            yield "vLLM's scheduler (", False
         yield self.base.label, True
-        yield f": {self._mean(self.base.total)}{rounds} a request on average", False
+        rounds = " rounds" if self.unit is ROUNDS else ""
+        mean = f"{self._mean(self.base.total)}{rounds} a request"
+        yield f"{')' if vllm else ''} leaves {self._leaves()} % of {mean}", False
+        said = ""
         for words, other in self.others:
-            yield f"; {words}, ", False
+            named = "" if words == said else f"{words} "
+            yield f"{', ' if said else ': knowing '}{named}{self._wins(other)} (", False
+            said = words
             yield other.label, True
-            change = percent(relative(other.total, self.base.total))
-            yield f": {self._mean(other.total)} ({change})", False
+            yield f", {self._mean(other.total)})", False
         if self.bound is not None:
-            yield self._at_least(self.bound), False
+            yield self._no_schedule(self.bound), False
         yield f" ({counted(self.instances, 'instance')}).", False
+
+    @property
+    def won(self) -> float:
+        """The share of the total latency that the best of the methods saves; 0 without one."""
+        best = min((other.total for _, other in self.others), default=self.base.total)
+        return max(0.0, -relative(best, self.base.total))
+
+    @property
+    def left(self) -> float | None:
+        """The share that any schedule could save at most; None where no bound says it."""
+        if self.bound is None or self._spared:
+            return None
+        return left(math.ceil(self.base.total), self.bound)
+
+    def _leaves(self) -> str:
+        low = _percent_won(self.won)
+        if self.left is None:
+            return f"at least {low}"
+        return f"between {low} and {percent_left(self.left)}"
+
+    def _wins(self, other: MethodTotal) -> str:
+        verb = "" if other is not self.others[0][1] else "wins "
+        return f"{verb}{_percent_won(-relative(other.total, self.base.total))} %"
 
     def _mean(self, total: float) -> str:
         return f"{total / self.requests / self.unit.ticks:.3f}{self.unit.symbol}"
 
-    def _at_least(self, bound: int) -> str:
+    @property
+    def _spared(self) -> bool:
+        """Whether one of those named keeps tokens, and the bound is not about that."""
+        named = (self.base, *(other for _, other in self.others))
+        return not self.covers_kept and any(each.label.endswith(MARK) for each in named)
+
+    def _no_schedule(self, bound: int) -> str:
         # Rounded down: no schedule is below what is shown.
         thousandths = bound * 1000 // (self.requests * self.unit.ticks)
         shown = f"{thousandths // 1000}.{thousandths % 1000:03}{self.unit.symbol}"
-        named = (self.base, *(other for _, other in self.others))
-        spared = not self.covers_kept and any(each.label.endswith(MARK) for each in named)
-        share = None if spared else left(math.ceil(self.base.total), bound)
-        change = "" if share is None else f" (-{percent_left(share)} % at most)"
-        return f"; bound{f', not for{MARK}' if spared else ''}: at least {shown}{change}"
+        return f"; no schedule{f', but for{MARK},' if self._spared else ''} is below {shown}"
+
+
+def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal]:
+    """Yield what runs on one instance have come to, those with a schedule.
+
+    Of an engine the policy that found its schedule is named, if it was one.
+    """
+    for run in runs:
+        record = run.record
+        if record.tel is None:
+            continue
+        text, told = record.method, record.told
+        policy = record.found_by.removeprefix(_POLICY)
+        if policy != record.found_by and knowledge(text, told).lengths == "unknown":
+            text, told = policy, ""
+        kept = any_kept((run.schedule or {}).get("kept"))
+        known = knowledge(text, told).on(instance)
+        yield MethodTotal(marked(text, record.own_name, kept=kept), text, known, record.tel)
+
+
+def marked(method: str, own_name: str = "", *, kept: bool = False) -> str:
+    """Return how a method is shown, with the mark of those that may keep tokens."""
+    keeps = kept or policy_name(method) in token_keeping_policies()
+    return shown_method(method, own_name) + (MARK if keeps else "")
 
 
 def relative(total: float, base: float) -> float:
@@ -109,6 +178,11 @@ def percent(share: float) -> str:
     """Return a change in percent, with its sign."""
     # A rounded zero has no sign of its own.
     return f"{round(100 * share, 1) + 0.0:+.1f} %"
+
+
+def _percent_won(share: float) -> str:
+    """Return a share in percent, rounded down, since it is the least that is won."""
+    return f"{math.floor(1000 * share + 1e-9) / 10 + 0.0:.1f}"
 
 
 def is_base(method: str, knowledge: Knowledge) -> tuple[bool, bool, bool]:
@@ -156,7 +230,7 @@ def answer(
 def _says_nothing(
     words: str, each: MethodTotal, base: MethodTotal, found: Sequence[MethodTotal]
 ) -> bool:
-    if words == "non-clairvoyant":
+    if words == _KNOWING["nothing"]:
         return each.total >= base.total
     return words == _HINDSIGHT and any(
         each.total >= other.total for other in found if not other.knowledge.offline
@@ -167,14 +241,19 @@ def _is_blind(knowledge: Knowledge) -> bool:
     return knowledge == Knowledge("nothing")
 
 
-_ORDER = (
-    *(str(Knowledge(each)) for each in ("nothing", "intervals", "file", "unknown", "outputs")),
-    _HINDSIGHT,
-)
+#: What is known, in the words of the answer, the least first.
+_KNOWING: dict[Lengths, str] = {
+    "nothing": "no output",
+    "intervals": "intervals",
+    "file": "the file's predictions",
+    "unknown": "what is not declared",
+    "outputs": "lengths",
+}
+_ORDER = (*_KNOWING.values(), _HINDSIGHT)
 
 
 def _words(knowledge: Knowledge) -> str:
-    """Return the class in words: who has exact predictions knows the outputs."""
+    """Return what a method knows in words: who has exact predictions knows the outputs."""
     if knowledge.offline:
         return _HINDSIGHT
-    return str(Knowledge("outputs") if knowledge.lengths == "exact" else knowledge)
+    return _KNOWING["outputs" if knowledge.lengths == "exact" else knowledge.lengths]

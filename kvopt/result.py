@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from instances import Instance
 from instances.batch_time import NANOSECONDS, parse_batch_time
 from instances.traces.measured import Measured
+from kvopt.answer import Answer, answer, totals
 from kvopt.best_bound import (
     KnownBound,
     best_bound,
@@ -60,6 +61,8 @@ class Result:
         what is simulated.
     beside
         Bounds that were computed beside the run.
+    others
+        Policies that were run beside it, to be compared with.
 
     Examples
     --------
@@ -74,6 +77,7 @@ class Result:
     slo: Slo | None = None
     measured: Measured | None = None
     beside: tuple[KnownBound, ...] = ()
+    others: tuple[Finished, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -216,6 +220,20 @@ class Result:
         return left(self.tel, known.value)
 
     @property
+    def answer(self) -> Answer | None:
+        """What vLLM's scheduler leaves, and what knowing more wins; None without others."""
+        if not self.others:
+            return None
+        return answer(
+            totals(self.instance, (*self.others, self.finished)),
+            bound=None if self.best_bound is None else self.best_bound.value,
+            covers_kept=bounds_kept_tokens(self.instance, self.batch_time),
+            requests=len(self.instance),
+            instances=1,
+            unit=self.instance.unit,
+        )
+
+    @property
     def exceeded(self) -> tuple[str, ...]:
         """One line if a bound that was computed beside the run exceeds the TEL of its schedule."""
         tel = self.tel if self._bounded else None
@@ -342,7 +360,8 @@ class Result:
         mismatch = served.mismatch(instance.memory) if served else ""
         sentence = dict(rows).get("covers", "")
         told = [note for note in (mismatch, *self.notes) if note not in sentence]
-        return rows + [("note", note) for note in told]
+        rows += [("note", note) for note in told]
+        return rows + [("answer", str(each)) for each in (self.answer,) if each is not None]
 
     def _of_bounds(self) -> list[tuple[str, str]]:
         """Return the lines on what the schedule is compared with, and on how much is left."""

@@ -26,6 +26,7 @@ from instances.usage import complain
 from kvopt.best_bound import bound_runs
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.evaluate_arguments import OPTIONS, judge_options
+from kvopt.commands.in_seconds import deploy
 from kvopt.commands.leaderboard import NAME as LEADERBOARD
 from kvopt.commands.leaderboard import leaderboard
 from kvopt.executors.executor import Executor, ExecutorError
@@ -114,7 +115,7 @@ def main(options: Options) -> int:
 
     SUITE is a suite of --list or a .toml file, INSTANCE a name of the library, a file, a folder, a
     glob or a trace; none with --report or --export: all that is stored.  What is stored is not run
-    again, so the same command resumes a sweep.
+    again.
     """
     return _run(options)
 
@@ -132,6 +133,7 @@ def _run(options: Options) -> int:
         check_export(options.export)
     for hidden in filter(None, map(hides, options.inputs)):
         complain(options.program, hidden)
+    deploy(options, options.inputs)
     wishes = _wishes(options)
 
     def listen(section: Section, instance: Instance, report: TraceReport) -> None:

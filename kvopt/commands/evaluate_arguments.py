@@ -8,9 +8,8 @@ from instances.command import Options, argument, option, refuse_both, together
 from instances.traces.arguments import TRACE_OPTIONS
 from instances.usage import UsageError
 from kvopt.commands import completion
-from kvopt.commands.in_seconds import BATCH_TIME_OPTION
+from kvopt.commands.in_seconds import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
-from kvopt.sweeps.inputs import DEFAULT_METHOD
 
 EXECUTORS = ("local", "dask")
 
@@ -22,8 +21,7 @@ _RUNS = together(
         multiple=True,
         metavar="A,B,...",
         shell_complete=completion.methods,
-        help="of --list, or file:PATH, a program with your rights "
-        f"(default: the suite's, or {DEFAULT_METHOD})",
+        help="of --list, or file:PATH, a program with your rights",
     ),
     option(
         "--seeds",
@@ -45,6 +43,7 @@ _RUNS = together(
     ),
     option("--threads", type=read_count, metavar="N", help="threads of a method (default: 1)"),
     BATCH_TIME_OPTION,
+    DEPLOYMENT_OPTIONS,
 )
 
 #: Where and how the runs are carried out, kept and reported.

@@ -9,7 +9,7 @@ from heuristics.predictions import PREDICTIONS
 from heuristics.registry import policies
 from instances.batch_time import batch_times
 from kvopt.methods.engines import named_engines
-from kvopt.methods.grammar import FORM
+from kvopt.methods.grammar import ANSWER, FORM
 from kvopt.methods.installed import installed_methods
 from kvopt.methods.knowledge import knowledge_words
 from kvopt.methods.options import Declared, describe
@@ -19,7 +19,8 @@ from kvopt.suites import read_suite, suites
 _MEANING = (
     "  a solver of [mip] or [cp] runs alone with FORMULATION, and beside the methods of auto "
     "without it;\n  a file takes the parameters that it declares; in lists of methods policies and "
-    "solvers mean all of them"
+    "solvers mean all of them,\n  and answer those that tell what vLLM's scheduler leaves: "
+    f"{', '.join(ANSWER)}"
 )
 
 

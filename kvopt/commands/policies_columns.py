@@ -12,6 +12,7 @@ from kvopt.best_bound import left, percent_left
 from kvopt.methods.knowledge import MARK, knowledge, policy_name, token_keeping_policies
 from kvopt.registered import registered
 from kvopt.running.record import Record
+from kvopt.running.task import Finished
 from schedules import Schedule
 from schedules.metrics import measure
 from schedules.real_time.serving import goodput
@@ -46,9 +47,14 @@ class Line:
     """What a policy has come to: its row, and its schedule unless it has none that stands."""
 
     instance: Instance
-    record: Record
+    finished: Finished
     schedule: Schedule | None = None
     reason: str = ""
+
+    @property
+    def record(self) -> Record:
+        """The row of its run."""
+        return self.finished.record
 
     @property
     def tel(self) -> int | None:

@@ -11,12 +11,12 @@ from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
 from instances.telling import counted
-from kvopt.answer import MethodTotal, answer
+from kvopt.answer import answer, totals
 from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
 from kvopt.commands.bound_beside import BoundBeside, Limits
 from kvopt.commands.policies_columns import Against, Line, table_text
 from kvopt.methods.grammar import every_policy, read_prediction
-from kvopt.methods.knowledge import MARK, OF_CLASSES, knowledge
+from kvopt.methods.knowledge import MARK, OF_CLASSES
 from kvopt.registered import registered
 from kvopt.running.batch_time import bounds_kept_tokens, rounds_only
 from kvopt.running.series import Series
@@ -150,13 +150,13 @@ def _carried_out(instance: Instance, series: Series, progress: Display) -> tuple
 def _line(instance: Instance, finished: Finished) -> Line:
     record, document = finished.record, finished.schedule
     if record.status == "refused":
-        return Line(instance, record, reason=f"REFUSED: {record.detail}")
+        return Line(instance, finished, reason=f"REFUSED: {record.detail}")
     if document is not None:
-        return Line(instance, record, parse_schedule(document))
+        return Line(instance, finished, parse_schedule(document))
     reason = record.detail or record.status.replace("_", " ")
     if record.ending == "time_limit":
         reason = f"stopped after its share of the time, {record.time_limit:.1f} s"
-    return Line(instance, record, reason=f"not run to its end: {reason}")
+    return Line(instance, finished, reason=f"not run to its end: {reason}")
 
 
 def _compared(
@@ -192,18 +192,8 @@ def _compared(
 
 def _answered(instance: Instance, lines: Sequence[Line], against: Against) -> str:
     """Return the answer, empty where there is none."""
-    outcomes = [
-        MethodTotal(
-            line.record.method + (MARK if line.marked else ""),
-            line.record.method,
-            knowledge(line.record.method).on(instance),
-            line.tel,
-        )
-        for line in lines
-        if line.tel is not None
-    ]
     found = answer(
-        outcomes,
+        totals(instance, (line.finished for line in lines)),
         bound=against.value or None,
         covers_kept=against.covers_kept,
         requests=len(instance),

@@ -25,7 +25,7 @@ from instances.traces.measured import Measured
 from instances.traces.reading import read_input
 from instances.usage import UsageError, complain
 from kvopt.best_bound import KnownBound
-from kvopt.commands.in_seconds import chosen_batch_time
+from kvopt.commands.in_seconds import chosen_batch_time, deploy
 from kvopt.commands.solve_arguments import OPTIONS, judge_options, named_method, outputs_of
 from kvopt.commands.watchdog import Watchdog
 from kvopt.commands.write_model import NotWrittenError, write_model
@@ -41,6 +41,7 @@ from kvopt.running.batch_time import (
 from kvopt.running.execute import execute
 from kvopt.running.limits import deadline_of
 from kvopt.running.provenance import usable_cores
+from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
 from kvopt.terminal import ProgressLines, summary
 from schedules.real_time.requests import write_requests
@@ -69,14 +70,14 @@ OVER_SHARE, BARK_SECONDS = 0.1, 1.3
         "uniform_100",
         "uniform_100 --policy mc-sf --plot mc-sf.svg",
         "am1/am1_00 --solver highs --formulation ilp --time-limit 600 --out found.json",
-        'trace.csv --memory 61035 --method "a-min with bins(100)"',
+        "trace.csv --gpu h100-80 --model llama3.1-8b",
     ),
     codes="0 a checked schedule; 2 bad usage or input; 3 infeasible; 4 no schedule within the "
     "limits; 5 a schedule or a bound is refused, which is a bug (docs/formats.md)",
 )
 @OPTIONS
 def main(options: Options) -> int:
-    """Solve one instance: a schedule of small total end-to-end latency (TEL), and a bound.
+    """Solve one instance: a schedule of small total latency (TEL), and a bound.
 
     INSTANCE is a name of the library, an instance file or a trace.
     """
@@ -87,6 +88,7 @@ def main(options: Options) -> int:
         print(listing())
         return EXIT_OK
     judge_options(options)
+    deploy(options, [options.instance])
     return _run(options, watchdog, options.program)
 
 
@@ -169,12 +171,15 @@ def _solve(
     watchdog.rest()
     listen = ProgressLines(sys.stdout, started, options.quiet)
     beside: list[KnownBound] = []
+    others: tuple[Finished, ...] = ()
     if batch_time and method.kind in ("policy", "file"):
         finished, beside = _beside_the_bound(task, listen, options)
+    elif batch_time and method.kind == "auto":
+        finished, others = _beside_the_answer(task, listen)
     else:
         finished = execute(task, listen=listen)
     elapsed = time.monotonic() - started
-    return Result(instance, finished, elapsed, options.slo, beside=tuple(beside))
+    return Result(instance, finished, elapsed, options.slo, beside=tuple(beside), others=others)
 
 
 def _beside_the_bound(
@@ -192,6 +197,25 @@ def _beside_the_bound(
         finished = execute(task, listen=listen)
         ended = finished.record.ending == "interrupted" or finished.schedule is None
         return finished, list(bound.found(at_once=ended))
+
+
+def _beside_the_answer(task: Task, listen: ProgressLines) -> tuple[Finished, tuple[Finished, ...]]:
+    """Run what solves an instance in seconds beside the policies that it is compared with."""
+    from kvopt.commands.answer_beside import AnswerBeside  # what no other method needs
+    from kvopt.commands.bound_beside import Limits
+
+    assert task.instance is not None
+    assert task.deadline is not None
+    limits = Limits(task.deadline, task.memory_limit, task.threads)
+    with AnswerBeside(task.instance, task.batch_time, task.seed, limits) as others:
+
+        def watch(snapshot: Snapshot) -> None:
+            listen(snapshot)
+            if snapshot.state.schedule is not None:
+                others.begin()
+
+        finished = execute(task, listen=watch)
+        return finished, others.found(at_once=finished.record.ending == "interrupted")
 
 
 def _print_table(

@@ -112,7 +112,7 @@ def _parts_declared() -> Callable[[Any], Any]:
             "--method",
             metavar="TEXT",
             shell_complete=completion.methods,
-            help=f"of --list, or file:PATH, a program with your rights (default: {DEFAULT_METHOD})",
+            help="of --list, or file:PATH, a program with your rights",
         ),
         option(
             "--solver",

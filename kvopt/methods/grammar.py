@@ -7,7 +7,8 @@ of an installed package's method stands for its file.  The options are those of 
 the policy or of the file.  Case does not count in names, nor does ``_`` for ``-``, nor do blanks
 around signs.  The text alone decides what is run: an engine of models without a
 formulation is our presolve and then that engine, one with a formulation is the engine alone.
-Among several methods ``policies`` and ``solvers`` stand for all of them.
+Among several methods ``policies`` and ``solvers`` stand for all of them, ``answer`` for those of
+:data:`ANSWER`.
 """
 
 from __future__ import annotations
@@ -68,7 +69,18 @@ FILE = "file:"
 #: How a method is written, for messages.
 FORM = "NAME[:FORMULATION][(option=value,...)][ with PREDICTION(...)], where NAME may be file:PATH"
 #: What stands for many methods, among several.
-EVERY_POLICY, EVERY_SOLVER = "policies", "solvers"
+EVERY_POLICY, EVERY_SOLVER, OF_ANSWER = "policies", "solvers", "answer"
+#: What an instance in seconds is answered by (``kvopt.answer``): vLLM's scheduler, and what is good
+#: of those that know no output, a bin of each, all, and all arrivals; with the bound.
+ANSWER = (
+    "vllm-v1",
+    "las",
+    "a-min with bins(100)",
+    "srpt-predicted with bins(100)",
+    *("svf", "swf", "mc-sf-total", "svf-first-fit", "mc-sf-first-fit", "srpt"),
+    "local-search(moves=200)",
+    "bound",
+)
 
 _METHOD = re.compile(
     rf"\s*(?P<name>{NAME})\s*(?::\s*(?P<formulation>{NAME})\s*)?(?:\((?P<inside>[^()]*)\)\s*)?"
@@ -126,16 +138,18 @@ def read_methods(texts: Iterable[str]) -> tuple[Method, ...]:
     Raises
     ------
     MethodError
-        If there is no such method, or two files have one name.
+        If there is no such method, none is named, or two files have one name.
     """
     pieces = [piece for text in texts for piece in split_methods(text)]
+    if not pieces:
+        raise MethodError("expected a method (see --list), found none")
     methods = [method for piece in pieces for method in _group(piece) or [read_method(piece)]]
     refuse_namesakes(methods)
     return unique_methods(methods)
 
 
 def _group(text: str) -> list[Method]:
-    """Return the methods that ``policies``, with a prediction or without, or ``solvers`` is."""
+    """Return the methods that ``policies``, with a prediction or without, or another group is."""
     match = _METHOD.fullmatch(text)
     if match is None or match["formulation"] is not None or match["inside"] is not None:
         return []
@@ -144,6 +158,8 @@ def _group(text: str) -> list[Method]:
         found = every_policy(prediction)
     elif name == EVERY_SOLVER and prediction is None:
         found = [read_method(each) for each in named_engines()]
+    elif name == OF_ANSWER and prediction is None:
+        found = [read_method(each) for each in ANSWER]
     else:
         return []
     return [replace(method, grouped=True) for method in found]

@@ -153,7 +153,8 @@ class Section:
         As in ``svf``, ``alpha-beta(alpha=0.2,beta=0.1)``, ``highs:ilp``, ``cpsat``,
         ``bound:bound-lp``, ``auto``, ``a-min with interval(1,1000)``.  In the file an entry
         ``switches of SOLVER:FORMULATION`` stands for all that
-        :func:`kvopt.methods.options.switched` returns.
+        :func:`kvopt.methods.options.switched` returns.  Empty for those that an instance is run
+        with where none is named (``kvopt.sweeps.plan``).
     seeds
         Number of seeds, 0..seeds − 1, for methods or predictions that draw.
     time_limit

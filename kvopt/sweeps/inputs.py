@@ -10,7 +10,6 @@ from instances.batch_time import BatchTime
 from instances.named import find_instances, near_names
 from instances.traces import TraceOptions
 from instances.traces.reading import is_instance_file
-from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
 from kvopt.places import shown
 from kvopt.suites import Section, Source, file_source, read_suite, suites
@@ -18,8 +17,6 @@ from kvopt.suites import Section, Source, file_source, read_suite, suites
 #: Most runs (instances, methods and seeds multiplied) of one command; a run takes a tenth of a
 #: second at least, so these take a day.
 MAX_RUNS = 10**6
-#: Used where neither a suite nor the user names one.
-DEFAULT_METHOD = "auto"
 
 
 class InputError(ValueError):
@@ -71,9 +68,9 @@ def read_inputs(
             sources.update((source.name, source) for source in _sources(name, trace))
     _refuse_loose_options(trace, list(sources.values()))
     if sources:
-        sections.append(Section("", tuple(sources.values()), (read_method(DEFAULT_METHOD),)))
+        sections.append(Section("", tuple(sources.values()), ()))
     wished = [as_wished(section, wishes) for section in sections]
-    planned = sum(len(each.sources) * len(each.methods) * each.seeds for each in wished)
+    planned = sum(len(each.sources) * max(1, len(each.methods)) * each.seeds for each in wished)
     if planned > MAX_RUNS:
         raise InputError(f"expected at most {MAX_RUNS} runs at once, found {planned}")
     return wished

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 
 from instances import Instance
 from instances.traces import TraceReport
 from kvopt.methods.fingerprint import fingerprint, versions
-from kvopt.methods.grammar import MethodError, refuse_namesakes
+from kvopt.methods.grammar import OF_ANSWER, MethodError, read_methods, refuse_namesakes
 from kvopt.methods.method import Method
 from kvopt.running.batch_time import batch_time_of, rounds_only
 from kvopt.running.task import Task
 from kvopt.suites import Section, load
+
+#: Used for an instance in rounds where neither a suite nor the user names one.
+DEFAULT_METHOD = "auto"
+#: The same, by whether it is in seconds.
+_UNNAMED = {False: DEFAULT_METHOD, True: OF_ANSWER}
 
 #: Hears of which section what trace was read, as :data:`kvopt.suites.sources.Listener` does.
 Listener = Callable[[Section, Instance, TraceReport], object]
@@ -21,7 +26,8 @@ Listener = Callable[[Section, Instance, TraceReport], object]
 def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> list[Task]:
     """Return the tasks of sections, every key once, in the order of the sections.
 
-    Within a section all methods run on an instance before the next one.  A method that draws
+    Within a section all methods run on an instance before the next one; where none is named those
+    of the answer on an instance in seconds, ``auto`` on another.  A method that draws
     nothing runs with seed 0 only.  An instance that cannot be read, or has a request that never
     fits, gives one task a method that says so.  One of ``policies`` or ``solvers`` that there is in
     rounds only is left out where an instance is in seconds.
@@ -40,12 +46,13 @@ def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> lis
 
 
 def _section_tasks(section: Section, listen: Listener) -> Iterable[Task]:
-    methods = [(method, *_identity(method)) for method in section.methods]
+    methods = _identified(section.methods)
+    unnamed = cache(lambda timed: _identified(read_methods([_UNNAMED[timed]])))
     for source in section.sources:
         loaded = load(source, partial(listen, section))
         instance = loaded.instance
         batch_time = "" if instance is None else batch_time_of(instance, section.batch_time)
-        for method, code, libraries in methods:
+        for method, code, libraries in methods or unnamed(bool(batch_time)):
             fault = loaded.fault
             if instance is not None and (reason := rounds_only(instance, method)):
                 if method.grouped:
@@ -67,6 +74,10 @@ def _section_tasks(section: Section, listen: Listener) -> Iterable[Task]:
                     fault_status=loaded.fault_status,
                     batch_time=batch_time,
                 )
+
+
+def _identified(methods: Iterable[Method]) -> list[tuple[Method, str, dict[str, str]]]:
+    return [(method, *_identity(method)) for method in methods]
 
 
 def _identity(method: Method) -> tuple[str, dict[str, str]]:

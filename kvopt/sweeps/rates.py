@@ -6,15 +6,17 @@ import contextlib
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from instances import Instance
 from instances.batch_time import NANOSECONDS
 from instances.rates import at_rate
+from kvopt.answer import Answer, MethodTotal, answer, marked
 from kvopt.best_bound import KnownBound, best_bound, left
 from kvopt.methods.grammar import read_method, unique_methods
-from kvopt.methods.knowledge import shown_methods
+from kvopt.methods.knowledge import knowledge, only_bounds, shown_methods
 from kvopt.methods.method import Method
 from kvopt.running.batch_time import bounds_kept_tokens, refuse_rounds_only
 from kvopt.running.task import Task
@@ -57,6 +59,24 @@ def read_rates(text: str) -> tuple[float, ...]:
     return rates
 
 
+class RateSweep(NamedTuple):
+    """What a sweep over rates has come to.
+
+    Attributes
+    ----------
+    table
+        One row a run (docs/serving.md).
+    answers
+        Of each rate what vLLM's scheduler leaves (:mod:`kvopt.answer`), where there is one.
+    wrong
+        One line for everything that cannot be true.
+    """
+
+    table: pd.DataFrame
+    answers: dict[float, Answer]
+    wrong: list[str]
+
+
 def rate_sweep(
     instance: Instance,
     rates: Sequence[float],
@@ -68,7 +88,7 @@ def rate_sweep(
     jobs: int = 1,
     store: str | Path | None = None,
     progress: bool = False,
-) -> tuple[pd.DataFrame, list[str]]:
+) -> RateSweep:
     """Run methods, and the bound, on an instance at every rate; what is stored is not run again.
 
     Parameters
@@ -83,11 +103,6 @@ def rate_sweep(
         Of the arrivals, the same for all rates.
     slo
         What goodput counts by.
-
-    Returns
-    -------
-    (pandas.DataFrame, list of str)
-        One row a run (docs/serving.md), and one line for everything that cannot be true.
 
     Raises
     ------
@@ -116,7 +131,42 @@ def rate_sweep(
     }
     table = _table(ran.rows, bounds, apart, good)
     table = _with_rates(table, ran.rows["instance_sha256"], drawn)
-    return table, [*alarms(list(ran.shown.values())), *_exceeded(ran.rows, bounds, kept)]
+    answers = _answers(ran.rows, bounds, kept, drawn)
+    wrong = [*alarms(list(ran.shown.values())), *_exceeded(ran.rows, bounds, kept)]
+    return RateSweep(table, answers, wrong)
+
+
+def _answers(
+    rows: pd.DataFrame,
+    bounds: Mapping[str, KnownBound],
+    kept: Collection[str],
+    drawn: Mapping[float, Instance],
+) -> dict[float, Answer]:
+    """Return the answer of each rate; of a method that draws the mean of its seeds counts."""
+    found = {}
+    for rate, instance in drawn.items():
+        here = rows[rows["instance_sha256"].eq(instance.sha256)]
+        outcomes = []
+        for _, runs in here.groupby(["method", "own_name"], sort=False):
+            method, own_name = map(str, runs[["method", "own_name"]].iloc[0])
+            if only_bounds(method) or runs["tel"].isna().any():
+                continue
+            known = knowledge(method, runs["told"].iloc[0]).on(instance)
+            label = marked(method, own_name, kept=any(key in kept for key in runs.index))
+            outcomes.append(MethodTotal(label, method, known, float(runs["tel"].mean())))
+        batch_time = str(here["batch_time"].iloc[0])
+        bound = bounds.get(instance.sha256)
+        told = answer(
+            outcomes,
+            bound=None if bound is None else bound.value,
+            covers_kept=bounds_kept_tokens(instance, batch_time),
+            requests=len(instance),
+            instances=1,
+            unit=instance.unit,
+        )
+        if told is not None:
+            found[rate] = told
+    return found
 
 
 def _with_rates(

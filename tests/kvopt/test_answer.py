@@ -49,12 +49,14 @@ def _answer(
 def test_a_line_a_class_in_the_terms_of_the_trace() -> None:
     """The best of each class against vLLM's scheduler; nothing of who adds nothing.
 
-    115.4 / 123 = 0.93821, 91 / 123 = 0.73984, 90 / 123 = 0.73171, 87.005 / 123 = 0.70736.
+    1 - 115.4 / 123 = 0.06178, 1 - 91 / 123 = 0.26016, 1 - 90 / 123 = 0.26829 and, rounded up,
+    1 - 87.005 / 123 = 0.29264.
     """
     assert str(_answer(TRACE)) == (
-        "vllm-v1 *: 12.300 s a request on average; with predictions, a-min with bins(100): "
-        "11.540 s (-6.2 %); clairvoyant, svf: 9.100 s (-26.0 %); knowing all arrivals, "
-        "local-search: 9.000 s (-26.8 %); bound: at least 8.700 s (-29.3 % at most) (1 instance)."
+        "vLLM's scheduler (vllm-v1 *) leaves between 26.8 and 29.3 % of 12.300 s a request: "
+        "knowing intervals wins 6.1 % (a-min with bins(100), 11.540 s), lengths 26.0 % (svf, "
+        "9.100 s), all arrivals 26.8 % (local-search, 9.000 s); no schedule is below 8.700 s "
+        "(1 instance)."
     )
 
 
@@ -62,8 +64,8 @@ def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
     """In rounds a scheduler that keeps tokens may be below the bound: no share is told of it."""
     tels = {"vllm-v1": 30, "svf": 25}
     assert str(_answer(tels, 24, ROUNDS, covers_kept=False)) == (
-        "vllm-v1 *: 3.000 rounds a request on average; clairvoyant, svf: 2.500 (-16.7 %); "
-        "bound, not for *: at least 2.400 (1 instance)."
+        "vLLM's scheduler (vllm-v1 *) leaves at least 16.6 % of 3.000 rounds a request: knowing "
+        "lengths wins 16.6 % (svf, 2.500); no schedule, but for *, is below 2.400 (1 instance)."
     )
 
 
@@ -111,7 +113,20 @@ def test_the_bound_is_never_shown_above_itself(base: int, bound: int, requests: 
         outcomes, bound=low, covers_kept=True, requests=requests, instances=1, unit=ROUNDS
     )
     text = str(found)
-    shown = float(text.partition("at least ")[2].split()[0])
+    shown = float(text.partition("is below ")[2].split()[0])
     assert shown <= low / requests
-    share = float(text.partition("(-")[2].split()[0])
+    share = float(text.partition(" and ")[2].split()[0])
     assert share >= 100 * (base - low) / base - 1e-6
+
+
+@given(st.integers(1, 10**12), st.integers(1, 10**12))
+def test_what_is_won_is_never_shown_above_itself(base: int, other: int) -> None:
+    """It is rounded down, and what nobody wins is 0; the bound is then the best schedule's TEL."""
+    found = _answer({"vllm-v1": base, "svf": other}, min(base, other))
+    assert found is not None
+    low, high = (
+        float(each) for each in str(found).split(" % ")[0].split("between ")[1].split(" and ")
+    )
+    won = 100 * max(0, base - other) / base
+    assert low <= won + 1e-6 <= high + 2e-6
+    assert high - low <= 0.1 + 1e-9

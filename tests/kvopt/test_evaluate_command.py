@@ -99,7 +99,7 @@ def test_it_ends_with_a_ranking_and_the_answer(
     board = out.partition("method ")[2].partition("Gaps are")[0].splitlines()
     assert [line.split()[0] for line in board[2:]] == ["vllm-v1", "mc-sf", "svf", "lower"]
     page = (tmp_path / "report" / "README.md").read_text(encoding="utf-8").replace("`", "")
-    (answer,) = [line for line in page.splitlines() if "a request on average" in line]
+    (answer,) = [line for line in page.splitlines() if "'s scheduler (" in line]
     assert answer in " ".join(out.split())
     written = out.splitlines()[-1].split()
     assert written == ["written", str(tmp_path / "report" / "index.html")]

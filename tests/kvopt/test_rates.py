@@ -165,9 +165,9 @@ def test_stored_runs_of_another_name_count(tmp_path: Path) -> None:
     """The same requests under another name, and rates that look alike: no line is lost."""
     wishes, store = Wishes(batch_time=read_batch_time(BATCH)), tmp_path / "runs.sqlite"
     rates_of_both = (2.0, 2.00000001)
-    first, _ = rate_sweep(SIX, rates_of_both, [read_method("mc-sf")], wishes, store=store)
+    first, *_ = rate_sweep(SIX, rates_of_both, [read_method("mc-sf")], wishes, store=store)
     assert sorted(first["rate"]) == [2.0, 2.0, 2.00000001, 2.00000001]
-    again, _ = rate_sweep(
+    again, *_ = rate_sweep(
         replace(SIX, name="copy"), rates_of_both, [read_method("mc-sf")], wishes, store=store
     )
     pd.testing.assert_frame_equal(first, again)
@@ -177,7 +177,7 @@ def test_one_request_is_the_same_at_every_rate(tmp_path: Path) -> None:
     """It arrives at 0, so it is run once and told for each rate, in their order."""
     one = replace(SIX, requests=SIX.requests[:1])
     wishes = Wishes(batch_time=read_batch_time(BATCH))
-    table, _ = rate_sweep(
+    table, *_ = rate_sweep(
         one, (1.0, 3.0), [read_method("mc-sf")], wishes, store=tmp_path / "runs.sqlite"
     )
     assert table["rate"].tolist() == [1.0, 1.0, 3.0, 3.0]

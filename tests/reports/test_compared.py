@@ -43,8 +43,8 @@ def test_all_stand_on_the_instances_of_the_one_compared_with() -> None:
     assert found.answer is not None
     assert [each.label for _, each in found.answer.others] == ["fcfs"]
     # 110 + 110 and 120 + 100 of eight requests.
-    assert "vllm-v1 *: 27.500 rounds" in str(found.answer)
-    assert "fcfs: 27.500 (+0.0 %)" in str(found.answer)
+    assert "(vllm-v1 *) leaves at least 0.0 % of 27.500 rounds" in str(found.answer)
+    assert "wins 0.0 % (fcfs, 27.500)" in str(found.answer)
     assert list(found.lines["mean"].isna()) == [False, False, True]
 
 
@@ -58,14 +58,14 @@ def test_an_instance_without_a_bound_has_none_in_the_mean() -> None:
     ]
     found = _compared(*runs)
     assert found.bound is None
-    assert "bound" not in str(found.answer)
+    assert "is below" not in str(found.answer)
 
 
 def test_the_seeds_are_averaged() -> None:
     """Two draws of 100 and 120 are 110, of vLLM's 110 neither more nor less."""
     draws = [_run("a-min with noise", "a", tel, seed=seed) for seed, tel in enumerate((100, 120))]
     found = _compared(_run("vllm-v1", "a", 110), *draws)
-    assert "a-min with noise(0.3): 27.500 (+0.0 %)" in str(found.answer)
+    assert "wins 0.0 % (a-min with noise(0.3), 27.500)" in str(found.answer)
 
 
 def test_the_ranking_has_few_lines() -> None:

@@ -133,12 +133,14 @@ def test_seconds_are_told_as_rounds_are() -> None:
     (answer, *both), (other, *same) = (_about(unit, sentences, several=True) for unit in found)
     # Of 8 requests: 150 + 90, 100 + 110, and at least 90 + 90.
     assert answer == (
-        "vllm-v1 *: 30.000 rounds a request on average; clairvoyant, mc-sf: 26.250 (-12.5 %); "
-        "bound, not for *: at least 22.500 (2 instances)."
+        "vLLM's scheduler (vllm-v1 *) leaves at least 12.5 % of 30.000 rounds a request: knowing "
+        "lengths wins 12.5 % (mc-sf, 26.250); no schedule, but for *, is below 22.500 "
+        "(2 instances)."
     )
     assert other == (
-        "vllm-v1 *: 30.000 s a request on average; clairvoyant, mc-sf: 26.250 s (-12.5 %); "
-        "bound: at least 22.500 s (-25.0 % at most) (2 instances)."
+        "vLLM's scheduler (vllm-v1 *) leaves between 12.5 and 25.0 % of 30.000 s a request: "
+        "knowing lengths wins 12.5 % (mc-sf, 26.250 s); no schedule is below 22.500 s "
+        "(2 instances)."
     )
     assert both == same
     assert both == [
@@ -211,9 +213,9 @@ def test_a_method_of_one_s_own_that_is_first_is_said_to_be() -> None:
     runs = [_run("file:mine.py", "a", 100), _run("svf", "a", 110), _run("vllm-v1", "a", 120)]
     _, (answer, first, second, third, fourth, _) = _unit(*runs)
     assert answer == (
-        "vllm-v1 *: 30.000 rounds a request on average; not declared, file:mine.py: 25.000 "
-        "(-16.7 %); clairvoyant, svf: 27.500 (-8.3 %); bound, not for *: at least 22.500 "
-        "(1 instance)."
+        "vLLM's scheduler (vllm-v1 *) leaves at least 16.6 % of 30.000 rounds a request: knowing "
+        "what is not declared wins 16.6 % (file:mine.py, 25.000), lengths 8.3 % (svf, 27.500); "
+        "no schedule, but for *, is below 22.500 (1 instance)."
     )
     assert first == (
         "file:mine.py (undeclared) is first overall and leaves 0.0 % to the best known schedules, "
@@ -245,8 +247,8 @@ def test_who_shares_no_instances_is_named() -> None:
     ]
     found, (alone, first, _, third, _) = _unit(*runs)
     assert alone == (
-        "alpha-beta: 25.000 rounds a request on average; bound: at least 22.500 (-10.0 % at most) "
-        "(1 instance)."
+        "alpha-beta leaves between 0.0 and 10.0 % of 25.000 rounds a request; no schedule is below "
+        "22.500 (1 instance)."
     )
     assert not leaderboards(found[0].averaged)
     assert first == (
