@@ -1,8 +1,10 @@
 """What the site does beside MkDocs: links to the sources, and the charts, without a network.
 
 A page links to files of the repository as one that is read there does (``../kvopt/api.py``).  In
-the site each such file becomes a page of its own, or is copied if it is a picture.  A chart in
-Mermaid, which would load a library from elsewhere, becomes nested lists.
+the site each such file becomes a page of its own, and so do those that a Markdown file among them
+links to; pictures and tables are copied.  A chart in Mermaid, which would load a library from
+elsewhere, becomes nested lists.  What ``kvopt site`` adds (:class:`reports.site.Results`) comes as
+``extra.results``.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import html
 import posixpath
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
+    from reports.site import Results
+
 _ROOT = Path(__file__).resolve().parents[1]
 #: Where the pages of the repository's files lie in the site.
 _SHELF = "source"
@@ -27,89 +32,118 @@ _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 _FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _CHART = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".bib": "bibtex", ".yml": "yaml"}
-_PICTURES = {".png", ".svg"}
+#: What is copied as it is.
+_COPIED = {".png", ".svg", ".csv", ".ipynb"}
+#: Tables of rows, which would fill the index of the search.
+_LONG = re.compile(r"reports/nightly/(?:tables|anytime)/")
 #: Longest file that is shown whole, bytes.
 _LONGEST = 200_000
+#: Where the results stand on the first page.
+_FIRST = "<!-- site: results -->"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add a page or a copy for each file of the repository that a page links to."""
-    for page in list(files.documentation_pages()):
-        for target in _outside(Path(page.src_uri), page.content_string):
-            _add(target, files, config)
+    """Add a page or a copy for each file of the repository that a page leads to."""
+    results = _results(config)
+    for path, text in results.files.items() if results else ():
+        files.append(File.generated(config, path, content=text))
+    left = [
+        target
+        for page in list(files.documentation_pages())
+        for target in _targets("docs", page.src_uri, page.content_string)
+    ]
+    while left:
+        target = left.pop()
+        if _site_uri(target, config) not in files.src_uris:
+            left += _add(target, files, config)
     return files
 
 
-def on_page_markdown(markdown: str, *, page: Page, files: Files, **_: object) -> str:
+def on_page_markdown(markdown: str, *, page: Page, files: Files, config: MkDocsConfig) -> str:
     """Point links to the repository's files at their pages, and write charts as lists."""
-    if page.file.src_uri.startswith(f"{_SHELF}/"):
-        return markdown
-    here = posixpath.dirname(page.file.src_uri)
+    uri = page.file.src_uri
+    target = uri.removeprefix(f"{_SHELF}/")
+    if target == uri:
+        results = _results(config)
+        markdown = markdown.replace(_FIRST, results.first if results else "")
+        target = f"docs/{uri}"
+    elif not (_ROOT / target).is_file():
+        return markdown  # the page of a source: its text links nothing
     charted = _CHART.sub(lambda found: _chart(found[1]), markdown)
-    return _relinked(charted, "docs", here, files)
+    return _relinked(charted, target, posixpath.dirname(uri), files, config)
 
 
-def _outside(page: Path, markdown: str) -> set[str]:
-    """Return the files of the repository, outside docs, to which a page's links lead."""
-    found = set()
-    for part in _FENCE.split(markdown)[::2]:
-        for link in _LINK.finditer(part):
-            if "://" not in link[3]:
-                target = posixpath.normpath(posixpath.join("docs", page.parent.as_posix(), link[3]))
-                if (_ROOT / target).is_file() and not target.startswith("docs/"):
-                    found.add(target)
+def on_post_build(config: MkDocsConfig) -> None:
+    """Leave out the page for a server's errors, whose links begin at the server's root."""
+    Path(config.site_dir, "404.html").unlink(missing_ok=True)
+
+
+def _results(config: MkDocsConfig) -> Results | None:
+    found: Results | None = config.extra.get("results")
     return found
 
 
-def _add(target: str, files: Files, config: MkDocsConfig) -> None:
+def _targets(folder: str, page: str, markdown: str) -> Iterator[str]:
+    """Yield the files of the repository, outside docs, to which a page's links lead."""
+    for part in _FENCE.split(markdown)[::2]:
+        for link in _LINK.finditer(part):
+            target = posixpath.normpath(posixpath.join(folder, posixpath.dirname(page), link[3]))
+            if "://" not in link[3] and (_ROOT / target).is_file() and not _is_of_docs(target):
+                yield target
+
+
+def _is_of_docs(target: str) -> bool:
+    """Tell whether MkDocs takes a file by itself."""
+    return target.startswith("docs/") and target.endswith((".md", ".svg"))
+
+
+def _add(target: str, files: Files, config: MkDocsConfig) -> list[str]:
+    """Add a file of the repository; return those that it leads to."""
     path = _ROOT / target
-    uri = _site_uri(target)
-    if uri in files.src_uris:
-        return
-    if path.suffix in _PICTURES:
+    uri = _site_uri(target, config)
+    if path.suffix in _COPIED:
         files.append(File.generated(config, uri, abs_src_path=str(path)))
-        return
-    text = path.read_text(encoding="utf-8")[:_LONGEST]
+        return []
+    text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
-        here = posixpath.dirname(uri)
-        for picture in _LINK.finditer(text):
-            shown = posixpath.normpath(posixpath.join(posixpath.dirname(target), picture[3]))
-            if picture[1] and (_ROOT / shown).is_file():
-                _add(shown, files, config)
-        body = _relinked(text, posixpath.dirname(target), here, files, known_only=True)
+        front = "search:\n  exclude: true\n" if _LONG.match(target) else "search:\n  boost: 0.5\n"
+        # Of data there is a file for each instance; the library's page has them.
+        found = [each for each in _targets("", target, text) if not each.endswith(".json")]
     else:
+        front, found = "search:\n  exclude: true\nhide:\n  - navigation\n", []
         fence = f"````{_LANGUAGES.get(path.suffix, 'text')}\n"
-        body = f"# {path.name}\n\n`{target}`\n\n{fence}{text}\n````\n"
-    front = "---\nsearch:\n  exclude: true\nhide:\n  - navigation\n---\n\n"
-    files.append(File.generated(config, uri, content=front + body))
+        text = f"# {path.name}\n\n`{target}`\n\n{fence}{text[:_LONGEST]}\n````\n"
+    files.append(File.generated(config, uri, content=f"---\n{front}---\n\n{text}"))
+    return found
 
 
-def _site_uri(target: str) -> str:
-    """Return where a file of the repository lies in the site: a page, or a copy of a picture."""
+def _site_uri(target: str, config: MkDocsConfig) -> str:
+    """Return where a file of the repository lies in the site: a page, or a copy."""
+    results = _results(config)
+    places: Mapping[str, str] = results.places if results else {}
+    if target in places:
+        return places[target]
     below = target.removeprefix("docs/")
-    if Path(target).suffix in _PICTURES:
-        return below if below != target else f"{_SHELF}/{target}"
-    if below != target and target.endswith(".md"):
+    if _is_of_docs(target) or (results and below in results.files):
         return below
-    return f"{_SHELF}/{target}" if target.endswith(".md") else f"{_SHELF}/{target}.md"
+    plain = target.endswith((".md", *_COPIED))
+    return f"{_SHELF}/{target}" if plain else f"{_SHELF}/{target}.md"
 
 
-def _relinked(
-    markdown: str, folder: str, here: str, files: Files, *, known_only: bool = False
-) -> str:
-    """Rewrite links relative to a folder of the repository into links between files of the site.
+def _relinked(markdown: str, target: str, here: str, files: Files, config: MkDocsConfig) -> str:
+    """Rewrite the links of a file of the repository into links between files of the site.
 
-    ``here`` is the folder of the page in the site.  With ``known_only`` a link to what the site
-    does not hold becomes its words.
+    ``here`` is the folder of its page in the site.  Outside docs a link to what the site does not
+    hold becomes its words; within docs MkDocs complains of it.
     """
+    folder = posixpath.dirname(target)
 
     def rewrite(link: re.Match[str]) -> str:
-        mark, words, target, anchor = link[1], link[2], link[3], link[4] or ""
-        if "://" in target:
+        mark, words, address, anchor = link[1], link[2], link[3], link[4] or ""
+        if "://" in address or address.startswith("mailto:"):
             return link[0]
-        base = posixpath.join(folder, here) if folder == "docs" else folder
-        uri = _site_uri(posixpath.normpath(posixpath.join(base, target)))
-        if known_only and uri not in files.src_uris:
+        uri = _site_uri(posixpath.normpath(posixpath.join(folder, address)), config)
+        if uri not in files.src_uris and not target.startswith("docs/"):
             return words
         return f"{mark}[{words}]({posixpath.relpath(uri, here or '.')}{anchor})"
 

@@ -35,10 +35,15 @@ def told(rows: pd.DataFrame, stale: int) -> str:
     stale
         As :func:`stale_rows` counts them.
     """
+    return f"{sentence_text(origin(rows))}\n\n{staleness(rows, stale)}\n"
+
+
+def staleness(rows: pd.DataFrame, stale: int) -> str:
+    """Return how many rows are stale as a sentence, which :func:`stated` reads."""
     number = f"{stale:,}" if stale else "none"
     return (
-        f"{sentence_text(origin(rows))}\n\nStale: {number} of {counted(len(rows), 'row')}, whose "
-        "method's sources have changed since, or are not named.\n"
+        f"Stale: {number} of {counted(len(rows), 'row')}, whose method's sources have changed "
+        "since, or are not named."
     )
 
 

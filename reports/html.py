@@ -42,7 +42,7 @@ def _environment() -> Environment:
 def index_page(report: Report) -> str:
     """Return the one page: no file or address outside of it is needed to read it."""
     script = Markup(_own("spots.js") + _own("page.js"))
-    parts = [_part(part) for part in report.parts]
+    parts = [_part(part, report.shelf) for part in report.parts]
     return (
         _environment()
         .get_template("index.html.j2")
@@ -56,6 +56,8 @@ def index_page(report: Report) -> str:
             contents=[part.get("figure") or part.get("table") for part in parts],
             parts=parts,
             most=MOST_LINES,
+            shelf=report.shelf,
+            above=report.above,
             css=Markup(_own("page.css")),
             library_css=Markup(_bundle("dt_bundle.css").decode()),
             library=Markup(_packed(_bundle("dt_bundle.js"))),
@@ -74,7 +76,7 @@ def instance_page(page: InstancePage) -> str:
     )
 
 
-def _part(part: Table | Figure) -> dict[str, Any]:
+def _part(part: Table | Figure, shelf: str) -> dict[str, Any]:
     if isinstance(part, Table):
         return {"table": part, "figure": None}
     width, height = size_of(part.svg)
@@ -83,13 +85,13 @@ def _part(part: Table | Figure) -> dict[str, Any]:
         "table": None,
         # What may stand in a data address and in an attribute; a third less than in base 64.
         "uri": f"data:image/svg+xml,{quote(part.svg, safe=_PLAIN)}",
-        "spots": _spots(part),
+        "spots": _spots(part, shelf),
         "width": width,
         "height": height,
     }
 
 
-def _spots(figure: Figure) -> dict[str, Any] | None:
+def _spots(figure: Figure, shelf: str) -> dict[str, Any] | None:
     """Return what the script tells of a figure, every text once; None for nothing to tell.
 
     ``at`` has six numbers a spot: x and y in thousandths of the picture's size, and the places in
@@ -109,7 +111,7 @@ def _spots(figure: Figure) -> dict[str, Any] | None:
         lines.append(texts.setdefault(opened, len(texts)))
         at += [round(1000 * spot.x, 1), round(1000 * spot.y, 1), *lines]
         if caption.id in figure.links:
-            links[lines[-1]] = f"instances/{figure.links[caption.id]}.html"
+            links[lines[-1]] = f"{shelf}{figure.links[caption.id]}.html"
     reach = [round(each, 1) for each in figure.reach]
     return {"texts": list(texts), "links": links, "reach": reach, "at": at}
 

@@ -53,6 +53,10 @@ class Report:
         What the words of the verdict mean; empty for nothing to say.
     origin
         Of what the rows are: commit, day, machine, versions, hours; None for nothing to say.
+    shelf
+        Where the pages of instances lie, seen from the page.
+    above
+        The pages that it stands beside in a site: a word and an address each.
     """
 
     title: str
@@ -63,3 +67,5 @@ class Report:
     pages: tuple[InstancePage, ...]
     words: str = WORDS
     origin: Sentence | None = None
+    shelf: str = "instances/"
+    above: tuple[tuple[str, str], ...] = ()

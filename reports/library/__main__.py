@@ -98,7 +98,7 @@ def main(options: Options) -> int:
 
 def _write_site(registry: Registry, options: Options) -> int:
     # Loads the drawing: a second.
-    from reports.library.site import SITE, site
+    from reports.library.site import SITE, library_pages
 
     inputs = store_files(options.store) if options.store else []
     check_place("--html", options.html, SITE, inputs)
@@ -106,7 +106,7 @@ def _write_site(registry: Registry, options: Options) -> int:
     exported = options.store and Path(options.store).suffix.lower() in SUFFIXES
     store = Store(options.store, readonly=True) if options.store and not exported else None
     try:
-        files = site(registry, known_values(), frame, store, options.pictures)
+        files = library_pages(registry, known_values(), frame, store, options.pictures)
     finally:
         if store is not None:
             store.close()

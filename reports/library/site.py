@@ -34,19 +34,26 @@ SITE = Kind(
 )
 TITLE = "kvopt: the library"
 #: What is linked of each instance: column of the table, word, and what its file's name ends in.
-_FILES = (
+FILES = (
     ("file", "instance", ".instance.json"),
     ("schedule", "best schedule", ".schedule.json"),
     ("certificate", "certificate of the certified bound", ".bound.json"),
 )
 
 
-def site(
+def page_slugs(table: Table) -> dict[str, str]:
+    """Return the name of each instance's page by its hash; of the library's table."""
+    names = list(zip(table.frame["instance"], table.frame["sha"], strict=True))
+    return dict(zip(table.frame["sha"], slugs(names), strict=True))
+
+
+def library_pages(
     registry: Registry,
     best_known: Mapping[str, Mapping[str, Any]],
     frame: pd.DataFrame,
     store: Documents | None,
     pictures: int,
+    above: tuple[tuple[str, str], ...] = (),
 ) -> dict[str, str]:
     """Return what every file of the site holds, by its path below the folder.
 
@@ -60,11 +67,12 @@ def site(
         Where their schedules are; None for none.
     pictures
         After how many pictures of schedules no page gets any more; the widest gaps come first.
+    above
+        As in :class:`reports.parts.Report`.
     """
     library = library_by_hash()
     table = library_table(registry)
-    names = list(zip(table.frame["instance"], table.frame["sha"], strict=True))
-    slug_of = dict(zip(table.frame["sha"], slugs(names), strict=True))
+    slug_of = page_slugs(table)
     table, files = _with_files(table, slug_of)
     rows = prepare(pd.concat([_listed(registry, library), frame], ignore_index=True))
     reference = references(rows, best_known)
@@ -87,7 +95,9 @@ def site(
     shown = [_linked(page, files) for page in pages]
     links = {sha: f"instances/{slug}.html" for sha, slug in slug_of.items()}
     table = replace(table, frame=table.frame.assign(page=table.frame["sha"].map(links)))
-    report = Report(TITLE, "", wrong, (state(table),), (table,), tuple(shown), words="")
+    report = Report(
+        TITLE, "", wrong, (state(table),), (table,), tuple(shown), words="", above=above
+    )
     texts = {"index.html": html.index_page(report)} | files
     for page in telling(shown, "pages of instances written as HTML"):
         texts[f"instances/{page.slug}.html"] = html.instance_page(page)
@@ -137,7 +147,7 @@ def _with_files(table: Table, slug_of: Mapping[str, str]) -> tuple[Table, dict[s
     """Return the table with links to pages and files, and what these files hold."""
     frame = table.frame.copy()
     files: dict[str, str] = {}
-    for column, _, ending in _FILES:
+    for column, _, ending in FILES:
         addresses = []
         for sha, name in zip(frame["sha"], frame[column], strict=True):
             if not isinstance(name, str):
@@ -159,6 +169,6 @@ def _with_files(table: Table, slug_of: Mapping[str, str]) -> tuple[Table, dict[s
 
 
 def _linked(page: InstancePage, files: Mapping[str, str]) -> InstancePage:
-    addresses = [(word, f"files/{page.slug}{ending}") for _, word, ending in _FILES]
+    addresses = [(word, f"files/{page.slug}{ending}") for _, word, ending in FILES]
     present = tuple((word, f"../{name}") for word, name in addresses if name in files)
     return replace(page, files=present, home="The library")

@@ -66,12 +66,7 @@ def texts(
         if chosen.empty:
             continue
         lines.append(f"## {title}\n\n{_sections(chosen)}\n")
-        report = make_report(
-            chosen.assign(key=[str(position) for position in range(len(chosen))]),
-            best_known=best_known,
-            pages=0,
-            pictures=0,
-        )
+        report = _report(chosen, best_known)
         lines.append(report.summary + "\n")
         if not first:
             first, shown = _first_screen(report)
@@ -82,6 +77,16 @@ def texts(
                 lines.append(f"- [{part.title}]({folder}/{part.slug}.md)")
         lines.append("")
     return files | {"README.md": "\n".join([_SIGN, told(rows, stale), *first, *lines])}
+
+
+def report_of(rows: pd.DataFrame, best_known: BestKnown | None = None) -> Report:
+    """Return the report of the reproducible sections, in which policies are ranked."""
+    return _report(rows[rows["reproducible"]], best_known)
+
+
+def _report(rows: pd.DataFrame, best_known: BestKnown | None) -> Report:
+    keyed = rows.assign(key=[str(position) for position in range(len(rows))])
+    return make_report(keyed, best_known=best_known, pages=0, pictures=0)
 
 
 def _first_screen(report: Report) -> tuple[list[str], dict[str, str]]:

@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from kvopt.commands.main import subcommand
+from tests.commands import run_command
+from tests.docs.followed import broken
 from tests.docs.pages import PAGES, ROOT
+
+CHROMIUM = Path("/usr/bin/chromium")
 
 #: What loads something from an address: in pages and in style sheets.
 _LOADS = re.compile(
@@ -41,6 +46,76 @@ def test_every_page_is_there(site: Path) -> None:
     for page in PAGES[2:]:
         assert (site / page.relative_to(ROOT / "docs")).with_suffix(".html").is_file()
     assert "build_model" in (site / "source/formulations/mip/ilp.py.html").read_text()
+
+
+def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
+    """Files and anchors, on the pages of the repository's own Markdown too."""
+    assert (site / "source/claims/ledger/index.html").is_file()
+    assert broken(site) == []
+
+
+def test_a_link_to_nothing_is_seen(tmp_path: Path) -> None:
+    """A file or an anchor that is not there, and only these."""
+    (tmp_path / "b.html").write_text('<h1 id="there">b</h1>')
+    links = ("b.html", "b.html#there", "b.html#not", "c.html", "#not", "https://host/c.html", ".")
+    page = "".join(f'<a href="{each}">.</a>' for each in links)
+    (tmp_path / "a.html").write_text(page)
+    assert broken(tmp_path) == [f"a.html: {each}" for each in ("b.html#not", "c.html", "#not", ".")]
+
+
+def test_what_is_not_a_site_s_folder_is_left_alone(tmp_path: Path) -> None:
+    """MkDocs would empty it."""
+    (tmp_path / "mine.txt").write_text("mine")
+    told = run_command(subcommand("site"), str(tmp_path), program="kvopt site")
+    assert (told.returncode, told.stdout) == (2, "")
+    assert "expected an empty folder or that of an earlier site, found 'mine.txt'" in told.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site with the results, built twice into one folder."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "site").mkdir()
+    for _ in range(2):
+        told = run_command(
+            subcommand("site"), "site", "--pictures", "1", cwd=folder, program="kvopt site"
+        )
+        assert told.returncode == 0, told.stderr
+    return folder / "site"
+
+
+@pytest.mark.slow("walks")
+def test_the_whole_site_has_its_results(whole: Path) -> None:
+    """Every link is followed; the first page links leaderboard, library and open instances."""
+    assert broken(whole) == []
+    first = (whole / "index.html").read_text(encoding="utf-8")
+    for link in ("leaderboard/index.html", "library/index.html", "library/instances/am2_07.html"):
+        assert f'href="{link}"' in first
+    assert "Who is best" in first
+    board = (whole / "leaderboard/index.html").read_text(encoding="utf-8")
+    assert 'href="../library/instances/' in board
+    assert not [each for each in whole.rglob("*.html") if _LOADS.search(each.read_text())]
+
+
+@pytest.mark.slow("walks")
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
+def test_it_is_searched_and_read_on_a_phone_from_files(whole: Path) -> None:
+    """No page is wider than the phone, none complains, and the search finds."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
+        faults: list[str] = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        for name in ("leaderboard", "library", "source/claims", "source/reports/nightly", "."):
+            page.goto((whole / name / "index.html").as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
+        page.locator("label[for=__search]").first.click()
+        page.locator("input.md-search__input").press_sequentially("multipliers")
+        page.wait_for_selector(".md-search-result__link", timeout=60_000)
+        assert faults == []
+        browser.close()
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:

@@ -14,7 +14,7 @@ from instances.named import find_instance
 from kvopt.best_known import known_values, read_registry
 from kvopt.best_known.entry import Registry
 from reports.library.__main__ import FOLDER, main, page_text
-from reports.library.site import site
+from reports.library.site import library_pages
 from reports.tables.library import bar, library_frame
 from tests.reports.synthetic import frame, record
 
@@ -112,7 +112,7 @@ def files(small: Registry) -> dict[str, str]:
         record(instance="mine", instance_sha256=sha, method="svf", tel=60_000),
         record(instance="mine", instance_sha256=sha, method="fcfs", tel=90_000),
     )
-    return site(small, known_values(), runs, None, 1)
+    return library_pages(small, known_values(), runs, None, 1)
 
 
 @pytest.mark.slow("walks")

@@ -1,0 +1,91 @@
+"""``kvopt site``: documentation, leaderboard, library and claims as one folder of pages."""
+
+from __future__ import annotations
+
+import logging
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from instances.checkout import ROOT, require_checkout
+from instances.command import QUIET_OPTION, Command, Options, argument, option
+from instances.jsonfile import write_text
+from instances.outputs import OutputError
+from instances.usage import UsageError, complain, read_integer
+from kvopt.best_known import RegistryError, known_values, read_registry
+
+if TYPE_CHECKING:
+    from reports.site import Results
+
+#: Pictures of schedules beside those that are named; one takes about half a second.
+MOST_PICTURES = 40
+EXIT_FAILED = 1
+
+
+@click.command(
+    "kvopt site",
+    cls=Command,
+    fails={2: (OutputError, RegistryError, OSError, ValueError)},
+    examples=("public", "public --pictures 0"),
+    codes="0 done; 1 a page has a link to nothing, or cannot be made; 2 bad usage or input",
+)
+@argument("out", metavar="DIR", type=Path)
+@QUIET_OPTION
+@option(
+    "--pictures",
+    type=lambda text: read_integer(text, 0, 10**6),
+    default=MOST_PICTURES,
+    metavar="N",
+    help=f"most pictures of schedules (default: {MOST_PICTURES})",
+)
+def main(options: Options) -> int:
+    """Build documentation, leaderboard, library, claims and nightly tables as one site.
+
+    It needs no network and no server: open DIR/index.html.
+    """
+    require_checkout()
+    if find_spec("mkdocs") is None:
+        raise UsageError("expected MkDocs, found none: pip install -e '.[docs]'")
+    registry = read_registry()
+    if registry is None:
+        raise UsageError("there is no registry of best known values")
+    # Load the drawing: a second.
+    from reports.folder import MARKER, Kind, check_place, list_text
+    from reports.nightly.__main__ import FOLDER, ROWS
+    from reports.nightly.rows import read_rows
+    from reports.site import results
+
+    kind = Kind(name="site", files=("index.html",), folders={})
+    check_place("DIR", options.out, kind)
+    found = results(registry, known_values(), read_rows(FOLDER / ROWS), options.pictures)
+    # MkDocs empties the folder, but for names that begin with a dot.
+    write_text(options.out / MARKER, list_text((), kind))
+    return _build(found, options.out.resolve(), options.program)
+
+
+def _build(found: Results, out: Path, program: str) -> int:
+    # Or the theme tells of its successor.
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+    from mkdocs.exceptions import MkDocsException
+
+    complaints = logging.StreamHandler()
+    complaints.setLevel(logging.WARNING)
+    logging.getLogger("mkdocs").addHandler(complaints)
+    try:
+        config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(out), strict=True)
+        config.extra["results"] = found
+        config.plugins.on_startup(command="build", dirty=False)
+        build(config)
+        config.plugins.on_shutdown()
+    except MkDocsException as error:
+        complain(program, error)
+        return EXIT_FAILED
+    finally:
+        logging.getLogger("mkdocs").removeHandler(complaints)
+    print(f"{out / 'index.html'}")
+    return 0

@@ -1,0 +1,168 @@
+"""What ``kvopt site`` adds to the documentation: leaderboard and library, and the first screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from kvopt.best_known.entry import Registry
+from reports import html
+from reports.build import BestKnown
+from reports.freshness import stale_rows, staleness, told
+from reports.library.sentence import state
+from reports.library.site import FILES, library_pages, page_slugs
+from reports.markdown import code, column_table
+from reports.nightly.page import report_of
+from reports.parts import Figure, Report
+from reports.readme import sentence_text
+from reports.rows import prepare
+from reports.table import Table
+from reports.tables.library import library_table
+from reports.verdict import Sentence
+
+#: Open instances on the first screen, those with the widest gaps.
+MOST_OPEN = 5
+_NOTE = (
+    "The best of each class, and its mean gap: the share of its own latency that it leaves to the "
+    "best known schedule, at most to the optimum."
+)
+_BEST = ("knows", "label", "gap")
+_OPEN = ("instance", "n", "upper", "lower", "gap")
+#: What stands above the pages that are not MkDocs'.
+_ABOVE = (
+    ("kvopt", "../index.html"),
+    ("Leaderboard", "../leaderboard/index.html"),
+    ("Library", "../library/index.html"),
+    ("Claims", "../source/claims/index.html"),
+)
+_FIRST = """\
+## Who is best, and what is open
+
+{best}
+{note}
+
+**Open:** {state}
+
+{still}
+All of it, sortable and drawn: [leaderboard](leaderboard/index.html), [library](library/index.html).
+What the papers state: [claims](../claims/README.md).  How the figures are made, and of which runs:
+[METHOD](../reports/METHOD.md), [nightly tables](../reports/nightly/README.md).
+
+{answer}
+
+{told}
+## What this is
+"""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the documentation is joined with.
+
+    Attributes
+    ----------
+    files
+        Texts by their path in the site.
+    places
+        Where files of the repository lie in the site, both as paths.
+    first
+        Markdown of the first screen.
+    """
+
+    files: Mapping[str, str]
+    places: Mapping[str, str]
+    first: str
+
+
+def results(
+    registry: Registry, best_known: BestKnown, night: pd.DataFrame, pictures: int
+) -> Results:
+    """Return leaderboard and library as pages, and who is best and what is open.
+
+    Parameters
+    ----------
+    best_known
+        From :func:`kvopt.best_known.known_values`, of the same registry.
+    night
+        Rows of :func:`reports.nightly.rows.read_rows`.
+    pictures
+        As in :func:`reports.library.site.library_pages`; every instance that is named is drawn.
+    """
+    library = library_table(registry)
+    slug_of = page_slugs(library)
+    ranked = report_of(night, best_known)
+    links = _pages(night, slug_of)
+    assert ranked.origin is not None
+    board = replace(
+        ranked,
+        origin=Sentence((*ranked.origin.parts, " ", staleness(night, stale_rows(night)))),
+        title="kvopt: leaderboard",
+        parts=tuple(_linked(part, links) for part in ranked.parts),
+        shelf="../library/instances/",
+        above=_ABOVE,
+    )
+    shown = library_pages(registry, best_known, night, None, pictures, above=_ABOVE)
+    files = {f"library/{path}": text for path, text in shown.items()}
+    files["leaderboard/index.html"] = html.index_page(board)
+    return Results(files, _places(library, slug_of), _first(ranked, library, slug_of, night))
+
+
+def _pages(night: pd.DataFrame, slug_of: Mapping[str, str]) -> dict[str, str]:
+    """Return the library's page of each instance of the rows that has one, by ``id``."""
+    pairs = prepare(night.assign(key="")).drop_duplicates("id")[["id", "sha"]]
+    return {i: slug_of[sha] for i, sha in pairs.itertuples(index=False) if sha in slug_of}
+
+
+def _linked(part: Table | Figure, links: dict[str, str]) -> Table | Figure:
+    return replace(part, links=links)
+
+
+def _places(library: Table, slug_of: Mapping[str, str]) -> dict[str, str]:
+    """Return the page of each instance, and its schedule and certificate, by their files."""
+    places = {}
+    for line in library.frame.to_dict("records"):
+        slug = slug_of[line["sha"]]
+        for column, _, ending in FILES:
+            if isinstance(line[column], str):
+                folder = "instances" if column == "file" else "instances/best_known"
+                place = f"instances/{slug}.html" if column == "file" else f"files/{slug}{ending}"
+                places[f"{folder}/{line[column]}"] = f"library/{place}"
+    return places
+
+
+def _first(ranked: Report, library: Table, slug_of: Mapping[str, str], night: pd.DataFrame) -> str:
+    board = next(part for part in ranked.parts if part.slug == "leaderboard")
+    assert isinstance(board, Table)
+    best = _cut(board, _BEST, board.frame.drop_duplicates("knows"))
+    still = library.frame[library.frame["gap"] > 0].head(MOST_OPEN)
+    return _FIRST.format(
+        best=column_table(best.columns, _texts(best)),
+        note=_NOTE,
+        state=sentence_text(state(library)),
+        still=_open(_cut(library, _OPEN, still), slug_of),
+        answer=sentence_text(ranked.verdict[0]),
+        told=told(night, stale_rows(night)),
+    )
+
+
+def _cut(table: Table, keys: tuple[str, ...], frame: pd.DataFrame) -> Table:
+    by_key = {column.key: column for column in table.columns}
+    return replace(table, columns=tuple(by_key[key] for key in keys), frame=frame)
+
+
+def _texts(table: Table) -> list[list[str]]:
+    """Return the cells of a table, names as code."""
+    return [
+        [code(cell.text) if cell.kind == "name" else cell.text for cell in row]
+        for row in table.rows(len(table.frame))
+    ]
+
+
+def _open(table: Table, slug_of: Mapping[str, str]) -> str:
+    """Return the open instances, each with a link to its page."""
+    lines = _texts(table)
+    for line, sha in zip(lines, table.frame["sha"], strict=True):
+        line[0] = f"[{line[0]}](library/instances/{slug_of[sha]}.html)"
+    return column_table(table.columns, lines)

@@ -1,0 +1,72 @@
+"""What the site adds to the documentation: who is best, what is open, and the pages of both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kvopt.best_known import known_values, read_registry
+from reports.nightly.__main__ import FOLDER, ROWS
+from reports.nightly.rows import read_rows
+from reports.site import Results, results
+from tests.docs.followed import broken
+
+NAMES = ("uniform_100", "am2_07", "tiny_handover")
+
+
+@pytest.fixture(scope="module")
+def night() -> pd.DataFrame:
+    """The committed rows of three instances, and of a trap."""
+    rows = read_rows(FOLDER / ROWS)
+    chosen = rows["instance"].isin([*NAMES, "mcsf_trap_16"]) & rows["section"].eq("policies")
+    return rows[chosen].reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def made(night: pd.DataFrame) -> Results:
+    """The results of these instances."""
+    registry = read_registry()
+    assert registry is not None
+    few = tuple(each for each in registry.instances if each.instance in NAMES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("reports.build._figure", lambda *_: None)
+        return results(replace(registry, instances=few), known_values(), night, 0)
+
+
+def test_the_first_screen_says_who_is_best_and_what_is_open(
+    made: Results, night: pd.DataFrame
+) -> None:
+    """One line a class, then the open instances with their gaps, and of what rows that is."""
+    lines = made.first.splitlines()
+    # Offline, online, with predictions, without.
+    best = [line for line in lines if line.startswith(("| clairvoyant", "| with", "| non-"))]
+    assert len(best) == 4
+    assert "`local-search`" in best[0]
+    still = [line for line in lines if "](library/instances/" in line]
+    assert [line.split("`")[1] for line in still] == ["am2_07", "uniform_100"]
+    assert "3 instances, 1 of them with UB = LB" in made.first
+    assert f"Stale: {len(night):,} of {len(night):,} rows" in made.first
+
+
+def test_the_pages_link_each_other(made: Results, tmp_path: Path) -> None:
+    """From the leaderboard to the library's pages, and from all back; the rest is MkDocs'."""
+    for name in ("index.html", "source/claims/index.html", *made.files):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(made.files.get(name, ""), encoding="utf-8")
+    assert broken(tmp_path) == []
+    board = made.files["leaderboard/index.html"]
+    assert 'href="../library/instances/' in board
+    assert 'href="../index.html"' in board
+    assert "Stale: " in board
+
+
+def test_files_of_the_library_have_their_place(made: Results) -> None:
+    """A link to an instance leads to its page, one to a proof to its copy."""
+    assert made.places["instances/tiny/handover.json"] == "library/instances/tiny_handover.html"
+    bound = made.places["instances/best_known/bounds/am2_07.json"]
+    assert bound == "library/files/am2_07.bound.json"
+    assert set(made.places.values()) <= set(made.files)
