@@ -16,6 +16,10 @@ from kvopt.running.series import Series
 from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
 
+#: Each may take the third part of the time that is left: the first are those without which there
+#: is no answer.
+_SHARING = 3
+
 
 class AnswerBeside:
     """Policies one after the other in one process, which is killed when the method has been.
@@ -33,6 +37,7 @@ class AnswerBeside:
             list(_tasks(instance, batch_time, seed, limits)),
             limits.deadline - (1 - SHARE) * left if alone else limits.deadline,
             self._listen,
+            sharing=_SHARING,
         )
         self._pool = ThreadPoolExecutor(1)
         self._future: Future[None] | None = None

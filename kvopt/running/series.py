@@ -37,6 +37,9 @@ class Series:
         takes before a method begins is added.
     listen
         Called with what is known so far of the method that runs, some times a second.
+    sharing
+        Among how many of those that wait the time that is left is shared: the first ones may take
+        more than the others where these are fewer than all.
 
     Attributes
     ----------
@@ -51,8 +54,10 @@ class Series:
         tasks: Sequence[Task],
         deadline: float,
         listen: Callable[[Task, Snapshot], object] = lambda _task, _snapshot: None,
+        sharing: int | None = None,
     ) -> None:
         self._listen = listen
+        self._sharing = sharing or len(tasks)
         self.waiting = deque(tasks)
         self.interrupted = False
         self._deadline = deadline
@@ -63,7 +68,8 @@ class Series:
         while self.waiting and not self.interrupted and self._left() > LEAST_SHARE:
             first = replace(self.waiting[0], deadline=self._deadline, expected_starts=self._advice)
             try:
-                worker = _Worker(first, list(self.waiting), self._deadline, self._listen)
+                tasks = list(self.waiting)
+                worker = _Worker(first, tasks, self._deadline, self._listen, self._sharing)
             except OSError as error:
                 task = self.waiting.popleft()
                 reason = f"no process could be started: {error.strerror}"
@@ -108,7 +114,9 @@ class _Worker:
         tasks: Sequence[Task],
         deadline: float,
         listen: Callable[[Task, Snapshot], object],
+        sharing: int,
     ) -> None:
+        self._sharing = sharing
         self._process = Process.of(first, [task.method for task in tasks])
         self.deadline = deadline
         self.lost: Finished | None = None
@@ -166,7 +174,7 @@ class _Worker:
         task = self._current.task
         self._current.ready = now = time.monotonic()
         self.deadline += self._current.compiled
-        waiting = len(self._tasks) - self._position
+        waiting = min(len(self._tasks) - self._position, self._sharing)
         self._current.limit = share_ends(task, self.deadline - now, waiting)
 
     def _over(self) -> Ending | None:

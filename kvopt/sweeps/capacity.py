@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -125,27 +126,43 @@ def capacity(
     lines, runs = [], []
     start = 1.0
     for method in methods:
-        probes: dict[float, Probe] = {}
-
-        def keeps(
-            rate: float, method: Method = method, probes: dict[float, Probe] = probes
-        ) -> bool:
-            drawn = at_rate(instance, rate, arrival_seed)
-            refuse_rounds_only(drawn, method)
-            section = as_wished(Section("", (_source(drawn),), (method,)), wishes)
-            probe = _probe(rate, section, slo, jobs, store)
-            probes[rate] = probe
-            listen(method.text, probe)
-            return probe.share >= share
-
-        low, high = largest_rate(keeps, start, precision)
+        drawn = partial(at_rate, instance, seed=arrival_seed)
+        probes = _Probes(drawn, method, wishes, slo, share, jobs, store, listen)
+        low, high = largest_rate(probes.keeps, start, precision)
         start = low or start
         shown = shown_method(method.text)
-        lines.append({"method": shown, "capacity": low, "not_kept": high} | _at(probes.get(low)))
+        lines.append(
+            {"method": shown, "capacity": low, "not_kept": high} | _at(probes.found.get(low))
+        )
         runs += [
-            {"method": shown, "rate": rate} | _at(probe) for rate, probe in sorted(probes.items())
+            {"method": shown, "rate": rate} | _at(probe)
+            for rate, probe in sorted(probes.found.items())
         ]
     return pd.DataFrame(lines), pd.DataFrame(runs)
+
+
+@dataclass(frozen=True)
+class _Probes:
+    """What a method has come to at the rates that were looked at."""
+
+    drawn: Callable[[float], Instance]
+    method: Method
+    wishes: Wishes
+    slo: Slo
+    share: float
+    jobs: int
+    store: str | Path | None
+    listen: Callable[[str, Probe], object]
+    found: dict[float, Probe] = field(default_factory=dict)
+
+    def keeps(self, rate: float) -> bool:
+        """Run the method at a rate; tell whether the share of its requests keeps the objective."""
+        instance = self.drawn(rate)
+        refuse_rounds_only(instance, self.method)
+        section = as_wished(Section("", (_source(instance),), (self.method,)), self.wishes)
+        probe = self.found[rate] = _probe(rate, section, self.slo, self.jobs, self.store)
+        self.listen(self.method.text, probe)
+        return probe.share >= self.share
 
 
 def _at(probe: Probe | None) -> dict[str, float | None]:

@@ -158,3 +158,15 @@ def test_what_runs_is_told() -> None:
     )
     assert len(list(series.run())) == 1
     assert told == {(task.key, False)}
+
+
+def test_the_first_may_take_more_where_few_share(tmp_path: Path) -> None:
+    """Of a minute and four methods each has a quarter; where two share the first has a half."""
+    methods = ("svf", "fcfs", "mc-sf", "svf-first-fit")
+    limits = []
+    for sharing in (None, 2):
+        series = Series(_tasks(tmp_path, *methods), time.monotonic() + 60, sharing=sharing)
+        found = list(series.run())
+        assert _statuses(found) == ["feasible"] * 4
+        limits.append(found[0].record.time_limit)
+    assert limits[0] < 25 < limits[1]
