@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from instances.telling import counted
 from reports.table import Table
+from reports.tables.library import CLASSES
 from reports.verdict import Name, Sentence
 
 
@@ -14,7 +15,12 @@ def state(table: Table) -> Sentence:
     """
     gaps = table.frame["gap"]
     still = gaps[gaps > 0]
-    told = f"{counted(len(gaps), 'instance')}, {len(gaps) - len(still):,} of them with UB = LB"
+    counts = table.frame["class"].value_counts()
+    proved = ", ".join(f"{counts.get(each, 0):,} {each}" for each in CLASSES[:-1])
+    told = (
+        f"{counted(len(gaps), 'instance')}, {len(gaps) - len(still):,} of them with UB = LB "
+        f"({proved})"
+    )
     if still.empty:
         return Sentence((f"{told}.",))
     rest = (

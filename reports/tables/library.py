@@ -10,12 +10,17 @@ from kvopt.best_known.verify import library_by_hash
 from reports.table import Column, Table
 from schedules.gap import gaps
 
+#: Longest run of a proof of each class, seconds.
+EASY, MEDIUM = 10.0, 60.0
+CLASSES = ("easy", "medium", "hard", "open")
 _NOTE = (
     "The registry of best known values: UB, the TEL of the best checked schedule, and LB, the best "
     "bound, both in rounds, each with method, day and seconds of its run. LB is "
     "certified (a file proves it, evaluated in integers), the optimum by construction, or only "
     "solver-reported; the best certified bound stands beside it. Gap = "
-    "(UB − LB) / UB, drawn as a bar; open instances first, the largest gap on top."
+    "(UB − LB) / UB, drawn as a bar; open instances first, the largest gap on top. Class, by the "
+    f"seconds of the run that proved LB = UB: easy, at most {EASY:g} s; medium, at most {MEDIUM:g} "
+    "s; hard, more, or proved by its construction alone; open, the challenge: no proof yet."
 )
 #: Characters of a full bar, and parts of one.
 _WIDTH, _PARTS = 10, " ▏▎▍▌▋▊▉█"
@@ -31,6 +36,7 @@ COLUMNS = (
     Column("certified", "certified LB", "count"),
     Column("gap", "gap", "share"),
     Column("bar", "bar", sort="gap"),
+    Column("class", "class"),
     Column("upper_by", "UB by", "name"),
     Column("upper_date", "UB day"),
     Column("upper_seconds", "UB seconds", "seconds"),
@@ -51,6 +57,7 @@ def library_frame(registry: Registry) -> pd.DataFrame:
     lines = [_line(each, library[each.sha256].instance.family or "") for each in registry.instances]
     frame = pd.DataFrame(lines)
     frame["gap"] = gaps(frame["upper"], frame["lower"]).astype(float)
+    frame["class"] = list(map(difficulty, frame["gap"], frame["lower_seconds"], frame["kind"]))
     frame["bar"] = [bar(share) for share in frame["gap"]]
     order = ["gap", "n", "instance"]
     return frame.sort_values(order, ascending=[False, True, True], ignore_index=True)
@@ -59,6 +66,15 @@ def library_frame(registry: Registry) -> pd.DataFrame:
 def library_table(registry: Registry) -> Table:
     """Return the library as a table."""
     return Table("library", "The library", _NOTE, COLUMNS, library_frame(registry))
+
+
+def difficulty(gap: float, seconds: float, kind: str) -> str:
+    """Return the class of an instance by the run that proved its LB, of a kind, in seconds."""
+    if gap > 0:
+        return "open"
+    if kind == "construction" or seconds > MEDIUM:
+        return "hard"
+    return "easy" if seconds <= EASY else "medium"
 
 
 def bar(share: float) -> str:

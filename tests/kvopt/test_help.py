@@ -162,7 +162,7 @@ def test_no_value_is_an_option() -> None:
 @pytest.mark.parametrize(
     ("words", "proposed"),
     [
-        (["s"], {"solve", "show", "submit"}),
+        (["s"], {"solve", "show", "site", "submit"}),
         (["--v"], {"--version"}),
         (["solve", "uniform_10"], {"uniform_100"}),
         (["solve", "--po"], {"--policy"}),

@@ -15,7 +15,7 @@ from kvopt.best_known import known_values, read_registry
 from kvopt.best_known.entry import Registry
 from reports.library.__main__ import FOLDER, main, page_text
 from reports.library.site import library_pages
-from reports.tables.library import bar, library_frame
+from reports.tables.library import CLASSES, bar, difficulty, library_frame
 from tests.reports.synthetic import frame, record
 
 
@@ -62,6 +62,32 @@ def test_the_sentence_is_computed(registry: Registry) -> None:
     assert counts[1] == counts[0] + 1
     assert f"`{widest.instance}`" in before
     assert f"`{widest.instance}`" not in after
+
+
+@pytest.mark.parametrize(
+    ("gap", "seconds", "kind", "expected"),
+    [
+        (0.0, 10.0, "certified (tree)", "easy"),
+        (0.0, 10.1, "certified (tree)", "medium"),
+        (0.0, 60.1, "solver-reported", "hard"),
+        (0.0, 0.0, "construction", "hard"),
+        (0.001, 0.0, "certified (tree)", "open"),
+    ],
+)
+def test_the_class_is_by_the_run_that_proved(
+    gap: float, seconds: float, kind: str, expected: str
+) -> None:
+    """Ten seconds, a minute, more or a construction alone; open is what has a gap."""
+    assert difficulty(gap, seconds, kind) == expected
+
+
+def test_the_classes_are_counted_on_the_page(registry: Registry) -> None:
+    """Each closed instance once, in the first sentence."""
+    counts = dict(library_frame(registry)["class"].value_counts())
+    told = re.findall(r"(\d+) (easy|medium|hard)", page_text(registry).split("\n")[2])
+    assert {name: int(count) for count, name in told} == {
+        name: counts.get(name, 0) for name in CLASSES[:-1]
+    }
 
 
 @pytest.mark.parametrize(
