@@ -52,7 +52,7 @@ What the papers state: [claims](../claims/README.md).  How the figures are made,
 
 {answer}
 
-{told}
+{rows}
 ## What this is
 """
 
@@ -143,7 +143,7 @@ def _first(ranked: Report, library: Table, slug_of: Mapping[str, str], night: pd
         state=sentence_text(state(library)),
         still=_open(_cut(library, _OPEN, still), slug_of),
         answer=sentence_text(ranked.verdict[0]),
-        told=told(night, stale_rows(night)),
+        rows=told(night, stale_rows(night)),
     )
 
 

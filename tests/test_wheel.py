@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 import zipfile
 from collections.abc import Callable
@@ -53,6 +54,29 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = _pip("wheel", source, "--no-deps", "--no-build-isolation", "-w", source / "dist")
     assert built.returncode == 0, built.stderr
     return next((source / "dist").glob("kvopt-*.whl"))
+
+
+@pytest.mark.slow("walks")
+def test_the_source_distribution_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    """No data is lost on the way, no test is in it, and it says how it is cited."""
+    source = tmp_path / "source"
+    shutil.copytree(wheel.parents[1], source, ignore=shutil.ignore_patterns("dist", "build"))
+    for name in ("MANIFEST.in", "CHANGELOG.md", "CITATION.cff", "references.bib"):
+        shutil.copy(ROOT / name, source)
+    build = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    command = [sys.executable, "-c", build, str(tmp_path)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=120)
+    packed = next(tmp_path.glob("kvopt-*.tar.gz"))
+    with tarfile.open(packed) as archive:
+        tops = {name.split("/")[1] for name in archive.getnames() if "/" in name}
+    assert "tests" not in tops
+    assert {"CITATION.cff", *PACKAGES} <= tops
+    built = _pip("wheel", packed, "--no-deps", "--no-build-isolation", "-w", tmp_path)
+    assert built.returncode == 0, built.stderr
+    names = [
+        set(zipfile.ZipFile(each).namelist()) for each in (wheel, next(tmp_path.glob("*.whl")))
+    ]
+    assert names[0] == names[1]
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import nbformat
 import pytest
 
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
 from instances import read_instance
 from instances.named import find_instance
 from kvopt.registered import registered
@@ -52,3 +54,16 @@ def test_a_summary_is_true_today(where: str) -> None:
     assert shown["gap to best"] == known.compared(tel, bound)
     assert shown["gap %"] == f"{100 * (tel - bound) / tel:.3f}"
     assert shown["AEL"] == f"{tel / len(instance):.3f}"
+
+
+def test_what_the_readme_says_of_mc_sf_is_true() -> None:
+    """Its TEL, how many wait for the first request, and both values of the picture."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    instance = read_instance(find_instance("example_3_1"))
+    schedule = run_policy(policies()["mc-sf"], instance)
+    waiting = sum(start > min(schedule.starts) for start in schedule.starts)
+    known = registered(instance)
+    assert known is not None
+    assert f"MC-SF needs {schedule.tel}:" in readme
+    assert f"and {waiting} requests wait for it" in readme
+    assert f"the optimum, TEL {known.upper}, above that of MC-SF, TEL {schedule.tel}," in readme
