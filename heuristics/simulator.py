@@ -195,6 +195,10 @@ def _by_rank(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
                 f"rank: expected arrays of shape ({len(known)},), one number a request, "
                 f"found {np.shape(key)}"
             )
+        values = np.asarray(key)
+        if values.dtype.kind == "f" and np.isnan(values).any():
+            lost = int(np.isnan(values).argmax())
+            raise RankError(f"rank: expected numbers, found NaN for the request at position {lost}")
     columns = (*keys, known.arrivals, np.arange(len(known)))
     return np.lexsort(columns[::-1]).astype(np.int64)
 

@@ -60,7 +60,7 @@ class Command(click.Command):
     fails
         The exceptions that it tells in one line, by their exit code.
     interrupted
-        Exit code and line after Ctrl-C.
+        The line after Ctrl-C, with which every command ends with ``EXIT_INTERRUPTED``.
     examples
         Arguments, which the help shows after the command's name.
     codes
@@ -71,7 +71,7 @@ class Command(click.Command):
         self,
         *given: Any,
         fails: Mapping[int, tuple[type[Exception], ...]] | None = None,
-        interrupted: tuple[int, str] = (EXIT_INTERRUPTED, "interrupted"),
+        interrupted: str = "interrupted",
         examples: Sequence[str] = (),
         codes: str = "0 done; 2 bad usage or input",
         **settings: Any,
@@ -224,7 +224,7 @@ def run(
     arguments: Sequence[str] | None,
     program: str,
     caller: Any = None,
-    interrupted: tuple[int, str] = (EXIT_INTERRUPTED, "interrupted"),
+    interrupted: str = "interrupted",
 ) -> int:
     """Run a command by the name it was called; return its exit code.
 
@@ -243,9 +243,8 @@ def run(
         except click.UsageError as error:
             complain(error.ctx.command_path if error.ctx else program, _told(error))
         except KeyboardInterrupt:
-            code, line = interrupted
-            complain(program, line)
-            return code
+            complain(program, interrupted)
+            return EXIT_INTERRUPTED
         return EXIT_BAD_USAGE
 
     with called([*program.split(), *given]):

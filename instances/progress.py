@@ -97,7 +97,8 @@ def telling(items: Iterable[_Item], what: str | Callable[[], str]) -> Iterator[_
 
     try:
         for item in items:
-            said |= status.say(text())
+            # Nothing done, of nobody knows how many, is no news.
+            said |= bool(done or of) and status.say(text())
             yield item
             done += 1
         if said:

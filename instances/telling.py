@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 _LONGEST = 600
+#: Columns of what is printed for a reader.
+WIDTH = 100
+#: The blank between a number, or an interval, and its unit.
+_UNIT = re.compile(r"(?<=[\d\]]) (?=(?:%|s|ms|GB|tokens?|rounds?)(?:\W|$))")
 #: Most names that a complaint proposes, and how alike they must be, from 0 to 1.
 _PROPOSED, _ALIKE = 3, 0.55
 #: Most that begin with the word: it may be a name whose end was left out.
@@ -22,6 +28,19 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     # The cut comes first too: escapes only make a text longer.
     safe = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text[: longest + 1])
     return safe if len(safe) <= longest else safe[: longest - 3] + "..."
+
+
+def wrapped(text: str, width: int = WIDTH, indent: str = "") -> str:
+    """Return text in lines of so many columns; no number is parted from its unit.
+
+    Parameters
+    ----------
+    indent
+        Of all lines but the first.
+    """
+    glued = _UNIT.sub("\N{NO-BREAK SPACE}", text)
+    lines = textwrap.fill(glued, width, subsequent_indent=indent, break_on_hyphens=False)
+    return lines.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def counted(number: int, what: str) -> str:

@@ -69,6 +69,8 @@ class Answer:
         Each with its class in words, the class that knows least first.
     bound
         The sum of the lower bounds; None where an instance has none.
+    optimal
+        Whether that is the optimum of each.
     covers_kept
         Whether it holds for schedules that keep tokens over evictions, too.
     requests, instances
@@ -82,6 +84,7 @@ class Answer:
     requests: int
     instances: int
     unit: TimeUnit
+    optimal: bool = False
 
     def __str__(self) -> str:
         return "".join(text for text, _ in self.pieces())
@@ -101,7 +104,7 @@ class Answer:
             yield f"{', ' if said else ': knowing '}{named}{self._wins(other)} (", False
             said = words
             yield other.label, True
-            yield f", {self._mean(other.total)})", False
+            yield f"{', ' if other.label else ''}{self._mean(other.total)})", False
         if self.bound is not None:
             yield self._no_schedule(self.bound), False
         yield f" ({counted(self.instances, 'instance')}).", False
@@ -142,7 +145,10 @@ class Answer:
         # Rounded down: no schedule is below what is shown.
         thousandths = bound * 1000 // (self.requests * self.unit.ticks)
         shown = f"{thousandths // 1000}.{thousandths % 1000:03}{self.unit.symbol}"
-        return f"; no schedule{f', but for{MARK},' if self._spared else ''} is below {shown}"
+        about = " that keeps no tokens over evictions" if self._spared else ""
+        if self.optimal:
+            return f"; the best schedule{about} has {shown}"
+        return f"; no schedule{about} is below {shown}"
 
 
 def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal]:
@@ -201,12 +207,15 @@ def answer(
     requests: int,
     instances: int,
     unit: TimeUnit,
+    optimal: bool = False,
+    best: tuple[str, MethodTotal] | None = None,
 ) -> Answer | None:
     """Return the answer; None without a policy to compare with, or with nothing else.
 
     Named are the best method of each class, and all of one's own.  A further non-clairvoyant policy
     is if it is better than the one compared with, and what knows all arrivals if it is the best of
-    all.
+    all.  ``best`` are the best known schedules, in words and with what has found them, which
+    are named where no method has come to as little.
     """
     # Of equal ones first who declares to know the outputs, not who has exact predictions of them.
     found = sorted(
@@ -222,9 +231,11 @@ def answer(
         if shown and each is not base:
             of_class.append(each)
     named = [(words, each) for words, of_class in others.items() for each in of_class]
+    if best is not None and best[1].total < found[0].total:
+        named.append(best)
     if bound is None and not named:
         return None
-    return Answer(base, named, bound, covers_kept, requests, instances, unit)
+    return Answer(base, named, bound, covers_kept, requests, instances, unit, optimal)
 
 
 def _says_nothing(

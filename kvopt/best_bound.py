@@ -20,7 +20,7 @@ from formulations.valid.loads import not_covered
 from instances import Instance
 from instances.batch_time import parse_batch_time
 from instances.time_unit import unit_of
-from kvopt.methods.knowledge import only_bounds
+from kvopt.methods.knowledge import only_bounds, shown_source
 from kvopt.methods.witness import word_counts
 from kvopt.places import DEFAULT_STORE
 from kvopt.registered import registered
@@ -59,7 +59,7 @@ class KnownBound:
     origin: str = ""
 
     def __str__(self) -> str:
-        return ", ".join(filter(None, (self.source, self.origin)))
+        return ", ".join(filter(None, (shown_source(self.source), self.origin)))
 
 
 def best_bound(

@@ -32,7 +32,7 @@ class Registered:
     certified: int | None = None
 
     def __str__(self) -> str:
-        """As ``1234 (opt)`` or ``1234, bound 1200``."""
+        """As ``1234 (optimal)`` or ``1234, bound 1200``."""
         if self.upper == self.lower:
             return f"{self.upper} ({self.reason})"
         if self.certified is None:
@@ -67,7 +67,7 @@ def registered(instance: Instance, folder: Path = FOLDER) -> Registered | None:
         known = next((each for each in entries if each["sha256"] == instance.sha256), None)
         if known is None:
             return None
-        reason = "opt" if known["standing"] == "opt" else STANDINGS[known["standing"]]
+        reason = "optimal" if known["standing"] == "opt" else STANDINGS[known["standing"]]
         lower = known["lower"]
         reported = lower["kind"] == "solver-reported"
         certified = int(lower["certified"]["value"]) if reported else None

@@ -442,7 +442,7 @@ class Result:
 
 
 def best_known(instance: Instance) -> str:
-    """Return what the registry says of an instance, as ``1234 (opt)`` or ``1234, bound 1200``.
+    """Return what the registry says of an instance, as ``1234 (optimal)`` or ``1234, bound 1200``.
 
     Empty for an instance that is not in it.
     """

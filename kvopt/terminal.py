@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import IO
 
 from instances.progress import REWRITTEN_EVERY_SECONDS, TOLD_EVERY_SECONDS, StatusLine
+from instances.telling import wrapped
+from kvopt.methods.knowledge import shown_source
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Snapshot
 
@@ -62,7 +64,7 @@ class ProgressLines:
         bound = "-" if state.lower_bound is None else unit.text(state.lower_bound)
         gap = "-" if state.gap is None else f"{100 * state.gap:.2f}"
         told = tel is not None and (improved or self._line.rewrites)
-        origin = f"{state.found_by}; {state.bound_source}" if told else ""
+        origin = f"{state.found_by}; {shown_source(state.bound_source)}" if told else ""
         line = f"{now - self._started:9.1f}  {incumbent:>14}  {bound:>14}  {gap:>7}  {origin}"
         self._line.show(line.rstrip())
         self._last = self._told_at = now
@@ -100,6 +102,7 @@ class CompilingLine:
 
 
 def summary(rows: Sequence[tuple[str, str]]) -> str:
-    """Return aligned lines of labels and values."""
+    """Return aligned lines of labels and values; a long value goes on below its beginning."""
     width = max(len(label) for label, _ in rows)
-    return "\n".join(f"{label:<{width}}  {value}" for label, value in rows)
+    below = " " * (width + 2)
+    return "\n".join(wrapped(f"{label:<{width}}  {value}", indent=below) for label, value in rows)

@@ -15,7 +15,7 @@ from instances.telling import counted
 from instances.time_unit import TimeUnit, unit_of
 from kvopt.answer import Answer, MethodTotal, answer, is_base, percent, relative
 from kvopt.methods.knowledge import Knowledge, knowledge
-from reports.interval import shares
+from reports.interval import at_most, shares
 from reports.table import Column, Table, time_column
 from reports.units import Unit
 from schedules.evidence import bounds_hold
@@ -62,7 +62,7 @@ class Compared:
                 "mean": best["mean"].round(),
                 "change": [_change(total, base) for total in best["total"]],
                 "low": list(map(shares, best["gap_low"], best["gap_low"])),
-                "high": list(map(shares, best["gap_high"], best["gap_high"])),
+                "high": list(map(at_most, best["gap_low"], best["gap_high"])),
                 "seconds": best["seconds"],
             }
         )
@@ -149,7 +149,7 @@ def _lower(runs: pd.DataFrame, ids: pd.Series) -> pd.Series:
 
 def _answer(unit: Unit, lines: pd.DataFrame, ids: pd.Series) -> Answer | None:
     runs = unit.runs[unit.runs["id"].isin(ids)]
-    bounds = _lower(runs, ids)
+    bounds, known = _lower(runs, ids), runs.groupby("id").first()
     # In seconds the detail of a run says so; in rounds rows of before may not.
     kept = runs["kept" if unit.batch_time else "preempts"]
     outcomes = lines.dropna(subset="total")
@@ -160,10 +160,24 @@ def _answer(unit: Unit, lines: pd.DataFrame, ids: pd.Series) -> Answer | None:
         ],
         bound=int(bounds.sum()) if bounds.notna().all() else None,
         covers_kept=all(map(bounds_hold, runs["detail"], kept)),
-        requests=int(runs.groupby("id")["n"].first().sum()),
+        requests=int(known["n"].sum()),
         instances=len(ids),
         unit=unit_of(unit.batch_time),
+        optimal=bool(known["opt"].notna().all()),
+        best=_best_known(known),
     )
+
+
+def _best_known(known: pd.DataFrame) -> tuple[str, MethodTotal] | None:
+    """Return the best known schedules of instances, one a line; None where one has none."""
+    if known["upper"].isna().any():
+        return None
+    names = sorted(set(known["upper_by"]))
+    words = f"the best known {'schedule' if len(known) == 1 else 'schedules'}"
+    words += f" of {len(names)} methods" if len(names) > 1 else ""
+    label = names[0] if len(names) == 1 else ""
+    knows = Knowledge("outputs", offline=True)
+    return words, MethodTotal(label, "", knows, int(known["upper"].sum()))
 
 
 def _change(total: float, base: MethodTotal | None) -> str:

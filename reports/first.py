@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 from tabulate import tabulate
 
-from instances.telling import printable
+from instances.telling import WIDTH, printable, wrapped
 from reports.compared import compared
 from reports.measured import measured
 from reports.references import contradictions, references
 from reports.rows import prepare
-from reports.table import Table
+from reports.table import MISSING, Table
 from reports.tables.leaderboard import (
     adversarial_board,
     bounds_board,
@@ -25,8 +24,8 @@ from reports.tables.solvers import solver_table
 from reports.units import Unit, units
 from reports.verdict import WORDS, answers, verdict
 
-#: Columns of text around the tables.
-_WIDTH = 100
+#: Columns that are shown however wide they are, and what a column without news has.
+_LEAST, _NOTHING = 2, (MISSING, "0", "")
 
 
 def boards_of(unit: Unit) -> list[Table]:
@@ -49,11 +48,11 @@ def terminal_text(frame: pd.DataFrame, best_known: Mapping[str, Any] | None = No
     rows, found = _units(frame, best_known)
     wrong = [f"CONTRADICTION {each}" for each in contradictions(rows, best_known)]
     told = [printable(each, len(each)) for each in [*wrong, *map(str, verdict(found))]]
-    paragraphs = [textwrap.fill(each, _WIDTH) for each in [*told, WORDS]]
+    paragraphs = [wrapped(each) for each in [*told, WORDS]]
     for unit in found:
         for table in boards_of(unit):
             title = f"{table.title}{unit.words}"
-            paragraphs.append(f"{title}\n{_aligned(table)}\n{textwrap.fill(table.note, _WIDTH)}")
+            paragraphs.append(f"{title}\n{_aligned(table)}\n{wrapped(table.note)}")
     return "\n\n".join(paragraphs)
 
 
@@ -75,7 +74,7 @@ def _rankings(found: list[Unit]) -> Iterator[str]:
             table = methods.table()
             told = [f"in seconds under {printable(unit.batch_time)}"] if unit.batch_time else []
             notes = [table.note, *map(str, answers(unit))]
-            filled = (textwrap.fill(printable(each, len(each)), _WIDTH) for each in notes)
+            filled = (wrapped(printable(each, len(each))) for each in notes)
             yield "\n".join([*told, _aligned(table), *filled])
 
 
@@ -90,11 +89,28 @@ def _units(
 
 
 def _aligned(table: Table) -> str:
+    """Return a table as text; where it is too wide without its last columns, which are named."""
+    cells = [[printable(cell.text) for cell in row] for row in table.rows(len(table.frame))]
+    kept = [k for k in range(len(table.columns)) if _says_something(table, cells, k)]
+    text, left = _grid(table, cells, kept), ""
+    while len(kept) > _LEAST and max(map(len, text.splitlines())) > WIDTH:
+        left = f"{table.columns[kept.pop()].title}, {left}"
+        text = _grid(table, cells, kept)
+    return f"{text}\nLeft out here: {left[:-2]}." if left else text
+
+
+def _says_something(table: Table, cells: list[list[str]], column: int) -> bool:
+    """Tell whether a column has more than nothing on all lines."""
+    return not table.columns[column].numeric or any(line[column] not in _NOTHING for line in cells)
+
+
+def _grid(table: Table, cells: list[list[str]], kept: list[int]) -> str:
+    columns = [table.columns[k] for k in kept]
     text: str = tabulate(
-        [[printable(cell.text) for cell in row] for row in table.rows(len(table.frame))],
-        headers=[column.title for column in table.columns],
+        [[line[k] for k in kept] for line in cells],
+        headers=[column.title for column in columns],
         tablefmt="simple",
-        colalign=["right" if column.numeric else "left" for column in table.columns],
+        colalign=["right" if column.numeric else "left" for column in columns],
         disable_numparse=True,
     )
     return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pandas as pd
@@ -21,8 +22,20 @@ def shares(low: float, high: float) -> str:
     """Return one interval of :func:`share_text`; empty if neither end is known."""
     if pd.isna(low) and pd.isna(high):
         return ""
-    ends = [_end(100 * low, 1), _end(100 * high, 1)]
+    ends = [_end(100 * low, 1), _high(low, high)]
     return f"{ends[0]} %" if ends[0] == ends[1] else f"[{ends[0]}, {ends[1]}] %"
+
+
+def at_most(low: float, high: float) -> str:
+    """Return the upper end of such an interval, empty if it is not known."""
+    return "" if pd.isna(high) else f"{_high(low, high)} %"
+
+
+def _high(low: float, high: float) -> str:
+    # Rounded up, as what is left to gain, unless it is no bound but the value itself.
+    if pd.isna(high) or low == high:
+        return _end(100 * high, 1)
+    return _end(math.ceil(1000 * high - 1e-9) / 10, 1)
 
 
 def _each(write: Callable[..., str], *columns: pd.Series) -> pd.Series:

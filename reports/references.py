@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from kvopt.methods.knowledge import shown_source
 from kvopt.methods.witness import search_witness
 from schedules import evidence
 from schedules.evidence import CONSTRUCTION, Statement, Witness, judge
@@ -201,7 +202,9 @@ def _cases(
         case = cases[sha]
         case.lowers.append(Statement(int(bound), label))
         if case.lower is None:
-            case.lower = Statement(int(bound), f"{source}, {label}" if source else label)
+            case.lower = Statement(
+                int(bound), f"{shown_source(source)}, {label}" if source else label
+            )
     stated = rows.dropna(subset="known_optimum").drop_duplicates(["sha", "known_optimum"])
     for sha, value in _values(stated.sort_values("known_optimum"), "sha", "known_optimum"):
         cases[sha].stated.append(int(value))

@@ -21,7 +21,7 @@ from reports.timed import Timed, timed
 #: What may stand in a title as it is; a batch time of rows may be any text.
 _PLAIN = re.compile(r"[A-Za-z0-9 .,=()+-]{1,80}")
 #: What slugs and titles of tables end in, by the unit of their times.
-MARKS = {ROUNDS: ("", ""), SECONDS: ("-seconds", " in seconds")}
+MARKS = {ROUNDS: ("", ""), SECONDS: ("-seconds", " (arrivals in seconds)")}
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,8 @@ def units(rows: pd.DataFrame, runs: pd.DataFrame) -> list[Unit]:
         mark, words = MARKS[unit_of(text)]
         mark += f"-{place}" if place > 1 else ""
         if len(timed_ones) > 1 and place:
-            words += f", {text if _PLAIN.fullmatch(text) else f'batch time {place}'}"
+            name = text if _PLAIN.fullmatch(text) else f"batch time {place}"
+            words = words.replace(")", f", {name})")
         own = (frame[frame["batch_time"].eq(text)] for frame in (rows, runs))
         found.append(Unit(text, mark, words, *own))
     return found

@@ -14,7 +14,7 @@ from kvopt.methods.knowledge import WORDS as KNOWS
 from kvopt.methods.witness import is_own
 from reports.boards import Board, boards, inside, outside, standings
 from reports.compared import compared
-from reports.interval import ratios, shares
+from reports.interval import at_most, ratios, shares
 from reports.tables.solvers import solver_table
 from reports.units import Unit
 
@@ -35,7 +35,8 @@ WORDS = (
     "best known schedule. LB: the best bound; every TEL is at least that. Gap: what share of its "
     "own TEL a policy would save with the better schedule; 0 % is best. Ratio: TEL / OPT; 1 is "
     "best. [a, b]: between a and b, since OPT lies between LB and UB; ?: not known. *: may keep "
-    "tokens over evictions, an easier problem, so it is not to be compared with the others. "
+    "tokens over evictions, an easier problem: its latency compares with the others', but it has "
+    "no rank, and OPT and LB hold for it only where that is said. "
     f"{OF_CLASSES[0].upper()}{OF_CLASSES[1:]}."
 )
 
@@ -294,7 +295,7 @@ def _leaves(lines: pd.DataFrame) -> list[str]:
         return [f"{have} a schedule on none of them"]
     counts = [f" ({counted(failed, 'instance')} without a schedule at 100 %)"] if failed else []
     if pd.isna(low):  # there is no schedule to compare with
-        return [f"{leaves} {_most(high)} to OPT", *counts]
+        return [f"{leaves} {_most(low, high)} to OPT", *counts]
     interval = shares(float(low), high)
     known = not interval.startswith("[")
     reference = "OPT" if known else "the best known schedules"
@@ -306,12 +307,12 @@ def _leaves(lines: pd.DataFrame) -> list[str]:
     if not known and pd.notna(high) and high < 0:
         told += f", {_percent(-high)} below the best bound"
     elif not known:
-        told += f", {_most(high)} to OPT"
+        told += f", {_most(low, high)} to OPT"
     return [told, *counts]
 
 
-def _most(high: Any) -> str:
-    return "an unknown share" if pd.isna(high) else f"at most {_percent(high)}"
+def _most(low: Any, high: Any) -> str:
+    return "an unknown share" if pd.isna(high) else f"at most {at_most(low, high)}"
 
 
 def _percent(share: float) -> str:

@@ -17,7 +17,7 @@ from instances.families.draws import Draws
 from instances.files import read_instance
 from instances.model import MAX_ARRIVAL, Instance
 from instances.progress import telling
-from instances.telling import printable, unknown_name
+from instances.telling import counted, printable, unknown_name
 from instances.traces.formats import Format, formats
 from instances.traces.measured import Measured
 from instances.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
@@ -172,7 +172,7 @@ def read_trace(
 def _selected(form: Format, options: TraceOptions, stream: TraceStream) -> _Selection:
     found = _Selection(options, stream)
     stretches = _reader(form, options).rows(stream, token_count(options.tokenizer))
-    for rows in telling(stretches, lambda: f"{found.rows:,} rows of the trace read"):
+    for rows in telling(stretches, lambda: f"{counted(found.rows, 'row')} of the trace read"):
         if not found.take(rows):
             break
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from instances.checkout import require_checkout
-from instances.command import Command, Options, option
+from instances.command import EXIT_INTERRUPTED, Command, Options, option
 from instances.jsonfile import FileError, read_bytes
 from instances.named import FOLDER
 from instances.outputs import OutputError, check_folder
@@ -58,12 +58,11 @@ _Verdict = tuple[Sequence[str], int]
         EXIT_FAULTS: (RegistryError, DamagedError, MethodError),
         EXIT_BAD_USAGE: (OutputError, StoreError, FileError, OSError),
     },
-    interrupted=(EXIT_FAULTS, "interrupted"),
     examples=("--check", "--store results/runs.sqlite", "--store results/runs.sqlite --check"),
     codes="0 fine; 1 a value is not proved, an instance is missing, --check found the registry "
-    "stale, or interrupted; 2 bad usage or store; 3 --check found only bounds that are "
+    "stale; 2 bad usage or store; 3 --check found only bounds that are "
     "solver-reported or proofs that are stale; 5 a bound exceeds a checked schedule: nothing is "
-    "written (docs/best_known.md)",
+    "written; 130 interrupted (docs/best_known.md)",
 )
 @option("--store", metavar="FILE | URL", help="runs to be merged")
 @option(
@@ -118,7 +117,9 @@ def _merge(
         return told, EXIT_FAULTS if stale else EXIT_OK
     write_all(merged, known, folder)
     if not done:
-        return ["interrupted: what was merged is written, the same command goes on"], EXIT_FAULTS
+        return [
+            "interrupted: what was merged is written, the same command goes on"
+        ], EXIT_INTERRUPTED
     return [], EXIT_OK
 
 

@@ -64,7 +64,7 @@ _SECONDS_BETWEEN_SAVES = 10
             OSError,
         )
     },
-    interrupted=(EXIT_OPEN, "interrupted; the same command goes on"),
+    interrupted="interrupted; the same command goes on",
     examples=("", "--stale --each 60", "am1_00 --by cpsat:cpsat-strong"),
     codes="0 all have a certificate, or were proved again; 1 the time was up before, a tree comes "
     "down to a better schedule, or a stale proof did not hold; 2 bad usage, or a registry or file "

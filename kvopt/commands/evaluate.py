@@ -54,7 +54,6 @@ EXIT_BAD_INPUT = 2
 EXIT_REFUSED = 5
 EXIT_STORE = 6
 EXIT_EXECUTOR = 7
-EXIT_INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -96,10 +95,7 @@ class _Evaluate(Command):
         EXIT_STORE: (StoreError,),
         EXIT_EXECUTOR: (ExecutorError,),
     },
-    interrupted=(
-        EXIT_INTERRUPTED,
-        "interrupted; what was finished is stored, the same command resumes",
-    ),
+    interrupted="interrupted; what was finished is stored, the same command resumes",
     examples=(
         "smoke --report results/report",
         '"instances/tiny/*.json" --methods svf,mc-sf,highs --seeds 5 --jobs 2',

@@ -89,7 +89,8 @@ def policies_table(
         *_refused(refused),
         _left(series, why or "the time was over"),
     ]
-    text = "\n".join([table_text(instance, lines, against), *filter(None, below)])
+    told = map(wrapped, filter(None, "\n".join(below).splitlines()))
+    text = "\n".join([table_text(instance, lines, against), *told])
     return PoliciesTable(
         text,
         accepted=all(line.record.status != "refused" for line in lines),

@@ -37,7 +37,6 @@ EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_REFUSED = 5
 EXIT_STORE = 6
-EXIT_INTERRUPTED = 130
 
 
 @click.command(
@@ -53,10 +52,7 @@ EXIT_INTERRUPTED = 130
         ),
         EXIT_STORE: (StoreError,),
     },
-    interrupted=(
-        EXIT_INTERRUPTED,
-        "interrupted; what was finished is stored, the same command resumes",
-    ),
+    interrupted="interrupted; what was finished is stored, the same command resumes",
     examples=(
         "trace.csv --memory 61035 --rates 1,2,4,8",
         "uniform --set n=200 --rates 5,10 --methods mc-sf,svf --slo ttft:0.5 --plot rates.svg",

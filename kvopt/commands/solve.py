@@ -17,7 +17,7 @@ from heuristics.policy import NotApplicableError
 from heuristics.predictions import predict
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
-from instances.command import Command, Options
+from instances.command import EXIT_INTERRUPTED, Command, Options
 from instances.outputs import OutputError, check_apart
 from instances.telling import counted
 from instances.traces.arguments import trace_options
@@ -65,15 +65,16 @@ OVER_SHARE, BARK_SECONDS = 0.1, 1.3
         EXIT_BAD_INPUT: (OutputError, MethodError, InstanceFileError, NotWrittenError),
         EXIT_INFEASIBLE: (InfeasibleInstanceError,),
     },
-    interrupted=(EXIT_NO_SCHEDULE, "interrupted before there was a schedule"),
+    interrupted="interrupted before there was a schedule",
     examples=(
         "uniform_100",
         "uniform_100 --policy mc-sf --plot mc-sf.svg",
         "am1/am1_00 --solver highs --formulation ilp --time-limit 600 --out found.json",
         "trace.csv --gpu h100-80 --model llama3.1-8b",
     ),
-    codes="0 a checked schedule; 2 bad usage or input; 3 infeasible; 4 no schedule within the "
-    "limits; 5 a schedule or a bound is refused, which is a bug (docs/formats.md)",
+    codes="0 a checked schedule; 2 bad usage or input, or your own method fails; 3 infeasible; 4 "
+    "no schedule within the limits; 5 a schedule or a bound is refused, which is a bug; 130 "
+    "interrupted before there was a schedule (docs/formats.md)",
 )
 @OPTIONS
 def main(options: Options) -> int:
@@ -262,25 +263,33 @@ def _print_table(
 def _finish(result: Result, options: Options) -> int:
     """Write what was asked for, print the summary, and return the exit code."""
     finished = result.finished
-    code = EXIT_NO_SCHEDULE if result.schedule is None else _write_results(result, options)
+    code = _without_schedule(result) if result.schedule is None else _write_results(result, options)
     if finished.about_the_file:
         code = EXIT_BAD_INPUT
     wrong = [*finished.contradictions, *result.exceeded]
     if finished.refused or wrong:
         code = EXIT_REFUSED
     print(result)
-    bug = "a bug of the method's" if is_own(result.method) else "a bug"
+    bug = "a bug in the method" if is_own(result.method) else "a bug"
     for line in finished.refused:
         complain(options.program, f"THE CHECKER REFUSED A SCHEDULE, this is {bug}: {line}")
     for line in wrong:
         complain(options.program, f"A BOUND IS WRONG, this is {bug}: {line}")
-    if finished.failure and result.schedule is not None:
+    if finished.failure and (result.schedule is not None or code == EXIT_BAD_INPUT):
         complain(options.program, f"the method failed: {finished.failure}")
     if finished.about_the_file:
         complain(options.program, f"{result.instance.name}: {finished.about_the_file}")
     if result.record.output and not options.quiet:
         print(f"{options.program}: the method printed:\n{result.record.output}", file=sys.stderr)
     return code
+
+
+def _without_schedule(result: Result) -> int:
+    """Return the exit code of a run without a schedule; one's own file that fails is bad input."""
+    if result.record.ending == "interrupted":
+        return EXIT_INTERRUPTED
+    own = result.status == "error" and is_own(result.method)
+    return EXIT_BAD_INPUT if own else EXIT_NO_SCHEDULE
 
 
 def _write_results(result: Result, options: Options) -> int:

@@ -60,7 +60,7 @@ def _start(program: str, run: Callable[[Watchdog | None], int], *, solves: bool)
         except KeyboardInterrupt:
             what = "before there was a schedule" if solves else "before anything was run"
             print(f"{program}: interrupted {what}", file=sys.stderr)
-            return 4 if solves else 130
+            return 130
 
     return under_watch(begin, started) if solves else begin()
 

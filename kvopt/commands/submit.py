@@ -37,7 +37,7 @@ _WORST = (EXIT_CODES["infeasible"], EXIT_CODES["malformed"])
     "kvopt submit",
     cls=Command,
     fails={2: (OutputError, RegistryError, FileError, OSError)},
-    interrupted=(130, "interrupted: the same command begins anew"),
+    interrupted="interrupted: the same command begins anew",
     examples=("found.json", "found/ --check", "am1_00.sol"),
     codes="0 some are better, all are valid; 1 all are valid, none is better; 2 bad usage, or not "
     "written; 5 one is below a bound, or what the registry has of it is damaged: not taken; 10 one "

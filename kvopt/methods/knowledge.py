@@ -14,6 +14,7 @@ from kvopt.methods.described import Described
 from kvopt.methods.grammar import FILE, MethodError, read_method, read_prediction
 from kvopt.methods.method import Method
 from kvopt.methods.options import bound_only
+from schedules.evidence import CERTIFICATE, VOLUMES
 
 #: What a policy knows: every output; a prediction of each, which is exact, or that of the
 #: instance's file (exact where it has none), or another; or nothing.
@@ -35,6 +36,17 @@ OF_CLASSES = (
 #: Marks methods that may keep tokens over an eviction, in all tables and figures: policies that
 #: are made so, and methods of which a schedule did.
 MARK = " *"
+#: What rows, schedule files and certificates call what a bound rests on, and what readers do.
+_SOURCES = {
+    VOLUMES: "area bound",
+    "volumes of parts": "area bounds of parts",
+    "prices": "Lagrangian multipliers",
+    "prices of patterns": "configuration LP",
+    "prices of the LP relaxation": "multipliers of the LP relaxation",
+    "rates": "Lagrangian multipliers on loads",
+    "alone": "each request alone",
+    "work": "total work",
+}
 
 
 @dataclass(frozen=True)
@@ -131,6 +143,12 @@ def shown_method(text: str, own_name: str = "") -> str:
     if not python:
         return f"{own_name} [program]"
     return f"{own_name}{called} [{file}.py]"
+
+
+def shown_source(source: str) -> str:
+    """Return what a bound rests on, in the field's words; of other methods' as it is."""
+    kind = source.removeprefix(CERTIFICATE)
+    return source.removesuffix(kind) + _SOURCES.get(kind, kind)
 
 
 def shown_methods(texts: Iterable[str], own_names: Iterable[str]) -> list[str]:

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import IO
 
 from instances.progress import REWRITTEN_EVERY_SECONDS, TOLD_FROM_SECONDS, StatusLine
+from instances.telling import WIDTH, printable
 from kvopt.methods.knowledge import shown_method
 from kvopt.running.record import Record
 from kvopt.running.supervise import Snapshot
@@ -83,9 +84,9 @@ class Display:
         self._told = self._statuses.total()
         text = (
             f"{now - self._started:9.1f} s  {f'{self._told}/{self._total}':>13}  "
-            f"rest about {self._rest():>8}  {counts(self._statuses)}{self._named()}"
+            f"{self._rest():>13}  {counts(self._statuses)}{self._named()}"
         )
-        self._line.show(text.rstrip())
+        self._line.show(printable(text.rstrip(), WIDTH))
 
     def _named(self) -> str:
         """Return which runs go on and their gaps, the first few; empty before the first."""
@@ -95,9 +96,9 @@ class Display:
         return f"  now {told}" if told else ""
 
     def _rest(self) -> str:
-        """Return the estimated time to the end as h:mm:ss."""
+        """Return the estimated time to the end, ``0:00:40 left``; nothing before the first run."""
         done = self._statuses.total()
         if not done:
-            return "?"
+            return ""
         seconds = round(self._seconds / done * (self._total - done) / self._jobs)
-        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} left"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def heat_figure(averaged: pd.DataFrame) -> Drawn | None:
     with drawing(max(width, 5.0), max(height, 2.4), slim=True) as made:
         axes = made.figure.subplots()
         sns.heatmap(
-            (100 * low).rename(index=short_name, columns=short_name),
+            (100 * low).rename(index=short_name, columns=_families(low.columns)),
             ax=axes,
             annot=True,
             fmt=".1f",
@@ -80,6 +81,13 @@ def heat_figure(averaged: pd.DataFrame) -> Drawn | None:
     half = 96 / made.figure.dpi / 2
     reach = half * float(box.width) / low.shape[1], half * float(box.height) / low.shape[0]
     return Drawn(made.svg, made.spots, reach)
+
+
+def _families(names: Iterable[str]) -> dict[str, str]:
+    """Return what each column is called: without the batch time, where all have the same."""
+    parted = {name: name.partition(", ") for name in names}
+    alike = len({batch_time for *_, batch_time in parted.values()}) == 1
+    return {name: short_name(parts[0] if alike else name) for name, parts in parted.items()}
 
 
 def _cells(averaged: pd.DataFrame) -> pd.DataFrame:

@@ -47,7 +47,7 @@ def leaderboards(averaged: pd.DataFrame) -> list[Table]:
 def outside_board(averaged: pd.DataFrame) -> Table:
     """Return the policies that are marked, without ranks."""
     columns = (Column("label", "policy", "name"), *_COLUMNS, _OVER)
-    title = "Outside the problem (marked *)"
+    title = "Outside the problem, marked *"
     return Table("outside", title, _OUTSIDE, columns, _written(outside(averaged)))
 
 

@@ -27,8 +27,8 @@ _MILLISECONDS = {
     "p99_e2el_ms": "p99",
 }
 _PLAIN = {
-    "request_throughput": "requests/s",
-    "output_throughput": "tokens/s",
+    "request_throughput": "requests / s",
+    "output_throughput": "tokens / s",
     "mean_waiting": "waiting",
     "evictions": "evictions",
     "recomputed_tokens": "recomputed",
@@ -45,14 +45,16 @@ def serving_table(runs: pd.DataFrame) -> Table | None:
     values = values.join(found[list(_MILLISECONDS)].astype(float) / 1000)
     covered = pd.Series(map(bounds_hold, found["detail"], found["kept"]), found.index, dtype=bool)
     values["gap_lower"] = values["gap_lower"].where(covered)
-    keys = [found[name] for name in ("family", "instance", "id", "label")]
+    # One that all share stands in the report's heading.
+    timed = ["batch_time"] if found["batch_time"].nunique() > 1 else []
+    keys = [found[name] for name in ("instance", "id", *timed, "label")]
     frame = values.groupby(keys, sort=True).mean()
     frame["runs"] = values.groupby(keys, sort=True).size()
     columns = (
-        Column("family", "family, batch time", "name"),
         Column("instance", "instance", "name"),
+        *(Column(name, "batch time", "name") for name in timed),
         Column("label", "method", "name"),
-        Column("runs", "runs", "count"),
+        *([Column("runs", "runs", "count")] if frame["runs"].gt(1).any() else []),
         Column("ael", "AEL", "seconds"),
         Column("gap_lower", "left to gain", "share"),
         *(Column(key, title, "seconds") for key, title in _MILLISECONDS.items()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from instances.telling import counted
+from instances.telling import counted, wrapped
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,16 @@ from instances.telling import counted
 def test_one_and_many(number: int, what: str, expected: str) -> None:
     """Words in y become ies, all others end in s."""
     assert counted(number, what) == expected
+
+
+@pytest.mark.parametrize("unit", ["%", "s", "ms", "tokens", "round"])
+@pytest.mark.parametrize("number", ["46.3", "[0.0, 18.1]"])
+def test_no_line_ends_between_a_number_and_its_unit(number: str, unit: str) -> None:
+    """Whatever stands before it; the words are the same."""
+    for before in range(1, 37):
+        text = f"{'x' * before} and {number} {unit}, then (-46.9 %); more"
+        lines = wrapped(text, 40, "  ").splitlines()
+        assert " ".join(map(str.strip, lines)) == text
+        assert any(f"{number.split()[-1]} {unit}," in line for line in lines)
+        assert any("(-46.9 %);" in line for line in lines)
+        assert all(line.startswith("  ") for line in lines[1:])

@@ -65,8 +65,25 @@ def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
     tels = {"vllm-v1": 30, "svf": 25}
     assert str(_answer(tels, 24, ROUNDS, covers_kept=False)) == (
         "vLLM's scheduler (vllm-v1 *) leaves at least 16.6 % of 3.000 rounds a request: knowing "
-        "lengths wins 16.6 % (svf, 2.500); no schedule, but for *, is below 2.400 (1 instance)."
+        "lengths wins 16.6 % (svf, 2.500); no schedule that keeps no tokens over evictions is below 2.400 (1 instance)."
     )
+
+
+def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> None:
+    """Found by the bound's own search, say; the share is one number where the bound is met.
+
+    24 / 30 = 0.8.
+    """
+    best = "best known schedule", MethodTotal("svf-first-fit, bound", "", knowledge("svf"), 24)
+    outcomes = _outcomes({"vllm-v1": 30, "svf": 25}, 1)
+    asked = {"covers_kept": True, "requests": 10, "instances": 1, "unit": ROUNDS, "best": best}
+    assert str(answer(outcomes, bound=24, optimal=True, **asked)) == (
+        "vllm-v1 *: 3.000 rounds a request on average; clairvoyant, svf: 2.500 (-16.7 %); best "
+        "known schedule, svf-first-fit, bound: 2.400 (-20.0 %); optimum: 2.400 (-20.0 %) "
+        "(1 instance)."
+    )
+    reached = [*outcomes, *_outcomes({"mc-sf": 24}, 1)]
+    assert "best known" not in str(answer(reached, bound=20, **asked))
 
 
 @pytest.mark.parametrize(

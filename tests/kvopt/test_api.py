@@ -120,7 +120,7 @@ def test_the_summary() -> None:
     assert labels == [*expected, "best known", "gap to best", "seconds", "checker"]
     told = dict(result.summary())
     assert told["method"] == "highs  (ilp(groups=yes), by size)"
-    assert (told["best known"], told["checker"]) == ("12 (opt)", "valid")
+    assert (told["best known"], told["checker"]) == ("12 (optimal)", "valid")
     width = len("HiGHS itself")
     assert [line[:width].strip() for line in str(result).splitlines()] == shown
 
@@ -132,7 +132,7 @@ def test_the_registry_tells_an_interval_where_the_optimum_is_open() -> None:
     assert shown is not None
     value, certified = shown.groups()
     assert int(certified) < int(value) < int(upper)
-    assert kvopt.result.best_known(FOUR) == "12 (opt)"
+    assert kvopt.result.best_known(FOUR) == "12 (optimal)"
     assert kvopt.result.best_known(replace(FOUR, memory=6)) == ""
     # The same requests in seconds have the same hash, and another optimum.
     assert kvopt.result.best_known(replace(FOUR, time_unit="second")) == ""
@@ -448,7 +448,7 @@ def test_a_claim_of_a_bound_is_told_and_enters_nothing(tmp_path: Path) -> None:
     result = kvopt.solve(FOUR, own(tmp_path, body), progress=lambda now: told.append(now.bound))
     assert (result.tel, result.bound, result.gap) == (17, volume_bound(FOUR), 7 / 17)
     assert {*told, *result.trace["bound"].dropna()} - {None} == {10}
-    assert "lower bound  10  (from volumes)" in str(result)
+    assert "lower bound  10  (from area bound)" in str(result)
     assert result.notes == (
         "the method claims that no TEL is below 12; without a certificate it is not used",
     )

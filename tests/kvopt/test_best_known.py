@@ -545,7 +545,7 @@ def test_ctrl_c_keeps_what_is_merged(sweep: Sweep, capsys: pytest.CaptureFixture
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "collect", interrupted)
-        assert sweep.merge() == 1
+        assert sweep.merge() == 130
     assert "interrupted" in capsys.readouterr().err
     assert [each["instance"] for each in sweep.entries()] == ["four"]
     assert sweep.merge() == 0

@@ -116,12 +116,12 @@ def test_what_ratios_are_to(monkeypatch: pytest.MonkeyPatch) -> None:
     two = kvopt.read("tiny_two_bursts")
     known = _table(two)
     assert "TEL/OPT" in _header(known)
-    assert "best known 22 (opt)" in known.text.splitlines()
+    assert "best known 22 (optimal)" in known.text.splitlines()
     svf = next(line for line in known.text.splitlines() if line.startswith("svf "))
     assert svf.split()[2:4] == ["22", "1.0000"]
     other = _table(SIX)
     assert "TEL/LB" in _header(other)
-    assert "(from volumes)" in other.text
+    assert "(from area bound)" in other.text
     for name in ("kvopt.best_bound.registered", "kvopt.commands.policies_table.registered"):
         monkeypatch.setattr(name, lambda _: Registered(22, 20, "open"))
     left_open = _table(two)

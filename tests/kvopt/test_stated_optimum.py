@@ -144,11 +144,11 @@ def test_the_table_of_all_policies() -> None:
     assert table.accepted
     assert "60, is wrong: a checked schedule has TEL 1" in table.misstated
     # The registry has this instance: 12 is its optimum, whatever the file states.
-    assert "best known 12 (opt)" in table.text.splitlines()
+    assert "best known 12 (optimal)" in table.text.splitlines()
     assert "TEL/OPT" in table.text.splitlines()[0]
     table = policies_table(stating(12), **given)
     assert (table.accepted, table.misstated) == (True, "")
-    assert "\nbest known 12 (opt)\n" in table.text
+    assert "\nbest known 12 (optimal)\n" in table.text
     # TEL, ratio and gap.
     figures = re.findall(r" (\d+) +\d\.\d{4} +(\d+\.\d\d) %", table.text)
     assert len(figures) > 10

@@ -39,7 +39,7 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
     (line,) = stream.getvalue().splitlines()
     assert "2.0 s" in line
     assert "2/10" in line
-    assert "rest about  0:00:40" in line
+    assert "0:00:40 left  1 optimal" in line
     assert line.endswith("1 optimal, 1 crashed")
     now += 9.9
     shown.close()
@@ -60,8 +60,8 @@ def test_one_line_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         shown.advance(record(status="feasible", total_seconds=3600.0))
     shown.close()
     first, second = stream.getvalue().rstrip().split("\r")[1:]
-    assert "1/2  rest about  1:00:00  1 feasible" in first
-    assert "2/2  rest about  0:00:00  2 feasible" in second
+    assert "1/2   1:00:00 left  1 feasible" in first
+    assert "2/2   0:00:00 left  2 feasible" in second
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), _Terminal()])

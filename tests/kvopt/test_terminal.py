@@ -133,7 +133,7 @@ def test_work_of_many_steps_is_told_from_two_seconds_on(stream: io.StringIO, clo
 
 
 def test_how_far_a_command_is_counts_from_its_beginning(clock: _Clock) -> None:
-    """A second kind of work is told at once; of what is not known to end no end is told."""
+    """A second kind is told once some is done; of what is not known to end no end is told."""
     screen = _Screen()
     with showing(screen):
         list(telling("abc", "letters"))
@@ -142,7 +142,7 @@ def test_how_far_a_command_is_counts_from_its_beginning(clock: _Clock) -> None:
         clock.now += 1.0
         assert list(telling("a", lambda: "a text of its own")) == ["a"]
     first, second, rest = screen.getvalue().split("\n")
-    assert first.split("\r")[1:] == ["      3.0 s  0 signs", "      3.0 s  2 signs"]
+    assert first.split("\r")[1:] == ["      3.0 s  1 signs", "      3.0 s  2 signs"]
     assert set(second.split("\r")[1:]) == {"      4.0 s  a text of its own"}
     assert rest == ""
 

@@ -7,6 +7,7 @@ import pandas as pd
 from kvopt.running.record import Record
 from reports.compared import MOST_RANKED, Compared, compared
 from reports.first import ranking_text
+from reports.interval import at_most, shares
 from reports.measured import measured
 from reports.references import references
 from reports.rows import prepare
@@ -41,11 +42,40 @@ def test_all_stand_on_the_instances_of_the_one_compared_with() -> None:
     assert list(found.lines["label"]) == ["vllm-v1 *", "fcfs", "mc-sf"]
     assert (found.instances, found.elsewhere, found.bound) == (2, 1, 90)
     assert found.answer is not None
-    assert [each.label for _, each in found.answer.others] == ["fcfs"]
+    words, best = found.answer.others[1]
+    assert (words, best.total) == ("best known schedules of 2 methods", 210)
+    assert [each.label for _, each in found.answer.others] == ["fcfs", ""]
     # 110 + 110 and 120 + 100 of eight requests.
     assert "(vllm-v1 *) leaves at least 0.0 % of 27.500 rounds" in str(found.answer)
     assert "wins 0.0 % (fcfs, 27.500)" in str(found.answer)
     assert list(found.lines["mean"].isna()) == [False, False, True]
+
+
+def test_a_schedule_of_a_method_that_only_bounds_is_not_left_out() -> None:
+    """It began with a policy that is better than those that were asked for: 96 of 4 requests.
+
+    4 / 100 of svf's are left to it, and (96 - 90) / 96 = 6.25 % to the bound, rounded up.
+    """
+    found = _compared(
+        _run("vllm-v1", "a", 120),
+        _run("svf", "a", 100),
+        _run("bound", "a", 96, found_by="policy svf-first-fit"),
+    )
+    told = "; best known schedule, policy svf-first-fit, bound: 24.000 (-20.0 %)"
+    assert told in str(found.answer)
+    first = [cell.text for cell in next(iter(found.table().rows(1)))]
+    assert first[:5] == ["svf", "100", "-16.7 %", "4.0 %", "10.0 %"]
+
+
+def test_the_upper_end_of_an_interval_is_rounded_up_wherever_it_stands() -> None:
+    """(119 - 70) / 119 = 41.176 %; of a gap that is known it is the nearest."""
+    found = _compared(_run("vllm-v1", "a", 119, lower_bound=70), _run("svf", "a", 119))
+    marked, plain = (shares(0.1, 49 / 119), shares(49 / 119, 49 / 119))
+    assert (marked, plain) == ("[10.0, 41.2] %", "41.2 %")
+    assert (at_most(0.1, 0.4111), at_most(0.4111, 0.4111)) == ("41.2 %", "41.1 %")
+    assert (at_most(-0.2, -0.1111), at_most(0.1, float("nan"))) == ("-11.1 %", "")
+    rows = [[cell.text for cell in row] for row in found.table().rows(9)]
+    assert {row[4] for row in rows[:2]} == {"24.4 %"}
 
 
 def test_an_instance_without_a_bound_has_none_in_the_mean() -> None:

@@ -120,6 +120,21 @@ def test_the_map_tells_means_and_the_largest_gap() -> None:
     assert drawn.reach[1] > 8
 
 
+@pytest.mark.parametrize(
+    ("batch_times", "columns"),
+    [(["linear"], {"uniform"}), (["linear", "affine"], {"uniform, linear", "uniform, affine"})],
+)
+def test_the_map_names_a_batch_time_that_is_not_everybodys(
+    batch_times: list[str], columns: set[str]
+) -> None:
+    """What all columns share is in the title."""
+    runs = [record(tel=100, known_optimum=100, batch_time=each) for each in batch_times]
+    drawn = heat_figure(_averaged(*runs))
+    assert drawn is not None
+    shown = {text for text in (*columns, "uniform, linear") if f">{text}</text>" in drawn.svg}
+    assert shown == columns
+
+
 def test_the_map_leaves_all_open_where_one_instance_has_no_bound() -> None:
     """OPT of a is 100, of b nothing is known from below: the mean's upper end is unknown."""
     runs = [

@@ -322,3 +322,18 @@ def test_what_is_left_where_tokens_are_kept(note: str, left: float | None) -> No
     assert table is not None
     (found,) = table.frame["gap_lower"]
     assert (None if pd.isna(found) else found) == left
+
+
+def test_what_all_lines_share_takes_no_column_of_the_serving_metrics() -> None:
+    """One batch time, and one run a line; the table is wide as it is."""
+    told = {"tel": 120, "lower_bound": 90}
+    one = [record(**told, batch_time="linear"), record(**told, batch_time="linear", method="fcfs")]
+    two = [*one, record(**told, batch_time="affine"), record(**told, batch_time="affine", seed=1)]
+    titles = []
+    for runs in (one, two):
+        rows = prepare(frame(*runs))
+        table = serving_table(measured(rows, references(rows)))
+        assert table is not None
+        titles.append([column.title for column in table.columns])
+    assert titles[0][:3] == ["instance", "method", "AEL"]
+    assert titles[1][:4] == ["instance", "batch time", "method", "runs"]

@@ -113,14 +113,14 @@ def test_no_part_is_about_more_than_its_unit(together: dict[str, Table | Figure]
     assert sorted(together) == sorted([*expected, *LISTED, *COUNTED])
     titles = [part.title for part in together.values()]
     assert len(set(titles)) == len(titles)
-    assert together["leaderboard-seconds-2"].title == f"Leaderboard in seconds, {SLOW}"
+    assert together["leaderboard-seconds-2"].title == f"Leaderboard (arrivals in seconds, {SLOW})"
 
 
 def test_the_leaderboard_command_keeps_them_apart() -> None:
     """The same boards as text, and a sentence for each unit."""
     told = " ".join(terminal_text(frame(*ROUNDS, *FASTER)).split())
-    assert "Outside the problem (marked *) in seconds" in told
-    assert "Bounds in seconds" in told
+    assert "Outside the problem, marked * (arrivals in seconds)" in told
+    assert "Bounds (arrivals in seconds)" in told
     assert f"In seconds under {FAST}: Clairvoyant: mc-sf is best of 3 online policies" in told
     assert "In rounds: Clairvoyant: svf is best" in told
 
@@ -130,5 +130,8 @@ def test_any_text_may_be_a_batch_time() -> None:
     bad = [replace(each, batch_time="[x](y) <b>", key=f"b{each.key}") for each in FASTER]
     rows = prepare(frame(*bad, *SLOWER))
     found = units(rows, measured(rows, references(rows)))
-    assert [each.words for each in found] == [" in seconds, batch time 1", f" in seconds, {SLOW}"]
+    assert [each.words for each in found] == [
+        " (arrivals in seconds, batch time 1)",
+        f" (arrivals in seconds, {SLOW})",
+    ]
     assert isinstance(found[0].rows, pd.DataFrame)

@@ -17,6 +17,7 @@ from reports.references import references
 from reports.rows import prepare
 from reports.tables.leaderboard import leaderboards
 from reports.units import Unit, units
+from reports.verdict import WORDS as WORDS_OF_ALL
 from reports.verdict import verdict
 from tests.reports.synthetic import frame, record
 
@@ -134,9 +135,11 @@ def test_seconds_are_told_as_rounds_are() -> None:
     # Of 8 requests: 150 + 90, 100 + 110, and at least 90 + 90.
     assert answer == (
         "vLLM's scheduler (vllm-v1 *) leaves at least 12.5 % of 30.000 rounds a request: knowing "
-        "lengths wins 12.5 % (mc-sf, 26.250); no schedule, but for *, is below 22.500 "
+        "lengths wins 12.5 % (mc-sf, 26.250); no schedule that keeps no tokens over evictions is below 22.500 "
         "(2 instances)."
     )
+    # It compares a policy with others, so the words do not say that it may not be compared.
+    assert "its latency compares with the others'" in WORDS_OF_ALL
     assert other == (
         "vLLM's scheduler (vllm-v1 *) leaves between 12.5 and 25.0 % of 30.000 s a request: "
         "knowing lengths wins 12.5 % (mc-sf, 26.250 s); no schedule is below 22.500 s "
@@ -215,7 +218,7 @@ def test_a_method_of_one_s_own_that_is_first_is_said_to_be() -> None:
     assert answer == (
         "vLLM's scheduler (vllm-v1 *) leaves at least 16.6 % of 30.000 rounds a request: knowing "
         "what is not declared wins 16.6 % (file:mine.py, 25.000), lengths 8.3 % (svf, 27.500); "
-        "no schedule, but for *, is below 22.500 (1 instance)."
+        "no schedule that keeps no tokens over evictions is below 22.500 (1 instance)."
     )
     assert first == (
         "file:mine.py (undeclared) is first overall and leaves 0.0 % to the best known schedules, "

@@ -164,7 +164,7 @@ def test_improve_and_repair_are_methods(name: str, seconds: int, small: Path) ->
     result = run_command(solve.main, small, "--method", name, "--time-limit", seconds)
     assert result.returncode == 0, result.stderr
     assert re.search(rf"\nmethod +{name}\nstatus +feasible\nTEL +12 ", result.stdout)
-    assert re.search(r"\nlower bound +10 +\(from volumes\)", result.stdout)
+    assert re.search(r"\nlower bound +10 +\(from area bound\)", result.stdout)
 
 
 def test_the_listing_says_what_a_policy_may_know() -> None:

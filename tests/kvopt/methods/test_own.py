@@ -71,6 +71,10 @@ WRONG = {
         POLICY.replace("(-known.outputs,)", "(1,)"),
         "number.py: rank: expected arrays of shape (4,), one number a request, found ()",
     ),
+    "nan": (
+        POLICY.replace("(-known.outputs,)", "([1.0, 2.0, float('nan'), 3.0],)"),
+        "nan.py: rank: expected numbers, found NaN for the request at position 2",
+    ),
     "attribute": (
         POLICY.replace("known.outputs,", "known.output,"),
         "attribute.py:5: AttributeError: 'Known' object has no attribute 'output'",
@@ -156,11 +160,36 @@ def test_solve_runs_them_too(small: Path, tmp_path: Path, solve: Command) -> Non
     result = solve(small, "--method", f"file:{path}")
     assert result.returncode == 0, result.stderr
     assert re.search(r"\nmethod +longest \[mine\.py\]\n", result.stdout)
-    assert re.search(r"\nlower bound +10 +\(from volumes\)", result.stdout)
+    assert re.search(r"\nlower bound +10 +\(from area bound\)", result.stdout)
     path.write_text("def solve(instance):\n    return 'abc'\n")
     result = solve(small, "--method", f"file:{path}")
-    assert result.returncode == 4
-    assert "mine.py:1: solve: expected a list" in result.stdout + result.stderr
+    assert result.returncode == 2
+    assert result.stderr.startswith(
+        "solve.py: the method failed: mine.py:1: solve: expected a list"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import nothing_of_that_name",
+        "POLICY = 3",
+        POLICY.replace("(-known.outputs,)", "None"),
+        POLICY.replace("(-known.outputs,)", "(known.outputs)"),
+        POLICY.replace("(-known.outputs,)", "(1 / 0,)"),
+        "def solve(instance):\n    return 'abc'",
+    ],
+)
+def test_a_file_that_fails_is_bad_input(
+    text: str, small: Path, tmp_path: Path, solve: Command
+) -> None:
+    """One code and one line, whether it fails while it is imported, called or read."""
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    result = solve(small, "--method", f"file:{path}", "--quiet")
+    assert result.returncode == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("solve.py: the method failed: mine.py")
 
 
 def test_a_policy_of_ones_own_depends_on_the_simulator(
