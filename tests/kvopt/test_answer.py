@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,14 +78,14 @@ def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> No
     """
     best = "best known schedule", MethodTotal("svf-first-fit, bound", "", knowledge("svf"), 24)
     outcomes = _outcomes({"vllm-v1": 30, "svf": 25}, 1)
-    asked = {"covers_kept": True, "requests": 10, "instances": 1, "unit": ROUNDS, "best": best}
-    assert str(answer(outcomes, bound=24, optimal=True, **asked)) == (
+    asked = partial(answer, covers_kept=True, requests=10, instances=1, unit=ROUNDS, best=best)
+    assert str(asked(outcomes, bound=24, optimal=True)) == (
         "vllm-v1 *: 3.000 rounds a request on average; clairvoyant, svf: 2.500 (-16.7 %); best "
         "known schedule, svf-first-fit, bound: 2.400 (-20.0 %); optimum: 2.400 (-20.0 %) "
         "(1 instance)."
     )
     reached = [*outcomes, *_outcomes({"mc-sf": 24}, 1)]
-    assert "best known" not in str(answer(reached, bound=20, **asked))
+    assert "best known" not in str(asked(reached, bound=20))
 
 
 @pytest.mark.parametrize(
