@@ -10,7 +10,7 @@ from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
-from instances.telling import counted
+from instances.telling import counted, wrapped
 from kvopt.answer import answer, totals
 from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
 from kvopt.commands.bound_beside import BoundBeside, Limits

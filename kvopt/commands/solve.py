@@ -72,9 +72,9 @@ OVER_SHARE, BARK_SECONDS = 0.1, 1.3
         "am1/am1_00 --solver highs --formulation ilp --time-limit 600 --out found.json",
         "trace.csv --gpu h100-80 --model llama3.1-8b",
     ),
-    codes="0 a checked schedule; 2 bad usage or input, or your own method fails; 3 infeasible; 4 "
-    "no schedule within the limits; 5 a schedule or a bound is refused, which is a bug; 130 "
-    "interrupted before there was a schedule (docs/formats.md)",
+    codes="0 a checked schedule; 2 bad usage or input, or your method fails; 3 infeasible; 4 no "
+    "schedule within the limits; 5 a schedule or a bound is refused, which is a bug; 130 "
+    "interrupted (docs/formats.md)",
 )
 @OPTIONS
 def main(options: Options) -> int:

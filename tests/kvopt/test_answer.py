@@ -67,7 +67,8 @@ def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
     tels = {"vllm-v1": 30, "svf": 25}
     assert str(_answer(tels, 24, ROUNDS, covers_kept=False)) == (
         "vLLM's scheduler (vllm-v1 *) leaves at least 16.6 % of 3.000 rounds a request: knowing "
-        "lengths wins 16.6 % (svf, 2.500); no schedule that keeps no tokens over evictions is below 2.400 (1 instance)."
+        "lengths wins 16.6 % (svf, 2.500); no schedule that keeps no "
+        "tokens over evictions is below 2.400 (1 instance)."
     )
 
 
@@ -80,9 +81,9 @@ def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> No
     outcomes = _outcomes({"vllm-v1": 30, "svf": 25}, 1)
     asked = partial(answer, covers_kept=True, requests=10, instances=1, unit=ROUNDS, best=best)
     assert str(asked(outcomes, bound=24, optimal=True)) == (
-        "vllm-v1 *: 3.000 rounds a request on average; clairvoyant, svf: 2.500 (-16.7 %); best "
-        "known schedule, svf-first-fit, bound: 2.400 (-20.0 %); optimum: 2.400 (-20.0 %) "
-        "(1 instance)."
+        "vLLM's scheduler (vllm-v1 *) leaves between 20.0 and 20.0 % of 3.000 rounds a request: "
+        "knowing lengths wins 16.6 % (svf, 2.500), best known schedule 20.0 % (svf-first-fit, bound, "
+        "2.400); the best schedule has 2.400 (1 instance)."
     )
     reached = [*outcomes, *_outcomes({"mc-sf": 24}, 1)]
     assert "best known" not in str(asked(reached, bound=20))

@@ -349,11 +349,12 @@ def test_what_a_method_of_ones_own_prints(small: Path, tmp_path: Path, solve: Co
     own = tmp_path / "own.py"
     own.write_text("def solve(instance):\n    print('so far', len(instance))\n    return 1 / 0\n")
     result = solve(small, "--method", f"file:{own}")
-    assert result.returncode == 4
+    assert result.returncode == 2
     assert "own.py:3: ZeroDivisionError: division by zero" in result.stdout
     told = result.stderr.splitlines()
-    assert told[0] == "solve.py: the method printed:"
-    assert told[1].startswith("so far ")
+    assert told[0].startswith("solve.py: the method failed: own.py:3: ZeroDivisionError")
+    assert told[1] == "solve.py: the method printed:"
+    assert told[2].startswith("so far ")
     assert told[-1] == "ZeroDivisionError: division by zero"
 
 

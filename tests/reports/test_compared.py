@@ -43,10 +43,10 @@ def test_all_stand_on_the_instances_of_the_one_compared_with() -> None:
     assert (found.instances, found.elsewhere, found.bound) == (2, 1, 90)
     assert found.answer is not None
     words, best = found.answer.others[1]
-    assert (words, best.total) == ("best known schedules of 2 methods", 210)
+    assert (words, best.total) == ("the best known schedules of 2 methods", 210)
     assert [each.label for _, each in found.answer.others] == ["fcfs", ""]
     # 110 + 110 and 120 + 100 of eight requests.
-    assert "(vllm-v1 *) leaves at least 0.0 % of 27.500 rounds" in str(found.answer)
+    assert "(vllm-v1 *) leaves at least 4.5 % of 27.500 rounds" in str(found.answer)
     assert "wins 0.0 % (fcfs, 27.500)" in str(found.answer)
     assert list(found.lines["mean"].isna()) == [False, False, True]
 
@@ -61,7 +61,7 @@ def test_a_schedule_of_a_method_that_only_bounds_is_not_left_out() -> None:
         _run("svf", "a", 100),
         _run("bound", "a", 96, found_by="policy svf-first-fit"),
     )
-    told = "; best known schedule, policy svf-first-fit, bound: 24.000 (-20.0 %)"
+    told = ", the best known schedule 20.0 % (policy svf-first-fit, bound, 24.000)"
     assert told in str(found.answer)
     first = [cell.text for cell in next(iter(found.table().rows(1)))]
     assert first[:5] == ["svf", "100", "-16.7 %", "4.0 %", "10.0 %"]

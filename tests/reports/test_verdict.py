@@ -135,7 +135,8 @@ def test_seconds_are_told_as_rounds_are() -> None:
     # Of 8 requests: 150 + 90, 100 + 110, and at least 90 + 90.
     assert answer == (
         "vLLM's scheduler (vllm-v1 *) leaves at least 12.5 % of 30.000 rounds a request: knowing "
-        "lengths wins 12.5 % (mc-sf, 26.250); no schedule that keeps no tokens over evictions is below 22.500 "
+        "lengths wins 12.5 % (mc-sf, 26.250); no schedule that keeps no tokens over "
+        "evictions is below 22.500 "
         "(2 instances)."
     )
     # It compares a policy with others, so the words do not say that it may not be compared.
