@@ -17,7 +17,7 @@ from reports.table import Table
 
 #: A reproduction runs what the paper states; a calibration has a setting that was chosen so that
 #: one of the paper's figures is met, and shows nothing about that figure.
-Kind = Literal["reproduction", "calibration", "other reading", "other size"]
+Kind = Literal["reproduction", "calibration", "other reading", "other settings"]
 #: Their findings count; those of the others are shown only.
 COUNTED: tuple[Kind, ...] = ("reproduction", "calibration")
 

@@ -11,9 +11,10 @@ import pandas as pd
 from claims.page import COUNTED, Finding, Judged, Page, Part
 from claims.rows import planned_runs
 from claims.span import CONFIDENCE, Verdict, span_text
-from instances.telling import counted
 from kvopt.suites import read_suite, suites
+from reports.freshness import origin
 from reports.markdown import code, pipe_table, table_text
+from reports.readme import sentence_text
 
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undecided", "not run")
 _FITTED = "fitted by it"
@@ -23,7 +24,7 @@ _KINDS = {
     "calibration": "Calibration: a setting is chosen to match one of the paper's results, which is "
     "not counted; the other findings are.",
     "other reading": "Another reading, which excludes the one that is counted: shown, not counted.",
-    "other size": "Another size than the paper's, where optima can be proved: shown, not counted.",
+    "other settings": "Other settings than the paper's: its figures stand beside, not compared.",
 }
 _INDEX = """\
 # What the papers found, and what is reproduced here
@@ -38,7 +39,7 @@ it is **not run** where there are too few rows for a figure.
 A *reproduction* runs the settings that the paper states.  A *calibration* has one setting that was
 chosen to match one of the paper's results; that result is shown and not counted.  Of two readings
 of a text that exclude each other one is counted, that of the printed algorithm, and the other
-shown.  What is run at another size than the paper's is shown and not counted.
+shown.  What is run on other settings than the paper's is **not comparable**: shown, not counted.
 
 **How far to trust a count.**  The confidence is that of one interval, not of all together: were all
 {figures} findings with a figure such means, about {chance:.0f} would miss theirs by chance.  Where
@@ -97,18 +98,12 @@ def _hanging(judged: Iterable[Judged]) -> tuple[int, int]:
 
 
 def _made(rows: pd.DataFrame) -> str:
-    """Return of which days and commits rows are, and how long their runs took."""
+    """Return of which days, commits and machines rows are, and how long their runs took."""
     if rows.empty:
         return ""
-    days = sorted(rows["finished_utc"].astype(str).str[:10].unique())
-    when = f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
-    commits = counted(rows["git_commit"].nunique(), "commit")
-    minutes = rows["seconds"].sum() / 60
-    took = f"{minutes / 60:.1f} hours" if minutes >= 60 else f"{minutes:.1f} minutes"
-    return (
-        f"  They were run {when}, at {commits} of kvopt, and took {took} in all; they hold neither "
-        "the CPU nor versions."
-    )
+    told = sentence_text(origin(rows.assign(total_seconds=rows["seconds"])))
+    unknown = int(rows["cpu"].eq("").sum())
+    return f"  {told}" + (f"  Of {unknown:,} rows the CPU is not known." if unknown else "")
 
 
 def _suite_text(name: str) -> str:
@@ -124,10 +119,9 @@ def _part_text(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Ju
         f"{len(own):,} of {planned:,} runs of {sections}.\n",
         pipe_table(
             ["", "finding", "in the paper", "here", "holds for", "verdict"],
-            [_line(number, each) for number, each in enumerate(judged, 1)],
+            [_line(number, each, part) for number, each in enumerate(judged, 1)],
         ),
-        # At another size there is nothing of the paper's to explain.
-        *(_reasons(judged) if part.kind != "other size" else ()),
+        *(_reasons(judged) if part.kind != "other settings" else ()),
     ]
     for make in part.tables if len(own) else ():
         table = make(own)
@@ -135,9 +129,11 @@ def _part_text(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Ju
     return "\n".join(lines)
 
 
-def _line(number: int, judged: Judged) -> list[str]:
+def _line(number: int, judged: Judged, part: Part) -> list[str]:
     finding = judged.finding
     told = _FITTED if finding.fitted else judged.verdict
+    if part.kind == "other settings":
+        told = "not comparable"
     ours = span_text(judged.ours, finding.digits, finding.unit)
     holds = span_text(finding.holds, _digits(finding), finding.unit)
     return [str(number), finding.claim, finding.paper, ours, holds, f"**{told}**"]

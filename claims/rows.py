@@ -36,6 +36,11 @@ COLUMNS = (
     "seconds",
     "git_commit",
     "finished_utc",
+    # The oldest rows do not know these.
+    "cpu",
+    "cores",
+    "python",
+    "solver",
 )
 
 

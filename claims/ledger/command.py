@@ -41,7 +41,7 @@ def _names(_context: object, _parameter: object, incomplete: str) -> list[Comple
 def main(options: Options) -> int:
     """Show what the papers state and what is known of it, and compute it again.
 
-    STATEMENT is a paper (J1, J2, W, C) or a statement of one; without it, the counts by paper.
+    STATEMENT is a paper (J1, J2, W, C, K, A, F) or a statement of one; without it, the counts.
     """
     if options.everything:
         if options.statement or options.plot:

@@ -22,7 +22,7 @@ Verdict = Literal[
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 FOLDER = Path(__file__).parent
 #: Letters of the papers, which name their files.
-LETTERS = ("J1", "J2", "W", "C", "K")
+LETTERS = ("J1", "J2", "W", "C", "K", "A", "F")
 
 
 class _Row(BaseModel):
@@ -84,7 +84,7 @@ class Statement(_Row):
 class Paper(_Row):
     """A paper, by the letter that it is cited by, and its statements in the paper's order."""
 
-    letter: Literal["J1", "J2", "W", "C", "K"]
+    letter: Literal["J1", "J2", "W", "C", "K", "A", "F"]
     key: str
     arxiv: str = Field(pattern=r"^\d{4}\.\d{5}$")
     version: str

@@ -15,13 +15,13 @@ _INDEX = """\
 # The claims ledger
 
 Every numbered statement, table and figure of the four [papers](../../docs/papers.md) that define
-the problem, and what K states of requests that all arrive at 0, with a verdict and how it is
-known.  A statement is **confirmed** or **refuted** by a proof or by a computation in integers or
-fractions; a refuted one has a smallest counterexample, and the checker says of every schedule in
-it whether it fits.  An experiment is **not reproduced** where figures on the stated settings
-differ, and **not comparable** where the paper does not state what they depend on.  **Not run** is
-what has not been computed here, **open** what is not decided by what has: no number of instances
-confirms a statement about all.
+the problem, what K states of requests that all arrive at 0, and what the abstracts of A and F
+state, with a verdict and how it is known.  A statement is **confirmed** or **refuted** by a proof
+or by a computation in integers or fractions; a refuted one has a smallest counterexample, and the
+checker says of every schedule in it whether it fits.  An experiment is **not reproduced** where
+figures on the stated settings differ, and **not comparable** where the paper does not state what
+they depend on.  **Not run** is what has not been computed here, **open** what is not decided by
+what has: no number of instances confirms a statement about all.
 
 ```sh
 kvopt claims                         # this table

@@ -582,22 +582,28 @@ def test_a_reading_that_is_excluded_does_not_count() -> None:
     assert page_text(page, rows, page.judged(rows)).count("Another reading") == 1
 
 
-def test_another_size_does_not_count() -> None:
+def test_other_settings_do_not_count() -> None:
     """Its page has findings and no likely reasons; its line of the index has no numbers."""
     page = pages()["j2-figure-2-small"]
     rows = read_rows(command.rows_file(page))
     judged = page.judged(rows)
     assert not counts(page, judged)
-    assert "Likely reasons" not in page_text(page, rows, judged)
+    text = page_text(page, rows, judged)
+    assert "Likely reasons" not in text
+    assert text.count("**not comparable**") == sum(map(len, judged))
     (line,) = [each for each in index_text([(page, judged)]).splitlines() if page.slug in each]
     assert [cell.strip() for cell in line.split("|")[4:8]] == ["–"] * 4
 
 
 def test_a_page_says_when_its_rows_were_run() -> None:
-    """Days, commits and hours, of the rows; nothing without any."""
+    """Days, commits, CPU and hours, of the rows; nothing without any."""
     page = pages()["w-table-4"]
     rows = read_rows(command.rows_file(page)).assign(seconds=1800.0)
     judged = page.judged(rows)
     hours = len(rows) / 2
-    assert f"took {hours:.1f} hours in all" in page_text(page, rows, judged)
+    text = page_text(page, rows, judged)
+    assert f"; {hours:.1f} hours in all.  Of {len(rows)} rows the CPU is not known." in text
+    known = rows.assign(cpu="EPYC", cores=2, python="3.11.7")
+    assert "`EPYC`, 2 cores; Python `3.11.7`" in page_text(page, known, judged)
+    assert "is not known" not in page_text(page, known, judged)
     assert "hours in all" not in page_text(page, rows.iloc[:0], page.judged(rows.iloc[:0]))
