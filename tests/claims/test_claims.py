@@ -604,6 +604,6 @@ def test_a_page_says_when_its_rows_were_run() -> None:
     text = page_text(page, rows, judged)
     assert f"; {hours:.1f} hours in all.  Of {len(rows)} rows the CPU is not known." in text
     known = rows.assign(cpu="EPYC", cores=2, python="3.11.7")
-    assert "`EPYC`, 2 cores; Python `3.11.7`" in page_text(page, known, judged)
+    assert "`EPYC, 2 cores`; Python `3.11.7`" in page_text(page, known, judged)
     assert "is not known" not in page_text(page, known, judged)
     assert "hours in all" not in page_text(page, rows.iloc[:0], page.judged(rows.iloc[:0]))

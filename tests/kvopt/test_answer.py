@@ -82,8 +82,8 @@ def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> No
     asked = partial(answer, covers_kept=True, requests=10, instances=1, unit=ROUNDS, best=best)
     assert str(asked(outcomes, bound=24, optimal=True)) == (
         "vLLM's scheduler (vllm-v1 *) leaves between 20.0 and 20.0 % of 3.000 rounds a request: "
-        "knowing lengths wins 16.6 % (svf, 2.500), best known schedule 20.0 % (svf-first-fit, bound, "
-        "2.400); the best schedule has 2.400 (1 instance)."
+        "knowing lengths wins 16.6 % (svf, 2.500), best known schedule 20.0 % (svf-first-fit, "
+        "bound, 2.400); the best schedule has 2.400 (1 instance)."
     )
     reached = [*outcomes, *_outcomes({"mc-sf": 24}, 1)]
     assert "best known" not in str(asked(reached, bound=20))
