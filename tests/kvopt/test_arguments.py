@@ -27,14 +27,16 @@ from tests.kvopt.sweep_tools import write_small
 TRACE = ["arrival-seed", "limit", "round-seconds", "run"]
 #: Every command that takes numbers, with those that its help names.
 NUMBERS = {
-    kvopt.commands.solve.main: sorted(["memory-limit", "seed", "threads", "time-limit", *TRACE]),
+    kvopt.commands.solve.main: sorted(
+        ["memory-limit", "seed", "threads", "time-limit", "tp", *TRACE]
+    ),
     kvopt.commands.evaluate.main: sorted(
-        ["jobs", "memory-limit", "seeds", "threads", "time-limit", *TRACE]
+        ["jobs", "memory-limit", "seeds", "threads", "time-limit", "tp", *TRACE]
     ),
     kvopt.commands.rates.main: sorted(
-        {"arrivals", "jobs", "memory-limit", "seed", "seeds", "time-limit", *TRACE}
+        {"arrivals", "jobs", "memory-limit", "seed", "seeds", "time-limit", "tp", *TRACE}
     ),
-    kvopt.commands.memory.main: ["gpus", "head-size", "kv-heads", "layers"],
+    kvopt.commands.memory.main: ["gpus", "head-size", "kv-heads", "layers", "tp"],
     instances.traces.convert.main: TRACE,
     kvopt.best_known.prove.main: ["each", "time-limit"],
     instances.generate.main: ["seed"],

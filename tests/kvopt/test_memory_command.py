@@ -109,8 +109,8 @@ def test_half_bytes_are_exact() -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "expected --layers, found none"),
-        ([*LLAMA], "expected --gpu-memory, found none"),
+        ([], "expected --layers, or --gpu and --model, found none"),
+        ([*LLAMA], "expected --gpu-memory, or --gpu and --model, found none"),
         ([*LLAMA, "--gpu-memory", "80TB"], "expected a size as in 80GB or 80GiB, found '80TB'"),
         ([*LLAMA, "--gpu-memory", "nan"], "expected a size"),
         ([*LLAMA, "--gpu-memory", "80", "--weights", "160"], "expected memory for one token"),
