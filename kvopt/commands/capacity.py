@@ -33,7 +33,6 @@ EXIT_OK = 0
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_STORE = 6
-EXIT_INTERRUPTED = 130
 #: Columns of the table, with the factor to what is shown.
 _SHOWN = {
     "goodput": ("good/s", 1.0),
@@ -54,10 +53,7 @@ _SHOWN = {
         EXIT_BAD_INPUT: (OutputError, MethodError, InstanceFileError, InfeasibleInstanceError),
         EXIT_STORE: (StoreError,),
     },
-    interrupted=(
-        EXIT_INTERRUPTED,
-        "interrupted; what was finished is stored, the same command resumes",
-    ),
+    interrupted="interrupted; what was finished is stored, the same command resumes",
     examples=(
         "trace.csv --gpu h100-80 --model llama3.1-8b --slo ttft:0.5,tpot:50ms",
         "chat --set n=200 --slo e2el:30 --share 95 --methods vllm-v1,svf --export capacity.csv",

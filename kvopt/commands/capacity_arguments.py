@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from instances.command import argument, option, together
-from instances.generate import SET_OPTION, family_seed
+from instances.command import option, together
 from instances.traces.arguments import TRACE_OPTIONS
 from kvopt.commands import completion
-from kvopt.commands.in_seconds import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS
-from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
+from kvopt.commands.workload_arguments import INPUT, RUNS
 from schedules.real_time.slo import read_slo
 
 _DEFAULT_METHODS = "vllm-v1,las,swf"
 
 
-def _share(text: str) -> float:
-    return _between(text, 0.0, 100.0) / 100
-
-
-def _precision(text: str) -> float:
-    return _between(text, 0.0, 100.0) / 100
-
-
-def _between(text: str, above: float, most: float) -> float:
+def _percent(text: str) -> float:
+    """Return a share that is given in percent, above 0 and at most 1."""
     try:
         value = float(text.strip().removesuffix("%"))
     except ValueError:
-        value = above
-    if not above < value <= most:
-        raise ValueError(f"expected percent above {above:g}, at most {most:g}, found {text!r}")
-    return value
+        value = 0.0
+    if not 0.0 < value <= 100.0:
+        raise ValueError(f"expected percent above 0, at most 100, found {text!r}")
+    return value / 100
 
 
 OPTIONS = together(
-    argument("input", metavar="INPUT", shell_complete=completion.instances),
+    INPUT,
     option(
         "--slo",
         metavar="TEXT",
@@ -49,58 +40,19 @@ OPTIONS = together(
     ),
     option(
         "--share",
-        type=_share,
+        type=_percent,
         default=0.99,
         metavar="PERCENT",
         help="of the requests that keep it at least (default: 99)",
     ),
     option(
         "--precision",
-        type=_precision,
+        type=_percent,
         default=0.05,
         metavar="PERCENT",
         help="the next rate that is not kept is above by so much at most (default: 5)",
     ),
-    BATCH_TIME_OPTION,
-    DEPLOYMENT_OPTIONS,
-    option(
-        "--arrivals",
-        type=family_seed,
-        default=0,
-        metavar="K",
-        help="seed of the arrivals (default: 0)",
-    ),
-    option(
-        "--seed",
-        type=family_seed,
-        default=0,
-        metavar="K",
-        help="seed of a family's lengths (default: 0)",
-    ),
-    SET_OPTION,
-    option(
-        "--seeds",
-        type=read_count,
-        default=1,
-        metavar="K",
-        help="seeds of methods that draw (default: 1)",
-    ),
-    option(
-        "--time-limit",
-        type=read_seconds,
-        default=TIME_LIMIT,
-        metavar="S",
-        help=f"of a run (default: {TIME_LIMIT:g})",
-    ),
-    option("--memory-limit", type=read_gigabytes, metavar="GB", help="of a run (default: none)"),
-    option(
-        "--jobs", type=read_count, default=1, metavar="N", help="runs side by side (default: 1)"
-    ),
-    option(
-        "--store",
-        metavar="FILE | URL",
-        help="where runs are kept (default: results/runs.sqlite)",
-    ),
+    RUNS,
     option("--export", metavar="FILE", help="write the table (.csv or .json)"),
     option("--plot", metavar="FILE", help="draw p99 latency against throughput (.svg)"),
     option("--quiet", is_flag=True, help="print the table only"),

@@ -2,68 +2,25 @@
 
 from __future__ import annotations
 
-from instances.command import argument, option, together
-from instances.generate import SET_OPTION, family_seed
+from instances.command import option, together
 from instances.traces.arguments import TRACE_OPTIONS
 from kvopt.commands import completion
-from kvopt.commands.in_seconds import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS, SLO_OPTION
+from kvopt.commands.in_seconds import SLO_OPTION
+from kvopt.commands.workload_arguments import INPUT, RUNS
 from kvopt.methods.grammar import OF_ANSWER
-from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
-
-_DEFAULT_METHODS = OF_ANSWER
 
 OPTIONS = together(
-    argument("input", metavar="INPUT", shell_complete=completion.instances),
+    INPUT,
     option("--rates", required=True, metavar="A,B,...", help="requests a second, ascending"),
     option(
         "--methods",
-        default=_DEFAULT_METHODS,
+        default=OF_ANSWER,
         metavar="A,B,...",
         shell_complete=completion.methods,
-        help="of solve --list, or file:PATH, a program with your rights "
-        f"(default: {_DEFAULT_METHODS})",
+        help=f"of solve --list, or file:PATH, a program with your rights (default: {OF_ANSWER})",
     ),
     SLO_OPTION,
-    BATCH_TIME_OPTION,
-    DEPLOYMENT_OPTIONS,
-    option(
-        "--arrivals",
-        type=family_seed,
-        default=0,
-        metavar="K",
-        help="seed of the arrivals (default: 0)",
-    ),
-    option(
-        "--seed",
-        type=family_seed,
-        default=0,
-        metavar="K",
-        help="seed of a family's lengths (default: 0)",
-    ),
-    SET_OPTION,
-    option(
-        "--seeds",
-        type=read_count,
-        default=1,
-        metavar="K",
-        help="seeds of methods that draw (default: 1)",
-    ),
-    option(
-        "--time-limit",
-        type=read_seconds,
-        default=TIME_LIMIT,
-        metavar="S",
-        help=f"of a run (default: {TIME_LIMIT:g})",
-    ),
-    option("--memory-limit", type=read_gigabytes, metavar="GB", help="of a run (default: none)"),
-    option(
-        "--jobs", type=read_count, default=1, metavar="N", help="runs side by side (default: 1)"
-    ),
-    option(
-        "--store",
-        metavar="FILE | URL",
-        help="where runs are kept (default: results/runs.sqlite)",
-    ),
+    RUNS,
     option("--export", metavar="FILE", help="write one row a run (.csv)"),
     option("--plot", metavar="FILE", help="draw latency and goodput (.svg)"),
     option("--quiet", is_flag=True, help="print the table only"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import shlex
@@ -96,6 +97,23 @@ def test_a_help_is_one_screen(name: str, columns: int, monkeypatch: pytest.Monke
     assert all(each in examples for each in _ALL[name].examples)
     assert "Exit codes: 0 " in shown.stdout
     assert not re.search(r"\b(told|witness|storeys|sweep over)\b", shown.stdout)
+
+
+@pytest.mark.parametrize("name", _ALL)
+def test_ctrl_c_ends_every_command_alike(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line and 130, whatever it was doing."""
+    command = _ALL[name]
+    interrupting = copy.copy(command)
+    interrupting.invoke = _interrupt  # type: ignore[assignment]
+    interrupting.params = []
+    assert interrupting([], program=name) == 130
+    told = capsys.readouterr().err
+    assert told.startswith(f"{name}: interrupted")
+    assert told.count("\n") == 1
+
+
+def _interrupt(_: click.Context) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("name", _ALL)
