@@ -138,7 +138,7 @@ def test_highs_solves_an_exported_model(suffix: str, formulation: str, tmp_path:
     instance = read_instance(find_instance(name))
     known = registered(instance)
     assert known is not None
-    assert known.reason == "opt"
+    assert known.reason == "optimal"
     assert result.stdout == f"valid: instance {name!r}, n={len(instance)}, TEL {known.upper}\n"
 
 

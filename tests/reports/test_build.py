@@ -133,6 +133,7 @@ def test_all_parts_are_there(report: Report) -> None:
         "leaderboard",
         "gap-map",
         "outside",
+        "adversarial",
         "solvers",
         "failures",
         "gaps",
