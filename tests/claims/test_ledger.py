@@ -288,7 +288,7 @@ def test_the_command_computes_and_draws(capsys: pytest.CaptureFixture[str], tmp_
     [
         (["--all", "J1"], "--all: takes no statement"),
         (["--plot", "x.svg"], "--plot: expected a statement"),
-        (["J1 Theorem 6.4", "--plot", "x.svg"], "has no check"),
+        (["C Theorem 3", "--plot", "x.svg"], "has no check"),
         (["C Theorem 5, Corollary 2", "--plot", "x.svg"], "shows no schedule"),
         (["J1 Theorem 4.2", "--plot", "x.txt"], "expected a name ending in .png or .svg"),
     ],

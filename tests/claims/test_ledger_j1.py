@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import pytest
 
 from claims.ledger.checks import j1
-from claims.ledger.shown import by_policy, by_starts, together
+from claims.ledger.shown import arriving, by_policy, by_starts, together
+from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
 
 #: Requests (1, 3): tokens held 1, 2, 3 rounds after the start.
@@ -95,3 +97,33 @@ def test_identical_requests_gain_by_pace() -> None:
     large = 10**6
     ratio = 637 * 49 * large * (large + 1) / ((637 * large) ** 2 / 25 + 2 * 49 * 637 * large)
     assert ratio == pytest.approx(50 / 26, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("left", "prompt", "burst", "memory", "latencies"),
+    [
+        # Before the end 2, 1, 0 tokens are free: one of two tokens, none, none; then four.
+        (3, 1, 5, 8, [1, 4, 4, 4, 4]),
+        # At most two tokens are free before the end, a request needs three.
+        (3, 2, 3, 8, [4, 4, 5]),
+        (0, 1, 3, 4, [1, 1, 2]),
+    ],
+)
+def test_what_is_left_for_a_burst(
+    left: int, prompt: int, burst: int, memory: int, latencies: list[int]
+) -> None:
+    """Behind a request that holds M − left + k tokens k rounds after the burst, k up to left."""
+    assert j1.behind_the_long(left, prompt, burst, memory) == sum(latencies)
+
+
+def test_a_burst_is_served_no_better_than_so() -> None:
+    """A long (2, 6) starts at 0, M = 8, and a burst of (2, 1) comes at 4, two before its end.
+
+    At 5 and 6 the long one holds 7 and 8 tokens, so both wait until 6: latencies 3 and 3.  Brute
+    force over all starts of the burst beside the long one has the same.
+    """
+    instance = arriving(8, [(0, 2, 6), (4, 2, 1), (4, 2, 1)])
+    starts = product(range(4, 12), repeat=2)
+    tried = [make_schedule(instance, (0, *each), "tried") for each in starts]
+    valid = [each.tel - 6 for each in tried if check_schedule(instance, each).valid]
+    assert min(valid) == j1.behind_the_long(2, 2, 2, 8) == 6

@@ -10,6 +10,7 @@ import pytest
 
 from claims.ledger.checks import w
 from claims.ledger.shown import together
+from heuristics.reference.sorted_f import Item
 from tests.oracles.brute_force import brute_force_optimum
 
 Pair = tuple[int, int]
@@ -123,3 +124,42 @@ def test_batches_are_those_of_least_f(pairs: list[Pair]) -> None:
         assert chosen in least(left, 7)
         for pair in chosen:
             left.remove(pair)
+
+
+def _batches(*outputs: Sequence[int]) -> list[list[Item]]:
+    return [[Item(0, 0, 1, o) for o in batch] for batch in outputs]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "ends", "separate", "groups", "aligned"),
+    [
+        # (1 + 4)/4 > 1 and (4 + 13)/4 > 4: one group.  18 + 1·2 + 4·1; 18; 18.
+        ([[1], [4], [13]], [False, False, True], 24, 18, 18),
+        # (1 + 3)/4 = 1: a group ends.  17 + 1·2 + 3·1; the same, of single requests.
+        ([[1], [3], [13]], [True, False, True], 22, 19, 19),
+        # (5 + 9)/9 > 5/4, (9 + 30)/4 > 9: one group.  44 + 3·2 + 9; 44.
+        ([[2, 3], [9], [30]], [False, False, True], 59, 44, 44),
+        # (5 + 4)/9 < 5/4: the first is a group by itself, its mean 5/2: 9 + 3; 9 + 5/2.
+        ([[2, 3], [4]], [True, True], 12, 12, Fraction(23, 2)),
+    ],
+)
+def test_groups_of_batches(
+    outputs: list[list[int]],
+    ends: list[bool],
+    separate: int,
+    groups: int,
+    aligned: Fraction,
+) -> None:
+    """Σ o, and for each later request the longest outputs before it, of groups, or their means."""
+    found = _batches(*outputs)
+    assert w.ends_of_groups(found) == ends
+    assert w.one_after_the_other(found) == separate
+    assert w.grouped(found, aligned=False) == groups
+    assert w.grouped(found, aligned=True) == aligned
+
+
+def test_a_group_that_is_too_long_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lemma 4.10 fails where batches of falling outputs are taken for a group."""
+    assert w.theorem_4_7().holds
+    monkeypatch.setattr(w, "ends_of_groups", lambda found: [False] * (len(found) - 1) + [True])
+    assert not w.theorem_4_7().holds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import log, sqrt
 from random import Random
 
 from claims.ledger.shown import Drawn, Shown, arriving, by_policy, by_starts, refused, together
@@ -113,18 +114,77 @@ def one_a_round(instance: Instance) -> Drawn:
     return by_starts(instance, starts, "one a round")
 
 
+def equations_3_to_6() -> Shown:
+    """Add up, round by round, the requests that have arrived and have not completed."""
+    lines, holds = [], True
+    for seed in range(3):
+        found = by_policy("mc-sf", pairs_in(60, seed))
+        requests = zip(found.instance.requests, found.schedule.starts, strict=True)
+        stays = [(request.arrival, start + request.output) for request, start in requests]
+        last = max(end for _, end in stays)
+        present = sum(a <= now < end for a, end in stays for now in range(last))
+        holds &= present == found.tel
+        lines.append(f"TEL {found.tel}, requests present, over all rounds: {present}")
+    return Shown(holds, tuple(lines))
+
+
+def behind_the_long(left: int, prompt: int, burst: int, memory: int) -> int:
+    """Return the least total latency of requests (s, 1) that arrive together (rounds).
+
+    Parameters
+    ----------
+    left
+        Rounds until a request that grows to M tokens completes, after which all of M is free.
+    """
+    total = 0
+    for passed in itertools.count():
+        free = memory if passed >= left else left - 1 - passed
+        done = min(burst, free // (prompt + 1))
+        total += done * (passed + 1)
+        burst -= done
+        if not burst:
+            break
+    return total
+
+
 def theorem_6_2() -> Shown:
-    """Play the adversary against MC-SF, for three prompts εM."""
-    memory, ratios = 16384, []
+    """Compare what any start leaves of the burst with schedules, and MC-SF with both."""
+    lines, holds = [], True
     for share in (4, 8, 16):
-        prompt = memory // share
+        memory, prompt = 16384, 16384 // share
         instance = late_burst.generate(memory=memory, variant="theorem-6.2", prompt=prompt)
-        ratios.append(by_policy("mc-sf", instance).tel / burst_first(instance).tel)
-    lines = tuple(
-        f"ε = 1/{share}: MC-SF over another schedule is {ratio:.1f}"
-        for share, ratio in zip((4, 8, 16), ratios, strict=True)
-    )
-    return Shown(ratios == sorted(ratios) and ratios[0] > 4, lines)
+        least, most = _burst_bounds(share, prompt)
+        holds &= by_policy("mc-sf", instance).tel >= least and burst_first(instance).tel <= most
+        least, most = _burst_bounds(share, 16 * share**3)
+        holds &= least >= share * most
+        lines.append(
+            f"ε = 1/{share}, M = {16 * share**4:,}: any start costs {least / most:.1f} times OPT"
+        )
+    return Shown(holds, tuple(lines))
+
+
+def _burst_bounds(share: int, prompt: int) -> tuple[int, int]:
+    """Return what the burst costs at least after any start, and OPT at most; ε = 1/share."""
+    memory = share * prompt
+    alone = behind_the_long(0, prompt, prompt, memory)
+    return behind_the_long(prompt, prompt, prompt, memory), alone + 2 * memory
+
+
+def theorem_6_4() -> Shown:
+    """Compare a burst behind a start with the bound of the proof, and solve for the ratio."""
+    lines, holds = [], True
+    for share in (8, 16, 32):
+        prompt = 4 * share
+        for left in range(prompt + 1, (share - 2) * prompt + 1, 7):
+            found = behind_the_long(left, prompt, prompt, share * prompt)
+            holds &= 2 * (-(-left // prompt) - 1) * found >= prompt**2
+    ratios = []
+    for power in (2, 4, 8, 16, 32):
+        # H(q − 3) is at least ln(q − 2); 2R(2R + 2) is at least H(q − 3)·(q − 1)/q.
+        harmonic = log(10**power - 2) * (1 - 10.0**-power)
+        ratios.append((sqrt(1 + harmonic) - 1) / 2)
+        lines.append(f"ε = 10^-{power}: the ratio is at least {ratios[-1]:.2f}")
+    return Shown(holds and ratios == sorted(ratios), tuple(lines))
 
 
 def burst_first(instance: Instance) -> Drawn:

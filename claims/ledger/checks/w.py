@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
+from random import Random
 
 from claims.ledger.shown import Drawn, Shown, by_policy, by_starts, together
 from formulations.valid.volumes import volume_bound
@@ -16,18 +17,31 @@ from instances.named import find_instance
 
 
 def theorem_2_1() -> Shown:
-    """Compare MC-SF with the other order, for four memories."""
-    memories, ratios = (16, 81, 256, 625), []
-    for memory in memories:
-        instance = mcsf_trap.generate(memory=memory)
-        ratios.append(by_policy("mc-sf", instance).tel / by_policy("svf", instance).tel)
-    lines = tuple(
-        f"M = {memory}: MC-SF over another schedule is {ratio:.2f}, M^(1/4)/11 is "
-        f"{memory**0.25 / 11:.2f}"
-        for memory, ratio in zip(memories, ratios, strict=True)
-    )
-    above = all(11 * r >= memory**0.25 for memory, r in zip(memories, ratios, strict=True))
-    return Shown(above and ratios == sorted(ratios), lines)
+    """Compare MC-SF with the other order, for three memories, and both bounds for more."""
+    lines, holds = [], True
+    for root in (2, 3, 4):
+        instance = mcsf_trap.generate(memory=root**4)
+        least, most = trap_bounds(root)
+        first = by_policy("mc-sf", instance).tel
+        second = by_starts(instance, second_kind_first(root), "the second kind first").tel
+        holds &= least <= first and second <= most
+        lines.append(f"M = {root}^4: MC-SF {first}, at least {least}; {second}, at most {most}")
+    bounds = [trap_bounds(root) for root in range(2, 1000)]
+    above = all(11 * least >= root * most for root, (least, most) in enumerate(bounds, 2))
+    lines.append(f"the bounds' ratio is at least M^(1/4)/11 up to M = 999^4: {above}")
+    return Shown(holds and above, tuple(lines))
+
+
+def trap_bounds(root: int) -> tuple[int, int]:
+    """Return what MC-SF costs at least and the other order at most, M^(1/4) given (rounds)."""
+    return root**5 * (root**2 + 2), 9 * root**6 + 8 * root**5
+
+
+def second_kind_first(root: int) -> list[int]:
+    """Return the starts of groups of floor(M/3) every two rounds, and then of √M a round."""
+    memory, at_once = root**4, root**4 // 3
+    second = [2 * (place // at_once) for place in range(root * memory)]
+    return [second[-1] + 2 + place // root**2 for place in range(memory)] + second
 
 
 def theorem_2_2() -> Shown:
@@ -93,15 +107,41 @@ def lemma_3_3() -> Shown:
     return Shown(not wrong, (f"{cases} batches, {wrong} of them otherwise",))
 
 
-def one_after_the_other(instance: Instance, starts: Sequence[int]) -> int:
-    """Return the TEL of Definition 4.3, given the starts of Sorted-F (rounds)."""
-    total, begin = 0, 0
-    for number, batch in enumerate(batches(instance)):
-        if not number:
-            begin = max(starts[item.position] for item in batch)
-        total += sum(begin + item.output for item in batch)
-        begin += max(item.output for item in batch)
+def waits(batches: Sequence[list[Item]], lengths: Sequence[int | Fraction]) -> Fraction:
+    """Return Σ o, and what each length costs the requests of later batches (rounds)."""
+    total, later = Fraction(0), 0
+    for batch, length in zip(reversed(batches), reversed(lengths), strict=True):
+        total += length * later + sum(item.output for item in batch)
+        later += len(batch)
     return total
+
+
+def one_after_the_other(found: Sequence[list[Item]]) -> Fraction:
+    """Return the TEL of Definition 4.3: all of the first batch start at 0."""
+    return waits(found, [batch[-1].output for batch in found])
+
+
+def ends_of_groups(found: Sequence[list[Item]]) -> list[bool]:
+    """Tell of each batch whether a group of Proof 4.9 ends: one request more would not raise F."""
+    ends = []
+    for batch, after in pairwise(found):
+        total, n = sum(item.output for item in batch), len(batch)
+        ends.append((total + after[0].output) * n**2 <= total * (n + 1) ** 2)
+    return [*ends, True]
+
+
+def grouped(found: Sequence[list[Item]], *, aligned: bool) -> Fraction:
+    """Return the TEL of groups by the formula of Proof 9.2, or aligned by that of Proof 4.14."""
+    lengths = [
+        _length(batch, aligned=aligned) if end else 0
+        for batch, end in zip(found, ends_of_groups(found), strict=True)
+    ]
+    return waits(found, lengths)
+
+
+def _length(batch: list[Item], *, aligned: bool) -> Fraction:
+    total = sum(item.output for item in batch)
+    return Fraction(total, len(batch)) if aligned else Fraction(batch[-1].output)
 
 
 def theorem_4_4() -> Shown:
@@ -111,8 +151,45 @@ def theorem_4_4() -> Shown:
         for instance in small_instances(3, memory):
             found = by_policy("sorted-f-exact", instance)
             cases += 1
-            wrong += found.tel > one_after_the_other(instance, found.schedule.starts)
+            wrong += found.tel > one_after_the_other(batches(instance))
     return Shown(not wrong, (f"{cases} instances, {wrong} of them otherwise",))
+
+
+def drawn_batches(draws: int) -> Iterator[list[list[Item]]]:
+    """Yield batches of instances whose outputs differ by factors, so that groups have several."""
+    chance = Random(7)
+    for _ in range(draws):
+        outputs = [chance.choice((1, 1, 4, 5, 13)) for _ in range(6)]
+        yield batches(together(16, *((chance.randint(0, 16 - o), o) for o in outputs)))
+
+
+def theorem_4_7() -> Shown:
+    """Compare the longest outputs in a group, and both totals by the formulas."""
+    longest, worst, wrong = 0, Fraction(0), 0
+    for found in drawn_batches(150):
+        worst = max(worst, one_after_the_other(found) / grouped(found, aligned=False))
+        group: list[int] = []
+        for batch, end in zip(found, ends_of_groups(found), strict=True):
+            group.append(batch[-1].output)
+            if end:
+                halves = [2 ** (place // 2) * o for place, o in enumerate(reversed(group))]
+                wrong += max(halves) > group[-1] or sum(group) > 4 * group[-1]
+                longest, group = max(longest, len(group)), []
+    lines = (
+        f"groups of up to {longest} batches, {wrong} of them otherwise than Lemma 4.10 and (4)",
+        f"one after the other over grouped is at most {float(worst):.3f}, stated below 4",
+    )
+    return Shown(not wrong and worst < 4, lines)
+
+
+def theorem_4_13() -> Shown:
+    """Compare grouped and aligned batches by the formulas."""
+    worst = max(
+        grouped(found, aligned=False) / grouped(found, aligned=True) for found in drawn_batches(150)
+    )
+    return Shown(
+        worst < 2, (f"grouped over aligned is at most {float(worst):.3f}, stated below 2",)
+    )
 
 
 def equation_3() -> Shown:
