@@ -127,3 +127,18 @@ def test_a_burst_is_served_no_better_than_so() -> None:
     tried = [make_schedule(instance, (0, *each), "tried") for each in starts]
     valid = [each.tel - 6 for each in tried if check_schedule(instance, each).valid]
     assert min(valid) == j1.behind_the_long(2, 2, 2, 8) == 6
+
+
+@pytest.mark.parametrize(
+    ("own", "sums"),
+    [
+        # At 3 there are two, 3 + 2·3 = 9 tokens; at 5 the new one alone, 1 + 5.
+        (5, [(3, 2, 3), (5, 1, 1)]),
+        # At 2 both, 3 + 2·2; at 3 as before.
+        (2, [(2, 2, 3), (3, 1, 2)]),
+        (3, [(3, 2, 3)]),
+    ],
+)
+def test_sums_of_completions(own: int, sums: list[j1.Sums]) -> None:
+    """One runs to 3 with s − p = 2, so 5 tokens then; another with s − p = 1 joins."""
+    assert j1.joined([(3, 1, 2)], own, 1) == sums

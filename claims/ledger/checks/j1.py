@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import insort
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import log, sqrt
@@ -44,6 +45,63 @@ def look_ahead(memory: int, rows: Sequence[Row], *, own: bool) -> list[int]:
 
 def _held(rows: Sequence[Row], starts: Mapping[int, int], time: int) -> int:
     return sum(rows[i][1] + time - p for i, p in starts.items() if 1 <= time - p <= rows[i][2])
+
+
+#: A completion, the requests that complete then or later, and the sum of their s − p.
+Sums = tuple[int, int, int]
+
+
+def proposition_4_1() -> Shown:
+    """Count the sums of a round of MC-SF whose waiting requests are sorted, on random instances."""
+    chance, most, same = Random(4), Fraction(0), True
+    for _ in range(40):
+        memory = chance.randint(4, 40)
+        prompts = [chance.randint(0, memory - 1) for _ in range(60)]
+        rows = [(chance.randint(0, 20), s, chance.randint(1, memory - s)) for s in prompts]
+        instance = arriving(memory, rows)
+        starts, sums = with_sums(instance)
+        most = max(most, Fraction(sums, (memory + 1) ** 2))
+        same &= by_policy("mc-sf", instance).schedule.starts == starts
+    lines = (
+        f"with sums kept for each completion the schedules are MC-SF's: {same}",
+        f"a round has at most {float(most):.3f}·(M + 1)² sums",
+    )
+    return Shown(same and most <= 1, lines)
+
+
+def with_sums(instance: Instance) -> tuple[tuple[int, ...], int]:
+    """Return the starts of MC-SF by sums for each completion, and the most sums of a round."""
+    waiting: list[tuple[int, int, int]] = []
+    starts: dict[int, int] = {}
+    kept: list[Sums] = []
+    most = 0
+    for now in itertools.count():
+        for request in instance.requests:
+            if request.arrival == now:
+                insort(waiting, (request.output, now, request.id))
+        kept, changed = [each for each in kept if each[0] > now], 0
+        while waiting:
+            output, _, place = waiting[0]
+            trial = joined(kept, now + output, instance.requests[place].prompt - now)
+            changed += sum(end <= now + output for end, _, _ in trial)
+            if any(base + count * end > instance.memory for end, count, base in trial):
+                break
+            kept, starts[place] = trial, now
+            del waiting[0]
+        most = max(most, changed)
+        if len(starts) == len(instance):
+            return tuple(starts[place] for place in range(len(instance))), most
+    raise AssertionError
+
+
+def joined(kept: Sequence[Sums], own: int, base: int) -> list[Sums]:
+    """Return the sums with one request more, which completes at ``own``."""
+    later = [each for each in kept if each[0] > own]
+    upto = [(end, count + 1, held + base) for end, count, held in kept if end <= own]
+    if not upto or upto[-1][0] < own:
+        _, count, held = later[0] if later else (0, 0, 0)
+        upto.append((own, count + 1, held + base))
+    return upto + later
 
 
 def theorem_4_2() -> Shown:

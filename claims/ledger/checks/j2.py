@@ -8,7 +8,7 @@ from math import ceil, isqrt
 from random import Random
 
 import kvopt
-from claims.ledger.checks.j1 import behind_the_long, burst_first
+from claims.ledger.checks.j1 import behind_the_long, burst_first, proposition_4_1
 from claims.ledger.shown import Shown, arriving, by_policy, by_starts, together
 from formulations.valid.volumes import volume_bound
 from heuristics.guarantee import largest_share
@@ -67,6 +67,11 @@ def algorithm_1() -> Shown:
         instance = arriving(memory, rows)
         equal += by_policy("mc-sf", instance).schedule.starts == mc_sf(instance).starts
     return Shown(equal == 60, (f"{equal} of 60 schedules are the pseudocode's",))
+
+
+def proposition_4_2() -> Shown:
+    """Count as for J1 Proposition 4.1."""
+    return proposition_4_1()
 
 
 def equal_prompts(draws: int, seed: int) -> Iterator[Instance]:
