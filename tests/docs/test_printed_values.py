@@ -27,6 +27,15 @@ def _printed() -> Iterator[tuple[str, str]]:
             yield f"quickstart.ipynb:{number}", output.get("text", "")
 
 
+def _cells() -> Iterator[tuple[str, str, str]]:
+    """Yield the source of each cell of the notebook, and what it shows as text and as HTML."""
+    notebook = nbformat.read(ROOT / "docs" / "quickstart.ipynb", as_version=4)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            yield cell.source, data.get("text/plain", ""), data.get("text/html", "")
+
+
 SUMMARIES = {
     where: dict(re.findall(r"^(\S.*?)  +(.+)$", text, re.MULTILINE))
     for where, text in _printed()
@@ -67,3 +76,38 @@ def test_what_the_readme_says_of_mc_sf_is_true() -> None:
     assert f"MC-SF needs {schedule.tel}:" in readme
     assert f"and {waiting} requests wait for it" in readme
     assert f"the optimum, TEL {known.upper}, above that of MC-SF, TEL {schedule.tel}," in readme
+
+
+def test_what_the_notebook_shows_is_true_today() -> None:
+    """Its table of many runs: what policies that know all reach, and what the registry knows."""
+    (table,) = [html for source, _, html in _cells() if "kvopt.compare" in source]
+    names = re.findall(r"<th>(\w+)</th>", table.partition("<tbody>")[0])
+    rows = [re.findall(r"<td>(.*?)</td>", row) for row in table.split("<tr>")[1:]]
+    runs = [dict(zip(names, row, strict=True)) for row in rows if row]
+    assert len(runs) == 6
+    for run in runs:
+        instance = read_instance(find_instance(run["instance"]))
+        known = registered(instance)
+        assert known is not None
+        tel, best, bound = (int(run[name]) for name in ("tel", "best", "best_bound"))
+        assert (best, bound) == (known.upper, known.lower)
+        if run["method"] in policies():
+            assert tel == run_policy(policies()[run["method"]], instance).tel
+        assert float(run["gap"]) == round((tel - int(run["bound"])) / tel, 3)
+        shown = (float(run["ratio_low"]), float(run["ratio_high"]))
+        assert shown == (round(tel / best, 3), round(tel / bound, 3))
+
+
+def test_what_the_notebook_says_of_one_run_is_one_run() -> None:
+    """Its numbers are those of the summary, and its curve ends there."""
+    shown = next(SUMMARIES[where] for where in SUMMARIES if where.startswith("quickstart"))
+    tel, bound = (int(shown[label].split()[0]) for label in ("TEL", "lower bound"))
+    plain = {source: text for source, text, _ in _cells()}
+    gap = (tel - bound) / tel
+    told = next(text for source, text in plain.items() if source.startswith("result.tel,"))
+    assert told == str((tel, bound, gap, "feasible"))
+    curve = next(text for source, text in plain.items() if source.startswith("result.trace"))
+    assert curve.split()[-3:-1] == [str(tel), str(bound)]
+    mc_sf = next(text for source, text in plain.items() if source.startswith("kvopt.run("))
+    instance = read_instance(find_instance("uniform_100"))
+    assert f"TEL {run_policy(policies()['mc-sf'], instance).tel}, " in mc_sf

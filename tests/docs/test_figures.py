@@ -1,0 +1,340 @@
+"""Figures of the docs are computed again here, or stand beside the commit that they are of."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from claims.page import pages
+from formulations.bounds.seconds import SMALL_SHARE, WINDOWS
+from formulations.valid.loads import not_covered
+from instances import Instance, Request, read_instance
+from instances.batch_time import parse_batch_time
+from instances.deployments import (
+    _CACHE,
+    _EFFICIENCY,
+    _LAYER_US,
+    _REQUEST_US,
+    _ROUND_US,
+    _WEIGHTS,
+    GPUS,
+    MODELS,
+    coefficients,
+)
+from instances.kv_memory import LLAMA2_70B_2XA100
+from instances.named import FOLDER, library_files
+from instances.traces import records, table
+from instances.worst_cases import read_rows as worst_case_rows
+from kvopt.best_known import read_registry
+from kvopt.commands.capacity import main as capacity_command
+from kvopt.places import PACKAGES
+from kvopt.running.compiled import UNITS
+from kvopt.suites import read_suite
+from kvopt.sweeps.plan import plan
+from reports.nightly.rows import read_rows
+from reports.pages.report_pages import MOST_LOSING
+from tests.docs.pages import PAGES, ROOT, shown
+
+_WORDS = [
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
+#: Pages whose figures are elsewhere: single runs with their day, and statements of papers, each
+#: with a test of its own (tests/docs/test_errata.py, tests/claims/).
+_ELSEWHERE = {"docs/leads.md", "docs/errata.md", "docs/papers.md", "README.md"}
+
+
+def open_instances() -> list[str]:
+    """All that is open is run for ten minutes each, one after the other."""
+    registry = read_registry()
+    assert registry is not None
+    tasks = plan(read_suite("open").sections)
+    still = [entry for entry in registry.instances if entry.gap]
+    assert len(tasks) == len(still)
+    hours = sum(task.time_limit for task in tasks) / 3600
+    return [f"all {len(still)} open instances, ten minutes each, {hours:.1f} hours on two cores"]
+
+
+def folders() -> list[str]:
+    """Every folder of the library stands on the page, with its instances where it counts them."""
+    library = [path.relative_to(FOLDER) for path in library_files().values()]
+    count = Counter(path.parts[0] for path in library if len(path.parts) == 2)
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    assert count.keys() <= set(re.findall(r"`instances/(\w+)/`", text))
+    alone = len([path for path in library if len(path.parts) == 1 and path.stem != "example_3_1"])
+    tiny = [name for name in library_files() if name.startswith("tiny_")]
+    largest = max(len(read_instance(library_files()[name])) for name in tiny)
+    assert count["am1"] == count["am2"]
+    return [
+        f"`instances/uniform_100.json` and {_WORDS[alone - 1]} siblings",
+        f"{_WORDS[count['am1']]} draws each of the two arrival models",
+        f"n ≤ {largest}, every corner of the convention",
+    ]
+
+
+def units() -> list[str]:
+    """Of the kernels; the names that an installed kvopt has; the imports that run up."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    inside = contracts["tool"]["importlinter"]["contracts"]
+    (up,) = [each["ignore_imports"] for each in inside if each["name"].startswith("Inside kvopt")]
+    return [
+        f"a process for each of the {_WORDS[len(UNITS)]} units",
+        f"An installed kvopt has {_WORDS[len(PACKAGES)]} top-level names",
+        f"{_WORDS[len(up)].capitalize()} imports run up, each named in the contract",
+    ]
+
+
+def windows() -> list[str]:
+    """Of the bound in seconds, and that a request of any length is covered."""
+    small, large = WINDOWS
+    any_length = Instance("any", 16_492, (Request(0, 0, 0, 16_492),))
+    assert not not_covered(any_length, parse_batch_time("llama2-70b-2xa100"))
+    return [
+        "with `llama2-70b-2xa100` and M = 16,492 it never happens",
+        f"of more than {small} requests are cut into windows by arrival, which get "
+        f"{100 * SMALL_SHARE:.0f} % of the time, then those of more than {large:,} anew",
+        f"the search for the whole, of up to {large:,} requests, begins there",
+    ]
+
+
+def experiments() -> list[str]:
+    """Each page of the papers' experiments, and the sizes of the exact worst cases."""
+    largest = max(row.n for row in worst_case_rows())
+    return [
+        *(f"](../claims/{slug}.md) |" for slug in pages()),
+        f"over all instances of up to {_WORDS[largest]} requests",
+    ]
+
+
+def night() -> list[str]:
+    """The committed rows of the nightly suite."""
+    rows = read_rows(ROOT / "reports" / "nightly" / "rows.csv")
+    return [f"the page of the nightly suite, {len(rows):,} runs, is below 3 MB"]
+
+
+def losing() -> list[str]:
+    """How many policies a picture compares."""
+    return [f"above that of up to {_WORDS[MOST_LOSING]} policies"]
+
+
+def measured() -> list[str]:
+    """The batch time that is measured, in milliseconds, and the memory that goes with it."""
+    model = parse_batch_time("llama2-70b-2xa100")
+    base, prefill, square, decode, read = (each / 1e9 for each in model.coefficients)
+    assert model.range is not None
+    assert (model.range.prefill, model.range.decoding) == (4096, 128)
+    error = re.search(r"held-out error [\d.]+ %", model.origin)
+    assert error is not None
+    return [
+        f"| {base:g} ms, {prefill:g} a prompt token, {square:.2e} a square, {decode:g} a decoding "
+        f"request, {read:.2e} a token read | prompts of {model.range.prefill:,} tokens, "
+        f"{model.range.decoding} decoding requests and {model.range.decoding} · 4,096 tokens read",
+        f"a fit to Vidur's profiles with a {error[0].replace('error', 'error of')}",
+        f"{LLAMA2_70B_2XA100.memory.tokens:,} tokens",
+    ]
+
+
+def computed() -> list[str]:
+    """Rounds of models and GPUs that are computed, beside those that others measured."""
+    text = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    for name in [*GPUS, *(name for name in MODELS if name.split("-")[0] in text)]:
+        assert f"`{name}`" in text or f"`-{name.rpartition('-')[2]}`" in text, name
+    rows = [("llama2-70b", "a100-80", 2), ("qwen3-14b", "h100-80", 1), ("qwen2.5-7b", "h100-80", 1)]
+    rows += [("codellama-34b", "h100-80", 1), ("llama3.1-8b", "a100-80", 1)]
+    rows += [("llama3.1-8b", "h100-80", 1), ("llama3.3-70b", "h100-80", 4)]
+    lines = re.findall(r"^\| .*, \d?.?[AH]100 \| .*\|$", text, re.MULTILINE)
+    assert len(lines) == len(rows)
+    for line, (model, gpu, tp) in zip(lines, rows, strict=True):
+        base, prefill, _, decode, read = coefficients(model, gpu, tp)
+        cells = [cell.split("(")[0].strip() for cell in line.split("|")[1:-1]]
+        assert cells[0] == f"{MODELS[model].name}, {f'{tp} ' if tp > 1 else ''}{gpu[:4].upper()}"
+        picoseconds = (f"{base / 1e9:.1f}", f"{prefill / 1e6:.0f}", f"{decode / 1e6:.0f}")
+        assert tuple(cells[1:4]) == picoseconds
+        assert cells[4] in ("", f"{read / 1e3:.0f}")
+    first = [each / 1e6 for each in parse_batch_time("llama2-70b-2xa100").coefficients]
+    assert re.findall(r"\((.*?)\)", lines[0]) == [
+        f"{first[0] / 1e3:.1f}",
+        *(f"{each:.0f}" for each in (first[1], first[3], first[4] * 1e3)),
+    ]
+    return [
+        f"weights are read at 1/{_WEIGHTS:.2f} of the bandwidth, the cache at 1/{_CACHE:.2f}; "
+        f"{_LAYER_US:.1f} µs a layer, {_REQUEST_US:.1f} a request, {_ROUND_US:.0f} a round), and "
+        f"prompts at {_EFFICIENCY} of the operations",
+        f"**and so does a memory of {LLAMA2_70B_2XA100.memory.tokens:,} tokens**",
+    ]
+
+
+def capacity() -> list[str]:
+    """Defaults of ``kvopt capacity``."""
+    share, precision = (_default(name) for name in ("--share", "--precision"))
+    return [
+        f"at which {100 * share:.0f} % of the requests (`--share`) keep the objective",
+        f"at most {100 * precision:.0f} % above (`--precision`)",
+    ]
+
+
+def _default(name: str) -> float:
+    """Return what an option of ``kvopt capacity`` is where it is not given."""
+    (found,) = [each for each in capacity_command.params if name in each.opts]
+    assert isinstance(found.default, float)
+    return found.default
+
+
+def traces() -> list[str]:
+    """Rows of a block, and how much memory two GPUs have."""
+    a_token = 2 * 80 * 8 * 128 * 2
+    read = parse_batch_time("llama2-70b-2xa100").coefficients[4] / 1e3
+    return [
+        f"({table._STRETCH:,} rows of a CSV, {records._STRETCH:,} of JSON)",
+        f"20 GB / {8 * a_token:,} bytes = {20 * 10**9 // (8 * a_token):,} tokens, or "
+        f"{20 * 2**30 // (8 * a_token):,} with GiB",
+        f"it is {LLAMA2_70B_2XA100.memory.tokens:,}",
+        # Two A100 read 2.039 TB/s each.
+        f"a token read takes {read:.0f} ns there, in which two A100 can read "
+        f"{read * 2 * 2039 / 1e3:.0f} kB: a token's {a_token / 1e3:.0f} kB with 8 KV heads, but "
+        f"not its {8 * a_token / 1e3:,.0f} kB with 64",
+    ]
+
+
+def changes() -> list[str]:
+    """What the changelog counts."""
+    errata = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
+    items = len(re.findall(r"^## E\d+\.", errata, re.MULTILINE))
+    worst = worst_case_rows()
+    ci = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    versions = re.findall(r'"(3\.\d+)"', ci.partition("matrix:")[2].partition("]")[0])
+    return [
+        f"memory and batch time of {len(MODELS)} open models on {_WORDS[len(GPUS)]} GPUs",
+        f"for {_WORDS[len({row.policy for row in worst})]} policies the largest ratio to the "
+        f"optimum over all instances of up to {_WORDS[max(row.n for row in worst)]} requests",
+        f"E17 to E{items} are new",
+        f"Continuous integration on Python {versions[0]} to {versions[-1]}",
+    ]
+
+
+#: The functions that return what a page says, with its figures computed.
+COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
+    ("CHANGELOG.md", changes),
+    ("docs/architecture.md", units),
+    ("docs/best_known.md", open_instances),
+    ("docs/bounds_in_seconds.md", windows),
+    ("docs/claims.md", experiments),
+    ("docs/formats.md", folders),
+    ("docs/pages.md", losing),
+    ("docs/pages.md", night),
+    ("docs/real_time.md", measured),
+    ("docs/serving.md", capacity),
+    ("docs/serving.md", computed),
+    ("docs/traces.md", traces),
+)
+#: Parts with figures that nothing measures: limits, defaults, rules and what others state.
+STATED = {
+    "CHANGELOG.md": (
+        "at which 99 % of the requests keep an objective",
+        "say from two seconds on how far they are",
+        "5 in place of 9,216",
+    ),
+    "docs/policies.md": ("as on a GPU of 80 GB",),
+    "docs/proofs/index.md": ("`python -m tests.attack` draws 10,000 small ones",),
+    "docs/proofs/tolerances.md": ("R·δ ≤ 0.01", "L = 0.01 / δ", "the limit is R = 10,000"),
+    "docs/real_time.md": ("as the engine does on a GPU of 80 GB",),
+    "docs/solving.md": ("It holds within a tenth and two seconds", "a line every five seconds"),
+    "docs/sweeps.md": ("spaces in a password are written %40 %3A %2F %20",),
+    "docs/traces.md": ("a line of more than 100,000 characters",),
+}
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).replace("e-0", "e-")
+
+
+@pytest.mark.parametrize(("page", "made"), COMPUTED, ids=lambda each: getattr(each, "__name__", ""))
+def test_a_figure_is_that_of_the_registry_the_rows_or_the_code(
+    page: str, made: Callable[[], list[str]]
+) -> None:
+    """The sentence stands on the page with the figures of today."""
+    text = _flat((ROOT / page).read_text(encoding="utf-8"))
+    assert [each for each in made() if _flat(each) not in text] == []
+
+
+#: A share, a duration or a size, a long number, a decimal that is no number of a section.
+_FIGURE = re.compile(
+    r"\d ?%"
+    rf"|(?:\d|\b(?:{'|'.join(_WORDS[2:])}|half a)) "
+    r"(?:s|ms|seconds?|minutes?|hours?|[kMG]B|gigabytes?)\b"
+    r"|\d,\d{3}\b"
+    r"|(?<![.^\d])\d+\.\d+(?![.\d])"
+)
+#: Numbers of sections and versions, no figures.
+_NUMBERED = re.compile(
+    r"\b(?:sections?|sec\.|App\.|Theorems?|Lemma|[Ee]xample|Python|HiGHS|Apache) ≥? ?\d+\.\d+"
+)
+#: Of what a figure is, where no test computes it: a commit, or a test that measures it.
+_SOURCE = re.compile(r"commit\s+`?[0-9a-f]{7,}|tests/[\w/]+\.py")
+
+
+def _parts(text: str) -> list[str]:
+    """Return the paragraphs and points of a page; a table belongs to what stands above it."""
+    text = re.sub(r"^ *```.*?^ *```$|<!--.*?-->", "", text, flags=re.MULTILINE | re.DOTALL)
+    parts: list[str] = []
+    for each in re.split(r"\n\s*\n|\n(?=- )", text):
+        if each.startswith("|") and parts:
+            parts[-1] += f"\n{each}"
+        else:
+            parts.append(each)
+    return parts
+
+
+def _unknown(text: str, known: Sequence[str]) -> list[str]:
+    """Return the parts with a figure that no known sentence has and no commit is named of."""
+    return [
+        flat
+        for flat in map(_flat, _parts(text))
+        if _FIGURE.search(_NUMBERED.sub("", re.sub(r"`[^`]*`|\]\([^)]*\)", "", flat)))
+        and not _SOURCE.search(flat)
+        and not any(each in flat for each in known)
+    ]
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=shown)
+def test_a_figure_is_computed_or_says_of_which_commit_it_is(page: Path) -> None:
+    """Every part of a page with a figure, but for the limits and defaults that are listed."""
+    name = shown(page)
+    known = [_flat(each) for of, made in COMPUTED if of == name for each in made()]
+    text = page.read_text(encoding="utf-8")
+    stated = STATED.get(name, ())
+    assert [each for each in stated if each not in _flat(text)] == []
+    assert name in _ELSEWHERE or _unknown(text, [*known, *stated]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("It takes 3 s.", 1),
+        ("It takes eight hours.", 1),
+        ("- The gap is 3.2 %.\n- At commit `abcdef0` it was 3.2 %.", 1),
+        ("Means:\n\n| a | b |\n|---|---|\n| x | 1.25 |", 1),
+        ("Means at commit `abcdef0`:\n\n| a | b |\n|---|---|\n| x | 1.25 |", 0),
+        ("The gap is 12 % today.", 0),
+        ("Theorem 4.3 on Python 3.11, `--time-limit 60`, three policies.", 0),
+    ],
+)
+def test_a_figure_is_seen(text: str, unknown: int) -> None:
+    """With a unit, as a decimal, in a table; not as the number of a section or a version."""
+    assert len(_unknown(text, ["is 12 % today"])) == unknown
