@@ -22,6 +22,7 @@ from kvopt.methods.grammar import MethodError
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError
 from kvopt.suites import SuiteError, read_suite
+from reports.freshness import stale_rows, to_be_stated
 from reports.nightly.rows import RowsError, rows_text
 
 FOLDER = Path(__file__).parent
@@ -101,19 +102,28 @@ def _elsewhere(options: Options) -> int:
     return 0
 
 
-def texts() -> dict[Path, str]:
-    """Return every page and the index, as the committed rows give them."""
-    files, found = {}, []
+def texts(*, check: bool) -> dict[Path, str]:
+    """Return every page and the index, as the committed rows give them.
+
+    What is checked may call as many rows stale as it does, unless it calls itself current.
+    """
+    files, found, every, all_stale = {}, [], [], 0
     for page in pages().values():
-        rows = read_rows(rows_file(page))
+        rows, path = read_rows(rows_file(page)), FOLDER / f"{page.slug}.md"
+        stale = stale_rows(rows)
+        if check:
+            stale = to_be_stated(_PROGRAM, path, len(rows), stale)
         judged = page.judged(rows)
-        files[FOLDER / f"{page.slug}.md"] = page_text(page, rows, judged)
+        files[path] = page_text(page, rows, judged, stale)
         found.append((page, judged))
-    return files | {FOLDER / "README.md": index_text(found)}
+        every.append(rows)
+        all_stale += stale
+    rows = pd.concat(every, ignore_index=True)
+    return files | {FOLDER / "README.md": index_text(found, rows, all_stale)}
 
 
 def _committed(*, check: bool) -> int:
-    files = texts()
+    files = texts(check=check)
     drawn = [path for path in sorted(FOLDER.glob("*.svg")) if path.stem in pages()]
     # A figure is only looked for: its text depends on the drawing library's version.
     files |= {path: path.read_text(encoding="utf-8") for path in drawn}

@@ -12,9 +12,8 @@ from claims.page import COUNTED, Finding, Judged, Page, Part
 from claims.rows import planned_runs
 from claims.span import CONFIDENCE, Verdict, span_text
 from kvopt.suites import read_suite, suites
-from reports.freshness import origin
+from reports.freshness import stale_rows, told
 from reports.markdown import code, pipe_table, table_text
-from reports.readme import sentence_text
 
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undecided", "not run")
 _FITTED = "fitted by it"
@@ -29,6 +28,7 @@ _KINDS = {
 _INDEX = """\
 # What the papers found, and what is reproduced here
 
+{rows}
 A page for each experiment of the [papers](../docs/papers.md): the paper's figures beside ours,
 and a verdict on every finding.  Verdicts are computed.  Our figure is an interval: a
 certified interval, a count, or the mean of independent repeats with {confidence:.0f} %
@@ -60,14 +60,23 @@ as one of a real trace, outside the committed pages.
 """
 
 
-def page_text(page: Page, rows: pd.DataFrame, judged: Sequence[Sequence[Judged]]) -> str:
-    """Return a page as Markdown, with what the rows say of the findings of each part."""
+def page_text(
+    page: Page, rows: pd.DataFrame, judged: Sequence[Sequence[Judged]], stale: int | None = None
+) -> str:
+    """Return a page as Markdown, with what the rows say of the findings of each part.
+
+    Parameters
+    ----------
+    stale
+        How many rows the page calls stale; None for those that are.
+    """
     parts = [
         f"# {page.title}\n",
+        *([rows_told(rows, stale_rows(rows) if stale is None else stale)] if len(rows) else ()),
         f"{page.source}  {page.experiment}\n",
         pipe_table(["", "in the paper", "here"], [list(each) for each in page.settings]),
         *_tolerances(page, judged),
-        f"Suite: {_suite_text(page.suite)}; its [rows](rows/{page.slug}.csv).{_made(rows)}\n",
+        f"Suite: {_suite_text(page.suite)}; its [rows](rows/{page.slug}.csv).\n",
     ]
     if page.figure is not None and len(rows):
         parts.append(f"![{page.title}]({page.slug}.svg)\n\n{page.caption}\n")
@@ -97,13 +106,11 @@ def _hanging(judged: Iterable[Judged]) -> tuple[int, int]:
     return told.count(True), len(told) - told.count(None)
 
 
-def _made(rows: pd.DataFrame) -> str:
-    """Return of which days, commits and machines rows are, and how long their runs took."""
-    if rows.empty:
-        return ""
-    told = sentence_text(origin(rows.assign(total_seconds=rows["seconds"])))
+def rows_told(rows: pd.DataFrame, stale: int) -> str:
+    """Return of what rows are and how many are stale, also of how many the CPU is not known."""
+    text = told(rows.assign(total_seconds=rows["seconds"]), stale)
     unknown = int(rows["cpu"].eq("").sum())
-    return f"  {told}" + (f"  Of {unknown:,} rows the CPU is not known." if unknown else "")
+    return text + (f"\nOf {unknown:,} rows the CPU is not known.\n" if unknown else "")
 
 
 def _suite_text(name: str) -> str:
@@ -166,8 +173,16 @@ def counts(page: Page, judged: Sequence[Sequence[Judged]]) -> dict[str, Counter[
     return found
 
 
-def index_text(found: Iterable[tuple[Page, Sequence[Sequence[Judged]]]]) -> str:
-    """Return the README of the folder: every page with the number of its verdicts."""
+def index_text(
+    found: Iterable[tuple[Page, Sequence[Sequence[Judged]]]], rows: pd.DataFrame, stale: int
+) -> str:
+    """Return the README of the folder: every page with the number of its verdicts.
+
+    Parameters
+    ----------
+    rows, stale
+        Of all pages together, and how many of them the pages call stale.
+    """
     found = list(found)
     every = [
         each
@@ -179,6 +194,7 @@ def index_text(found: Iterable[tuple[Page, Sequence[Sequence[Judged]]]]) -> str:
     hang, two_sided = _hanging(every)
     figures = sum(each.ours is not None for each in every)
     head = _INDEX.format(
+        rows=rows_told(rows, stale),
         confidence=100 * CONFIDENCE,
         figures=figures,
         chance=figures * (1 - CONFIDENCE),

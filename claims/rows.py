@@ -41,6 +41,7 @@ COLUMNS = (
     "cores",
     "python",
     "solver",
+    "code",
 )
 
 

@@ -1,7 +1,7 @@
 """Of what rows are, told under the title of their page, and how many of them are stale.
 
-A row is stale if the sources that its method reaches are others now
-(:func:`kvopt.methods.fingerprint.fingerprint`), or if it does not say what they were.
+One way for all pages of results.  A row is stale if the sources that its method reaches are others
+now (:func:`kvopt.methods.fingerprint.fingerprint`), or if it does not say what they were.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 
 import pandas as pd
 
 from instances.telling import counted, one_line
+from instances.usage import complain
 from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import MethodError, read_method
 from reports.readme import sentence_text
@@ -35,19 +37,19 @@ def told(rows: pd.DataFrame, stale: int) -> str:
     stale
         As :func:`stale_rows` counts them.
     """
-    return f"{sentence_text(origin(rows))}\n\n{staleness(rows, stale)}\n"
+    return f"{sentence_text(origin(rows))}\n\n{staleness(len(rows), stale)}\n"
 
 
-def staleness(rows: pd.DataFrame, stale: int) -> str:
-    """Return how many rows are stale as a sentence, which :func:`stated` reads."""
+def staleness(total: int, stale: int, what: str = "row") -> str:
+    """Return how many of all are stale as a sentence, which :func:`stated` reads."""
     number = f"{stale:,}" if stale else "none"
     return (
-        f"Stale: {number} of {counted(len(rows), 'row')}, whose method's sources have changed "
-        "since, or are not named."
+        f"Stale: {number} of {counted(total, what)}, whose method's sources have changed since, "
+        "or are not named."
     )
 
 
-def origin(rows: pd.DataFrame) -> Sentence:
+def origin(rows: pd.DataFrame, what: str = "Rows") -> Sentence:
     """Return of which commits, days, machines and versions rows are, and how long they took.
 
     What a row does not know is not told of it.
@@ -62,7 +64,7 @@ def origin(rows: pd.DataFrame) -> Sentence:
         *_listed("; ", (each for each in rows["solver"] if re.search(r"\d", each))),
     ]
     hours = float(rows["total_seconds"].fillna(0).sum()) / 3600
-    return Sentence((f"Rows: {len(rows):,}", *parts, f"; {hours:.1f} hours in all."))
+    return Sentence((f"{what}: {len(rows):,}", *parts, f"; {hours:.1f} hours in all."))
 
 
 def stated(page: str) -> int | None:
@@ -79,15 +81,15 @@ def stale_rows(rows: pd.DataFrame) -> int:
     return sum(map(_is_stale, rows["method"], digests))
 
 
-def to_be_stated(page: str, rows: pd.DataFrame) -> tuple[int, str]:
-    """Return the count that a page is to state, and what is wrong with the one that it does.
+def to_be_stated(program: str, page: Path, total: int, now: int) -> int:
+    """Return the count that a page is to state when it is checked; complain of a wrong one.
 
     A page that names stale rows may have more by now; one that calls itself current may have none.
     """
-    before, now = stated(page), stale_rows(rows)
+    before = stated(page.read_text(encoding="utf-8")) if page.exists() else None
     if before == 0 and now:
-        return now, f"it calls itself current, but {now:,} of {len(rows):,} rows are stale"
-    return (now if before is None else before), ""
+        complain(program, f"{page}: it calls itself current, but {now:,} of {total:,} are stale")
+    return before or now
 
 
 def _is_stale(method: str, digest: str) -> bool:

@@ -97,7 +97,7 @@ def results(
     assert ranked.origin is not None
     board = replace(
         ranked,
-        origin=Sentence((*ranked.origin.parts, " ", staleness(night, stale_rows(night)))),
+        origin=Sentence((*ranked.origin.parts, " ", staleness(len(night), stale_rows(night)))),
         title="kvopt: leaderboard",
         parts=tuple(_linked(part, links) for part in ranked.parts),
         shelf="../library/instances/",

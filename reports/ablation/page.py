@@ -28,7 +28,6 @@ from formulations.registry import RELAXED
 from instances.command import CHECK_OPTION, Command, Options
 from instances.committed import regenerate
 from instances.jsonfile import write_bytes
-from instances.usage import complain
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.store.export import ExportError
 from kvopt.store.export import read_rows as stored_rows
@@ -450,21 +449,14 @@ def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
 def main(options: Options) -> int:
     """Build the ablation page from its rows."""
     rows = read_rows(ROWS)
-    stale = _stated(rows) if options.check else stale_rows(rows)
+    stale = stale_rows(rows)
+    if options.check:
+        stale = to_be_stated(_PROGRAM, PAGE, len(rows), stale)
     code = regenerate(_PROGRAM, {PAGE: page(rows, stale)}, [], check=options.check)
     # Pictures depend on the drawing library's version: only the page, with the numbers, is checked.
     for name, content in {} if options.check else pictures(rows).items():
         write_bytes(FOLDER / name, content)
     return code
-
-
-def _stated(rows: pd.DataFrame) -> int:
-    """Return how many rows the page is to call stale; a page that says too few is told."""
-    present = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    stale, wrong = to_be_stated(present, rows)
-    if wrong:
-        complain(_PROGRAM, f"{PAGE}: {wrong}")
-    return stale
 
 
 if __name__ == "__main__":

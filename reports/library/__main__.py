@@ -15,11 +15,13 @@ from instances.telling import counted
 from instances.usage import UsageError, read_integer
 from kvopt.best_known import RegistryError, known_values, read_registry
 from kvopt.best_known.entry import Registry
+from kvopt.best_known.verify import stale_proofs
 from kvopt.store import Store, StoreError
 from kvopt.store.export import SUFFIXES, ExportError, read_rows
 from kvopt.store.files import store_files
 from reports.folder import check_place, write_files
-from reports.library.sentence import state
+from reports.freshness import to_be_stated
+from reports.library.sentence import proofs, runs, stale_of, state
 from reports.markdown import code, column_table
 from reports.readme import sentence_text
 from reports.table import Cell
@@ -45,15 +47,17 @@ _END = (
 )
 
 
-def page_text(registry: Registry) -> str:
-    """Return the page as Markdown."""
+def page_text(registry: Registry, stale: int) -> str:
+    """Return the page as Markdown, which calls so many of the registry's proofs stale."""
     table = library_table(registry)
     lines = [
         [_linked(cell, column.key, line) for cell, column in zip(row, table.columns, strict=True)]
         for row, (_, line) in zip(table.rows(len(table.frame)), table.frame.iterrows(), strict=True)
     ]
     text = column_table(table.columns, lines)
-    return f"# The library\n\n{sentence_text(state(table))}\n\n{table.note}\n\n{text}\n{_END}\n"
+    first = (runs(registry), stale_of(registry, stale), state(table))
+    head = "\n\n".join(map(sentence_text, first))
+    return f"# The library\n\n{head}\n\n{table.note}\n\n{text}\n{_END}\n"
 
 
 def _linked(cell: Cell, key: str, line: pd.Series) -> str:
@@ -92,7 +96,10 @@ def main(options: Options) -> int:
         return _write_site(registry, options)
     if options.store is not None:
         raise UsageError("--store: expected --html DIR beside it, found none")
-    wanted = {FOLDER / "README.md": page_text(registry)}
+    page, stale = FOLDER / "README.md", len(stale_proofs(registry))
+    if options.check:
+        stale = to_be_stated(_PROGRAM, page, len(proofs(registry)), stale)
+    wanted = {page: page_text(registry, stale)}
     return regenerate(_PROGRAM, wanted, wanted, check=options.check)
 
 

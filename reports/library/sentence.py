@@ -1,11 +1,19 @@
-"""The state of the library in a sentence, its figures computed."""
+"""The state of the library, and what it rests on, in sentences whose figures are computed."""
 
 from __future__ import annotations
 
+import pandas as pd
+
 from instances.telling import counted
+from kvopt.best_known.entry import Proof, Registry, Value
+from reports.freshness import origin, staleness
+from reports.nightly.rows import typed
 from reports.table import Table
 from reports.tables.library import CLASSES
 from reports.verdict import Name, Sentence
+
+#: What is told of a run; the registry knows nothing of machines.
+_TOLD = ("git_commit", "finished_utc", "total_seconds", "solver", "cpu", "cores", "python")
 
 
 def state(table: Table) -> Sentence:
@@ -28,3 +36,34 @@ def state(table: Table) -> Sentence:
         f"and {100 * still.max():.1f} % at most ("
     )
     return Sentence((rest, Name(table.frame["instance"].iloc[0]), ")."))
+
+
+def runs(registry: Registry) -> Sentence:
+    """Return of which commits, days and solvers the runs are that values and proofs are of."""
+    found = {
+        (entry.instance, each.method, each.seed, each.date, each.seconds): each
+        for entry in registry.instances
+        for each in (entry.upper, entry.lower, entry.certified, *entry.proofs)
+        if isinstance(each, Value) and each.git_commit
+    }
+    told = [
+        (each.git_commit, f"{each.date}T", each.seconds, each.solver) for each in found.values()
+    ]
+    return origin(typed(pd.DataFrame(told, columns=list(_TOLD[:4])), _TOLD), "Runs")
+
+
+def proofs(registry: Registry) -> list[Proof]:
+    """Return all runs that proved an optimum."""
+    return [proof for entry in registry.instances for proof in entry.proofs]
+
+
+def stale_of(registry: Registry, stale: int) -> Sentence:
+    """Return how many proofs are stale, and what else a value rests on."""
+    return Sentence(
+        (
+            f"{staleness(len(proofs(registry)), stale, 'proof')} Schedules and certificates are "
+            "evaluated anew by ",
+            Name("kvopt best-known --check"),
+            "; a bound that is solver-reported only is of its run's commit.",
+        )
+    )

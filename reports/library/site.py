@@ -13,10 +13,10 @@ from instances.named import FOLDER as INSTANCES
 from instances.progress import telling
 from kvopt.best_known.entry import Registry
 from kvopt.best_known.files import proof_file
-from kvopt.best_known.verify import LibraryInstance, library_by_hash
+from kvopt.best_known.verify import LibraryInstance, library_by_hash, stale_proofs
 from reports import html
 from reports.folder import Kind
-from reports.library.sentence import state
+from reports.library.sentence import runs, stale_of, state
 from reports.pages.instance import InstancePage
 from reports.pages.picture import Documents
 from reports.pages.report_pages import report_pages
@@ -80,12 +80,12 @@ def library_pages(
     # The library's own name counts, whatever the runs call the instance.
     listed = rows[_is_listed(rows)]
     own = dict(zip(listed["sha"], listed["id"], strict=True))
-    runs = rows[~_is_listed(rows) & rows["sha"].isin(list(own))]
-    runs = runs.assign(id=runs["sha"].map(own))
+    mine = rows[~_is_listed(rows) & rows["sha"].isin(list(own))]
+    mine = mine.assign(id=mine["sha"].map(own))
     pages = report_pages(
         {own[sha]: slug for sha, slug in slug_of.items()},
         reference,
-        runs,
+        mine,
         wrong,
         best_known,
         _Documents(library, store),
@@ -96,7 +96,15 @@ def library_pages(
     links = {sha: f"instances/{slug}.html" for sha, slug in slug_of.items()}
     table = replace(table, frame=table.frame.assign(page=table.frame["sha"].map(links)))
     report = Report(
-        TITLE, "", wrong, (state(table),), (table,), tuple(shown), words="", above=above
+        TITLE,
+        "",
+        wrong,
+        (state(table), stale_of(registry, len(stale_proofs(registry)))),
+        (table,),
+        tuple(shown),
+        words="",
+        origin=runs(registry),
+        above=above,
     )
     texts = {"index.html": html.index_page(report)} | files
     for page in telling(shown, "pages of instances written as HTML"):

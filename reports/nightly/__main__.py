@@ -12,7 +12,7 @@ from instances.checkout import require_checkout
 from instances.command import CHECK_OPTION, Command, Options, option
 from instances.committed import regenerate
 from instances.outputs import OutputError
-from instances.usage import UsageError, complain
+from instances.usage import UsageError
 from kvopt.best_known import RegistryError, known_values
 from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
@@ -21,7 +21,7 @@ from kvopt.store.location import told_location
 from kvopt.suites import SuiteError, read_suite
 from kvopt.sweeps.plan import plan
 from reports.folder import MARKER, Kind, check_place, list_text, report_files, write_files
-from reports.freshness import to_be_stated
+from reports.freshness import stale_rows, to_be_stated
 from reports.nightly.compare import Comparison, compare
 from reports.nightly.page import comparison_text, texts
 from reports.nightly.rows import RowsError, nightly_rows, read_rows, rows_text
@@ -134,10 +134,8 @@ def _write(rows: pd.DataFrame, comparison: Comparison | None, out: Path, *, upda
 def _check() -> int:
     if not (FOLDER / ROWS).exists():
         raise RowsError(f"{FOLDER / ROWS}: there is none")
-    rows, page = read_rows(FOLDER / ROWS), FOLDER / "README.md"
-    stale, wrong = to_be_stated(page.read_text(encoding="utf-8") if page.exists() else "", rows)
-    if wrong:
-        complain(_PROGRAM, f"{page}: {wrong}")
+    rows = read_rows(FOLDER / ROWS)
+    stale = to_be_stated(_PROGRAM, FOLDER / "README.md", len(rows), stale_rows(rows))
     files = texts(rows, known_values(), stale=stale)
     files[MARKER] = list_text([*files, ROWS], _NIGHT)
     wanted = {FOLDER / name: text for name, text in files.items()}

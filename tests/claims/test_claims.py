@@ -46,6 +46,7 @@ from claims.span import (
 from kvopt.store.export import export_rows
 from kvopt.suites import read_suite
 from kvopt.sweeps.plan import plan
+from reports import freshness
 from reports.nightly.rows import RowsError, rows_text, typed
 from tests.reports.synthetic import digest, frame, record
 
@@ -532,6 +533,33 @@ def test_damaged_rows(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_a_page_that_calls_itself_current_must_be(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its rows have the digests of their store; once sources change the check fails until told."""
+    monkeypatch.setattr(freshness, "_digest", lambda _: "code 2")
+    assert command.main(["mine", "--store", str(place / "store.csv")]) == 0
+    page, index = place / "pages" / "mine.md", place / "pages" / "README.md"
+    assert "\nStale: none of 4 rows, " in page.read_text()
+    assert command.main(["--check"]) == 0
+    monkeypatch.setattr(freshness, "_digest", lambda _: "edited")
+    capsys.readouterr()
+    assert command.main(["--check"]) == 1
+    assert f"{page}: it calls itself current, but 4 of 4 are stale" in capsys.readouterr().err
+    assert command.main([]) == 0
+    assert "\nStale: 4 of 4 rows, " in page.read_text()
+    assert "\nStale: 4 of 4 rows, " in index.read_text()
+    assert command.main(["--check"]) == 0
+    # Rows of before the column say nothing of their sources.
+    monkeypatch.setattr(freshness, "_digest", lambda _: "code 2")
+    file = place / "pages" / "rows" / "mine.csv"
+    old = rows_text(read_rows(file).drop(columns="code"))
+    file.write_text(old)
+    assert rows_text(read_rows(file)) == old
+    assert command.main([]) == 0
+    assert "\nStale: 4 of 4 rows, " in page.read_text()
+
+
 def test_rows_are_read_as_they_were_written(place: Path) -> None:
     """Byte for byte."""
     assert command.main(["mine", "--store", str(place / "store.csv")]) == 0
@@ -550,7 +578,7 @@ def test_what_was_fitted_is_not_counted() -> None:
     text = page_text(page, made, page.judged(made))
     assert text.count("**fitted by it**") == 1
     assert text.count("**reproduced**") == 1
-    assert "calibration" in index_text([(page, page.judged(made))])
+    assert "calibration" in index_text([(page, page.judged(made))], made, 1)
 
 
 @pytest.mark.parametrize("page", pages().values(), ids=pages())
@@ -591,7 +619,9 @@ def test_other_settings_do_not_count() -> None:
     text = page_text(page, rows, judged)
     assert "Likely reasons" not in text
     assert text.count("**not comparable**") == sum(map(len, judged))
-    (line,) = [each for each in index_text([(page, judged)]).splitlines() if page.slug in each]
+    (line,) = [
+        each for each in index_text([(page, judged)], rows, 0).splitlines() if page.slug in each
+    ]
     assert [cell.strip() for cell in line.split("|")[4:8]] == ["–"] * 4
 
 
@@ -602,7 +632,9 @@ def test_a_page_says_when_its_rows_were_run() -> None:
     judged = page.judged(rows)
     hours = len(rows) / 2
     text = page_text(page, rows, judged)
-    assert f"; {hours:.1f} hours in all.  Of {len(rows)} rows the CPU is not known." in text
+    assert text.startswith(f"# {page.title}\n\nRows: {len(rows)}; ")
+    assert f"; {hours:.1f} hours in all.\n" in text
+    assert f"\nOf {len(rows)} rows the CPU is not known.\n" in text
     known = rows.assign(cpu="EPYC", cores=2, python="3.11.7")
     assert "`EPYC, 2 cores`; Python `3.11.7`" in page_text(page, known, judged)
     assert "is not known" not in page_text(page, known, judged)

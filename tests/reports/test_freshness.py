@@ -61,14 +61,17 @@ def test_what_a_page_states_is_read_back() -> None:
     assert stated("# Title\n") is None
 
 
-def test_a_page_that_calls_itself_current_must_be() -> None:
+def test_a_page_that_calls_itself_current_must_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One that names stale rows stays as it is when there are more, so that no edit renews it."""
-    stale, fresh = frame(record(code="0" * 16)), frame(record(code=NOW))
-    assert to_be_stated(told(fresh, 0), fresh) == (0, "")
-    assert to_be_stated(told(stale, 7), stale) == (7, "")
-    assert to_be_stated("", stale) == (1, "")
-    expected = "it calls itself current, but 1 of 1 rows are stale"
-    assert to_be_stated(told(stale, 0), stale) == (1, expected)
+    file, rows = tmp_path / "page.md", frame(record())
+    assert to_be_stated("it", file, 9, 3) == 3
+    for before, now, expected in ((0, 0, 0), (2, 3, 2), (0, 3, 3)):
+        assert capsys.readouterr().err == ""
+        file.write_text(told(rows, before))
+        assert to_be_stated("it", file, 9, now) == expected
+    assert "it calls itself current, but 3 of 9 are stale" in capsys.readouterr().err
 
 
 def test_check_fails_once_sources_have_changed(
@@ -88,7 +91,7 @@ def test_check_fails_once_sources_have_changed(
     monkeypatch.setattr(freshness, "_digest", lambda _: "edited")
     capsys.readouterr()
     assert page.main(["--check"]) == 1
-    assert "it calls itself current, but 2 of 2 rows are stale" in capsys.readouterr().err
+    assert "it calls itself current, but 2 of 2 are stale" in capsys.readouterr().err
     page.main([])
     assert "\n\nStale: 2 of 2 rows" in page.PAGE.read_text()
     assert page.main(["--check"]) == 0

@@ -13,9 +13,12 @@ from instances.files import read_instance
 from instances.named import find_instance
 from kvopt.best_known import known_values, read_registry
 from kvopt.best_known.entry import Registry
+from reports.library import __main__ as library
 from reports.library.__main__ import FOLDER, main, page_text
+from reports.library.sentence import runs
 from reports.library.site import library_pages
 from reports.tables.library import CLASSES, bar, difficulty, library_frame
+from tests.pins import as_pinned
 from tests.reports.synthetic import frame, record
 
 
@@ -27,9 +30,31 @@ def registry() -> Registry:
     return found
 
 
+@as_pinned("highspy", "numba", "ortools", "pyomo", "scipy")
 def test_the_committed_page_is_fresh() -> None:
     """It is what the registry gives."""
     assert main(["--check"]) == 0
+
+
+def test_the_page_tells_of_what_runs_it_is(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each run once, with its seconds; a page that calls itself current has no stale proof."""
+    entry = next(each for each in registry.instances if each.proofs)
+    one = replace(registry, instances=(entry,))
+    values = [entry.upper, entry.lower, entry.certified, *entry.proofs]
+    seconds = {(each.method, each.seconds) for each in values}
+    hours = sum(taken for _, taken in seconds) / 3600
+    told = str(runs(one))
+    assert told.startswith(f"Runs: {len(seconds)}; commit ")
+    assert told.endswith(f"; {hours:.1f} hours in all.")
+    count = sum(len(each.proofs) for each in registry.instances)
+    assert f"\nStale: none of {count} proofs, " in page_text(registry, 0)
+    assert f"\nStale: 7 of {count} proofs, " in page_text(registry, 7)
+    monkeypatch.setattr(library, "stale_proofs", lambda _: [(entry, entry.proofs[0])])
+    capsys.readouterr()
+    assert main(["--check"]) == 1
+    assert f"it calls itself current, but 1 of {count} are stale" in capsys.readouterr().err
 
 
 def test_every_instance_is_there_the_open_ones_first(registry: Registry) -> None:
@@ -43,7 +68,7 @@ def test_every_instance_is_there_the_open_ones_first(registry: Registry) -> None
 
 def test_every_link_leads_to_a_file(registry: Registry) -> None:
     """Instances, schedules and certificates."""
-    links = re.findall(r"\]\(([^)]+)\)", page_text(registry))
+    links = re.findall(r"\]\(([^)]+)\)", page_text(registry, 0))
     assert len(links) > 2 * len(registry.instances)
     assert [link for link in links if not (FOLDER / link).resolve().is_file()] == []
 
@@ -55,7 +80,7 @@ def test_the_sentence_is_computed(registry: Registry) -> None:
     )
     closed = replace(widest, lower=replace(widest.lower, value=widest.upper.value))
     before, after = (
-        page_text(replace(registry, instances=(*rest, each))).split("\n")[2]
+        page_text(replace(registry, instances=(*rest, each)), 0).split("\n")[6]
         for each in (widest, closed)
     )
     counts = [int(re.findall(r"(\d+) of them with UB = LB", text)[0]) for text in (before, after)]
@@ -84,7 +109,7 @@ def test_the_class_is_by_the_run_that_proved(
 def test_the_classes_are_counted_on_the_page(registry: Registry) -> None:
     """Each closed instance once, in the first sentence."""
     counts = dict(library_frame(registry)["class"].value_counts())
-    told = re.findall(r"(\d+) (easy|medium|hard)", page_text(registry).split("\n")[2])
+    told = re.findall(r"(\d+) (easy|medium|hard)", page_text(registry, 0).split("\n")[6])
     assert {name: int(count) for count, name in told} == {
         name: counts.get(name, 0) for name in CLASSES[:-1]
     }
