@@ -212,30 +212,46 @@ def traces() -> list[str]:
     ]
 
 
+def systems() -> list[str]:
+    """Linux, with the versions of Python that CI runs and the package names."""
+    ci = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    versions = re.findall(r'"(3\.\d+)"', ci.partition("matrix:")[2].partition("]")[0])
+    assert set(re.findall(r"runs-on: (\w+)", ci)) == {"ubuntu"}
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert package["requires-python"] == f">={versions[0]}"
+    assert package["classifiers"] == [
+        "Operating System :: POSIX :: Linux",
+        *(f"Programming Language :: Python :: {version}" for version in versions),
+    ]
+    return [f"Python {versions[0]} to {versions[-1]}"]
+
+
 def changes() -> list[str]:
     """What the changelog counts."""
     errata = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
     items = len(re.findall(r"^## E\d+\.", errata, re.MULTILINE))
     worst = worst_case_rows()
-    ci = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
-    versions = re.findall(r'"(3\.\d+)"', ci.partition("matrix:")[2].partition("]")[0])
+    (versions,) = systems()
     return [
         f"memory and batch time of {len(MODELS)} open models on {_WORDS[len(GPUS)]} GPUs",
         f"for {_WORDS[len({row.policy for row in worst})]} policies the largest ratio to the "
         f"optimum over all instances of up to {_WORDS[max(row.n for row in worst)]} requests",
         f"E17 to E{items} are new",
-        f"Continuous integration on Python {versions[0]} to {versions[-1]}",
+        f"Continuous integration on {versions}",
     ]
 
 
 #: The functions that return what a page says, with its figures computed.
 COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
     ("CHANGELOG.md", changes),
+    ("README.md", systems),
+    ("docs/architecture.md", systems),
     ("docs/architecture.md", units),
     ("docs/best_known.md", open_instances),
     ("docs/bounds_in_seconds.md", windows),
     ("docs/claims.md", experiments),
     ("docs/formats.md", folders),
+    ("docs/index.md", systems),
     ("docs/pages.md", losing),
     ("docs/pages.md", night),
     ("docs/real_time.md", measured),
