@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from reports.pages.instance import InstancePage
 from reports.pages.picture import Documents
 from reports.pages.report_pages import report_pages
 from reports.parts import Report
-from reports.references import contradictions, references
+from reports.references import Contradiction, contradictions, references
 from reports.rows import prepare
 from reports.slugs import slugs
 from reports.table import Column, Table
@@ -95,22 +95,26 @@ def library_pages(
     shown = [_linked(page, files) for page in pages]
     links = {sha: f"instances/{slug}.html" for sha, slug in slug_of.items()}
     table = replace(table, frame=table.frame.assign(page=table.frame["sha"].map(links)))
-    report = Report(
-        TITLE,
-        "",
-        wrong,
-        (state(table), stale_of(registry, len(stale_proofs(registry)))),
-        (table,),
-        tuple(shown),
-        words="",
-        origin=runs(registry),
-        above=above,
-    )
-    texts = {"index.html": html.index_page(report)} | files
+    texts = {"index.html": html.index_page(_report(registry, table, wrong, shown, above))} | files
     for page in telling(shown, "pages of instances written as HTML"):
         texts[f"instances/{page.slug}.html"] = html.instance_page(page)
         texts |= page.drawings("instances/")
     return texts
+
+
+def _report(
+    registry: Registry,
+    table: Table,
+    wrong: tuple[Contradiction, ...],
+    shown: Sequence[InstancePage],
+    above: tuple[tuple[str, str], ...],
+) -> Report:
+    """Return the page of all instances: what the values rest on, their state, the table."""
+    verdict = (state(table), stale_of(registry, len(stale_proofs(registry))))
+    of_runs = runs(registry)
+    return Report(
+        TITLE, "", wrong, verdict, (table,), tuple(shown), words="", origin=of_runs, above=above
+    )
 
 
 class _Documents:
