@@ -1,4 +1,4 @@
-"""What the site does beside MkDocs: links to the sources, and the charts, without a network.
+"""What the site does beside MkDocs: links to the sources, charts without a network, no-break spaces.
 
 A page links to files of the repository as one that is read there does (``../kvopt/api.py``).  In
 the site each such file becomes a page of its own, and so do those that a Markdown file among them
@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File
 
+from instances.telling import glued
+
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
@@ -30,6 +32,8 @@ _ROOT = Path(__file__).resolve().parents[1]
 _SHELF = "source"
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 _FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+#: What is shown as it is written.
+_CODE = re.compile(r"(<(pre|code)\b.*?</\2>)", re.DOTALL)
 _CHART = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".bib": "bibtex", ".yml": "yaml"}
 #: What is copied as it is.
@@ -71,6 +75,15 @@ def on_page_markdown(markdown: str, *, page: Page, files: Files, config: MkDocsC
         return markdown  # the page of a source: its text links nothing
     charted = _CHART.sub(lambda found: _chart(found[1]), markdown)
     return _relinked(charted, target, posixpath.dirname(uri), files, config)
+
+
+def on_page_content(html: str, **_: object) -> str:
+    """Keep each number on one line with its unit, but for code, which readers copy."""
+    left, parts = 0, []
+    for code in _CODE.finditer(html):
+        parts += [glued(html[left : code.start()]), code[0]]
+        left = code.end()
+    return "".join([*parts, glued(html[left:])])
 
 
 def on_post_build(config: MkDocsConfig) -> None:

@@ -93,7 +93,7 @@ def telling(items: Iterable[_Item], what: str | Callable[[], str]) -> Iterator[_
     done, said = 0, False
 
     def text() -> str:
-        return f"{done}{of} {what}" if isinstance(what, str) else what()
+        return f"{what}: {done}{of}" if isinstance(what, str) else what()
 
     try:
         for item in items:

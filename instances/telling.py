@@ -38,9 +38,13 @@ def wrapped(text: str, width: int = WIDTH, indent: str = "") -> str:
     indent
         Of all lines but the first.
     """
-    glued = _UNIT.sub("\N{NO-BREAK SPACE}", text)
-    lines = textwrap.fill(glued, width, subsequent_indent=indent, break_on_hyphens=False)
+    lines = textwrap.fill(glued(text), width, subsequent_indent=indent, break_on_hyphens=False)
     return lines.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def glued(text: str) -> str:
+    """Return text with a no-break space between each number and its unit."""
+    return _UNIT.sub("\N{NO-BREAK SPACE}", text)
 
 
 def counted(number: int, what: str) -> str:

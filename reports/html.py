@@ -12,8 +12,9 @@ from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from instances.telling import glued
 from reports.pages.instance import InstancePage
 from reports.parts import Figure, Report
 from reports.svg_size import size_of
@@ -34,9 +35,15 @@ def _environment() -> Environment:
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=False,
+        finalize=_glued,
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment
+
+
+def _glued(value: Any) -> Any:
+    """Keep a number on one line with its unit, but for what is no text."""
+    return glued(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def index_page(report: Report) -> str:
@@ -84,7 +91,7 @@ def _part(part: Table | Figure, shelf: str) -> dict[str, Any]:
         "figure": part,
         "table": None,
         # What may stand in a data address and in an attribute; a third less than in base 64.
-        "uri": f"data:image/svg+xml,{quote(part.svg, safe=_PLAIN)}",
+        "uri": escape(f"data:image/svg+xml,{quote(part.svg, safe=_PLAIN)}"),
         "spots": _spots(part, shelf),
         "width": width,
         "height": height,

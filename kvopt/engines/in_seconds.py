@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from formulations.bounds.seconds import bound_in_seconds
@@ -70,6 +71,8 @@ def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> Non
 
 def compile_kernels() -> None:
     """Compile what searches for prices, or load what has been compiled before."""
-    instance = Instance("two", 9, (Request(0, 0, 1, 3), Request(1, 0, 2, 4)), time_unit="second")
-    # Compiling does not look at the deadline, and searching for prices ends at once.
-    bound_in_seconds(instance, parse_batch_time(DEFAULT), time.monotonic() + 0.1)
+    from formulations.bounds.rates import best_rates  # loads NumPy
+
+    # Nothing is searched for among arrivals as late as this, and no clock is looked at.
+    late = Instance("late", 9, (Request(0, 10**8, 1, 3),), time_unit="second")
+    list(best_rates(late, parse_batch_time(DEFAULT), math.inf))

@@ -140,6 +140,15 @@ def test_what_loads_from_elsewhere_is_seen(text: str) -> None:
     assert _LOADS.search(text)
 
 
+def test_no_line_ends_between_a_number_and_its_unit(site: Path) -> None:
+    """In texts; code stays what can be copied."""
+    page = (site / "bounds_in_seconds.html").read_text(encoding="utf-8")
+    parts = re.split(r"(<pre\b.*?</pre>|<code\b.*?</code>)", page, flags=re.DOTALL)
+    assert not [each for each in parts[::2] if re.search(r"\d %", each)]
+    assert [each for each in parts[::2] if re.search(r"\d\N{NO-BREAK SPACE}%", each)]
+    assert not [each for each in parts[1::2] if "\N{NO-BREAK SPACE}" in each]
+
+
 def test_the_reference_holds_the_docstrings(site: Path) -> None:
     """With parameters, units and errors."""
     page = (site / "api" / "kvopt.html").read_text(encoding="utf-8")

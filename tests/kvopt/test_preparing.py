@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
+import time
 
 import pytest
 
+from formulations.bounds import rates
 from instances.checkout import ROOT
+from kvopt.engines import in_seconds
 from tests.tiers import a_few
 
 #: Prepares a method and runs it; prints which libraries came late.
@@ -47,3 +51,13 @@ def test_libraries_are_loaded_before_the_clock(method: str, pyomo: bool) -> None
     command = [sys.executable, "-c", _RUN, method]
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert run.stdout.split("\n")[-2] == f"[] {pyomo}"
+
+
+def test_kernels_are_compiled_whatever_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a busy machine takes an hour for each step, too."""
+    compiled: list[str] = []
+    clock = itertools.count(step=3600)
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(rates, "_load_kernel", lambda: compiled.append("machine_prices"))
+    in_seconds.compile_kernels()
+    assert compiled == ["machine_prices"]

@@ -189,7 +189,7 @@ def test_a_long_trace_on_a_real_terminal_and_in_a_real_pipe(tmp_path: Path) -> N
     read, *_, written, end = _on_a_terminal(command).split("\n")
     assert len(read.split("\r")) > 2
     assert "20,000 rows of the trace read" in read
-    assert "100000/100000 requests written" in written.split("\r")[-1]
+    assert "requests written: 100000/100000" in written.split("\r")[-1]
     assert end == ""
     piped = subprocess.run(command, capture_output=True, text=True, check=True)
     assert piped.stdout == ""
@@ -225,4 +225,4 @@ def test_a_check_of_the_registry_says_how_far_it_is(
         assert len(list(faults(registry, {}))) >= len(registry.instances)
     told = capsys.readouterr()
     assert told.out == ""
-    assert f"0/{len(registry.instances)} entries verified" in told.err
+    assert f"entries verified: 0/{len(registry.instances)}" in told.err

@@ -90,6 +90,15 @@ def test_html_shows_the_names_as_they_are(files: dict[str, str]) -> None:
     assert "{{ 7 * 7 }}" in files["index.html"]
 
 
+def test_html_parts_no_number_from_its_unit(files: dict[str, str]) -> None:
+    """On the page of results and on those of instances; the pictures in it are left as they are."""
+    for name, text in files.items():
+        if name.endswith(".html"):
+            shown = re.sub(r'src="data:[^"]*"', "", text)
+            assert re.findall(r".{9}\d % ", shown) == [], name
+    assert "100\N{NO-BREAK SPACE}%" in files["index.html"]
+
+
 def test_markdown_renders_without_html_or_links(files: dict[str, str]) -> None:
     """A Markdown parser finds no HTML, no address and no emphasis that a name made."""
     for name, text in files.items():
