@@ -1,4 +1,4 @@
-"""What the site does beside MkDocs: links to the sources, charts without a network, no-break spaces.
+"""What the site does beside MkDocs: links to sources, charts without a network, no-break spaces.
 
 A page links to files of the repository as one that is read there does (``../kvopt/api.py``).  In
 the site each such file becomes a page of its own, and so do those that a Markdown file among them

@@ -120,7 +120,7 @@ def _spots(figure: Figure, shelf: str) -> dict[str, Any] | None:
         if caption.id in figure.links:
             links[lines[-1]] = f"{shelf}{figure.links[caption.id]}.html"
     reach = [round(each, 1) for each in figure.reach]
-    return {"texts": list(texts), "links": links, "reach": reach, "at": at}
+    return {"texts": [glued(text) for text in texts], "links": links, "reach": reach, "at": at}
 
 
 @cache

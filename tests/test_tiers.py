@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tiers import KINDS, a_few, in_two
+from tests.tiers import KINDS, a_few, in_two, spread
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -58,9 +58,10 @@ def test_a_run_of_no_test_fails(tmp_path: Path) -> None:
 
 
 def test_parameters_are_split() -> None:
-    """Every value is in one tier; of a batch every third is quick: 0 and 3 of five."""
+    """Every value is in one tier; of five every third is quick: 0 and 3."""
     marked = [([*each.values], bool(each.marks)) for each in a_few((1, (2, 3)), 1)]
     assert marked == [([1], False), ([2, 3], True)]
+    assert [bool(each.marks) for each in spread(range(5), 3)] == [False, True, True, False, True]
     batches = [(each.values, bool(each.marks)) for each in in_two(range(5), 3)]
     assert batches == [(([0, 3],), False), (([1, 2, 4],), True)]
 

@@ -183,6 +183,7 @@ def test_evaluate_from_the_wheel(place: Path, run: Run) -> None:
     assert ", of which 0 now" in again.stdout
 
 
+@pytest.mark.slow("walks")
 def test_an_own_method_of_the_wheel_runs_beside_files_that_bear_the_projects_names(
     place: Path, run: Run
 ) -> None:

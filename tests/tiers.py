@@ -6,7 +6,7 @@ would touch keeps a quick test beside it, which does less of the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -23,10 +23,21 @@ KINDS = {
 
 def a_few(values: Iterable[Any], quick: int, kind: str = "repeats") -> list[ParameterSet]:
     """Return parameters of which the first are quick; a tuple is one value for each argument."""
+    return _marked(values, lambda position: position < quick, kind)
+
+
+def spread(values: Iterable[Any], every: int) -> list[ParameterSet]:
+    """Return parameters of which every so many is quick; a tuple is one value for each argument."""
+    return _marked(values, lambda position: position % every == 0, "repeats")
+
+
+def _marked(
+    values: Iterable[Any], is_quick: Callable[[int], bool], kind: str
+) -> list[ParameterSet]:
     return [
         pytest.param(
             *(value if isinstance(value, tuple) else (value,)),
-            marks=() if position < quick else pytest.mark.slow(kind),
+            marks=() if is_quick(position) else pytest.mark.slow(kind),
         )
         for position, value in enumerate(values)
     ]

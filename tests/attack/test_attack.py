@@ -88,6 +88,7 @@ def test_a_few_instances_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.splitlines()[-1].endswith("no fault")
 
 
+@pytest.mark.slow("walks")
 def test_a_lying_engine_is_caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where every bound is one too high, the verdict says so and the exit code is 1."""
     rows = Rows(tmp_path / "rows.jsonl", 5)

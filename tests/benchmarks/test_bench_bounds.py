@@ -17,6 +17,7 @@ from heuristics.simulator import run_policy
 from instances import Instance, read_instance
 from instances.families import chat_lognormal, mix80_20_lognormal
 from tests.engine_batch import Answer, solve_batch
+from tests.tiers import a_few
 
 LIBRARY = Path(__file__).parents[2] / "instances"
 LIMIT_SECONDS = 60.0
@@ -31,7 +32,7 @@ def _timed(instance: Instance, name: str, seconds: float = 600.0) -> tuple[Answe
 
 @pytest.mark.parametrize(
     ("family", "n"),
-    [(mix80_20_lognormal, 1000), (chat_lognormal, 2000), (mix80_20_lognormal, 10_000)],
+    a_few([(mix80_20_lognormal, 1000), (chat_lognormal, 2000), (mix80_20_lognormal, 10_000)], 1),
 )
 def test_dual_bound(family: ModuleType, n: int, benchmark: Any) -> None:
     """The dual's bound on realistic sizes under one time limit; gaps and ratios are told."""
@@ -49,7 +50,7 @@ def test_dual_bound(family: ModuleType, n: int, benchmark: Any) -> None:
     benchmark.extra_info["seconds"] = seconds
 
 
-@pytest.mark.parametrize("name", ["am1/am1_00", "uniform_100"])
+@pytest.mark.parametrize("name", a_few(["am1/am1_00", "uniform_100"], 1))
 def test_lp_by_columns_against_the_printed_lp(name: str, benchmark: Any) -> None:
     """The same LP value; the ratio of the times of the model and ``bound-lp`` is told."""
     chosen = name if benchmark.enabled else "example_3_1"

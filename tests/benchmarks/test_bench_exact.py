@@ -18,7 +18,6 @@ from instances.families.am1 import generate
 from kvopt.methods.grammar import read_method
 from kvopt.running.supervise import supervise
 from kvopt.running.task import Task
-from tests.tiers import a_few
 
 STRONG = {"layers": "search", "cpsat-strong": "cpsat", "cpsat": "cpsat", "ilp(groups=yes)": "highs"}
 LIMIT = 120.0
@@ -42,7 +41,8 @@ def _printed(n: int, seeds: range) -> list[tuple[float, float, bool]]:
     return [_prove(generate(seed=seed, n=n), "ilp", "highs") for seed in seeds]
 
 
-@pytest.mark.parametrize("name", a_few(sorted(STRONG), 1))
+@pytest.mark.slow("repeats")
+@pytest.mark.parametrize("name", sorted(STRONG))
 def test_against_the_printed_program(benchmark: BenchmarkFixture, name: str) -> None:
     """Ratios of seconds to a proof, geometric mean over seeds; solving alone and wall clock."""
     n, seeds = (8, range(10)) if benchmark.enabled else (3, range(1))

@@ -65,8 +65,8 @@ PAIRS: list[tuple[int, str, float]] = [
     (1_000_000, "--solver highs", 10),
     (1_000_000, "--policy svf", 40),
 ]
-#: Those that the test run tries as well.
-QUICK = [(45, "--solver cpsat", 4.3), (100, "--policy svf", 1), (1_000, "--policy sorted-f-dp", 3)]
+#: Those that the test run tries as well, the last of them in the slow tier.
+TRIED = [(100, "--policy svf", 1), (45, "--solver cpsat", 4.3), (1_000, "--policy sorted-f-dp", 3)]
 
 
 @pytest.fixture(scope="module")
@@ -85,14 +85,20 @@ def _instance(requests: int) -> Instance:
     )
 
 
-@pytest.mark.parametrize(("requests", "method", "limit"), PAIRS)
+@pytest.mark.parametrize(
+    ("requests", "method", "limit"),
+    [
+        pytest.param(*pair, marks=pytest.mark.slow("waits") if pair in TRIED[1:] else ())
+        for pair in PAIRS
+    ],
+)
 def test_the_limit_holds(
     requests: int, method: str, limit: float, folder: Path, benchmark: BenchmarkFixture
 ) -> None:
     """Wall clock of the whole command against limit × 1.1 + 2 s."""
     path = folder / f"{requests}.json"
     command = [sys.executable, str(ROOT / "solve.py"), str(path), "--time-limit", str(limit)]
-    if not benchmark.enabled and (requests, method, limit) not in QUICK:
+    if not benchmark.enabled and (requests, method, limit) not in TRIED:
         pytest.skip("in the benchmarks only")
     if not path.exists():
         write_instance(_instance(requests), path)

@@ -19,8 +19,8 @@ RUN = [block for block in BLOCKS if block.is_run and block.page.name != "README.
 LANGUAGES = {"", "cpp", "json", "mermaid", "python", "sh", "text", "toml"}
 
 
-#: Pages whose blocks are quick, as are those of the README.
-QUICK = ("docs/formats.md", "docs/problem.md", "docs/traces.md")
+#: Pages whose blocks are quick, as are those of the README that show what is printed.
+QUICK = ("docs/problem.md",)
 
 
 @pytest.mark.parametrize(

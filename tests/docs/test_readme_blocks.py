@@ -31,7 +31,14 @@ def _lasting(text: str) -> str:
     return " ".join(_VARIES.sub("", text).split())
 
 
-@pytest.mark.parametrize("block", RUN, ids=called)
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(each, marks=() if each.line in PRINTED else pytest.mark.slow("walks"))
+        for each in RUN
+    ],
+    ids=called,
+)
 def test_the_block_runs(block: Block, tmp_path: Path) -> None:
     """As it stands, but for what its marker changes; its output and reports hold what is shown."""
     ran = run(block, tmp_path)

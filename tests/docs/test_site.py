@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from docs import hooks
 from kvopt.commands.main import subcommand
 from tests.commands import run_command
 from tests.docs.followed import broken
@@ -41,6 +42,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow("walks")
 def test_every_page_is_there(site: Path) -> None:
     """And the sources that pages link to."""
     for page in PAGES[2:]:
@@ -48,10 +50,21 @@ def test_every_page_is_there(site: Path) -> None:
     assert "build_model" in (site / "source/formulations/mip/ilp.py.html").read_text()
 
 
+@pytest.mark.slow("walks")
 def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
     """Files and anchors, on the pages of the repository's own Markdown too."""
     assert (site / "source/claims/ledger/index.html").is_file()
     assert broken(site) == []
+
+
+def test_a_page_becomes_one_of_the_site() -> None:
+    """A chart becomes numbered steps, a number keeps its unit, and code stays what is copied."""
+    chart = 'subgraph p ["a process"]\n  a["one<br/>does"] --> b\nend\nc["two<br/>shows"]\n'
+    listed = hooks._chart(chart)
+    assert [each[1] for each in re.finditer(r"<li><code>(\w+)</code>", listed)] == ["one", "two"]
+    assert listed.count("<ol") == listed.count("</ol>")
+    page = "<p>so 5 % of <code>5 %</code></p><pre>5 %</pre>"
+    assert hooks.on_page_content(page) == page.replace("5 % of", "5\N{NO-BREAK SPACE}% of")
 
 
 def test_a_link_to_nothing_is_seen(tmp_path: Path) -> None:
@@ -118,6 +131,7 @@ def test_it_is_searched_and_read_on_a_phone_from_files(whole: Path) -> None:
         browser.close()
 
 
+@pytest.mark.slow("walks")
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     """No font, script, style or picture has an address."""
     files = [*site.rglob("*.html"), *site.rglob("*.css")]
@@ -140,6 +154,7 @@ def test_what_loads_from_elsewhere_is_seen(text: str) -> None:
     assert _LOADS.search(text)
 
 
+@pytest.mark.slow("walks")
 def test_no_line_ends_between_a_number_and_its_unit(site: Path) -> None:
     """In texts; code stays what can be copied."""
     page = (site / "bounds_in_seconds.html").read_text(encoding="utf-8")
@@ -149,6 +164,7 @@ def test_no_line_ends_between_a_number_and_its_unit(site: Path) -> None:
     assert not [each for each in parts[1::2] if "\N{NO-BREAK SPACE}" in each]
 
 
+@pytest.mark.slow("walks")
 def test_the_reference_holds_the_docstrings(site: Path) -> None:
     """With parameters, units and errors."""
     page = (site / "api" / "kvopt.html").read_text(encoding="utf-8")
@@ -156,6 +172,7 @@ def test_the_reference_holds_the_docstrings(site: Path) -> None:
     assert "time_limit" in page
 
 
+@pytest.mark.slow("walks")
 def test_the_walks_are_drawn_without_a_library(site: Path) -> None:
     """Each station of the two charts is a step, in order, none left as source."""
     page = (site / "architecture.html").read_text(encoding="utf-8")

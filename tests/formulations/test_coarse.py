@@ -27,7 +27,7 @@ MIPS = ("ilp", "ilp-sparse", "ilp(groups=yes)", "ilp-sparse(groups=yes)", "ilp-x
 COVERED = 10_000
 
 
-@pytest.mark.parametrize("seeds", in_two(range(150), 7))
+@pytest.mark.parametrize("seeds", in_two(range(150), 16))
 def test_highs_proves_the_optimum_of_small_instances_at_any_memory(seeds: list[int]) -> None:
     """On 150 draws, M up to 10⁹, sums a token from M: TEL and bound are brute force's."""
     drawn = [(edge(seed), MIPS[seed % 5]) for seed in seeds]

@@ -78,12 +78,12 @@ def _proves(instance: Instance, certificate: Certificate, value: int) -> bool:
         raise
 
 
-@pytest.mark.parametrize("seed", a_few(range(4), 1))
+@pytest.mark.parametrize("seed", a_few(range(5), 1))
 def test_nothing_above_the_optimum_is_proved(seed: int) -> None:
     """Any prices, multipliers and strict kinds: the optimum at most, and sometimes that."""
     rng = random.Random(seed)
-    proved = 0
-    for _ in range(60):
+    proved, draws = 0, 60 if seed else 20
+    for _ in range(draws):
         instance = _instance(rng, (4, 5), (6, 14))
         optimum = brute_force_optimum(instance)
         for _ in range(3):
@@ -91,10 +91,11 @@ def test_nothing_above_the_optimum_is_proved(seed: int) -> None:
             proved += _proves(instance, certificate, optimum)
             for above in (1, rng.randint(2, 12)):
                 assert not _proves(instance, certificate, optimum + above), certificate
-    assert proved >= 5
+    assert proved >= draws // 12
 
 
-def test_dominance_drops_no_path_that_counts() -> None:
+@pytest.mark.parametrize("draws", a_few((30, 150), 1))
+def test_dominance_drops_no_path_that_counts(draws: int) -> None:
     """Without multipliers as much is proved as without dominance, without strict kinds exactly.
 
     Strict kinds prove no more than where nothing is dropped; multipliers no less than the least
@@ -102,7 +103,7 @@ def test_dominance_drops_no_path_that_counts() -> None:
     """
     rng = random.Random(7)
     equal = 0
-    for _ in range(150):
+    for _ in range(draws):
         instance = _instance(rng, (2, 4), (4, 8))
         drawn = _certificate(rng, instance)
         certificate = replace(drawn, states=None, memory=drawn.memory[:8])
@@ -117,7 +118,7 @@ def test_dominance_drops_no_path_that_counts() -> None:
         best = max(v for v in range(optimum + 3) if not v or _proves(instance, certificate, v))
         assert low <= best <= (optimum if certificate.multipliers else high), certificate
         equal += low == best < optimum
-    assert equal >= 50
+    assert equal >= draws // 3
 
 
 def test_good_multipliers_prove_optima() -> None:

@@ -25,7 +25,7 @@ RELAXED = [
 BOUNDS = [name for name, each in formulations().items() if each.kind == "bound" and each.in_rounds]
 
 
-@pytest.fixture(scope="module", params=in_two(TINY, 4))
+@pytest.fixture(scope="module", params=in_two(TINY, 8))
 def tiny(request: pytest.FixtureRequest) -> dict[str, Instance]:
     """Committed tiny instances by name."""
     return {path.stem: read_instance(path) for path in request.param}

@@ -203,7 +203,7 @@ DRAWS = [
 ]
 
 
-@pytest.mark.parametrize("drawn", in_two(DRAWS, 5))
+@pytest.mark.parametrize("drawn", in_two(DRAWS, 10))
 @pytest.mark.parametrize("name", ["bound-patterns", "bound-patterns(lookahead=no,knots=5)"])
 def test_the_bound_is_no_more_than_the_optimum(name: str, drawn: list[Instance]) -> None:
     """On draws of every kind, equal requests, gaps and peaks of M included."""

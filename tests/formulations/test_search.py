@@ -26,7 +26,7 @@ from instances.families import am1
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
-from tests.tiers import a_few
+from tests.tiers import a_few, spread
 
 TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
 SMALL = instances(max_requests=5, max_memory=12, max_arrival=6, max_output=7)
@@ -75,7 +75,7 @@ def _pattern_prices(instance: Instance, numerators: list[int]) -> PatternPrices:
     return PatternPrices(states, evaluate(instance, states, table, latest))
 
 
-@pytest.mark.parametrize("options", RULES, ids=str)
+@pytest.mark.parametrize("options", spread(RULES, 3), ids=str)
 @given(
     instance=st.one_of(SMALL, CROWDED),
     prices=st.lists(st.floats(0, 0.4), max_size=16),

@@ -34,6 +34,7 @@ from tests.oracles.real_time_serving import (
 from tests.oracles.real_time_serving import (
     TooLongError as GivenUpError,
 )
+from tests.tiers import a_few
 
 #: Seeds of every policy; and fewer where the transcription goes through all subsets.
 CASES = 120
@@ -58,7 +59,7 @@ MODELS = tuple(
 UNIT = MODELS[0]
 #: Decided by little sums of work, so more of them are drawn.
 PREEMPTIVE = ("srpt", "srpt-predicted", "las")
-MORE = 800
+MORE = [(name, 800) for name in PREEMPTIVE]
 
 
 def drawn(seed: int) -> tuple[Instance, BatchTime, np.random.Generator]:
@@ -218,11 +219,13 @@ def assert_equal(instance: Instance, schedule: Schedule, expected: Literal) -> N
     assert [each.completion for each in times] == expected.completions
 
 
-@pytest.mark.parametrize("name", ONLINE)
-def test_a_policy_in_real_time_equals_its_transcription(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "cases"),
+    a_few([*((name, FEWER.get(name, CASES)) for name in ONLINE), *MORE], len(ONLINE)),
+)
+def test_a_policy_in_real_time_equals_its_transcription(name: str, cases: int) -> None:
     """Second by second, whatever the batch time: starts, evictions, gaps, and all times."""
     undecided = 0
-    cases = MORE if name in PREEMPTIVE else FEWER.get(name, CASES)
     for seed in range(cases):
         instance, batch_time, rng = drawn(seed)
         values = values_for(name, rng)

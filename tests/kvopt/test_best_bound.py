@@ -47,7 +47,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def bounded() -> Finished:
     """A run of ``bound`` on TIGHT, put into the default store."""
     method = read_method("bound")
-    found = execute(Task(TIGHT, TIGHT.name, method, time_limit=4.0, batch_time=DEFAULT))
+    found = execute(Task(TIGHT, TIGHT.name, method, time_limit=1.0, batch_time=DEFAULT))
     assert found.record.lower_bound is not None
     DEFAULT_STORE.parent.mkdir()
     store = Store(DEFAULT_STORE)
@@ -118,6 +118,7 @@ def test_a_policy_alone_is_told_what_the_table_of_all_says(
     assert DEFAULT_STORE.stat().st_size == kept
 
 
+@pytest.mark.slow("walks")
 def test_a_report_has_the_bound_of_the_store(bounded: Finished, tmp_path: Path) -> None:
     """That of another command on the same instance and batch time, not that on another."""
     bound, batch_time = bounded.record.lower_bound, f"--batch-time={DEFAULT}"

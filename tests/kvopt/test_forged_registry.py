@@ -19,7 +19,7 @@ from kvopt.best_known.entry import ENTRIES
 from kvopt.best_known.files import format_registry
 from kvopt.best_known.verify import LibraryInstance
 from tests.kvopt.test_best_known import FOUR, LIBRARY, OPTIMAL, PAIR, WORSE, Sweep
-from tests.tiers import a_few
+from tests.tiers import a_few, spread
 
 #: The bound from volumes is 10; the construction says 12, its schedule is the planted one.
 BUILT = Instance(
@@ -200,7 +200,7 @@ def test_a_certified_value_beside_another_bound_is_no_entry(good: tuple[Sweep, i
     assert sweep.check() == 1
 
 
-@pytest.mark.parametrize("forge", ["drop", "twice", "swap", "reverse"])
+@pytest.mark.parametrize("forge", a_few(["drop", "swap", "twice", "reverse"], 2))
 def test_entries_that_are_missing_twice_or_out_of_order(
     good: tuple[Sweep, int], forge: str
 ) -> None:
@@ -340,7 +340,7 @@ def _elsewhere(path: Path) -> None:
 @pytest.mark.parametrize("make", a_few((Path.touch, _to_itself, Path.mkdir, _pipe, _elsewhere), 2))
 @pytest.mark.parametrize(
     "place",
-    ["best_known/x.json", "best_known/bounds/x", "best_known/.x", "best_known.old.json"],
+    spread(["best_known/x.json", "best_known/bounds/x", "best_known.old.json", "best_known/.x"], 2),
 )
 @pytest.mark.parametrize("good", ["certified"], indirect=True)
 def test_what_no_entry_refers_to_is_told(
@@ -359,12 +359,15 @@ def test_what_no_entry_refers_to_is_told(
 @pytest.mark.parametrize("make", a_few((_pipe, _to_itself, Path.mkdir), 1))
 @pytest.mark.parametrize(
     "place",
-    [
-        "best_known.json",
-        "best_known.schema.json",
-        "best_known/bounds/four.json",
-        "best_known/schedules/four.json",
-    ],
+    spread(
+        [
+            "best_known.json",
+            "best_known.schema.json",
+            "best_known/bounds/four.json",
+            "best_known/schedules/four.json",
+        ],
+        2,
+    ),
 )
 @pytest.mark.parametrize("good", ["certified"], indirect=True)
 def test_no_file_in_the_place_of_one_is_told(

@@ -276,10 +276,11 @@ def _tokenizers() -> ModuleType:
     ("main", "options", "told"),
     [
         (kvopt.commands.solve.main, ["--policy", "svf", "--out", "/dev/full"], "--out /dev/full"),
-        (
+        pytest.param(
             kvopt.commands.rates.main,
             ["--rates", "1", "--methods", "svf", "--export", "full.csv", "--store", "r.sqlite"],
             "--export full.csv",
+            marks=pytest.mark.slow("walks"),
         ),
     ],
 )

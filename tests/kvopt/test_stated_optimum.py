@@ -136,6 +136,7 @@ def test_solve_reports_and_writes_all_the_same(
     assert check_schedule(stating(stated), schedule).valid
 
 
+@pytest.mark.slow("walks")
 def test_the_table_of_all_policies() -> None:
     """A statement that a policy's schedule refutes is no reference: the registry's optimum is."""
     limits = Limits(time.monotonic() + 60, None, jobs=2)

@@ -110,6 +110,7 @@ def test_the_everyday_suites_can_be_planned(name: str) -> None:
     assert len({name for name, _ in named}) == len(named)
 
 
+@pytest.mark.slow("walks")
 def test_the_nightly_covers_the_library() -> None:
     """Every instance of the library is run, so that the registry has a schedule of each.
 

@@ -126,7 +126,7 @@ def test_work_of_many_steps_is_told_from_two_seconds_on(stream: io.StringIO, clo
             done.append(item)
             clock.now += 1.0
     assert done == list("abcdefghij")
-    told = [f"{second}.0 s  {second}/10 letters" for second in range(11)]
+    told = [f"{second}.0 s  letters: {second}/10" for second in range(11)]
     shown = [line.strip() for line in stream.getvalue().replace("\r", "\n").splitlines()]
     expected = told[2:] if stream.isatty() else [told[2], told[7], told[10]]
     assert [line for line in shown if line] == expected
@@ -142,7 +142,7 @@ def test_how_far_a_command_is_counts_from_its_beginning(clock: _Clock) -> None:
         clock.now += 1.0
         assert list(telling("a", lambda: "a text of its own")) == ["a"]
     first, second, rest = screen.getvalue().split("\n")
-    assert first.split("\r")[1:] == ["      3.0 s  1 signs", "      3.0 s  2 signs"]
+    assert first.split("\r")[1:] == ["      3.0 s  signs: 1", "      3.0 s  signs: 2"]
     assert set(second.split("\r")[1:]) == {"      4.0 s  a text of its own"}
     assert rest == ""
 

@@ -15,6 +15,7 @@ import kvopt.methods.sources
 from kvopt.methods.fingerprint import fingerprint, import_closure, versions
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
+from tests.tiers import spread
 
 ROOT = Path(__file__).resolve().parents[3]
 METHODS: tuple[str, ...] = (
@@ -40,6 +41,18 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
+def _digests() -> dict[str, str]:
+    return {text: fingerprint(read_method(text)) for text in METHODS}
+
+
+@pytest.fixture(scope="module")
+def before(sources: Path) -> dict[str, str]:
+    """The digests of the copy as it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kvopt.methods.sources, "ROOT", sources)
+        return _digests()
+
+
 @pytest.fixture
 def project(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The copy, of which the digests are taken; what a test edits is as before after it."""
@@ -53,44 +66,47 @@ def project(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.parametrize(
     ("file", "changed"),
-    [
-        # svf is a warm start of every engine, and sorted-lp's horizon is its TEL.
-        ("heuristics/policies/svf.py", set(METHODS) - {"fcfs", "a-min"}),
-        ("heuristics/policies/a_min.py", {"a-min"}),
-        ("heuristics/simulator.py", set(METHODS)),
-        ("heuristics/local_search.py", {"auto", "highs", "search"}),
-        # On whose start variables every integer program is built.
-        ("formulations/mip/ilp.py", {"auto", "highs", "highs:ilp", "sorted-lp"}),
-        ("formulations/mip/ilp_with_cuts.py", {"highs"}),
-        # Where there are too many patterns for bound-patterns, whose prices the search uses.
-        ("formulations/bounds/dual.py", {"auto", "highs", "bound:bound-dual", "search"}),
-        # Every engine's start can choose a formulation.
-        ("formulations/choice.py", set(METHODS) - {"svf", "fcfs", "a-min", "sorted-lp"}),
-        ("kvopt/engines/cpsat.py", {"cpsat:cpsat"}),
-        # auto repairs by CP-SAT, without that engine; its others work beside a solver named alone.
-        ("kvopt/engines/repair.py", {"auto", "highs"}),
-        ("kvopt/engines/search.py", {"auto", "highs", "search"}),
-        ("kvopt/engines/highs.py", set(METHODS) - {"svf", "fcfs", "a-min"} - set(METHODS[-3:])),
-        # It bounds whatever has been found.
-        ("formulations/valid/volumes.py", set(METHODS)),
-        ("kvopt/engines/auto.py", {"auto", "highs"}),
-        ("kvopt/engines/in_seconds.py", {"auto", "bound:bound-dual"}),
-        ("kvopt/running/state.py", set(METHODS)),
-        # The machinery, the command line, reports: no result depends on them.
-        ("kvopt/commands/solve.py", set()),
-        ("kvopt/commands/evaluate.py", set()),
-        ("kvopt/store/store.py", set()),
-        ("kvopt/executors/local.py", set()),
-        ("heuristics/reference/mc_sf.py", set()),
-    ],
+    spread(
+        [
+            # svf is a warm start of every engine, and sorted-lp's horizon is its TEL.
+            ("heuristics/policies/svf.py", set(METHODS) - {"fcfs", "a-min"}),
+            ("heuristics/policies/a_min.py", {"a-min"}),
+            ("heuristics/simulator.py", set(METHODS)),
+            ("heuristics/local_search.py", {"auto", "highs", "search"}),
+            # On whose start variables every integer program is built.
+            ("formulations/mip/ilp.py", {"auto", "highs", "highs:ilp", "sorted-lp"}),
+            ("formulations/mip/ilp_with_cuts.py", {"highs"}),
+            # Where there are too many patterns for bound-patterns, whose prices the search uses.
+            ("formulations/bounds/dual.py", {"auto", "highs", "bound:bound-dual", "search"}),
+            # Every engine's start can choose a formulation.
+            ("formulations/choice.py", set(METHODS) - {"svf", "fcfs", "a-min", "sorted-lp"}),
+            ("kvopt/engines/cpsat.py", {"cpsat:cpsat"}),
+            # auto repairs by CP-SAT, without that engine; others work beside a solver alone.
+            ("kvopt/engines/repair.py", {"auto", "highs"}),
+            ("kvopt/engines/search.py", {"auto", "highs", "search"}),
+            ("kvopt/engines/highs.py", set(METHODS) - {"svf", "fcfs", "a-min"} - set(METHODS[-3:])),
+            # It bounds whatever has been found.
+            ("formulations/valid/volumes.py", set(METHODS)),
+            ("kvopt/engines/auto.py", {"auto", "highs"}),
+            ("kvopt/engines/in_seconds.py", {"auto", "bound:bound-dual"}),
+            ("kvopt/running/state.py", set(METHODS)),
+            # The machinery, the command line, reports: no result depends on them.
+            ("kvopt/commands/solve.py", set()),
+            ("kvopt/commands/evaluate.py", set()),
+            ("kvopt/store/store.py", set()),
+            ("kvopt/executors/local.py", set()),
+            ("heuristics/reference/mc_sf.py", set()),
+        ],
+        3,
+    ),
 )
-def test_an_edit_changes_what_can_reach_it(project: Path, file: str, changed: set[str]) -> None:
+def test_an_edit_changes_what_can_reach_it(
+    before: dict[str, str], project: Path, file: str, changed: set[str]
+) -> None:
     """A new statement in a file changes the methods that import it or name it, no other."""
-    methods = {text: read_method(text) for text in METHODS}
-    before = {text: fingerprint(method) for text, method in methods.items()}
     path = project / file
     path.write_text(path.read_text() + "\nADDED = 1\n")
-    after = {text: fingerprint(method) for text, method in methods.items()}
+    after = _digests()
     assert {text for text in METHODS if before[text] != after[text]} == changed
 
 

@@ -33,6 +33,7 @@ from kvopt.suites.sources import Source
 from kvopt.sweeps.plan import plan
 from reports.build import make_report
 from tests.reports.synthetic import frame, record
+from tests.tiers import a_few
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
 
@@ -324,10 +325,13 @@ def test_words_and_what_they_mean() -> None:
 
 @pytest.mark.parametrize(
     ("words", "place"),
-    [
-        *((WORDS["outputs"], 0), (WORDS["exact"], 2), (WORDS["file"], 2)),
-        *((WORDS["intervals"], 2), (WORDS["nothing"], 4)),
-    ],
+    a_few(
+        [
+            *((WORDS["outputs"], 0), (WORDS["nothing"], 4)),
+            *((WORDS[each], 2) for each in ("exact", "file", "intervals")),
+        ],
+        2,
+    ),
 )
 def test_it_is_ranked_by_what_it_declares(
     words: str, place: int, monkeypatch: pytest.MonkeyPatch
@@ -338,7 +342,13 @@ def test_it_is_ranked_by_what_it_declares(
     other = record(tel=100, known_optimum=50)
     said = make_report(frame(replace(own, told=words), other)).verdict
     assert "mine(beta=2) [x.py]" in str(said[place])
-    undeclared = make_report(frame(own, other)).verdict
+
+
+def test_one_that_declares_nothing_is_ranked_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is first, and of no class."""
+    monkeypatch.setattr("reports.build._figure", lambda *_: None)
+    own = record(method="file:x.py(beta=2)", own_name="mine", tel=90, known_optimum=50)
+    undeclared = make_report(frame(own, record(tel=100, known_optimum=50))).verdict
     assert str(undeclared[0]).startswith("mine(beta=2) [x.py] (undeclared) is first overall")
 
 
