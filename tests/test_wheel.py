@@ -230,6 +230,7 @@ def test_nothing_is_written_among_the_installed_packages(place: Path, run: Run) 
     ):
         refused = run(*command)
         assert refused.returncode == 2, (command, refused.stdout, refused.stderr)
-        assert refused.stderr.count("\n") == 1
-        assert "expected a checkout" in refused.stderr
+        # A slow machine tells how far it is.
+        (line,) = (x for x in refused.stderr.splitlines() if "instances made" not in x)
+        assert "expected a checkout" in line
     assert _ours(place) == before

@@ -70,7 +70,8 @@ def test_three_commands_give_one_answer(tmp_path: Path, capsys: pytest.CaptureFi
     assert solve([*at_two, "--policy", "all", "--time-limit", "8"]) == 0
     told["all"] = capsys.readouterr().out
     for method in ("mc-sf", "vllm-v1"):
-        (line,) = (line for line in told["rates"].splitlines() if f" {method} " in line)
+        # A slow machine tells what runs, too.
+        (line,) = (x for x in told["rates"].splitlines() if x.split()[:2] == ["2", method])
         (cells,) = (line for line in told["all"].splitlines() if line.startswith(f"{method} "))
         in_summary = re.search(r"left to gain +at most ([\d.]+) % of the TEL", told[method])
         assert in_summary is not None
