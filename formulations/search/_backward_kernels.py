@@ -213,41 +213,66 @@ def expand(t, level, low, high, rules, most):
     let complete ends among the kinds that are listed next; and whether there were ``most`` of
     them, where it stops.
     """
-    # Loops read names of their own: every use of a tuple's array would count references.
-    members, number, slack = level
-    first, last, kind, keys, counts = rules.first, rules.last, rules.kind, rules.keys, rules.counts
-    tokens, pay, worth, behind = rules.tokens, rules.pay, rules.worth, rules.behind
-    memory, width, present = rules.memory, members.shape[1], worth[min(t, len(worth) - 1)]
-    limit = rules.limits[min(t, len(rules.limits)) - 1]
-    dear, own, peak, gain = _enterable(t, rules)
-    # Where some completions cost less than nothing, one is not dropped for its cost alone.
-    most_spent = limit if dear.min() >= 0 else _NONE
+    width = level[0].shape[1]
+    entering = _enterable(t, rules)
     size = max(1024, 2 * (high - low))
     left, code = np.empty((size, width), np.uint16), np.empty(size, np.uint64)
     rows, entered = np.empty((size, 4), np.int64), np.empty(max(1024, width), np.uint16)
-    made, listed, many = 0, 0, False
-    count, chosen = np.zeros(len(dear), np.int64), np.zeros(width + 2, np.int64)
-    spent, oldest = np.zeros(width + 2, np.int64), np.zeros(width + 2, np.int64)
-    held = np.zeros((width + 2, behind.shape[1]), np.int64)
-    paid = np.zeros_like(held)
+    kinds, behind = len(rules.first), rules.behind.shape[1]
+    work = (
+        np.zeros(kinds, np.int64), np.zeros(width + 2, np.int64), np.zeros(width + 2, np.int64),
+        np.zeros(width + 2, np.int64), np.zeros((width + 2, behind), np.int64),
+        np.zeros((width + 2, behind), np.int64),
+    )  # fmt: skip
+    base, made, listed = low, 0, 0
+    while base < high and made < most:
+        base, made, listed = _fill(
+            t, level, base, high, rules, most, entering, work, left, code, rows, entered, made,
+            listed,
+        )  # fmt: skip
+        if base < high and made < most:
+            left, code, rows = _longer(left), _longer(code), _longer(rows)
+            entered = _longer(entered)
+    return left[:made], code[:made], rows[:made], entered[:listed], made >= most
+
+
+# Without numba's runtime for memory, which would count references by atomic steps in these loops.
+@njit(cache=True, nogil=True, _nrt=False)
+def _fill(
+    t, level, low, high, rules, most, entering, work, left, code, rows, entered, made, listed
+):
+    """Fill what bases leave, from one of them on; return where it stopped, and what is filled.
+
+    It stops before the first base of which not all that is left has room.
+    """
+    members, number, slack = level
+    dear, own, peak, gain = entering
+    count, chosen, spent, oldest, held, paid = work
+    first, last, kind, keys, counts = rules.first, rules.last, rules.kind, rules.keys, rules.counts
+    tokens, pay, worth, behind = rules.tokens, rules.pay, rules.worth, rules.behind
+    memory, present = rules.memory, worth[min(t, len(worth) - 1)]
+    limit = rules.limits[min(t, len(rules.limits)) - 1]
+    # Where some completions cost less than nothing, one is not dropped for its cost alone.
+    most_spent = limit
+    for g in range(len(dear)):
+        if dear[g] < 0:
+            most_spent = _NONE
     for base in range(low, high):
+        begun, began = made, listed
         spent[0], size = slack[base], number[base]
         oldest[0] = _begin(t, members, size, base, first, kind, tokens, pay, count, held, paid)
         depth, g, fresh = 0, 0, True
-        while not many:
+        while made < most:
             room = limit - (spent[depth] + present - paid[depth, 0])
             if fresh and room >= _behind(t, depth, oldest[depth], held, paid, worth, behind, room):
-                if made == len(code):
-                    left, code, rows = _longer(left), _longer(code), _longer(rows)
-                if listed + depth > len(entered):
-                    entered = _longer(entered)
+                if made == len(code) or listed + depth > len(entered):
+                    return base, begun, began
                 rows[made, 0], code[made] = _next_base(
                     members, size, base, chosen, depth, first, last, kind, keys, left, made
                 )
                 listed = _list(chosen, depth, entered, listed)
                 rows[made, 1], rows[made, 2], rows[made, 3] = limit - room, base, listed
                 made += 1
-                many = made >= most
             free, spare = memory - held[depth, 0], most_spent - spent[depth]
             g = _next_kind(g, dear, own, peak, gain, counts, count, free, room, spare)
             fresh = g < len(dear)
@@ -263,7 +288,7 @@ def expand(t, level, low, high, rules, most):
                 depth -= 1
                 g = chosen[depth] + 1
                 count[g - 1] -= 1
-    return left[:made], code[:made], rows[:made], entered[:listed], many
+    return high, made, listed
 
 
 @njit(cache=True, nogil=True)

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.search._backward_paths import Paths
+from formulations.search._backward_paths import Paths, shortened
 from formulations.search._backward_tables import Ints, Rules
 from formulations.search._dominance import Dominance, undominated
 
 #: Bases for each thread and call; fewer are expanded by one alone.
 CHUNK = 4_000
+#: Bases made of a level, and of all levels that are swept at a time, where they are few.
+NARROW, ENOUGH = 8_000, 60_000
 #: Bytes that an arc takes while it is kept, without what completes on it.
 ARC_BYTES = 40
-_FAR = np.int64(1) << np.int64(61)
+_FAR, _NO_LANES = 1 << 61, np.uint64(0)
 
 #: Members, their number, slack of each base.
 Level = tuple[NDArray[np.uint16], NDArray[np.int16], Ints]
+OnLevel = Callable[[int, Level], object]
 
 
 @dataclass(frozen=True)
@@ -53,19 +56,48 @@ class Swept:
     reason: str = ""
 
 
-@dataclass(frozen=True)
 class _Arcs:
-    """Arcs from the bases of one level to those of the next, in the order of their origins."""
+    """Arcs of one level after the other, each from its bases to those of the next, in pieces.
 
-    origin: NDArray[np.int32]
-    to: NDArray[np.int32]
-    cost: Ints
-    begin: Ints
-    number: NDArray[np.int16]
-    entered: NDArray[np.uint16]
+    Nodes are numbered through all levels.  Pieces are given up as they are put together, so that
+    twice as much is never held.
+    """
 
-    def __len__(self) -> int:
-        return len(self.origin)
+    def __init__(self) -> None:
+        self._pieces: list[list[NDArray[Any]]] = [[] for _ in range(6)]
+        self._sizes = [1]
+        self._nodes, self._listed = 0, 0
+        self.nbytes = 0
+
+    def add(self, arcs: tuple[NDArray[Any], ...], ends: Ints, sizes: Ints) -> None:
+        """Take the arcs of some levels: where those of each end, and to how many bases they lead.
+
+        ``arcs`` are origin and end within their level, cost, where what each lets complete begins
+        and how many these are, and the kinds that are listed.
+        """
+        before = np.array([self._sizes[-1], *sizes[:-1].tolist()], dtype=np.int64)
+        first = self._nodes + np.cumsum(before) - before
+        offsets = np.repeat(first, np.diff(ends, prepend=0))
+        self._nodes += int(before.sum())
+        ahead = np.repeat(first + before, np.diff(ends, prepend=0))
+        origin, to, cost, begin, number, entered = arcs
+        found = (
+            (origin + offsets).astype(np.int32), (to + ahead).astype(np.int32), cost,
+            begin + self._listed, number, entered,
+        )  # fmt: skip
+        for pieces, each in zip(self._pieces, found, strict=True):
+            pieces.append(each)
+        self._listed += len(entered)
+        self._sizes += sizes.tolist()
+        self.nbytes += len(origin) * ARC_BYTES + entered.nbytes
+
+    def network(self, top: int) -> Paths:
+        """Return all arcs as one network; the first node is at time ``top``."""
+        fields = []
+        while self._pieces:
+            fields.append(np.concatenate(self._pieces.pop(0)))
+        times = np.repeat(top - np.arange(len(self._sizes), dtype=np.int32), self._sizes)
+        return Paths(*fields, times)
 
 
 def sweep(
@@ -76,6 +108,7 @@ def sweep(
     keep: bool,
     dominance: Dominance | None = None,
     beam: int | None = None,
+    on_level: OnLevel | None = None,
 ) -> Swept:
     """Sweep backwards from the last time at which anything may run.
 
@@ -90,10 +123,12 @@ def sweep(
         all, the least one among them.
     beam
         Bases of each level that are followed, those of the least labels: then it proves nothing.
+    on_level
+        Told of every time and the bases kept there.
     """
     pool = ThreadPoolExecutor(limits.threads) if limits.threads > 1 else None
     try:
-        return _sweep(_Ways(rules, limits, pool, dominance, beam), width, keep)
+        return _sweep(_Ways(rules, limits, pool, dominance, beam, on_level), width, keep)
     finally:
         if pool is not None:
             pool.shutdown()
@@ -108,41 +143,76 @@ class _Ways:
     pool: ThreadPoolExecutor | None
     dominance: Dominance | None
     beam: int | None
+    on_level: OnLevel | None
 
 
 def _sweep(ways: _Ways, width: int, keep: bool) -> Swept:
     rules, limits = ways.rules, ways.limits
-    top = last_time(rules)
+    t = top = last_time(rules)
+    after = int(rules.worth[top + 1 :].sum())
     level: Level = (
         np.zeros((1, width), dtype=np.uint16),
         np.zeros(1, dtype=np.int16),
-        np.array([int(rules.worth[top + 1 :].sum())], dtype=np.int64),
+        np.array([after], dtype=np.int64),
     )
     base_bytes = 2 * (2 * width + 40) + 60
-    arcs: list[_Arcs] = []
-    nodes = held = 0
-    if level[2][0] > rules.window:
+    arcs = _Arcs() if keep else None
+    nodes = 0
+    if after > rules.window:
         return Swept(True, 0)
-    for t in range(top, 0, -1):
+    narrow = ways.on_level is None
+    if ways.on_level is not None:
+        ways.on_level(t, level)
+    while t > 0:
+        held = 0 if arcs is None else arcs.nbytes
         most = max(int((limits.memory_bytes - held) / base_bytes), 0)
-        found = _step(t, level, ways, most)
-        if found == "memory" and keep and not limits.needed:
-            # Two levels may do where all of them do not.
-            keep, arcs, held = False, [], 0
-            most = int(limits.memory_bytes / base_bytes)
-            found = _step(t, level, ways, most)
-        if isinstance(found, str):
-            return Swept(False, nodes, reason=found)
-        level, between, made = found
-        nodes += made
+        if narrow and most > 2 * ENOUGH:
+            if limits.out_of_time():
+                return Swept(False, nodes, reason="time")
+            began = t
+            t, level, made = _descend(t, level, ways, arcs)
+            nodes += made
+            narrow = t < began
+        else:
+            found = _step(t, level, ways, most, arcs)
+            if found == "memory" and arcs is not None and not limits.needed:
+                # Two levels may do where all of them do not.
+                arcs = None
+                found = _step(t, level, ways, int(limits.memory_bytes / base_bytes), arcs)
+            if isinstance(found, str):
+                return Swept(False, nodes, reason=found)
+            level, made = found
+            nodes += made
+            narrow = made < NARROW and ways.on_level is None
+            t -= 1
+            if ways.on_level is not None:
+                ways.on_level(t, level)
         if not len(level[1]):
             return Swept(True, nodes)
-        if keep:
-            arcs.append(between)
-            held += len(between) * ARC_BYTES + between.entered.nbytes
     # Nothing runs at time 0, so only the empty base is left.
-    least = int(level[2][0])
-    return Swept(False, nodes, _paths(arcs, rules, top) if keep else None, least)
+    paths = None
+    if arcs is not None:
+        limit = int(rules.limits[0]) - after
+        paths = shortened(arcs.network(top), rules.tolls, limit)
+    return Swept(False, nodes, paths, int(level[2][0]))
+
+
+def _descend(t: int, level: Level, ways: _Ways, arcs: _Arcs | None) -> tuple[int, Level, int]:
+    """Sweep narrow levels from t on; return the time reached, its level and the bases made."""
+    from formulations.search._level_kernels import descend  # loads the compiler
+
+    rule = ways.dominance
+    by = (
+        (np.zeros((0, 0), np.int64), np.zeros((0, 0), np.uint64), np.zeros(0, np.int64), _NO_LANES)
+        if rule is None
+        else (rule.owed, rule.profiles, rule.totals, rule.high)
+    )
+    t, level, found, ends, sizes, made = descend(
+        t, level, ways.rules, by, ways.beam or _FAR, arcs is not None
+    )
+    if arcs is not None and len(ends):
+        arcs.add(found, ends, sizes)
+    return t, level, made
 
 
 def last_time(rules: Rules) -> int:
@@ -155,8 +225,10 @@ def last_time(rules: Rules) -> int:
     return last
 
 
-def _step(t: int, level: Level, ways: _Ways, most: int) -> tuple[Level, _Arcs, int] | str:
-    """Return the bases at t − 1, the arcs to them and how many were made, or what is too little."""
+def _step(
+    t: int, level: Level, ways: _Ways, most: int, arcs: _Arcs | None
+) -> tuple[Level, int] | str:
+    """Return the bases at t − 1 and how many were made, or what is too little; add their arcs."""
     from formulations.search import _backward_kernels as kernels  # loads the compiler
 
     rules, pool, threads = ways.rules, ways.pool, ways.limits.threads
@@ -193,27 +265,35 @@ def _step(t: int, level: Level, ways: _Ways, most: int) -> tuple[Level, _Arcs, i
         offsets = np.cumsum([0, *(len(each[0]) for each in found[:-1])]).astype(np.int32)
         places += offsets[((key >> np.uint64(48)) % np.uint64(parts)).astype(np.int64)]
     following = (members[chosen], number[chosen], np.concatenate([each[1] for each in found]))
-    begin = np.concatenate(([0], end[:-1])) if len(end) else end
-    arcs = _Arcs(
-        origin, places, slack - level[2][origin], begin, (end - begin).astype(np.int16), entered
-    )
-    made = len(arcs)
+    made = len(places)
     if ways.dominance is not None:
-        following, arcs = _thinned(t - 1, following, arcs, ways)
-    return following, arcs, made
+        kept = _followed(t - 1, following, ways)
+        place = np.full(len(following[1]), -1, dtype=np.int32)
+        place[kept] = np.arange(len(kept), dtype=np.int32)
+        following = (following[0][kept], following[1][kept], following[2][kept])
+        places = place[places]
+    if arcs is not None:
+        own = np.diff(end, prepend=0)
+        led = places >= 0
+        entered = entered[np.repeat(led, own)]
+        origin, own = origin[led], own[led]
+        ends = np.cumsum(own)
+        cost = slack[led] - level[2][origin]
+        size = np.array([len(following[1])], dtype=np.int64)
+        arcs.add(
+            (origin, places[led], cost, ends - own, own.astype(np.int16), entered),
+            np.array([len(origin)], dtype=np.int64), size,
+        )  # fmt: skip
+    return following, made
 
 
-def _thinned(t: int, level: Level, arcs: _Arcs, ways: _Ways) -> tuple[Level, _Arcs]:
-    """Return the bases at t that no other one dominates, with the arcs to them."""
+def _followed(t: int, level: Level, ways: _Ways) -> Ints:
+    """Return the bases at t that no other one dominates, of a beam the least ones."""
     assert ways.dominance is not None
     chosen = undominated(t, level, ways.dominance, ways.pool)
     if ways.beam is not None and len(chosen) > ways.beam:
         chosen = np.sort(chosen[np.argpartition(level[2][chosen], ways.beam)[: ways.beam]])
-    place = np.full(len(level[1]), -1, dtype=np.int32)
-    place[chosen] = np.arange(len(chosen), dtype=np.int32)
-    to = place[arcs.to]
-    kept = _compact(replace(arcs, to=to), to >= 0)
-    return (level[0][chosen], level[1][chosen], level[2][chosen]), kept
+    return chosen
 
 
 def _joined(chunks: Sequence[Any]) -> list[Any]:
@@ -228,66 +308,3 @@ def _joined(chunks: Sequence[Any]) -> list[Any]:
     return [
         members, key, number.astype(np.int16), slack, origin.astype(np.int32), end, entered,
     ]  # fmt: skip
-
-
-def _paths(arcs: list[_Arcs], rules: Rules, top: int) -> Paths:
-    """Return the network of the paths within the window, and drop the arcs on the way."""
-    from formulations.search import _path_kernels as kernels  # loads the compiler
-
-    behind = np.zeros(1, dtype=np.int64)
-    spent = np.full(1, int(rules.worth[top + 1 :].sum()), dtype=np.int64)
-    ahead = [spent]
-    for each in arcs:
-        size = int(each.to.max()) + 1
-        reached = np.full(size, _FAR)
-        np.minimum.at(reached, each.to, ahead[-1][each.origin] + each.cost)
-        ahead.append(reached)
-    kept: list[_Arcs] = []
-    times = []
-    for stage in range(len(arcs) - 1, -1, -1):
-        each = arcs.pop()
-        mask = np.empty(len(each), dtype=bool)
-        kernels.short_enough(
-            each.origin, each.to, each.cost, ahead[stage], behind, int(rules.limits[0]), mask
-        )
-        origin, to, cost = each.origin[mask], each.to[mask], each.cost[mask]
-        nearer = np.full(len(ahead[stage]), _FAR)
-        np.minimum.at(nearer, origin, cost + behind[to])
-        behind = nearer
-        kept.append(_compact(each, mask))
-        times.append(top - stage)
-    found = _concatenated(kept[::-1], [len(each) for each in ahead], times[::-1])
-    tolls = np.empty(len(found), dtype=np.int64)
-    kernels.extras(found.begin, found.number, found.entered, rules.tolls, tolls)
-    return replace(found, cost=found.cost - tolls)
-
-
-def _compact(arcs: _Arcs, mask: NDArray[np.bool_]) -> _Arcs:
-    """Return some arcs with what they let complete, and nothing else listed."""
-    begin, number = arcs.begin[mask], arcs.number[mask]
-    starts = np.cumsum(number, dtype=np.int64) - number
-    places = np.repeat(begin - starts, number) + np.arange(int(number.sum()))
-    return _Arcs(
-        arcs.origin[mask], arcs.to[mask], arcs.cost[mask], starts, number, arcs.entered[places]
-    )
-
-
-def _concatenated(stages: list[_Arcs], sizes: list[int], times: list[int]) -> Paths:
-    """Return the stages as one network; ``sizes`` has one entry more, for the last node."""
-    offsets = np.cumsum([0, *sizes[:-1]])
-    shifts = np.cumsum([0, *(len(each.entered) for each in stages[:-1])])
-    time = np.repeat(np.array([*times, 0], dtype=np.int32), sizes)
-    whole = Paths(
-        np.concatenate(
-            [each.origin + np.int32(k) for each, k in zip(stages, offsets[:-1], strict=True)]
-        ),
-        np.concatenate(
-            [each.to + np.int32(k) for each, k in zip(stages, offsets[1:], strict=True)]
-        ),
-        np.concatenate([each.cost for each in stages]),
-        np.concatenate([each.begin + k for each, k in zip(stages, shifts, strict=True)]),
-        np.concatenate([each.number for each in stages]),
-        np.concatenate([each.entered for each in stages]),
-        time,
-    )
-    return whole.kept(np.ones(len(whole), dtype=bool))

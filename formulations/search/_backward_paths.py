@@ -105,6 +105,20 @@ def fixed(paths: Paths, found: Priced, limit: int) -> Paths:
     return paths.kept(mask)
 
 
+def shortened(paths: Paths, tolls: Ints, limit: int) -> Paths:
+    """Return the network of the paths no longer than a limit, whose costs have the tolls in them.
+
+    Those of the network returned are without.
+    """
+    from formulations.search import _path_kernels as kernels  # loads the compiler
+
+    own = np.empty(len(paths), dtype=np.int64)
+    kernels.extras(paths.begin, paths.number, paths.entered, tolls, own)
+    paths.cost[:] -= own
+    del own
+    return fixed(paths, priced(paths, tolls, np.zeros_like(tolls)), limit)
+
+
 def entries(paths: Paths, path: Ints, kinds: int) -> Ints:
     """Return how many requests of each kind the arcs of a path let complete, shape (kinds,)."""
     counts = np.zeros(kinds, dtype=np.int64)

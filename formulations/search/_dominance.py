@@ -54,6 +54,23 @@ class Dominance:
         """The highest bit of each lane."""
         return np.uint64(sum(1 << (k + self.bits - 1) for k in range(0, 64, self.bits)))
 
+    def measured(
+        self, t: int, level: tuple[Any, Any, Ints], pool: ThreadPoolExecutor | None = None
+    ) -> tuple[Ints, Ints, Words]:
+        """Return label less what is owed, tokens held in all, and lanes of each base at t."""
+        from formulations.search import _dominance_kernels as kernels  # loads the compiler
+
+        size, words = len(level[1]), self.profiles.shape[1]
+        own, sums = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+        vectors = np.empty((size, words), dtype=np.uint64)
+        owed = self.owed[min(t, len(self.owed) - 1)]
+
+        def fill(low: int, end: int) -> None:
+            kernels.measure(level, low, end, owed, self.profiles, self.totals, own, sums, vectors)
+
+        _in_parts(fill, 0, size, pool)
+        return own, sums, vectors
+
 
 def dominance(rules: Rules, strict: Sequence[int]) -> Dominance | None:
     """Return what bases are compared by; None where the memory is too large for lanes.
@@ -105,17 +122,7 @@ def undominated(
     t: int, level: tuple[Any, Any, Ints], rule: Dominance, pool: ThreadPoolExecutor | None
 ) -> Ints:
     """Return the places of the bases at t that no other one dominates, in increasing order."""
-    from formulations.search import _dominance_kernels as kernels  # loads the compiler
-
-    size, words = len(level[1]), rule.profiles.shape[1]
-    own, sums = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-    vectors = np.empty((size, words), dtype=np.uint64)
-    owed = rule.owed[min(t, len(rule.owed) - 1)]
-
-    def measured(low: int, end: int) -> None:
-        kernels.measure(level, low, end, owed, rule.profiles, rule.totals, own, sums, vectors)
-
-    _in_parts(measured, 0, size, pool)
+    own, sums, vectors = rule.measured(t, level, pool)
     order = np.lexsort((sums, own))
     return np.sort(order[~_dropped(vectors[order], rule, pool)])
 

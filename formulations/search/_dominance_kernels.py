@@ -19,7 +19,7 @@ _LEAF, _SAMPLE = 8, 32
 _HOT = 8
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def measure(level, low, high, owed, profiles, totals, own, sums, vectors):
     """Fill slack less what is still paid, the sum of the tokens, and the lanes of some bases."""
     members, number, slack = level
@@ -46,7 +46,7 @@ def _below(a, i, b, j, high):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _recent(vectors, x, points, signs, first, made, high):
     """Return one of the points first..made − 1 that is below a base, or −1."""
     mine = vectors[x, 0] | high
@@ -62,7 +62,7 @@ def _recent(vectors, x, points, signs, first, made, high):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _in_tree(vectors, x, points, corners, tree, high):
     """Return a point of a tree that is below a base, or −1.
 
@@ -118,7 +118,7 @@ def against_older(vectors, low, high_end, dropped, points, signs, corners, trees
             hot[known - 1] = found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def among(vectors, low, high_end, dropped, points, signs, made, high):
     """Keep those of the bases that none kept in the same call dominates; return the points made."""
     first = made

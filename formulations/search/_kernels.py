@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.lagrangian.kernels import start_cost
+from formulations.search._sorting import ordered
 from instances.compiling import njit
 
 _ONE = np.uint64(1)
@@ -37,21 +38,44 @@ def _bound(t, mask, starts, data, tables):
     return total
 
 
-@njit(cache=True)
-def _pattern_bound(t, mask, starts, data, tables):
-    """Return the bound of :func:`_bound` from prices on patterns, in the same units."""
+# Without numba's runtime for memory, which would count references by atomic steps.
+@njit(cache=True, nogil=True, _nrt=False)
+def completion_bound(u, mask, starts, data, known, most, held):
+    """Return a TEL that no completion up to ``most`` is below, ``most`` + 1 where there is none.
+
+    ``mask`` and ``starts`` are those of the requests started before round u; ``known`` are
+    ``completion.CompletionBounds``, and ``held``, shape (words,), is written.
+    """
     arrival, _, output, _, _ = data
-    later, paid, tail, unit, shift = tables
-    length = len(tail) - 1
-    total = -tail[min(t, length)]
+    begin, sigma, vectors, profiles, first, extra, worth, unit, high = known
+    value, limit = worth[min(u, len(worth) - 1)], most * unit
+    for w in range(len(held)):
+        held[w] = 0
+    running = False
     for i in range(len(arrival)):
         if not (mask >> np.uint64(i)) & _ONE:
-            total += later[i, t]
             continue
-        start = starts[i]
-        total += unit * (start + output[i] - arrival[i])
-        total += paid[i, start, min(t - start, output[i])]
-    return total << shift if shift >= 0 else total >> -shift
+        if starts[i] + output[i] <= u:
+            value += unit * (starts[i] + output[i] - arrival[i]) + extra[i]
+            continue
+        running = True
+        state = first[i] + u - starts[i] - 1
+        for w in range(len(held)):
+            held[w] += profiles[state, w]
+    if u >= len(begin) - 1:
+        # Nothing that completes within the window runs there.
+        return most + 1 if running else np.int64(0)
+    for k in range(begin[u], begin[u + 1]):
+        if value + sigma[k] > limit:
+            break
+        below = True
+        for w in range(len(held)):
+            if ((held[w] | high) - vectors[k, w]) & high != high:
+                below = False
+                break
+        if below:
+            return -(-(value + sigma[k]) // unit)
+    return most + 1
 
 
 @njit(cache=True)
@@ -87,36 +111,6 @@ def _equal(profiles, k, profile):
 
 
 @njit(cache=True)
-def _order(first, second):
-    """Return the places of rows in the order of ``first``, then of ``second``; a merge sort.
-
-    numba's own sorts take seconds to compile, anew for each kind of number.
-    """
-    count, width = len(first), 1
-    order, merged = np.arange(count), np.empty(count, np.int64)
-    while width < count:
-        for low in range(0, count, 2 * width):
-            middle, high = min(low + width, count), min(low + 2 * width, count)
-            x, y = low, middle
-            for z in range(low, high):
-                from_right = x == middle
-                if not from_right and y < high:
-                    a, b = order[x], order[y]
-                    from_right = first[b] < first[a] or (
-                        first[b] == first[a] and second[b] < second[a]
-                    )
-                if from_right:
-                    merged[z] = order[y]
-                    y += 1
-                else:
-                    merged[z] = order[x]
-                    x += 1
-        order, merged = merged, order
-        width *= 2
-    return order
-
-
-@njit(cache=True)
 def _insert(layer, count, table, mask, need, cost, bound, starts, profile, merge):
     """Add a state, with ``merge`` unless an equal one costs no more; return how many there are."""
     masks, needs, costs, bounds, all_starts, profiles = layer
@@ -147,7 +141,7 @@ def _shrink(layer, count, table, width, least_lost):
     ``least_lost``, shape (1,), is lowered to the least bound of the others.
     """
     masks, needs, costs, bounds, all_starts, profiles = layer
-    order = _order(bounds[:count], costs[:count])
+    order = ordered(bounds[:count], costs[:count])
     least_lost[0] = min(least_lost[0], bounds[order[width]])
     is_kept = np.zeros(count, np.bool_)
     for x in range(width):
@@ -180,7 +174,7 @@ def _undominated(layer, count, compare):
     sets = np.empty(count, np.int64)
     for state in range(count):
         sets[state] = np.int64(masks[state])
-    order = _order(sets, costs[:count])
+    order = ordered(sets, costs[:count])
     alive = np.ones(count, np.bool_)
     group = 0
     for position in range(count):
@@ -236,7 +230,7 @@ def _fits(profile, depth, prompt, output, memory):
 
 
 @njit(inline="always")
-def _branch(t, state, made, now, following, table, data, tables, of_patterns, rules, known, work):
+def _branch(t, state, made, now, following, table, data, tables, completion, rules, known, work):
     """Add every choice of starts at round t from one state to the following layer.
 
     Part of its caller, since so many arrays cost a call for each state a fifth.  ``known`` are
@@ -245,7 +239,7 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, ru
     """
     arrival, prompt, output, _, _ = data
     best, best_starts, lost = known
-    profile, shifted, chosen, twins, own_starts = work
+    profile, shifted, chosen, twins, own_starts, held = work
     n, memory, limit = len(arrival), rules.memory, (best[0] - 1) * tables[5]
     mask, need, cost, bound = now[0][state], now[1][state], now[2][state], now[3][state]
     _fill(own_starts, 0, now[4][state])
@@ -261,8 +255,9 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, ru
                 limit = (best[0] - 1) * tables[5]
         elif fresh:
             value = max(bound, _bound(t + 1, mask, starts, data, tables))
-            if value <= limit and rules.patterns:
-                value = max(value, _pattern_bound(t + 1, mask, starts, data, of_patterns))
+            if value <= limit and rules.completion:
+                least = completion_bound(t + 1, mask, starts, data, completion, best[0] - 1, held)
+                value = max(value, tables[5] * least)
             if value <= limit and not (rules.shift and _ends(t + 1, need, starts, output)):
                 tight = rules.shift and profile.shape[1] > 1 and profile[depth, 1] == memory
                 left = np.uint64(0) if tight else need
@@ -300,7 +295,7 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, ru
 
 @njit(cache=True, nogil=True)
 def advance(
-    t, now, count, following, table, data, tables, of_patterns, rules, best, best_starts, lost
+    t, now, count, following, table, data, tables, completion, rules, best, best_starts, lost
 ):
     """Decide the starts at round t for all states of a layer and fill the following layer.
 
@@ -331,11 +326,12 @@ def advance(
         np.zeros(n + 1, np.int64),
         _twins(data[0], data[1], data[2], rules.equal),
         np.zeros((1, n), best_starts.dtype),
+        np.zeros(completion[2].shape[1], np.uint64),
     )
     for state in range(count):
         if alive[state] and now[3][state] <= (best[0] - 1) * tables[5]:
             made = _branch(
-                t, state, made, now, following, table, data, tables, of_patterns, rules, known, work
+                t, state, made, now, following, table, data, tables, completion, rules, known, work
             )
     if made > rules.width:
         made = _shrink(following, made, table, rules.width, lost)

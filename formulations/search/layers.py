@@ -25,20 +25,18 @@ from formulations.search._tables import (
     CUTS_UP_TO,
     NONE,
     Ints,
-    PatternPrices,
-    no_patterns,
-    pattern_tables,
     price_tables,
     scaled_prices,
     window_arrays,
 )
+from formulations.search.completion import CompletionBounds, no_bounds
 from formulations.search.exact_search import ExactSearch
 from formulations.valid.groups import WindowGroup
 from formulations.valid.windows import Windows
 from instances import Instance
 from schedules.evidence import Argument
 
-__all__ = ["REQUESTS_UP_TO", "WIDTHS", "Options", "Pass", "PatternPrices", "model_size", "search"]
+__all__ = ["REQUESTS_UP_TO", "WIDTHS", "Options", "Pass", "model_size", "search"]
 
 #: States kept per round in successive passes; the first passes look for good schedules.
 WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000, 12_000_000)
@@ -63,8 +61,8 @@ class Options:
     equal: Annotated[bool, "equal requests start in the instance's order"] = True
     prices: Annotated[bool, "bound states by the LP's multipliers, else by latencies alone"] = True
     groups: Annotated[bool, "multipliers on clique inequalities beside those on memory"] = True
-    patterns: Annotated[
-        bool, "multipliers on what a request holds and has left, once passes take long"
+    completion: Annotated[
+        bool, "completion bounds by backward dynamic programming, once passes take long"
     ] = True
     compare: Annotated[int, "states that one state is compared with for dominance"] = 64
 
@@ -79,7 +77,7 @@ class Rules(NamedTuple):
     dominance: bool
     merge: bool
     equal: bool
-    patterns: bool
+    completion: bool
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ def search(
     on_pass: Callable[[Pass], None],
     out_of_time: Callable[[], bool] = lambda: False,
     options: Options | None = None,
-    patterns: PatternPrices | None = None,
+    completion: CompletionBounds | None = None,
     widths: tuple[int, ...] = WIDTHS,
     memory_bytes: float = 2e9,
 ) -> None:
@@ -127,7 +125,7 @@ def search(
         raise ValueError(f"expected at most {REQUESTS_UP_TO} requests, found {n}")
     tel, starts = incumbent
     last = max(windows.latest)
-    tables, with_patterns = _tables(instance, windows, groups, costs, tel, patterns)
+    tables = _tables(instance, windows, groups, costs, tel, completion)
     best = np.array([tel], dtype=np.int64)
     # Half the memory where the numbers are small enough.
     largest = max(instance.memory, windows.horizon, *starts)
@@ -148,7 +146,7 @@ def search(
             options.dominance,
             options.merge,
             options.equal,
-            with_patterns,
+            completion is not None,
         )
         found = _pass(tables, rules, last, (best, best_starts), reach, out_of_time)
         if found is not None:
@@ -163,20 +161,18 @@ def _tables(
     groups: list[WindowGroup],
     costs: StartCosts,
     tel: int,
-    patterns: PatternPrices | None,
-) -> tuple[tuple[Any, ...], bool]:
-    """Return what the kernels read, and whether prices on patterns are among it."""
+    completion: CompletionBounds | None,
+) -> tuple[Any, ...]:
+    """Return what the kernels read."""
     n, last = len(instance), max(windows.latest)
     prices = scaled_prices(instance, groups, costs, last, tel)
     widest = CUTS_UP_TO // max(1, n * (last + 2) * len(groups))
     own = window_arrays(n, groups, max(widest, 1))
-    of_patterns = pattern_tables(instance, patterns, prices, windows.latest, tel)
-    tables = (
+    return (
         (instance.arrivals, instance.prompts, instance.outputs, *own),
         price_tables(instance, groups, prices, windows.latest, tel, own),
-        of_patterns or no_patterns(),
+        tuple(completion or no_bounds()),
     )
-    return tables, of_patterns is not None
 
 
 def _pass(

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.search._backward_levels import Limits, Swept, sweep
+from formulations.search._backward_levels import Limits, OnLevel, Swept, sweep
 from formulations.search._backward_paths import Paths
 from formulations.search._backward_tables import SAFE, Ints, Network, TooLargeError, rules
 from formulations.search._dominance import dominance
@@ -79,7 +79,7 @@ class Relaxation:
         compared = dominance(found, strict)
         if compared is None or found.behind.shape[2] <= found.memory:
             raise TooLargeError("the memory is too large for dominance between bases")
-        self._rules, self._dominance = found._replace(counts=counts), compared
+        self._rules, self.dominance = found._replace(counts=counts), compared
         # Where each kind completes within the widest window, at first and at last.
         ends = [np.flatnonzero(row <= found.window) for row in found.dear.T]
         self._first = np.array([each[0] for each in ends]) + found.outputs
@@ -96,11 +96,27 @@ class Relaxation:
         With a beam only so many bases of a level are followed, and nothing is proved: then the
         paths are some of all.
         """
-        network, counts = self.network, self.network.kinds.counts
+        swept = self._swept(multipliers, target, limits, keep=True, beam=beam)
+        return self._evaluated(swept, multipliers, target, proved=beam is None)
+
+    def sweep(self, multipliers: Ints, target: int, limits: Limits, on_level: OnLevel) -> Swept:
+        """Evaluate without arcs, and tell of the bases kept at each time."""
+        return self._swept(multipliers, target, limits, keep=False, on_level=on_level)
+
+    def _swept(
+        self,
+        multipliers: Ints,
+        target: int,
+        limits: Limits,
+        *,
+        keep: bool,
+        beam: int | None = None,
+        on_level: OnLevel | None = None,
+    ) -> Swept:
         if int(np.abs(multipliers).max(initial=0)) > self.farthest:
             raise ValueError("the multipliers are too large for exact 64-bit arithmetic")
-        window = network.window(target)
-        swept = sweep(
+        window, counts = self.network.window(target), self.network.kinds.counts
+        return sweep(
             self._rules._replace(
                 window=window,
                 tolls=multipliers,
@@ -108,11 +124,11 @@ class Relaxation:
             ),
             self._width,
             limits,
-            keep=True,
-            dominance=self._dominance,
+            keep=keep,
+            dominance=self.dominance,
             beam=beam,
+            on_level=on_level,
         )
-        return self._evaluated(swept, multipliers, target, proved=beam is None)
 
     def _evaluated(self, swept: Swept, multipliers: Ints, target: int, proved: bool) -> Evaluated:
         least, bound = None, None

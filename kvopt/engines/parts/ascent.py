@@ -20,6 +20,7 @@ from formulations.bounds.bundle import Bundle, Cut, Floats
 from formulations.search._backward_levels import Limits
 from formulations.search._backward_paths import Paths, entries, priced, starts_of
 from formulations.search._backward_tables import Network
+from formulations.search.completion import CompletionBounds, completion_bounds
 from formulations.search.relaxation import Evaluated, Relaxation
 
 Ints = NDArray[np.int64]
@@ -37,6 +38,9 @@ NETWORKS = 3
 #: what the bases of the next one may grow at most; it may be expected to take this share of the
 #: time left, and is not tried if it could not grow by the last factor.
 FIRST_WAY, GROWTH, FILL, LEAST_GROWTH = 0.5, 4.0, 0.6, 1.3
+
+#: What ``run`` comes to next.
+_BEGIN, _DEEPEN, _CLIMB, _ENDED = range(4)
 
 #: Told of a bound (rounds), the multipliers that prove it, and the bases that were made.
 OnBound = Callable[[int, Ints, int], object]
@@ -70,28 +74,47 @@ class Ascent:
         on_bound: OnBound,
         on_schedule: Callable[[list[int]], object],
     ) -> None:
-        self._network, self._below, self.bound = network, below, bound
-        self._limits, self._on_bound, self._on_schedule = limits, on_bound, on_schedule
+        self._network, self.below, self.bound = network, below, bound
+        self._on_bound, self._on_schedule = on_bound, on_schedule
         self._relaxed = Relaxation(network, below)
         self._counts = network.kinds.counts
         self._start = network.total / network.unit
         self._gap = below - self._start
         self._bundle = Bundle(len(self._counts), self._gap)
         self._networks: list[Paths] = []
-        self._took = (0.0, 0)
+        self._stage = _BEGIN
+        self._limits, self._all_limits = limits, limits
+
+    @property
+    def ended(self) -> bool:
+        """Whether no better multipliers are in sight."""
+        return self._stage == _ENDED
 
     def run(self, seconds: float) -> bool:
-        """Raise the bound for so many seconds; tell whether it has reached the best schedule."""
+        """Raise the bound for so many seconds more; tell whether it has reached ``below``."""
         began = time.monotonic()
         end = began + seconds
-        late = self._limits.out_of_time
-        self._limits = replace(self._limits, out_of_time=lambda: late() or time.monotonic() > end)
-        if not self._begin():
-            return self.bound >= self._below
-        self._follow_beams(began + BEAM_SHARE * seconds)
-        if self._deepen(end):
-            self._climb()
-        return self.bound >= self._below
+        late = self._all_limits.out_of_time
+        self._limits = replace(
+            self._all_limits, out_of_time=lambda: late() or time.monotonic() > end
+        )
+        if self._stage == _BEGIN and self._begin():
+            self._stage = _DEEPEN
+        if self._stage == _DEEPEN:
+            self._follow_beams(began + BEAM_SHARE * seconds)
+            if self._deepen(end):
+                self._stage = _CLIMB
+        if self._stage == _CLIMB and self._climb():
+            self._stage = _ENDED
+        return self.bound >= self.below
+
+    def completion_bounds(self, last: int) -> CompletionBounds | None:
+        """Return what the best multipliers say of schedules below ``below``.
+
+        With starts no later than ``last`` (rounds).
+        """
+        best = self.multipliers(self._bundle.centre)
+        return completion_bounds(self._relaxed, best, self.below - 1, last, self._all_limits)
 
     def multipliers(self, point: Floats) -> Ints:
         """Return a point in units of the prices."""
@@ -103,7 +126,7 @@ class Ascent:
         """Evaluate at 0; tell whether there is anything to be raised."""
         nothing = np.zeros(len(self._counts))
         for beam in (BEAM, WIDEST, None):
-            found = self._evaluated(nothing, self._below - 1, beam)
+            found = self._evaluated(nothing, self.below - 1, beam)
             if found.least is not None and found.paths is not None:
                 multipliers = self.multipliers(nothing)
                 self._bundle.begin(self._value(found), self._cut(found.paths, multipliers)[1])
@@ -144,7 +167,7 @@ class Ascent:
         while True:
             began = time.monotonic()
             found = self._evaluated(point, target, None)
-            if found.reason or self.bound >= self._below:
+            if found.reason or self.bound >= self.below:
                 return False
             if found.least is not None:
                 bundle.restart(self._value(found))
@@ -167,39 +190,40 @@ class Ascent:
             step = min(2 * half, int(math.log(growth) / slope)) if slope else half
             target = min(reach, target + max(1, step))
 
-    def _climb(self) -> None:
-        """Go on with exact evaluations, each of which is a bound."""
+    def _climb(self) -> bool:
+        """Go on with exact evaluations, each of which is a bound; tell whether nothing is left."""
         bundle = self._bundle
         bundle.length = min(bundle.length, LONGEST / 2)
-        while self.bound < self._below and not self._limits.out_of_time():
+        while self.bound < self.below and not self._limits.out_of_time():
             point = bundle.propose(self._cheap)
             if point is None:
-                return
+                return True
             if bundle.promised < EXACT_PROMISE * (self._gap - bundle.value):
                 if bundle.length >= 100 * LONGEST:
-                    return
+                    return True
                 bundle.length *= 4
                 continue
             target = self._reach(point)
             found = self._evaluated(point, target, None)
             if found.reason:
-                return
+                return False
             if found.least is None:
                 bundle.take(point, target - self._start)
             else:
                 self._learn(point, found)
+        return self.bound >= self.below
 
     def _evaluated(self, point: Floats, target: int, beam: int | None) -> Evaluated:
         multipliers = self.multipliers(point)
         found = self._relaxed.evaluate(multipliers, target, self._limits, beam)
         if found.bound is not None and found.bound > self.bound:
-            self.bound = min(found.bound, self._below)
+            self.bound = min(found.bound, self.below)
             self._on_bound(self.bound, multipliers, found.nodes)
         return found
 
     def _reach(self, point: Floats) -> int:
         """Return the TEL up to which a window has to reach to leave a path, as the model says."""
-        return min(self._below - 1, math.floor(self._start + self._bundle.model(point)) + 1)
+        return min(self.below - 1, math.floor(self._start + self._bundle.model(point)) + 1)
 
     def _value(self, found: Evaluated) -> float:
         assert found.least is not None

@@ -158,6 +158,16 @@ def _improve(job: Job, report: Report, best: _Best) -> None:
     )
 
 
+def report_multipliers(
+    report: Report, table: Table, bound: int, multipliers: Ints, nodes: int
+) -> None:
+    """Report a bound by multipliers on requests, certified where that is soon evaluated."""
+    own = multipliers.tolist() if multipliers.any() else []
+    short = nodes <= DOMINANCE_CERTIFIED_UP_TO
+    certificate = sweep_certificate(bound, table, own, ()) if short else None
+    report.bound(value=bound, source="search", certificate=certificate)
+
+
 class _Windows:
     """Sweeps windows under prices that get better."""
 
@@ -217,10 +227,7 @@ class _Windows:
         def take(bound: int, multipliers: Ints, nodes: int) -> None:
             best.nodes += nodes
             best.bound = bound
-            own = multipliers.tolist() if multipliers.any() else []
-            short = nodes <= DOMINANCE_CERTIFIED_UP_TO
-            certificate = sweep_certificate(bound, table, own, ()) if short else None
-            self._report.bound(value=bound, source="search", certificate=certificate)
+            report_multipliers(self._report, table, bound, multipliers, nodes)
 
         try:
             ascent = Ascent(
@@ -326,13 +333,13 @@ def _memory_prices(job: Job) -> Iterator[tuple[Table, float, float]]:
     if not too_large(job.formulation.size(job.instance, windows), job.memory_limit):
         found = lp_prices(job.instance, windows, [], LP_SHARE * job.left(), by_highs)
     yield (
-        _rounded(job.instance, np.zeros(2) if found is None else found[0]),
+        rounded_prices(job.instance, np.zeros(2) if found is None else found[0]),
         job.left(),
         LAST_SHARE * job.left(),
     )
 
 
-def _rounded(instance: Instance, prices: NDArray[np.float64]) -> tuple[Ints, int]:
+def rounded_prices(instance: Instance, prices: NDArray[np.float64]) -> tuple[Ints, int]:
     """Return prices on memory as numerators and a denominator, small where tokens are many."""
     floats = np.maximum(prices, 0.0)
     largest = (float(floats.max()) + 1) * instance.memory * (len(instance) + len(floats))
