@@ -66,6 +66,7 @@ class Argument(StrEnum):
     CONSTRAINTS = "CP-SAT model"
     FORWARD_SETS = "forward search over started sets"
     FORWARD_COUNTS = "forward dynamic programming over counts"
+    BIDIRECTIONAL = "forward search bounded by backward dynamic programming"
     BACKWARD = "backward dynamic programming with state-space relaxation"
     MEMORY_PRICES = "Lagrangian multipliers on memory"
     STATE_PRICES = "Lagrangian multipliers on states (configuration LP)"
@@ -76,8 +77,10 @@ class Argument(StrEnum):
     AREA = "area and parallel-machine bound"
 
 
-#: By what else a bound may be proved: that of parts rests on one of a certificate for each.
+#: By what else a bound may be proved: that of parts rests on one of a certificate for each, and a
+#: bidirectional search on both of its directions.
 _RESTS_ON: dict[Argument, frozenset[Argument]] = {
+    Argument.BIDIRECTIONAL: frozenset({Argument.FORWARD_SETS, Argument.BACKWARD}),
     Argument.PARTS: frozenset(
         {
             Argument.AREA,
@@ -86,7 +89,7 @@ _RESTS_ON: dict[Argument, frozenset[Argument]] = {
             Argument.TREE,
             Argument.BACKWARD,
         }
-    )
+    ),
 }
 
 

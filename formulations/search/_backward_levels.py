@@ -93,11 +93,12 @@ class _Arcs:
 
     def network(self, top: int) -> Paths:
         """Return all arcs as one network; the first node is at time ``top``."""
-        fields = []
-        while self._pieces:
-            fields.append(np.concatenate(self._pieces.pop(0)))
+
+        def joined() -> NDArray[Any]:
+            return np.concatenate(self._pieces.pop(0))
+
         times = np.repeat(top - np.arange(len(self._sizes), dtype=np.int32), self._sizes)
-        return Paths(*fields, times)
+        return Paths(joined(), joined(), joined(), joined(), joined(), joined(), times)
 
 
 def sweep(

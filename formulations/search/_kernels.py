@@ -38,13 +38,30 @@ def _bound(t, mask, starts, data, tables):
     return total
 
 
+@njit(cache=True)
+def _pattern_bound(t, mask, starts, data, tables):
+    """Return the bound of :func:`_bound` from prices on patterns, in the same units."""
+    arrival, _, output, _, _ = data
+    later, paid, tail, unit, shift = tables
+    length = len(tail) - 1
+    total = -tail[min(t, length)]
+    for i in range(len(arrival)):
+        if not (mask >> np.uint64(i)) & _ONE:
+            total += later[i, t]
+            continue
+        start = starts[i]
+        total += unit * (start + output[i] - arrival[i])
+        total += paid[i, start, min(t - start, output[i])]
+    return total << shift if shift >= 0 else total >> -shift
+
+
 # Without numba's runtime for memory, which would count references by atomic steps.
 @njit(cache=True, nogil=True, _nrt=False)
 def completion_bound(u, mask, starts, data, known, most, held):
     """Return a TEL that no completion up to ``most`` is below, ``most`` + 1 where there is none.
 
     ``mask`` and ``starts`` are those of the requests started before round u; ``known`` are
-    ``completion.CompletionBounds``, and ``held``, shape (words,), is written.
+    ``_tables.CompletionBounds``, and ``held``, shape (words,), is written.
     """
     arrival, _, output, _, _ = data
     begin, sigma, vectors, profiles, first, extra, worth, unit, high = known
@@ -230,7 +247,9 @@ def _fits(profile, depth, prompt, output, memory):
 
 
 @njit(inline="always")
-def _branch(t, state, made, now, following, table, data, tables, completion, rules, known, work):
+def _branch(
+    t, state, made, now, following, table, data, tables, of_patterns, completion, rules, known, work
+):
     """Add every choice of starts at round t from one state to the following layer.
 
     Part of its caller, since so many arrays cost a call for each state a fifth.  ``known`` are
@@ -255,6 +274,8 @@ def _branch(t, state, made, now, following, table, data, tables, completion, rul
                 limit = (best[0] - 1) * tables[5]
         elif fresh:
             value = max(bound, _bound(t + 1, mask, starts, data, tables))
+            if value <= limit and rules.patterns:
+                value = max(value, _pattern_bound(t + 1, mask, starts, data, of_patterns))
             if value <= limit and rules.completion:
                 least = completion_bound(t + 1, mask, starts, data, completion, best[0] - 1, held)
                 value = max(value, tables[5] * least)
@@ -295,7 +316,19 @@ def _branch(t, state, made, now, following, table, data, tables, completion, rul
 
 @njit(cache=True, nogil=True)
 def advance(
-    t, now, count, following, table, data, tables, completion, rules, best, best_starts, lost
+    t,
+    now,
+    count,
+    following,
+    table,
+    data,
+    tables,
+    of_patterns,
+    completion,
+    rules,
+    best,
+    best_starts,
+    lost,
 ):
     """Decide the starts at round t for all states of a layer and fill the following layer.
 
@@ -331,7 +364,19 @@ def advance(
     for state in range(count):
         if alive[state] and now[3][state] <= (best[0] - 1) * tables[5]:
             made = _branch(
-                t, state, made, now, following, table, data, tables, completion, rules, known, work
+                t,
+                state,
+                made,
+                now,
+                following,
+                table,
+                data,
+                tables,
+                of_patterns,
+                completion,
+                rules,
+                known,
+                work,
             )
     if made > rules.width:
         made = _shrink(following, made, table, rules.width, lost)

@@ -24,19 +24,23 @@ from formulations.lagrangian.starts import StartCosts
 from formulations.search._tables import (
     CUTS_UP_TO,
     NONE,
+    CompletionBounds,
     Ints,
+    PatternPrices,
+    no_bounds,
+    no_patterns,
+    pattern_tables,
     price_tables,
     scaled_prices,
     window_arrays,
 )
-from formulations.search.completion import CompletionBounds, no_bounds
 from formulations.search.exact_search import ExactSearch
 from formulations.valid.groups import WindowGroup
 from formulations.valid.windows import Windows
 from instances import Instance
 from schedules.evidence import Argument
 
-__all__ = ["REQUESTS_UP_TO", "WIDTHS", "Options", "Pass", "model_size", "search"]
+__all__ = ["REQUESTS_UP_TO", "WIDTHS", "Options", "Pass", "PatternPrices", "model_size", "search"]
 
 #: States kept per round in successive passes; the first passes look for good schedules.
 WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000, 12_000_000)
@@ -61,8 +65,8 @@ class Options:
     equal: Annotated[bool, "equal requests start in the instance's order"] = True
     prices: Annotated[bool, "bound states by the LP's multipliers, else by latencies alone"] = True
     groups: Annotated[bool, "multipliers on clique inequalities beside those on memory"] = True
-    completion: Annotated[
-        bool, "completion bounds by backward dynamic programming, once passes take long"
+    patterns: Annotated[
+        bool, "multipliers on what a request holds and has left, once passes take long"
     ] = True
     compare: Annotated[int, "states that one state is compared with for dominance"] = 64
 
@@ -77,6 +81,7 @@ class Rules(NamedTuple):
     dominance: bool
     merge: bool
     equal: bool
+    patterns: bool
     completion: bool
 
 
@@ -106,13 +111,15 @@ def search(
     on_pass: Callable[[Pass], None],
     out_of_time: Callable[[], bool] = lambda: False,
     options: Options | None = None,
+    patterns: PatternPrices | None = None,
     completion: CompletionBounds | None = None,
     widths: tuple[int, ...] = WIDTHS,
     memory_bytes: float = 2e9,
 ) -> None:
     """Search in passes of growing width and report each; ends when one pass proves the optimum.
 
-    Rounds go up to the last start of ``windows``.  Passes whose layers may need more than
+    ``completion`` are bounds of every schedule below the TEL of the incumbent (P15).  Rounds go up
+    to the last start of ``windows``.  Passes whose layers may need more than
     ``memory_bytes`` are left out.
 
     Raises
@@ -125,7 +132,8 @@ def search(
         raise ValueError(f"expected at most {REQUESTS_UP_TO} requests, found {n}")
     tel, starts = incumbent
     last = max(windows.latest)
-    tables = _tables(instance, windows, groups, costs, tel, completion)
+    tables, with_patterns = _tables(instance, windows, groups, costs, tel, patterns)
+    tables = (*tables, tuple(completion or no_bounds()))
     best = np.array([tel], dtype=np.int64)
     # Half the memory where the numbers are small enough.
     largest = max(instance.memory, windows.horizon, *starts)
@@ -146,6 +154,7 @@ def search(
             options.dominance,
             options.merge,
             options.equal,
+            with_patterns,
             completion is not None,
         )
         found = _pass(tables, rules, last, (best, best_starts), reach, out_of_time)
@@ -161,18 +170,20 @@ def _tables(
     groups: list[WindowGroup],
     costs: StartCosts,
     tel: int,
-    completion: CompletionBounds | None,
-) -> tuple[Any, ...]:
-    """Return what the kernels read."""
+    patterns: PatternPrices | None,
+) -> tuple[tuple[Any, ...], bool]:
+    """Return what the kernels read, and whether prices on patterns are among it."""
     n, last = len(instance), max(windows.latest)
     prices = scaled_prices(instance, groups, costs, last, tel)
     widest = CUTS_UP_TO // max(1, n * (last + 2) * len(groups))
     own = window_arrays(n, groups, max(widest, 1))
-    return (
+    of_patterns = pattern_tables(instance, patterns, prices, windows.latest, tel)
+    tables = (
         (instance.arrivals, instance.prompts, instance.outputs, *own),
         price_tables(instance, groups, prices, windows.latest, tel, own),
-        tuple(completion or no_bounds()),
+        of_patterns or no_patterns(),
     )
+    return tables, of_patterns is not None
 
 
 def _pass(

@@ -40,12 +40,11 @@ from schedules import check_schedule, make_schedule
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
-#: Requests up to which the search forwards in time begins alone, for so many seconds: often it ends
+#: Requests up to which the bidirectional search begins alone, for so many seconds: often it ends
 #: before other processes could have begun.
-FORWARD_FIRST_UP_TO, FORWARD_FIRST_SECONDS = 12, 2.0
-#: Requests up to which it follows sweeps backwards, or takes their place where patterns are too
-#: many.
-FORWARD_UP_TO = 20
+ALONE_UP_TO, ALONE_SECONDS = 12, 6.0
+#: Requests up to which it comes before sweeps backwards.
+BIDIRECTIONAL_UP_TO = 24
 #: Tokens of memory up to which sweeps go on with multipliers on requests: in a minute these bring
 #: 0.7 to 1.2 % with 31 to 50 tokens, and cost as much with 100, where one exact sweep takes longer.
 MULTIPLIERS_UP_TO = 64
@@ -68,7 +67,7 @@ RESTART_UNTIL = 0.6
 #: do that themselves, each in one process; a team for every part would take seconds to start.
 SPLIT = False
 #: The search forwards in time.
-_FORWARD = "search:layers"
+_BIDIRECTIONAL, _FORWARD = "search:bidirectional", "search:layers"
 _RELAXATION = "highs:ilp-sparse(groups=yes,relaxed=yes)"
 _SWEEPS = ("search:sweep", "search:sweep(multipliers=yes)")
 #: The engines whose schedules are better than those that they began with, and no bound.
@@ -79,12 +78,12 @@ def solve(job: Job, report: Report) -> None:
     """Solve an instance with what suits its size; all stop when bound and schedule meet.
 
     The search over counts solves a tiny one here and now, before a process could have begun; of
-    few requests the search forwards in time has the first seconds.
+    few requests the bidirectional search has the first seconds.
     Local search on priority lists runs beside, by size: sweeps backwards under prices of patterns
-    wherever these are few, else the search forwards (small), the relaxation with window groups
-    (medium) or the bound from prices on a time grid (large).  What a sweep leaves open is left to
-    the search forwards up to 20 requests, else to the prices alone.  The order of a relaxation
-    restarts the local search where it is better.
+    wherever these are few, else the relaxation with window groups (medium) or the bound from prices
+    on a time grid (large).  Up to 24 requests the bidirectional search comes first, or the search
+    forwards where patterns are many.  What a sweep leaves open of more is left to the prices alone.
+    The order of a relaxation restarts the local search where it is better.
     Where the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a
     second local search with another seed takes its core.  Each is a process of its own.
 
@@ -122,12 +121,12 @@ class _Team:
         self._bound: int | None = None
         #: When the local search goes behind the sweeps, on the clock of ``time.monotonic``.
         self._behind = self._started + BEHIND_AFTER * len(instance)
-        if first.text not in _SWEEPS:
+        if first.text not in (*_SWEEPS, _BIDIRECTIONAL):
             self._behind = math.inf
 
     def run(self) -> None:
-        if not self._state.closed and len(self._job.instance) <= FORWARD_FIRST_UP_TO:
-            self._search_forwards()
+        if not self._state.closed and len(self._job.instance) <= ALONE_UP_TO:
+            self._search_alone()
         if self._state.closed:
             self._end("finished")
             return
@@ -156,10 +155,10 @@ class _Team:
         solver = told.solver or (self._job.solver if self._job.asked else "")
         self._report.done(solver, told.nodes, told.outcome, ending=ending)
 
-    def _search_forwards(self) -> None:
-        """Search forwards in time for a moment, in this process."""
-        until = min(self._job.deadline, time.monotonic() + FORWARD_FIRST_SECONDS)
-        task = replace(self._task(_read(_FORWARD)), deadline=until)
+    def _search_alone(self) -> None:
+        """Search for a moment in this process."""
+        until = min(self._job.deadline, time.monotonic() + ALONE_SECONDS)
+        task = replace(self._task(_read(_BIDIRECTIONAL)), deadline=until)
         engine = importlib.import_module(engine_of("search").module)
         told = self._report.through(lambda event: (self._take(event, task), None)[1])
         run_engine(engine, task.method, task, told)
@@ -269,8 +268,8 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
 
 
 def _kernels_of(instance: Instance) -> set[str]:
-    names = {"layers"} if len(instance) <= FORWARD_UP_TO else set()
-    return names | {"sweep"} if _few_patterns(instance) else names or {"prices"}
+    small = {"layers"} if len(instance) <= BIDIRECTIONAL_UP_TO else set()
+    return small | {"sweep"} if _few_patterns(instance) else small or {"prices"}
 
 
 def chosen_methods(instance: Instance, windows: Windows) -> list[Method]:
@@ -283,12 +282,11 @@ def _read(text: str) -> Method:
 
 
 def _chosen(instance: Instance, windows: Windows) -> list[str]:
-    small = len(instance) <= FORWARD_UP_TO
+    small = len(instance) <= BIDIRECTIONAL_UP_TO
     if _few_patterns(instance):
         sweep = _SWEEPS[not small and instance.memory <= MULTIPLIERS_UP_TO]
-        # What a sweep leaves open, the search forwards may still finish.  Of more requests, prices
-        # of patterns are better than the relaxation's, and there are some of them sooner.
-        return [sweep, _FORWARD if small else "bound:bound-patterns"]
+        # Prices of patterns are better than the relaxation's, and there are some of them sooner.
+        return [_BIDIRECTIONAL, sweep] if small else [sweep, "bound:bound-patterns"]
     if small:
         return [_FORWARD]
     return ["bound:bound-dual"] if windows.starts > RELAXATION_UP_TO else [_RELAXATION]

@@ -31,7 +31,7 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
 
 
 def compile_kernels() -> None:
-    """Compile what prices memory, look-ahead rows and patterns."""
+    """Compile what prices memory, look-ahead rows and patterns, and a sort for the searches."""
     deadline = time.monotonic() + 60
     three = [Request(i, 0, 1, 2 + i) for i in range(3)]
     # Of six that are equal rows look ahead.
@@ -46,6 +46,9 @@ def compile_kernels() -> None:
             options=chosen.arguments({}),
         )
         solve(job, Report(lambda _: None))
+    from formulations.search._sorting import ordered  # loads the compiler
+
+    ordered(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
 def solve(job: Job, report: Report) -> None:

@@ -54,11 +54,14 @@ KERNELS = {
         "formulations.bounds.pattern_kernels",
         "formulations.lagrangian.kernels",
         "formulations.lagrangian.lookahead_kernels",
+        # What both that come after it run.
+        "formulations.search._sorting",
     ),
     "sweep": (
         "formulations.search._backward_kernels",
         "formulations.search._path_kernels",
         "formulations.search._dominance_kernels",
+        "formulations.search._level_kernels",
     ),
     "layers": ("formulations.search._kernels",),
     "seconds": ("formulations.bounds.rate_kernels",),
@@ -68,8 +71,8 @@ COUNTS = {
     "annealing": 4,
     "queues": 1,
     "clocked-queues": 1,
-    "prices": 9,
-    "sweep": 26,
+    "prices": 10,
+    "sweep": 32,
     "layers": 14,
     "seconds": 1,
 }

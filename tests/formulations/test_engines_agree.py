@@ -1,4 +1,4 @@
-"""The three exact engines on drawn instances: our own search must not be its own witness."""
+"""The exact engines on drawn instances: our own search must not be its own witness."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import in_two
 
-ENGINES = ("layers", "cpsat", "cpsat-strong")
+ENGINES = ("layers", "bidirectional", "cpsat", "cpsat-strong")
 
 
 def _drawn(seed: int, most: int) -> Instance:
@@ -33,7 +33,7 @@ def _drawn(seed: int, most: int) -> Instance:
 
 @pytest.mark.parametrize("seeds", in_two(range(60), 5))
 def test_engines_agree_on_drawn_instances(seeds: list[int]) -> None:
-    """All three prove the same optimum on 60 draws with up to nine requests."""
+    """All prove the same optimum on 60 draws with up to nine requests."""
     drawn = [_drawn(seed, 9) for seed in seeds]
     pairs = [(instance, engine) for instance in drawn for engine in ENGINES]
     answers = iter(solve_batch(pairs))

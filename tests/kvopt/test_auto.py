@@ -100,7 +100,7 @@ from kvopt.engines.job import Job
 from kvopt.running.events import Report, event_line
 
 auto.run_team = None
-auto.FORWARD_FIRST_SECONDS = 60.0
+auto.ALONE_SECONDS = 60.0
 instance = am2.generate(seed=3, n=10)
 schedule = run_policy(policies()["svf"], instance)
 starts = list(schedule.starts)
@@ -109,8 +109,8 @@ auto.solve(job, Report(lambda event: print(event_line(event), end="")))
 """
 
 
-def test_few_requests_are_searched_forwards_first() -> None:
-    """An optimum that the forward search proves needs no process beside."""
+def test_few_requests_are_searched_alone_first() -> None:
+    """An optimum that the bidirectional search proves needs no process beside."""
     instance = am2.generate(seed=3, n=10)
     assert not counting.ends_at_once(instance)
     told = subprocess.run(
@@ -154,8 +154,8 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
 @pytest.mark.parametrize(
     ("instance", "names"),
     [
-        (am2.generate(seed=3, n=10), ["search:sweep", "search:layers"]),
-        (am1.generate(seed=0, n=13), ["search:sweep", "search:layers"]),
+        (am2.generate(seed=3, n=10), ["search:bidirectional", "search:sweep"]),
+        (am1.generate(seed=0, n=13), ["search:bidirectional", "search:sweep"]),
         (Instance("few", 16_492, chat_lognormal.generate(n=20).requests), ["search:layers"]),
         (am1.generate(seed=0), ["search:sweep(multipliers=yes)", "bound:bound-patterns"]),
         # Patterns of 40 requests in 16,492 tokens are too many to search.
@@ -185,7 +185,7 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
     ],
 )
 def test_what_runs_beside_the_local_search(instance: Instance, names: list[str]) -> None:
-    """Search forwards where few; sweeps where patterns are; else groups, or prices on a grid."""
+    """Both directions where few; sweeps where patterns are; else groups, or prices on a grid."""
     found = chosen_methods(instance, start_windows(instance))
     assert [method.text for method in found] == names
 

@@ -20,7 +20,8 @@ from formulations.bounds.bundle import Bundle, Cut, Floats
 from formulations.search._backward_levels import Limits
 from formulations.search._backward_paths import Paths, entries, priced, starts_of
 from formulations.search._backward_tables import Network
-from formulations.search.completion import CompletionBounds, completion_bounds
+from formulations.search._tables import CompletionBounds
+from formulations.search.bidirectional import completion_bounds
 from formulations.search.relaxation import Evaluated, Relaxation
 
 Ints = NDArray[np.int64]

@@ -33,6 +33,7 @@ from formulations.search._backward_tables import (
     too_many_patterns,
 )
 from formulations.search.backward import Step, search
+from formulations.search.bidirectional import completion_bounds
 from formulations.search.relaxation import Relaxation
 from formulations.valid.states import States, searchable_states
 from formulations.valid.windows import start_windows
@@ -108,7 +109,10 @@ def compile_kernels() -> None:
             on_step=found.append,
         )  # fmt: skip
     relaxed = Relaxation(network(instance, free), found[-1].bound + 1)
-    relaxed.evaluate(np.zeros(len(sizes), dtype=np.int64), found[-1].bound, limits)
+    nothing = np.zeros(len(sizes), dtype=np.int64)
+    relaxed.evaluate(nothing, found[-1].bound, limits)
+    # Levels one by one.
+    completion_bounds(relaxed, nothing, found[-1].bound, 100, limits)
     _dominance.compile_kernels()
 
 

@@ -1,61 +1,25 @@
-"""Completion bounds: what the bases kept by one evaluation with dominance say of a forward search.
+"""Bidirectional dynamic programming: a backward relaxation bounds the forward search.
 
-Source: ours, as bounds from relaxed dynamic programming in the other direction are used in
-bidirectional labelling for routes.  Proof: docs/proofs/completion.md (P16).
+The forward search is that of :mod:`formulations.search.layers`.  A state is dropped where no base
+that the backward relaxation keeps at its time (:mod:`formulations.search.relaxation`) holds no
+more tokens than the state's running requests, at a cost at which the best schedule known is beaten.
+
+Source: ours, as completion bounds are used in bidirectional labelling for vehicle routes.
+Proof: docs/proofs/completion.md (P15).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.search import layers
 from formulations.search._backward_levels import Level, Limits
 from formulations.search._backward_tables import SAFE, Ints
+from formulations.search._tables import CompletionBounds
+from formulations.search.exact_search import ExactSearch
 from formulations.search.relaxation import Relaxation
-
-Words = NDArray[np.uint64]
-
-
-class CompletionBounds(NamedTuple):
-    """Of each level the bases kept, by what they are compared with; for the kernels.
-
-    Attributes
-    ----------
-    begin
-        The bases of level u are those from ``begin[u]`` up to ``begin[u + 1]``, shape (top + 2,).
-    sigma, vectors
-        Of each base its label less what its members still pay, in increasing order within a level,
-        and the tokens that they hold at each time before, in lanes; shapes (bases,) and (bases,
-        words).
-    profiles
-        The lanes of a request in each state, shape (states, words).
-    first, extra
-        Of each request its first state, and its multiplier less its least cost; shape (n,).
-    worth
-        What is known at time u whoever has completed; shape (times,).
-    unit
-        The denominator of all of them.
-    high
-        The highest bit of each lane.
-    """
-
-    begin: Ints
-    sigma: Ints
-    vectors: Words
-    profiles: Words
-    first: Ints
-    extra: Ints
-    worth: Ints
-    unit: int
-    high: np.uint64
-
-
-def no_bounds() -> CompletionBounds:
-    """Return what says nothing."""
-    none, words = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.uint64)
-    return CompletionBounds(none, none, words, words, none, none, none, 1, np.uint64(0))
+from schedules.evidence import Argument
 
 
 def completion_bounds(
@@ -69,7 +33,7 @@ def completion_bounds(
     network = relaxed.network
     kinds, rule = network.kinds, relaxed.dominance
     # Nothing is kept beside the empty base before the first step backwards.
-    levels: dict[int, tuple[Ints, Words]] = {}
+    levels: dict[int, tuple[Ints, NDArray[np.uint64]]] = {}
 
     def keep(t: int, level: Level) -> None:
         sigma, _, vectors = rule.measured(t, level)
@@ -92,3 +56,14 @@ def completion_bounds(
         np.cumsum([0, *sizes]), sigma, np.concatenate([levels[u][1] for u in range(top + 1)]),
         rule.profiles, kinds.first[kinds.of], extra, worth, network.unit, rule.high,
     )  # fmt: skip
+
+
+FORMULATION = ExactSearch(
+    name="bidirectional",
+    search=layers.search,
+    size=layers.model_size,
+    entry_bytes=layers.ENTRY_BYTES,
+    widths=layers.WIDTHS,
+    requests_up_to=layers.REQUESTS_UP_TO,
+    argument=Argument.BIDIRECTIONAL,
+)

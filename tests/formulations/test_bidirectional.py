@@ -1,0 +1,193 @@
+"""Completion bounds against every schedule of small instances, and the bidirectional search."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from formulations.lagrangian.starts import certified_costs
+from formulations.search._backward_tables import Ints, Network, network
+from formulations.search._kernels import completion_bound
+from formulations.search._tables import CompletionBounds
+from formulations.search.bidirectional import completion_bounds
+from formulations.search.layers import Pass, search
+from formulations.search.relaxation import Relaxation
+from formulations.valid.windows import start_windows
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+from instances import Instance
+from tests.formulations.relaxed import (
+    UNLIMITED,
+    random_instance,
+    random_multipliers,
+    random_prices,
+)
+from tests.oracles.brute_force import brute_force_optimum
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _schedules(instance: Instance, most: int) -> Iterator[list[int]]:
+    """Yield the starts of every feasible schedule with a TEL up to a number."""
+    requests = [(int(r.arrival), r.prompt, r.output) for r in instance.requests]
+    held: dict[int, int] = {}
+
+    def place(starts: list[int], left: int) -> Iterator[list[int]]:
+        if len(starts) == len(requests):
+            yield list(starts)
+            return
+        arrival, prompt, output = requests[len(starts)]
+        rest = sum(each[2] for each in requests[len(starts) + 1 :])
+        for start in range(arrival, arrival + left - output - rest + 1):
+            tokens = {start + j: prompt + j for j in range(1, output + 1)}
+            if all(held.get(t, 0) + each <= instance.memory for t, each in tokens.items()):
+                for t, each in tokens.items():
+                    held[t] = held.get(t, 0) + each
+                yield from place([*starts, start], left - (start + output - arrival))
+                for t, each in tokens.items():
+                    held[t] -= each
+
+    yield from place([], most)
+
+
+def _drawn(seed: int, size: int) -> tuple[Instance, int, Network, Ints, random.Random]:
+    """Return an instance, a TEL above its optimum, and random prices and multipliers."""
+    rng = random.Random(seed)
+    instance = random_instance(rng)
+    instance = Instance("drawn", instance.memory, instance.requests[:size])
+    below = brute_force_optimum(instance) + rng.randint(1, 3)
+    under = network(instance, random_prices(rng, instance))
+    return instance, below, under, random_multipliers(rng, len(under.kinds.counts)), rng
+
+
+def _told(
+    instance: Instance, starts: list[int], u: int, bounds: CompletionBounds, most: int
+) -> int:
+    """Return what the bounds say of the requests of a schedule that have started before u."""
+    mask = np.uint64(sum(1 << i for i, start in enumerate(starts) if start < u))
+    data = (instance.arrivals, instance.prompts, instance.outputs, None, None)
+    held = np.zeros(bounds.vectors.shape[1], dtype=np.uint64)
+    compute = completion_bound.py_func
+    with np.errstate(over="ignore"):
+        return int(compute(u, mask, np.array(starts), data, tuple(bounds), most, held))
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_no_schedule_is_below_its_completion_bounds(part: int) -> None:
+    """Arrivals, equal requests, random prices and multipliers: each schedule at each time."""
+    seen = met = 0
+    for seed in range(30 * part, 30 * part + 30):
+        instance, below, under, multipliers, _ = _drawn(seed, 4)
+        relaxed = Relaxation(under, below)
+        bounds = completion_bounds(relaxed, multipliers, below - 1, 500, UNLIMITED)
+        assert bounds is not None, seed
+        whole = relaxed.evaluate(multipliers, below - 1, UNLIMITED).bound
+        for starts in _schedules(instance, below - 1):
+            tel = sum(starts) + int((instance.outputs - instance.arrivals).sum())
+            last = max(starts) + int(instance.outputs.max()) + 2
+            told = [_told(instance, starts, u, bounds, below - 1) for u in range(last)]
+            assert max(told) <= tel, (seed, starts)
+            assert told[0] == whole
+            seen += 1
+            met += max(told) == tel
+    assert seen > 100
+    assert met > seen // 10
+
+
+def test_a_state_beyond_the_window_has_no_completion() -> None:
+    """What holds more than any schedule of the window, or costs more, is told by ``most`` + 1."""
+    dropped = 0
+    for seed in range(40):
+        instance, below, under, multipliers, _ = _drawn(seed, 4)
+        relaxed = Relaxation(under, below)
+        optimum_only = completion_bounds(relaxed, multipliers, below - 1, 500, UNLIMITED)
+        assert optimum_only is not None
+        for starts in _schedules(instance, below + 3):
+            tel = sum(starts) + int((instance.outputs - instance.arrivals).sum())
+            last = max(starts) + int(instance.outputs.max())
+            if tel >= below and _told(instance, starts, last, optimum_only, below - 1) == below:
+                dropped += 1
+    assert dropped > 100
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_a_pass_with_completion_bounds_keeps_the_optimum(part: int) -> None:
+    """Narrow passes bound, wide ones find the optimum, with no more states than without."""
+    for seed in range(1000 + 40 * part, 1040 + 40 * part):
+        instance, _, under, multipliers, rng = _drawn(seed, 6)
+        optimum = brute_force_optimum(instance)
+        known = run_policy(policies()["fcfs"], instance)
+        if under.bound >= known.tel:
+            assert known.tel == optimum, seed
+            continue
+        windows = start_windows(instance, known.tel)
+        relaxed = Relaxation(under, known.tel)
+        last = max(windows.latest)
+        bounds = completion_bounds(relaxed, multipliers, known.tel - 1, last, UNLIMITED)
+        assert (bounds is None) == (
+            relaxed.evaluate(multipliers, known.tel - 1, UNLIMITED).least is None
+        )
+        if bounds is None:
+            assert known.tel == optimum, seed
+            continue
+        states = []
+        for width, completion in ((rng.randint(1, 5), bounds), (50_000, bounds), (50_000, None)):
+            passes: list[Pass] = []
+            search(
+                instance, windows, [], certified_costs(instance, [], None, windows.latest),
+                (known.tel, list(known.starts)), passes.append, completion=completion,
+                widths=(width,),
+            )  # fmt: skip
+            found = passes[-1]
+            assert found.bound <= optimum <= found.tel, seed
+            states.append(found.states)
+            if width > 5:
+                assert (found.tel, found.bound) == (optimum, optimum), seed
+        assert states[1] <= states[2], seed
+
+
+#: The engine with multipliers from the first pass on: a line an instance, of the least TEL and the
+#: best bound that it tells.
+_MEET = """
+import random, time
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+from formulations.search import bidirectional
+from kvopt.engines import search as engine
+from kvopt.engines.job import Job
+from kvopt.running.events import BoundProved, Report, ScheduleFound
+from tests.formulations.relaxed import random_instance
+
+engine.COMPLETION_FROM = -1.0
+for seed in range(2000, 2040):
+    instance = random_instance(random.Random(seed))
+    known = run_policy(policies()["fcfs"], instance)
+    events = []
+    job = Job(
+        instance, "search", bidirectional.FORMULATION, False, time.monotonic() + 60, 1, 0,
+        list(known.starts), known.tel,
+    )
+    engine.solve(job, Report(events.append))
+    after = int((instance.outputs - instance.arrivals).sum())
+    tels = [sum(each.starts) + after for each in events if isinstance(each, ScheduleFound)]
+    bounds = [each.value for each in events if isinstance(each, BoundProved)]
+    print(seed, min([known.tel, *tels]), max(bounds))
+"""
+
+
+def test_both_directions_find_the_optimum() -> None:
+    """Bound and TEL are the optimum of 40 draws, with multipliers from the first pass on."""
+    told = subprocess.run(
+        [sys.executable, "-c", _MEET], check=True, capture_output=True, text=True, cwd=ROOT
+    )
+    lines = [list(map(int, line.split())) for line in told.stdout.splitlines()]
+    assert len(lines) == 40
+    for seed, tel, bound in lines:
+        optimum = brute_force_optimum(random_instance(random.Random(seed)))
+        assert (tel, bound) == (optimum, optimum), seed
