@@ -60,6 +60,8 @@ def _pattern_bound(t, mask, starts, data, tables):
 def completion_bound(u, mask, starts, data, known, most, held):
     """Return a TEL that no completion up to ``most`` is below, ``most`` + 1 where there is none.
 
+    Proof: docs/proofs/completion.md (P15).
+
     ``mask`` and ``starts`` are those of the requests started before round u; ``known`` are
     ``_tables.CompletionBounds``, and ``held``, shape (words,), is written.
     """
