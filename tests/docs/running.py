@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from kvopt.places import PACKAGES
@@ -53,6 +55,15 @@ def _insert(block: Block, path: Path, line: str) -> None:
     indent = lines[at][: -len(line)]
     lines[at + 1 : at + 1] = [indent + each.strip() for each in block.text.splitlines()]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def printed(found: Sequence[Block]) -> dict[Block, Block]:
+    """Return the block that shows what comes out, by the block of commands that it follows."""
+    return {
+        command: text
+        for command, text in pairwise(found)
+        if command.is_run and text.language in ("", "text") and not text.file
+    }
 
 
 def _script(block: Block) -> str:

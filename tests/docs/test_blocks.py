@@ -12,10 +12,18 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import PAGES, ROOT, Block, blocks, read_blocks, shown
-from tests.docs.running import called, run
+from tests.docs.running import called, printed, run
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 RUN = [block for block in BLOCKS if block.is_run and block.page.name != "README.md"]
+#: The blocks that show what comes out.
+PRINTED = {k: v for page in PAGES[1:] for k, v in printed(blocks(page)).items()}
+#: How far the search for a bound has come in its time, and which of equal methods is named.
+_VARIES = re.compile(
+    r"^(?:lower bound|gap %|left to gain) .*$|(?<= and )[\d.]+(?= % of)|(?<=below )[\d.]+"
+    r"|(?<=\()[\w-]+(?=, [\d.]+ s\))",
+    re.MULTILINE,
+)
 LANGUAGES = {"", "cpp", "json", "mermaid", "python", "sh", "text", "toml"}
 
 
@@ -35,6 +43,24 @@ def test_the_block_runs(block: Block, tmp_path: Path) -> None:
     """As it stands, but for what its marker changes."""
     ran = run(block, tmp_path)
     assert ran.returncode == 0, f"{ran.stdout[-2000:]}\n{ran.stderr[-2000:]}"
+    if block in PRINTED:
+        assert _lost(PRINTED[block].text, ran.stdout + ran.stderr) == []
+
+
+def _lost(shown: str, came: str) -> list[str]:
+    """Return the lines of a page that do not come out, but for what the search's time decides."""
+    # What is too long for a line goes on below, indented.
+    came = " ".join(_VARIES.sub("", re.sub(r"\n {8,}", " ", came)).split())
+    lines = _VARIES.sub("", shown).splitlines()
+    return [line for line in lines if " ".join(line.split()) not in came]
+
+
+def test_a_line_that_does_not_come_out_is_seen() -> None:
+    """The bound may be another, also in the sentence that names it; no other number may."""
+    came = "TEL   9 s\nlower bound   3.1 s  (x)\nleaves between 4 and 5.1 % of 9 s; below 3.1 s"
+    assert _lost(came.replace("3.1", "3.2").replace("5.1", "5.2"), came) == []
+    for number in ("TEL   9", "between 4", "of 9"):
+        assert len(_lost(came.replace(number, f"{number}.5"), came)) == 1
 
 
 def test_no_block_is_passed_over() -> None:

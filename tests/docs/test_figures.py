@@ -241,6 +241,16 @@ def changes() -> list[str]:
     ]
 
 
+def test_the_version_is_one() -> None:
+    """That of the package and of the citation, and the changelog has it or is not released yet."""
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\nversion: {package['version']}\n" in cited
+    first = re.findall(r"^## \[?([\w.]+)", changes, re.MULTILINE)[0]
+    assert first in ("Unreleased", package["version"])
+
+
 #: The functions that return what a page says, with its figures computed.
 COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
     ("CHANGELOG.md", changes),

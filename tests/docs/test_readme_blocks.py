@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tests.docs.pages import ROOT, Block, blocks
-from tests.docs.running import called, run
+from tests.docs.running import called, printed, run
 
 README = blocks(ROOT / "README.md")
 RUN = [block for block in README if block.is_run]
 #: The block that a block of commands is followed by, where it shows what comes out.
-PRINTED = {
-    command.line: text
-    for command, text in pairwise(README)
-    if command.is_run and not text.is_run and not text.file
-}
+PRINTED = {command.line: text for command, text in printed(README).items()}
 #: What depends on the machine: seconds, which of the methods side by side was first, and how far
 #: the search for a bound in seconds has come.
 _VARIES = re.compile(
