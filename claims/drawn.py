@@ -29,6 +29,11 @@ def among(figure: Figure, **values: float) -> Figure:
     return chosen
 
 
+def of_family(family: str, figure: Figure) -> Figure:
+    """Return a figure of the rows of one family only."""
+    return lambda rows: figure(rows[rows["family"] == family])
+
+
 def ratios(rows: pd.DataFrame, method: str, other: str) -> pd.Series:
     """Return one method's mean latency over another's, by instance; seeds are averaged."""
     found: pd.Series = (latencies(rows, method) / latencies(rows, other)).dropna()

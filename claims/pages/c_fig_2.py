@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -43,15 +44,14 @@ def _alphas(rows: pd.DataFrame, by: pd.Series) -> pd.Series:
     return of_instances(rows, "lower", by) / _UPPER
 
 
-def _most(method: str, bound: str) -> Figure:
-    """Return what gives the largest ratio over its bound plus u/M."""
-    formula = {"a-min": a_min_bound, "a-ell": a_ell_bound}[bound]
+def most(method: str, bound: Callable[[float], float]) -> Figure:
+    """Return what gives the largest ratio to H-SF over a bound by α and u/M."""
 
     def figure(rows: pd.DataFrame) -> Span | None:
         found = ratios(rows, method, "h-sf")
         if found.empty:
             return None
-        allowed = _alphas(rows, found).map(formula) + _UPPER / _MEMORY
+        allowed = _alphas(rows, found).map(bound) + _UPPER / _MEMORY
         return exactly(float((found / allowed).max()))
 
     return figure
@@ -161,14 +161,14 @@ PAGE = Page(
                 Finding(
                     claim="A_min keeps (3 − α)/2: the largest ratio over that and u/M",
                     paper="at most 1",
-                    figure=_most("a-min", "a-min"),
+                    figure=most("a-min", a_min_bound),
                     holds=at_most(1),
                     reasons={"not reproduced": _LEMMA_1},
                 ),
                 Finding(
                     claim="A_ℓ keeps its bound: the largest ratio over that and u/M",
                     paper="at most 1",
-                    figure=_most("a-ell", "a-ell"),
+                    figure=most("a-ell", a_ell_bound),
                     holds=at_most(1),
                 ),
                 Finding(

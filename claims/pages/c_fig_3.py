@@ -52,13 +52,14 @@ def _at(p: float) -> Figure:
     return among(latency_ratio("a-min", "h-sf"), p=p)
 
 
-def _largest(rows: pd.DataFrame) -> Span | None:
+def largest(rows: pd.DataFrame) -> Span | None:
+    """Return the largest mean ratio of A_min to H-SF over q."""
     found = ratios(rows, "a-min", "h-sf")
     by_p = found.groupby(of_instances(rows, "p", found)).mean()
     return exactly(float(by_p.max())) if len(by_p) else None
 
 
-def _least_step(rows: pd.DataFrame) -> Span | None:
+def least_step(rows: pd.DataFrame) -> Span | None:
     """Return the least quotient of a mean ratio over that of the next smaller q."""
     spans = [_at(p)(rows) for p in PS]
     means = [span.value for span in spans if span is not None and span.value is not None]
@@ -83,14 +84,14 @@ def _findings(section: str) -> tuple[Finding, ...]:
         Finding(
             claim="the ratio is bounded: the largest mean over q",
             paper=f"{printed} at most",
-            figure=_largest,
+            figure=largest,
             holds=at_most(bound),
             reasons={"not reproduced": _LEMMA_1},
         ),
         Finding(
             claim="the ratio increases with q: the least quotient of one q over the one before",
             paper="above 1",
-            figure=_least_step,
+            figure=least_step,
             holds=at_least(1),
             reasons={"not reproduced": _FLAT},
         ),

@@ -113,6 +113,13 @@ _ORDER = Finding(
 )
 
 
+def _proved_twice(rows: pd.DataFrame, model: str) -> int:
+    """Return on how many draws two methods of the section ``optimum`` state the same optimum."""
+    own = rows[rows["family"].eq(model) & rows["section"].eq("optimum")]
+    own = own[own["status"].eq("optimal")].groupby("instance_sha256")
+    return int((own["method"].nunique().ge(2) & own["tel"].nunique().eq(1)).sum())
+
+
 def table(rows: pd.DataFrame) -> Table:
     """Return each model's draws with the ends of their mean and worst ratio."""
     lines = []
@@ -124,9 +131,10 @@ def table(rows: pd.DataFrame) -> Table:
                 for take in ("min", "mean", "max")
             ]
             beaten = int(draws["low"].gt(1).sum())
-            proved = int(draws["known"].sum())
-            lines.append((title, len(draws), int(draws["n"].median()), *ends, beaten, proved))
+            proved = int(draws["known"].sum()), _proved_twice(rows, model)
+            lines.append((title, len(draws), int(draws["n"].median()), *ends, beaten, *proved))
     names = ["model", "draws", "n (median)", "least", "mean", "worst", "beaten", "OPT known"]
+    names.append("by two methods")
     kinds = {"model": "text", "least": "text", "mean": "text", "worst": "text"}
     columns = tuple(
         Column(name, name, kinds.get(name, "count"))  # type: ignore[arg-type]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from claims.latency import Figure, latency_ratio, named
+from claims.drawn import of_family
+from claims.latency import latency_ratio, named
 from claims.page import Finding, Page, Part
 from claims.span import Span, at_least, at_most, mean_of, near
 from reports.figures.style import INK, drawing, styles
@@ -44,10 +45,6 @@ def totals(rows: pd.DataFrame, family: str, method: str, column: str = "tel") ->
     return own.set_index("instance_sha256")[column].astype(float).dropna()
 
 
-def _in(family: str, figure: Figure) -> Figure:
-    return lambda rows: figure(rows[rows["family"] == family])
-
-
 def _total(family: str) -> Finding:
     printed = PAPER[family][1]
     return Finding(
@@ -83,7 +80,7 @@ def _ratio(family: str, place: int) -> Finding:
     return Finding(
         claim=f"{family}: {_LABELS[place]} over Sorted-F (swap), mean quotient",
         paper=f"{ratio:.4f}",
-        figure=_in(family, latency_ratio(METHODS[place], METHODS[1])),
+        figure=of_family(family, latency_ratio(METHODS[place], METHODS[1])),
         holds=near(ratio, _RATIO_CLOSE),
         digits=4,
         reasons={"not reproduced": _ORDER, "undecided": _ORDER},
@@ -94,7 +91,7 @@ def _best(family: str, place: int) -> Finding:
     return Finding(
         claim=f"{family}: Sorted-F (swap) is best: {_LABELS[place]} over it, mean quotient",
         paper=f"{PAPER[family][place] / PAPER[family][1]:.4f}",
-        figure=_in(family, latency_ratio(METHODS[place], METHODS[1])),
+        figure=of_family(family, latency_ratio(METHODS[place], METHODS[1])),
         holds=at_least(1),
         digits=4,
         reasons={"not reproduced": _ORDER, "undecided": _ORDER},

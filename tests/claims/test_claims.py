@@ -312,6 +312,19 @@ def test_the_share_of_optimal_draws() -> None:
     assert judged[2].ours == Span(0.55, 0.55)
 
 
+def test_optima_that_two_methods_state() -> None:
+    """Of four draws one is proved by both with one value, one by both with two, two by one."""
+    runs = [(0, "search", 9), (0, "cpsat", 9), (1, "search", 9), (1, "cpsat", 8), (2, "cpsat", 9)]
+    shown = [rounds(f"am1_{k}", "mc-sf", 10, 5) for k in range(4)]
+    shown += [
+        rounds(f"am1_{k}", method, tel, tel) | {"section": "optimum", "status": "optimal"}
+        for k, method, tel in runs
+    ]
+    shown.append(rounds("am1_3", "search", 9, 9) | {"status": "optimal"})
+    frame = j2_figure_2.table(rows(*(each | {"family": "am1"} for each in shown))).frame
+    assert frame["by two methods"].tolist() == [1]
+
+
 def test_more_is_lost_with_arrivals() -> None:
     """Model 2 above model 1 comes out, the other way round it does not."""
     (finding,) = j2_figure_2.PAGE.parts[0].findings

@@ -11,7 +11,17 @@ from claims.drawn import among, of_instances, parameter, ratios, share
 from claims.latency import latency_ratio, named
 from claims.lemma_2 import geometric, hindsight, stated_ratio
 from claims.page import Finding, Page
-from claims.pages import c_fig_1, c_fig_2, c_fig_3, c_fig_5_7, w_fig_8, w_table_4
+from claims.pages import (
+    c_distributions,
+    c_fig_1,
+    c_fig_2,
+    c_fig_3,
+    c_fig_5_7,
+    j_alpha_beta,
+    w_fig_8,
+    w_phase_1,
+    w_table_4,
+)
 from tests.oracles.lemma_2 import lemma_2
 
 
@@ -176,3 +186,75 @@ def test_figure_6_halves() -> None:
         rows = rows_of(*runs, section="seconds", n=c_fig_5_7.MOST)
         assert claims[0].judged(rows).verdict == verdict
         assert claims[1].judged(rows).verdict == "not run"
+
+
+def test_the_program_is_not_the_exact_one() -> None:
+    """Two of three draws have another TEL: a share of 1/3, and quotients of 0.9, 1 and 1.1."""
+    runs = [(f"u{k}", "sorted-f-dp", 100.0) for k in range(3)]
+    runs += [(f"u{k}", "sorted-f-exact", tel) for k, tel in enumerate((90.0, 100.0, 110.0))]
+    rows = rows_of(*runs, section="phase-1", n=25).assign(seconds=1.0)
+    judged = finding(w_phase_1.PAGE, "it gives the TEL").judged(rows)
+    assert judged.verdict == "not reproduced"
+    assert judged.ours is not None
+    assert judged.ours.value == pytest.approx(1 / 3)
+    assert w_phase_1.table(rows).frame["exact batches"].tolist() == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize(("power", "verdict"), [(1.5, "reproduced"), (2.5, "not reproduced")])
+def test_seconds_that_grow(power: float, verdict: str) -> None:
+    """Seconds in proportion to a power of n have that slope; runs of 50 requests do not count."""
+    frames = [
+        rows_of((f"u{n}", "sorted-f-dp", 1.0), section="phase-1", n=n).assign(seconds=took)
+        for n, took in ((50, 9.0), *((n, n**power) for n in (100, 200, 400)))
+    ]
+    claim = finding(w_phase_1.PAGE, "dynamic program: seconds")
+    assert claim.judged(pd.concat(frames, ignore_index=True)).verdict == verdict
+    assert claim.judged(pd.concat(frames[:3], ignore_index=True)).verdict == "not run"
+
+
+@pytest.mark.parametrize(("last", "verdict"), [(5.8, "reproduced"), (8.0, "not reproduced")])
+def test_growth_beside_that_of_the_logarithm(last: float, verdict: str) -> None:
+    """From 2 at u = 10 to 5.8 at 800 is by 2.9, ln 800 over ln 10 is 2.903."""
+    runs = []
+    for upper, ratio in ((10, 2.0), (800, last)):
+        for seed in range(2):
+            name = f"geometric_seed{seed}_upper{upper}"
+            runs += [(name, "a-min", ratio), (name, "h-sf", 1.0)]
+    rows = rows_of(*runs, section="upper-bound", family="geometric")
+    claim = finding(c_distributions.PAGE, "A_min grows like log u")
+    assert claim.judged(rows).verdict == verdict
+    assert claim.judged(rows[:4]).verdict == "not run"
+    table = c_distributions.table(rows).frame
+    assert table["instances"].tolist() == ["geometric_upper10", "geometric_upper800"]
+    assert table["A_min"].tolist() == pytest.approx([2.0, last])
+    assert table["draws"].tolist() == [2, 2]
+
+
+def test_a_bound_of_the_better_policy() -> None:
+    """α = 10/50: 1.125 of A_ℓ is below 1.4 of A_min; u/M = 0.05 is allowed beside it."""
+    claim = finding(c_distributions.PAGE, "switch keeps")
+    for ratio, verdict in ((1.17, "reproduced"), (1.18, "not reproduced")):
+        name = "two_point_seed0_lower10"
+        rows = rows_of((name, "a-switch", ratio), (name, "h-sf", 1.0), section="two-point")
+        assert claim.judged(rows).verdict == verdict
+
+
+def test_latencies_in_rounds_over_mc_sf() -> None:
+    """Ten requests of TEL 100 and 150; printed are the quotients of the means in seconds."""
+    runs = [("c0", "mc-sf", 100.0), ("c0", "alpha-beta(alpha=0.2,beta=0.1)", 150.0)]
+    rows = rows_of(*runs, section="table").assign(status="feasible", detail="")
+    frame = j_alpha_beta.table(rows).frame
+    assert frame["over MC-SF"].tolist() == pytest.approx([1.0, 1.5])
+    assert frame["printed"].tolist() == pytest.approx([1.0, 50.395 / 32.112])
+    assert frame["mean latency"].tolist() == [10, 15]
+
+
+@pytest.mark.parametrize(("slow", "verdict"), [(112.0, "reproduced"), (104.0, "not reproduced")])
+def test_how_much_one_beta_is_above_another(slow: float, verdict: str) -> None:
+    """On one of two draws β = 0.01 takes 12 % longer, so 6 % on average; 4 % are too little."""
+    name = "alpha-beta(alpha=0.1,beta={})".format
+    runs = [(f"c{k}", name(beta), 100.0) for k in range(2) for beta in (0.05, 0.3, 0.5)]
+    runs += [("c0", name(0.01), slow), ("c1", name(0.01), 100.0)]
+    claim = finding(j_alpha_beta.PAGE, "β matters at α = 0.1")
+    assert claim.judged(rows_of(*runs, section="sweeps")).verdict == verdict
+    assert claim.judged(rows_of(*runs[:-2], section="sweeps")).verdict == "not run"

@@ -1,0 +1,168 @@
+"""The policies of J2 Table 1 in rounds, with lognormal lengths and all requests at 0."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from claims.drawn import ratios
+from claims.latency import (
+    Figure,
+    latencies,
+    latency_ratio,
+    least,
+    loop_share,
+    loops,
+    named,
+    worst_over_best,
+)
+from claims.page import Finding, Page, Part
+from claims.pages.j2_table_1 import PAPER as IN_SECONDS
+from claims.span import Span, at_least, at_most, exactly
+from kvopt.methods.grammar import read_method
+from reports.figures.style import drawing, styles
+from reports.table import Column, Table
+
+_STALL = ",stall=yes"
+#: Printed means in seconds, by the method in rounds.
+PAPER = {name.replace(_STALL, ""): figures[0] for name, figures in IN_SECONDS.items()}
+_SF, _BENCHMARK, *_SIX = PAPER
+_BEST = "alpha-beta(alpha=0.2,beta=0.1)"
+#: Of the sweeps at α = 0.1 and 0.2; those of the table are there, too.
+_BETAS = (0.01, 0.05, 0.3, 0.5)
+_LAW = (
+    "Next to nothing overflows with these lengths (errata N7), so β hardly matters, and a smaller "
+    "α only admits more."
+)
+
+
+def _quotient(method: str, below: str) -> str:
+    return f"{PAPER[method] / PAPER[below]:.3f}"
+
+
+def _spread(alpha: float) -> Figure:
+    """Return what gives the largest mean quotient of latencies of one β over another at an α."""
+    names = [f"alpha-beta(alpha={alpha},beta={beta})" for beta in _BETAS]
+
+    def figure(rows: pd.DataFrame) -> Span | None:
+        known = {name: latencies(rows, name) for name in names}
+        table = pd.DataFrame(known).dropna()
+        means = table.div(table.min(axis=1), axis=0).mean()
+        return exactly(float(means.max())) if len(table) else None
+
+    return figure
+
+
+_ORDER = (
+    Finding(
+        claim="MC-SF is best by far: its worst run over the best run of any other",
+        paper="0.674",
+        figure=worst_over_best(_SF, [name for name in PAPER if name != _SF]),
+        holds=at_most(1),
+        reasons={"not reproduced": "Draws differ by more than the policies; on one MC-SF is best."},
+    ),
+    Finding(
+        claim="MC-Benchmark is second: the least of the six's quotients over it",
+        paper=_quotient(_BEST, _BENCHMARK),
+        figure=least(latency_ratio(name, _BENCHMARK) for name in _SIX),
+        holds=at_least(1),
+        reasons={"not reproduced": _LAW, "undecided": _LAW},
+    ),
+    Finding(
+        claim="of the six, those of α = 0.2 are best: the least quotient of another over α = 0.2, "
+        "β = 0.1",
+        paper=_quotient("alpha-beta(alpha=0.1,beta=0.1)", _BEST),
+        figure=least(latency_ratio(name, _BEST) for name in _SIX if "alpha=0.2," not in name),
+        holds=at_least(1),
+        reasons={"not reproduced": _LAW, "undecided": _LAW},
+    ),
+)
+_SPREADS = tuple(
+    Finding(
+        claim=f"β matters at α = {alpha}: the largest mean latency over β, over a draw's least",
+        paper="curves only",
+        figure=_spread(alpha),
+        holds=at_least(1.05),
+        reasons={"not reproduced": _LAW},
+    )
+    for alpha in (0.1, 0.2)
+)
+_LOOPS = Finding(
+    claim="α = 0.15 ends in an endless loop (J1 figure 7): share of runs",
+    paper="1",
+    figure=loop_share(["alpha-greedy(alpha=0.15)"]),
+    holds=at_least(0.5),
+    digits=2,
+    reasons={"not reproduced": _LAW},
+)
+
+
+def table(rows: pd.DataFrame) -> Table:
+    """Return each policy's mean latency (rounds), and over that of MC-SF."""
+    lines = []
+    for method in dict.fromkeys(rows["method"]):
+        own = rows[rows["method"] == method]
+        latency = (own["tel"].astype(float) / own["n"].astype(float)).mean()
+        over = float(ratios(rows, method, _SF).mean())
+        printed = PAPER.get(_short(method))
+        stated = printed / PAPER[_SF] if printed else None
+        lines.append([method, latency, over, stated, len(own), int(loops(own).sum())])
+    keys = ["policy", "mean latency", "over MC-SF", "printed", "runs", "loops"]
+    kinds = ("name", "number", "ratio", "ratio", "count", "count")
+    columns = tuple(
+        Column(key, key, kind)  # type: ignore[arg-type]
+        for key, kind in zip(keys, kinds, strict=True)
+    )
+    note = "Mean latency in rounds; printed is the quotient of the paper's means in seconds."
+    return Table("policies", "The policies", note, columns, pd.DataFrame(lines, columns=keys))
+
+
+def _short(method: str) -> str:
+    return next((name for name in PAPER if named(name) == method), "")
+
+
+def figure(rows: pd.DataFrame) -> str:
+    """Draw the quotients over MC-SF of every draw, a line for each policy of the table."""
+    own = rows[rows["section"] == "table"]
+    with drawing(7, 3.2) as made:
+        axes = made.figure.subplots()
+        look, printed = styles(["ours", "printed"]).values()
+        for place, name in enumerate(PAPER):
+            found = ratios(own, name, _SF)
+            axes.plot(found, [place] * len(found), "o", ms=4, alpha=0.6, color=look["color"])
+            stated = PAPER[name] / PAPER[_SF]
+            axes.plot(stated, place + 0.25, "|", ms=9, mew=2, color=printed["color"])
+        axes.set_yticks(range(len(PAPER)), [read_method(name).text for name in PAPER])
+        axes.invert_yaxis()
+        axes.set_xlabel("TEL over that of MC-SF")
+    return made.svg
+
+
+PAGE = Page(
+    slug="j-alpha-beta",
+    title="The policies of J2 Table 1 in rounds, with lognormal lengths",
+    source="J1 (jaillet2025_v1) section 7, J2 (jaillet2025_v2) section 5.2 and Table 1; errata N7.",
+    experiment="MC-SF, MC-Benchmark and policies with α-protection and β-clearing serve 1,000 "
+    "conversations; mean latencies, and the smallest α without a loop.",
+    settings=(
+        ("requests", "1,000 of LMSYS conversations, words", "family `chat-lognormal`"),
+        ("arrivals", "Poisson, 50 a second", "all at round 0"),
+        ("time", "seconds of batches", "rounds"),
+        ("memory", "16,492 tokens", "the same"),
+        ("overflow", "one pass of draws", "passes in the same round until the rest fits"),
+    ),
+    suite="paper-j-alpha-beta",
+    figure=figure,
+    caption="Points are our draws, bars the quotients of the printed means.",
+    parts=(
+        Part(
+            "The policies of Table 1",
+            "other settings",
+            "[Table 1 in seconds](j2-table-1.md) has the paper's arrivals, and a law that clears.",
+            ("table",),
+            _ORDER,
+            (table,),
+        ),
+        Part("Other α and β", "other settings", "", ("sweeps",), _SPREADS, (table,)),
+        Part("The smallest α", "other settings", "", ("loops",), (_LOOPS,), (table,)),
+    ),
+)
