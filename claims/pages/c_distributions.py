@@ -162,7 +162,7 @@ PAGE = Page(
         Part(
             "Geometric outputs",
             "other settings",
-            "From p = 0.1 on all 200 start at once under A_min and H-SF, so that the ratio is 1.",
+            "For large p all 200 start at once under A_min and H-SF, so that the ratio is 1.",
             ("geometric",),
             (*_geometric("geometric"), *_geometric("linearly-weighted-geometric")),
             (table,),
