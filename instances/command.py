@@ -310,3 +310,19 @@ def refuse_both(options: Options, *names: str) -> None:
     given = [each for each in names if getattr(options, each[2:].replace("-", "_"))]
     if len(given) > 1:
         raise UsageError(f"{given[1]}: not allowed with {given[0]}")
+
+
+def refuse_suffixes(options: Options, wanted: Mapping[str, Sequence[str]]) -> None:
+    """Refuse outputs whose names end in none of the suffixes that they may have, by option.
+
+    Raises
+    ------
+    UsageError
+        With one line.
+    """
+    for name, suffixes in wanted.items():
+        path = getattr(options, name)
+        if path is not None and Path(path).suffix.lower() not in suffixes:
+            expected = " or ".join(suffixes)
+            shown = name.replace("_", "-")
+            raise UsageError(f"--{shown}: expected a name with {expected}, found {path}")

@@ -12,6 +12,8 @@ from typing import Any
 
 from instances.inputs import taking_note
 
+_FAILED = 2
+
 
 class SteadyStream(io.TextIOBase):
     """A text stream that is given up, and not raised about, once it cannot be written.
@@ -79,12 +81,12 @@ def steady_streams() -> None:
         setattr(sys, name, SteadyStream(stream))
 
 
-def steadily(program: str, run: Callable[[], int], failed: int = 2) -> int:
+def steadily(program: str, run: Callable[[], int]) -> int:
     """Run a command with steady streams; return its exit code.
 
     Files that it reads are taken note of (``instances.inputs``).  Where memory does not suffice, or
     standard output could not be written to its end, which a reader that has merely gone is no case
-    of, one line says why, and the code is ``failed`` in place of 0.
+    of, one line says why, and the code is 2 in place of 0.
     """
     before = sys.stdout, sys.stderr
     steady_streams()
@@ -97,9 +99,9 @@ def steadily(program: str, run: Callable[[], int], failed: int = 2) -> int:
         if failure is None:
             return code
         print(f"{program}: standard output could not be written: {failure}", file=sys.stderr)
-        return code or failed
+        return code or _FAILED
     except MemoryError:
         print(f"{program}: out of memory", file=sys.stderr)
-        return failed
+        return _FAILED
     finally:
         sys.stdout, sys.stderr = before

@@ -21,9 +21,9 @@ from instances.outputs import OutputError
 from instances.progress import telling
 from instances.telling import counted
 from instances.time_unit import SECONDS, TimeUnit
-from instances.usage import complain, read_integer
-from kvopt.store import Store, StoreError
-from kvopt.store.export import SUFFIXES, ExportError, read_rows
+from instances.usage import complain
+from kvopt.store import StoreError
+from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.files import store_files
 from reports import html, readme
 from reports.figures.ecdf import ecdf_figure
@@ -36,6 +36,7 @@ from reports.first import boards_of
 from reports.folder import check_place, report_files, write_files
 from reports.freshness import origin
 from reports.measured import measured
+from reports.options import count_option
 from reports.pages.picture import Documents
 from reports.pages.report_pages import named_instances, page_names, report_pages
 from reports.parts import Figure, Report
@@ -288,10 +289,6 @@ def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) ->
     return ", ".join(part for part in parts if part) + "."
 
 
-def _count(text: str) -> int:
-    return read_integer(text, 0, 10**6)
-
-
 @click.command(
     "python -m reports.build",
     cls=Command,
@@ -306,20 +303,8 @@ def _count(text: str) -> int:
 @option("--store", required=True, metavar="FILE | URL", help="a store, or rows (.csv, .parquet)")
 @option("--out", required=True, type=Path, metavar="DIR", help="where to write")
 @option("--title", metavar="TEXT", default=TITLE, help=f"of the page (default: {TITLE})")
-@option(
-    "--pages",
-    type=_count,
-    default=MOST_PAGES,
-    metavar="N",
-    help=f"instances with a page of their own (default: {MOST_PAGES})",
-)
-@option(
-    "--pictures",
-    type=_count,
-    default=MOST_PICTURES,
-    metavar="N",
-    help=f"most pictures of schedules, beside the worst (default: {MOST_PICTURES})",
-)
+@count_option("--pages", MOST_PAGES, "instances with a page of their own")
+@count_option("--pictures", MOST_PICTURES, "most pictures of schedules, beside the worst")
 @option(
     "--best-known/--no-best-known",
     default=True,
@@ -350,8 +335,7 @@ def main(options: Options) -> int:
 
 
 def _report(frame: pd.DataFrame, options: Options) -> Report:
-    store = None if _is_export(options.store) else Store(options.store, readonly=True)
-    try:
+    with documents(options.store) as store:
         return make_report(
             frame,
             store=store,
@@ -360,19 +344,12 @@ def _report(frame: pd.DataFrame, options: Options) -> Report:
             pages=options.pages,
             pictures=options.pictures,
         )
-    finally:
-        if store is not None:
-            store.close()
 
 
 def _registry() -> BestKnown:
     from kvopt.best_known.known import known_values
 
     return known_values()
-
-
-def _is_export(location: str) -> bool:
-    return Path(location).suffix.lower() in SUFFIXES
 
 
 if __name__ == "__main__":

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from dataclasses import replace
 from functools import cache
 
 from instances.batch_time import kinds
 from instances.batch_time.batch_time_kind import BatchTimeKind
 from instances.batch_time.model import BatchTime, BatchTimeError
+from instances.declared import declared
 from instances.telling import did_you_mean, find_name, printable, unknown_name
 
 #: What an instance with arrivals in seconds is run with unless another model is named.
@@ -30,13 +29,8 @@ def batch_times() -> dict[str, BatchTimeKind]:
     TypeError
         If a file in ``instances/batch_time/kinds`` holds no ``KIND`` or no docstring.
     """
-    found: dict[str, BatchTimeKind] = {}
-    for module_info in pkgutil.iter_modules(kinds.__path__):
-        module = importlib.import_module(f"{kinds.__name__}.{module_info.name}")
-        kind = getattr(module, "KIND", None)
-        if not isinstance(kind, BatchTimeKind) or not module.__doc__:
-            raise TypeError(f"{module.__name__}: expected a docstring and a KIND")
-        found[kind.name] = replace(kind, summary=module.__doc__.strip().splitlines()[0])
+    told = declared(kinds, "KIND", BatchTimeKind)
+    found = {kind.name: replace(kind, summary=summary) for _, summary, kind in told}
     return dict(sorted(found.items()))
 
 

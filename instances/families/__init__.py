@@ -6,12 +6,14 @@ The file is named after the family, its docstring's first line is the summary, a
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
+from types import FunctionType
 
+from instances.declared import declared
 from instances.model import Instance
 
 _HELPERS = frozenset({"build", "draws", "fitted"})
@@ -35,14 +37,5 @@ def families() -> dict[str, Family]:
     TypeError
         If a file of this folder holds no docstring or no ``generate``.
     """
-    found: dict[str, Family] = {}
-    for module_info in pkgutil.iter_modules(__path__):
-        if module_info.name in _HELPERS:
-            continue
-        module = importlib.import_module(f"{__name__}.{module_info.name}")
-        generate = getattr(module, "generate", None)
-        if not callable(generate) or not module.__doc__:
-            raise TypeError(f"{module.__name__}: expected a docstring and a function generate")
-        name = module_info.name.replace("_", "-")
-        found[name] = Family(name, module.__doc__.strip().splitlines()[0], generate)
-    return dict(sorted(found.items()))
+    found = declared(sys.modules[__name__], "generate", FunctionType, _HELPERS)
+    return {each[0]: Family(*each) for each in sorted(found, key=itemgetter(0))}

@@ -58,6 +58,7 @@ class Rows:
     lacks: str = ""
 
 
+@runtime_checkable
 class Reader(Protocol):
     """Reads one format.
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, model_validator
 from pydantic.dataclasses import dataclass
 
+from instances.jsonfile import file_schema
 from instances.model import Line
 from schedules.evidence import CONSTRUCTION, VOLUMES, Standing
 from schedules.gap import gap
@@ -249,9 +250,4 @@ REGISTRY = TypeAdapter(Registry)
 
 def registry_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``kvopt.best_known/2``, derived from the validated classes."""
-    schema = REGISTRY.json_schema()
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = SCHEMA
-    schema["properties"] = {"schema": {"const": SCHEMA}} | schema["properties"]
-    schema["required"] = ["schema", *schema["required"]]
-    return schema
+    return file_schema(REGISTRY, SCHEMA)

@@ -10,13 +10,12 @@ import pandas as pd
 
 from instances import InfeasibleInstanceError, InstanceFileError
 from instances.batch_time import DEFAULT, read_batch_time
-from instances.command import Command, Options
+from instances.command import Command, Options, refuse_suffixes
 from instances.outputs import OutputError
 from kvopt.commands.capacity_arguments import OPTIONS
 from kvopt.commands.in_seconds import deploy
 from kvopt.commands.workload import (
     check_workload_outputs,
-    refuse_suffixes,
     store_of,
     tell_whose,
     workload,

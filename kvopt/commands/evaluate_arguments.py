@@ -9,6 +9,7 @@ from instances.traces.arguments import TRACE_OPTIONS
 from instances.usage import UsageError
 from kvopt.commands import completion
 from kvopt.commands.in_seconds import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS
+from kvopt.commands.workload_arguments import KEPT
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
 
 EXECUTORS = ("local", "dask")
@@ -48,14 +49,7 @@ _RUNS = together(
 
 #: Where and how the runs are carried out, kept and reported.
 _SWEEP = together(
-    option(
-        "--jobs", type=read_count, default=1, metavar="N", help="runs side by side (default: 1)"
-    ),
-    option(
-        "--store",
-        metavar="FILE | URL",
-        help="where runs are kept (default: results/runs.sqlite)",
-    ),
+    KEPT,
     option("--report", metavar="DIR", help="build the reports of these runs there"),
     option("--export", metavar="FILE", help="write the rows (.csv or .parquet)"),
     option(

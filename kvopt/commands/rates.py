@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
-from instances.command import Command, Options
+from instances.command import Command, Options, refuse_suffixes
 from instances.outputs import OutputError
 from instances.usage import UsageError, complain
 from kvopt.best_bound import coverage, percent_left
@@ -17,7 +17,6 @@ from kvopt.commands.in_seconds import deploy
 from kvopt.commands.rates_arguments import OPTIONS
 from kvopt.commands.workload import (
     check_workload_outputs,
-    refuse_suffixes,
     store_of,
     tell_whose,
     workload,

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 import click
 
 from instances.checkout import ROOT, require_checkout
-from instances.command import QUIET_OPTION, Command, Options, argument, option
+from instances.command import QUIET_OPTION, Command, Options, argument
 from instances.jsonfile import write_text
 from instances.outputs import OutputError
-from instances.usage import UsageError, complain, read_integer
+from instances.usage import UsageError, complain
 from kvopt.best_known import RegistryError, known_values, read_registry
+from reports.options import MOST_PICTURES, count_option
 
 if TYPE_CHECKING:
     from reports.site import Results
 
-#: Pictures of schedules beside those that are named; one takes about half a second.
-MOST_PICTURES = 40
 EXIT_FAILED = 1
 
 
@@ -34,13 +33,7 @@ EXIT_FAILED = 1
 )
 @argument("out", metavar="DIR", type=Path)
 @QUIET_OPTION
-@option(
-    "--pictures",
-    type=lambda text: read_integer(text, 0, 10**6),
-    default=MOST_PICTURES,
-    metavar="N",
-    help=f"most pictures of schedules (default: {MOST_PICTURES})",
-)
+@count_option("--pictures", MOST_PICTURES, "most pictures of schedules")
 def main(options: Options) -> int:
     """Build documentation, leaderboard, library, claims and nightly tables as one site.
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-from instances.command import Options, argument, option, refuse_both, together
+from instances.command import Options, argument, option, refuse_both, refuse_suffixes, together
 from instances.named import find_instance, hides
 from instances.outputs import check_apart, check_outputs
 from instances.traces.arguments import TRACE_OPTIONS
@@ -28,6 +27,12 @@ from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, r
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 #: The method where none is named, and the solver whose model is written then.
 DEFAULT_METHOD, DEFAULT_WRITER = "auto", "highs"
+#: What the names of outputs end in.
+_SUFFIXES = {
+    "plot": (".png", ".svg"),
+    "write_model": (".mps", ".lp"),
+    "requests": (".csv", ".parquet"),
+}
 
 
 def judge_options(options: Options) -> None:
@@ -45,9 +50,7 @@ def judge_options(options: Options) -> None:
         complain(options.program, hidden)
     options.instance = find_instance(options.instance)
     check_outputs(outputs_of(options), [options.instance])
-    _refuse_unknown_suffix(options.plot, "--plot", (".png", ".svg"))
-    _refuse_unknown_suffix(options.write_model, "--write-model", (".mps", ".lp"))
-    _refuse_unknown_suffix(options.requests, "--requests", (".csv", ".parquet"))
+    refuse_suffixes(options, _SUFFIXES)
     if options.policy == "all" and (options.out or options.plot or options.requests):
         raise UsageError("--policy all prints a table, it has no single schedule to write")
     if options.policy == "all":
@@ -200,9 +203,3 @@ def _refuse_loose_parts(options: Options) -> None:
         raise UsageError('--method says all: write "POLICY with PREDICTION" in place of --predict')
     if options.predict is not None and options.policy is None:
         raise UsageError("--predict goes with --policy")
-
-
-def _refuse_unknown_suffix(path: str | None, option: str, suffixes: Sequence[str]) -> None:
-    if path is not None and Path(path).suffix.lower() not in suffixes:
-        expected = " or ".join(suffixes)
-        raise UsageError(f"{option}: expected a name with {expected}, found {path}")

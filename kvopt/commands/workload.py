@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from instances import Instance
@@ -32,15 +32,6 @@ def tell_whose(instance: Instance, wished: BatchTime | None) -> None:
         mismatch = model.served.mismatch(instance.memory)
         lines = [whose(model, default=wished is None), *([mismatch] if mismatch else [])]
         print("\n".join(lines), file=sys.stderr)
-
-
-def refuse_suffixes(options: Options, wanted: Mapping[str, Sequence[str]]) -> None:
-    """Refuse an output whose name ends in none of the suffixes that it may have."""
-    for name, suffixes in wanted.items():
-        path = getattr(options, name)
-        if path is not None and Path(path).suffix.lower() not in suffixes:
-            expected = " or ".join(suffixes)
-            raise UsageError(f"--{name}: expected a name with {expected}, found {path}")
 
 
 def check_workload_outputs(options: Options) -> None:

@@ -6,9 +6,18 @@ from instances.command import argument, option, together
 from instances.generate import SET_OPTION, family_seed
 from kvopt.commands import completion
 from kvopt.commands.in_seconds import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS
+from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
 
 INPUT = argument("input", metavar="INPUT", shell_complete=completion.instances)
+
+#: How many runs go on at a time, and where they are kept.
+KEPT = together(
+    option(
+        "--jobs", type=read_count, default=1, metavar="N", help="runs side by side (default: 1)"
+    ),
+    option("--store", metavar="FILE | URL", help=f"where runs are kept (default: {DEFAULT_STORE})"),
+)
 
 #: The workload, in seconds, and where and how it is run.
 RUNS = together(
@@ -44,12 +53,5 @@ RUNS = together(
         help=f"of a run (default: {TIME_LIMIT:g})",
     ),
     option("--memory-limit", type=read_gigabytes, metavar="GB", help="of a run (default: none)"),
-    option(
-        "--jobs", type=read_count, default=1, metavar="N", help="runs side by side (default: 1)"
-    ),
-    option(
-        "--store",
-        metavar="FILE | URL",
-        help="where runs are kept (default: results/runs.sqlite)",
-    ),
+    KEPT,
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +82,8 @@ def read_rows(location: str | Path) -> pd.DataFrame:
 
     suffix = Path(location).suffix.lower()
     if suffix not in SUFFIXES:
-        return _of_store(location)
+        with closing(Store(location, readonly=True)) as store:
+            return store.rows()
     try:
         if suffix == ".parquet":
             frame = pd.read_parquet(io.BytesIO(read_whole(location)))
@@ -97,12 +100,14 @@ def read_rows(location: str | Path) -> pd.DataFrame:
     return _typed(frame)
 
 
-def _of_store(location: str | Path) -> pd.DataFrame:
-    store = Store(location, readonly=True)
-    try:
-        return store.rows()
-    finally:
-        store.close()
+@contextmanager
+def documents(location: str | None) -> Iterator[Store | None]:
+    """Open the store of rows, for their schedules; None without one, or for an exported file."""
+    if location is None or Path(location).suffix.lower() in SUFFIXES:
+        yield None
+        return
+    with closing(Store(location, readonly=True)) as store:
+        yield store
 
 
 def _whole(value: Any) -> int:

@@ -7,32 +7,27 @@ exits with 1 if the committed page is not what the rows give.
 
 from __future__ import annotations
 
-import io
 import math
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
-import matplotlib
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from formulations.registry import RELAXED
 from instances.command import CHECK_OPTION, Command, Options
 from instances.committed import regenerate
-from instances.jsonfile import write_bytes
+from instances.jsonfile import write_text
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.store.export import ExportError
 from kvopt.store.export import read_rows as stored_rows
 from kvopt.suites import read_suite
 from kvopt.suites.suite import SWITCHES
+from reports.figures.style import drawing
 from reports.freshness import stale_rows, to_be_stated, told
 from reports.markdown import pipe_table
 from reports.metrics.shifted_mean import shifted_geometric_mean
@@ -317,8 +312,8 @@ def _markdown(table: list[dict[str, object]]) -> str:
     return pipe_table(header, [list(row.values()) for row in table], sides)
 
 
-def pictures(rows: pd.DataFrame) -> dict[str, bytes]:
-    """Return the figures as SVG by file name; the background is white in dark pages too."""
+def pictures(rows: pd.DataFrame) -> dict[str, str]:
+    """Return the figures as SVG by file name."""
     bounds = rows[rows["group"].str.startswith("bounds")]
     proofs = rows[rows["group"].str.startswith("proofs")]
     drawn = {}
@@ -335,20 +330,9 @@ def pictures(rows: pd.DataFrame) -> dict[str, bytes]:
     return drawn
 
 
-@contextmanager
-def _drawing(width: float, height: float) -> Iterator[tuple[Figure, io.BytesIO]]:
-    """Give a figure (inches) to draw on, and what holds it as SVG afterwards."""
-    with matplotlib.rc_context({"svg.hashsalt": "kvopt", "svg.fonttype": "path"}):
-        sns.set_theme(style="whitegrid")
-        figure, picture = Figure(figsize=(width, height), layout="constrained"), io.BytesIO()
-        FigureCanvasAgg(figure)
-        yield figure, picture
-        figure.savefig(picture, format="svg", metadata={"Date": None}, facecolor="white")
-
-
-def _strip(rows: pd.DataFrame, column: str, label: str, log: bool) -> bytes:
-    with _drawing(8, 0.42 * rows["formulation"].nunique() + 1.3) as (figure, picture):
-        axes = figure.subplots()
+def _strip(rows: pd.DataFrame, column: str, label: str, log: bool) -> str:
+    with drawing(8, 0.42 * rows["formulation"].nunique() + 1.3) as made:
+        axes = made.figure.subplots()
         grouped = rows["group"].nunique() > 1
         # seaborn draws its jitter from here: the same rows must give the same picture.
         np.random.seed(0)
@@ -369,24 +353,24 @@ def _strip(rows: pd.DataFrame, column: str, label: str, log: bool) -> bytes:
         axes.set_xlabel(label)
         axes.set_ylabel("")
         if grouped:
-            axes.legend(title="", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
-    return picture.getvalue()
+            axes.legend(title="", loc="upper left", bbox_to_anchor=(1, 1))
+    return made.svg
 
 
-def _switches(rows: pd.DataFrame) -> bytes:
+def _switches(rows: pd.DataFrame) -> str:
     """Draw the factor of the seconds of every instance, a panel for each formulation."""
     groups = [(str(group), in_group) for group, in_group in rows.groupby("group", sort=False)]
     heights = [0.8 + in_group["formulation"].nunique() for _, in_group in groups]
-    with _drawing(9, 0.3 * sum(heights) + 0.9) as (figure, picture):
-        panels = figure.subplots(
+    with drawing(9, 0.3 * sum(heights) + 0.9) as made:
+        panels = made.figure.subplots(
             len(groups), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
         )[:, 0]
         for axes, (title, in_group) in zip(panels, groups, strict=True):
             _factors(axes, title.removeprefix(SWITCHES), in_group)
         handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
+        made.figure.legend(handles, labels, loc="outside upper center", ncols=3)
         panels[-1].set_xlabel("seconds with the switch turned / seconds as it is")
-    return picture.getvalue()
+    return made.svg
 
 
 def _turned(name: str, base: str) -> str:
@@ -455,7 +439,7 @@ def main(options: Options) -> int:
     code = regenerate(_PROGRAM, {PAGE: page(rows, stale)}, [], check=options.check)
     # Pictures depend on the drawing library's version: only the page, with the numbers, is checked.
     for name, content in {} if options.check else pictures(rows).items():
-        write_bytes(FOLDER / name, content)
+        write_text(FOLDER / name, content)
     return code
 
 

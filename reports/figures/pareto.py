@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reports.figures.style import MOST_CURVES, drawing, short_name, styles
+from reports.figures.style import MOST_CURVES, add_legend, draw_rates, drawing, styles
 
 #: What is drawn, with what it is called.
 _PANELS = {"p99_ttft_ms": "p99 TTFT (s)", "p99_tpot_ms": "p99 TPOT (s)"}
@@ -29,21 +29,11 @@ def pareto_figure(runs: pd.DataFrame) -> str:
         ):
             for name, look in looks.items():
                 curve = runs[runs["method"].eq(name)].sort_values("rate")
-                axes.plot(
-                    curve["output_throughput"].astype(float),
-                    curve[column].astype(float) / 1000,
-                    color=look["color"],
-                    dashes=look["dashes"] or (None, None),
-                    marker="o",
-                    markersize=3.5,
-                    linewidth=1.7,
-                    label=short_name(name),
-                )
+                draw_rates(axes, curve["output_throughput"], curve[column] / 1000, name, look)
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axes.set_title(title, loc="left")
             axes.set_xlabel("output tokens a second")
             axes.set_xlim(left=0)
-        handles, labels = made.figure.axes[0].get_legend_handles_labels()
-        made.figure.legend(handles, labels, loc="outside right upper", handlelength=2.6)
+        add_legend(made.figure, made.figure.axes[0], others=0)
     return made.svg

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from reports.figures.style import INK, MOST_CURVES, drawing, short_name, styles
+from reports.figures.style import INK, MOST_CURVES, draw_rates, drawing, styles
 from schedules.real_time.slo import Slo
 
 _BOUND = "#c24b4b"
@@ -41,16 +41,7 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None = None) -> str:
         for name, look in looks.items():
             curve = means[means["method"] == name]
             for axes, column in ((left, "ael_s"), (right, right_column)):
-                axes.plot(
-                    curve["rate"],
-                    curve[column].astype(float),
-                    color=look["color"],
-                    dashes=look["dashes"] or (None, None),
-                    marker="o",
-                    markersize=3.5,
-                    linewidth=1.7,
-                    label=short_name(name),
-                )
+                draw_rates(axes, curve["rate"], curve[column], name, look)
         left.set_yscale("log")
         left.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         left.yaxis.set_major_formatter(lambda value, _: f"{value:g}")

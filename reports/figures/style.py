@@ -10,6 +10,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import seaborn as sns
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -163,6 +164,20 @@ def draw_curves(axes: Any, x: np.ndarray, curves: dict[str, np.ndarray], shown: 
                 drawstyle="steps-post",
                 label=short_name(name),
             )
+
+
+def draw_rates(axes: Any, x: pd.Series, y: pd.Series, name: str, look: dict[str, Any]) -> None:
+    """Draw what a policy reaches at some rates, a marker each; ``look`` is of :func:`styles`."""
+    axes.plot(
+        x.astype(float),
+        y.astype(float),
+        color=look["color"],
+        dashes=look["dashes"] or (None, None),
+        marker="o",
+        markersize=3.5,
+        linewidth=1.7,
+        label=short_name(name),
+    )
 
 
 def add_legend(figure: Any, axes: Any, others: int) -> None:

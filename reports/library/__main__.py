@@ -12,24 +12,23 @@ from instances.command import CHECK_OPTION, QUIET_OPTION, Command, Options, opti
 from instances.committed import regenerate
 from instances.outputs import OutputError
 from instances.telling import counted
-from instances.usage import UsageError, read_integer
+from instances.usage import UsageError
 from kvopt.best_known import RegistryError, known_values, read_registry
 from kvopt.best_known.entry import Registry
 from kvopt.best_known.verify import stale_proofs
-from kvopt.store import Store, StoreError
-from kvopt.store.export import SUFFIXES, ExportError, read_rows
+from kvopt.store import StoreError
+from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.files import store_files
 from reports.folder import check_place, write_files
 from reports.freshness import to_be_stated
 from reports.library.sentence import proofs, runs, stale_of, state
 from reports.markdown import code, column_table
+from reports.options import MOST_PICTURES, count_option
 from reports.readme import sentence_text
 from reports.table import Cell
 from reports.tables.library import library_table
 
 FOLDER = Path(__file__).parent
-#: Pictures of schedules; one takes about half a second.
-MOST_PICTURES = 40
 _PROGRAM = "python -m reports.library"
 #: From the page to the library's files.
 _LIBRARY = "../../instances"
@@ -80,13 +79,7 @@ def _linked(cell: Cell, key: str, line: pd.Series) -> str:
 @option(
     "--store", metavar="FILE | URL", help="with --html: runs that the instances' pages show too"
 )
-@option(
-    "--pictures",
-    type=lambda text: read_integer(text, 0, 10**6),
-    default=MOST_PICTURES,
-    metavar="N",
-    help=f"with --html: most pictures of schedules (default: {MOST_PICTURES})",
-)
+@count_option("--pictures", MOST_PICTURES, "with --html: most pictures of schedules")
 def main(options: Options) -> int:
     """Write the library's page in the checkout, or all of it as HTML elsewhere."""
     registry = read_registry()
@@ -110,13 +103,8 @@ def _write_site(registry: Registry, options: Options) -> int:
     inputs = store_files(options.store) if options.store else []
     check_place("--html", options.html, SITE, inputs)
     frame = read_rows(options.store) if options.store else pd.DataFrame()
-    exported = options.store and Path(options.store).suffix.lower() in SUFFIXES
-    store = Store(options.store, readonly=True) if options.store and not exported else None
-    try:
+    with documents(options.store) as store:
         files = library_pages(registry, known_values(), frame, store, options.pictures)
-    finally:
-        if store is not None:
-            store.close()
     print(f"{counted(len(write_files(options.html, files, SITE)), 'file')} in {options.html}")
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -110,11 +111,8 @@ def _stored(location: str, name: str) -> pd.DataFrame:
     """
     suite = read_suite(name)
     sections = {task.key: task.section for task in plan(suite.sections)}
-    store = Store(location, readonly=True)
-    try:
+    with closing(Store(location, readonly=True)) as store:
         frame = store.rows(list(sections))
-    finally:
-        store.close()
     if len(frame) < len(sections):
         told = told_location(location)
         raise RowsError(

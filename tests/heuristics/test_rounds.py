@@ -197,12 +197,11 @@ def test_bad_rules_are_named(
         run_fake(rules, requests, batch_time=batch_time)
 
 
-def clear_everything(fingerprint: object = ()) -> Fake:
+def clear_everything() -> Fake:
     """Start all that fits at the next time, clear all on overflow: two of (1, 4) never end."""
     return Fake(
         lambda waiting, state: sorted(waiting) if not state.starts else [],
         lambda state: list(state.starts),
-        fingerprint,
     )
 
 

@@ -49,12 +49,6 @@ def files(report: Report) -> dict[str, str]:
     return texts(report)
 
 
-@pytest.fixture
-def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures take most of the time."""
-    monkeypatch.setattr("reports.build._figure", lambda *_: None)
-
-
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with some small runs and one of 2,000 requests, with their schedules."""

@@ -13,11 +13,7 @@ from reports.series import is_adversarial
 from reports.table import Table
 from tests.reports.synthetic import frame, record
 
-
-@pytest.fixture(autouse=True)
-def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures take most of the time and are looked at elsewhere."""
-    monkeypatch.setattr("reports.build._figure", lambda *_: None)
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 def _report(*records: Any) -> Report:

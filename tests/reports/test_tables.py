@@ -23,11 +23,7 @@ from reports.tables.serving import serving_table
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from tests.reports.synthetic import frame, record
 
-
-@pytest.fixture(autouse=True)
-def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures take most of the time and are looked at elsewhere."""
-    monkeypatch.setattr("reports.build._figure", lambda *_: None)
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 def _table(report: Report, slug: str) -> pd.DataFrame:

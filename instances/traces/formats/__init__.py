@@ -6,11 +6,12 @@ a :class:`instances.traces.reader.Reader`.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import sys
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 
+from instances.declared import declared
 from instances.traces.reader import Reader
 
 
@@ -32,12 +33,5 @@ def formats() -> dict[str, Format]:
     TypeError
         If a file of this folder holds no docstring or no ``READER``.
     """
-    found: dict[str, Format] = {}
-    for module_info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{module_info.name}")
-        reader = getattr(module, "READER", None)
-        if reader is None or not module.__doc__:
-            raise TypeError(f"{module.__name__}: expected a docstring and a READER")
-        name = module_info.name.replace("_", "-")
-        found[name] = Format(name, module.__doc__.strip().splitlines()[0], reader)
-    return dict(sorted(found.items()))
+    found = declared(sys.modules[__name__], "READER", Reader)
+    return {each[0]: Format(*each) for each in sorted(found, key=itemgetter(0))}

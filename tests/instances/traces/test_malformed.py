@@ -292,21 +292,22 @@ def test_damaged_json(file: str, content: str, expected: str, tmp_path: Path) ->
     assert expected in refusal(damaged(case, tmp_path, content), case.format)
 
 
-def test_a_line_break_within_numbers(tmp_path: Path) -> None:
-    """A row of a table of numbers is a line, so that rows can be counted."""
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        # A row of a table of numbers is a line, so that rows can be counted.
+        ('"1\n",2\n', "expected a row a line"),
+        # Where every row is skipped, the line says why, with the first rows.
+        ("1,0\n99,2\n5,0\n",
+         "no request is left of 3 rows: 2 rows skipped: no output tokens (first in row 2); "
+         "1 row skipped: prompt and output exceed the memory (first in row 3)"),
+    ],
+)  # fmt: skip
+def test_rows_that_leave_nothing(rows: str, expected: str, tmp_path: Path) -> None:
+    """A line says what is wrong with all of them."""
     path = tmp_path / "some.csv"
-    path.write_text('num_prefill_tokens,num_decode_tokens\n"1\n",2\n')
-    assert "expected a row a line" in refusal(path)
-
-
-def test_nothing_that_fits(tmp_path: Path) -> None:
-    """Where every row is skipped, the line says why, with the first rows."""
-    path = tmp_path / "some.csv"
-    path.write_text("num_prefill_tokens,num_decode_tokens\n1,0\n99,2\n5,0\n")
-    assert (
-        "no request is left of 3 rows: 2 rows skipped: no output tokens (first in row 2); "
-        "1 row skipped: prompt and output exceed the memory (first in row 3)"
-    ) in refusal(path)
+    path.write_text(f"num_prefill_tokens,num_decode_tokens\n{rows}")
+    assert expected in refusal(path)
 
 
 def test_a_window_without_rows(tmp_path: Path) -> None:

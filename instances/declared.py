@@ -1,0 +1,36 @@
+"""What the modules of a package declare, found by looking into its folder."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Collection, Iterator
+from types import ModuleType
+from typing import Any
+
+
+def declared(
+    package: ModuleType, attribute: str, kind: type, without: Collection[str] = ()
+) -> Iterator[tuple[str, str, Any]]:
+    """Yield the name of each module with hyphens, its docstring's first line, and its object.
+
+    Parameters
+    ----------
+    attribute, kind
+        Name and type of the object.
+    without
+        Modules that declare nothing.
+
+    Raises
+    ------
+    TypeError
+        If a module has no docstring or no such object.
+    """
+    for info in pkgutil.iter_modules(package.__path__):
+        if info.name in without:
+            continue
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        found = getattr(module, attribute, None)
+        if not isinstance(found, kind) or not module.__doc__:
+            raise TypeError(f"{module.__name__}: expected a docstring and a {attribute}")
+        yield info.name.replace("_", "-"), module.__doc__.strip().splitlines()[0], found

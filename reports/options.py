@@ -1,0 +1,23 @@
+"""Options that the commands which draw schedules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from instances.command import option
+from instances.usage import read_integer
+
+#: Pictures of schedules on a page of the library; one takes about half a second.
+MOST_PICTURES = 40
+
+
+def count_option(name: str, default: int, meaning: str) -> Callable[[Any], Any]:
+    """Return an option that takes how many of something a page has at most, 0 to 10⁶."""
+    return option(
+        name,
+        type=lambda text: read_integer(text, 0, 10**6),
+        default=default,
+        metavar="N",
+        help=f"{meaning} (default: {default})",
+    )
