@@ -14,12 +14,7 @@ from reports.measured import measured
 from reports.references import contradictions, references
 from reports.rows import prepare
 from reports.table import MISSING, Table
-from reports.tables.leaderboard import (
-    adversarial_board,
-    bounds_board,
-    leaderboards,
-    outside_board,
-)
+from reports.tables.leaderboard import adversarial_board, bounds_board, leaderboards, outside_board
 from reports.tables.solvers import solver_table
 from reports.units import Unit, units
 from reports.verdict import WORDS, answers, verdict

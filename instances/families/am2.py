@@ -13,15 +13,7 @@ import math
 from typing import Annotated
 
 from instances.families.am1 import draw_sizes
-from instances.families.build import (
-    MAX_REQUESTS,
-    Count,
-    Range,
-    Seed,
-    drawn,
-    not_too_many,
-    ranged,
-)
+from instances.families.build import MAX_REQUESTS, Count, Range, Seed, drawn, not_too_many, ranged
 from instances.families.draws import Draws
 from instances.model import MAX_TOKENS, Instance
 

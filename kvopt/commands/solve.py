@@ -33,11 +33,7 @@ from kvopt.methods.grammar import MethodError
 from kvopt.methods.method import Method
 from kvopt.methods.witness import is_own
 from kvopt.result import Result
-from kvopt.running.batch_time import (
-    refuse_rounds_only,
-    refuse_silent_default,
-    whose,
-)
+from kvopt.running.batch_time import refuse_rounds_only, refuse_silent_default, whose
 from kvopt.running.execute import execute
 from kvopt.running.limits import deadline_of
 from kvopt.running.provenance import usable_cores

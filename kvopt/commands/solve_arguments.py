@@ -14,11 +14,7 @@ from instances.usage import UsageError, complain
 from kvopt.commands import completion
 from kvopt.commands.in_seconds import SERVING_OPTIONS
 from kvopt.methods.engines import default_engine, named_engines
-from kvopt.methods.grammar import (
-    every_policy,
-    read_method,
-    with_prediction,
-)
+from kvopt.methods.grammar import every_policy, read_method, with_prediction
 from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed

@@ -26,13 +26,7 @@ from formulations.lagrangian.rates import (
     read_rate_certificate,
 )
 from formulations.registry import formulations
-from formulations.valid.loads import (
-    alone,
-    alone_bound,
-    floor_sum,
-    not_covered,
-    work_bound,
-)
+from formulations.valid.loads import alone, alone_bound, floor_sum, not_covered, work_bound
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
 from tests.oracles.real_time_brute_force import Coefficients, Moves, least_total_latency

@@ -26,15 +26,7 @@ from kvopt.engines.start import RELAXATION_ORDER, warm_start_policies
 from kvopt.methods.engines import proofs
 from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness, search_witness
-from kvopt.running.events import (
-    BoundProved,
-    Done,
-    Event,
-    Itself,
-    Report,
-    ScheduleFound,
-    read_event,
-)
+from kvopt.running.events import BoundProved, Done, Event, Itself, Report, ScheduleFound, read_event
 from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task

@@ -11,12 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports.metrics.growth import fit_exponent
-from reports.metrics.integral import (
-    integrate,
-    mean_gap_over_time,
-    primal_dual_steps,
-    primal_steps,
-)
+from reports.metrics.integral import integrate, mean_gap_over_time, primal_dual_steps, primal_steps
 from reports.metrics.profile import performance_ratios, profile
 from reports.metrics.ratio import ratio_interval
 from reports.metrics.shifted_mean import counted_seconds, shifted_geometric_mean

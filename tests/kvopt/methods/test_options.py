@@ -16,12 +16,7 @@ from instances import Instance, Request
 from instances.files import instance_document
 from kvopt.commands.solve import main
 from kvopt.methods.grammar import MethodError
-from kvopt.methods.options import (
-    changed_values,
-    describe,
-    format_formulation,
-    read_formulation,
-)
+from kvopt.methods.options import changed_values, describe, format_formulation, read_formulation
 from schedules import read_schedule
 from tests.commands import run_command
 from tests.kvopt.conftest import ROOT

@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 
 from schedules.model import Clock
-from schedules.real_time.serving import (
-    METRICS,
-    Serving,
-    good,
-    goodput,
-    percentile,
-    serving,
-    tpots,
-)
+from schedules.real_time.serving import METRICS, Serving, good, goodput, percentile, serving, tpots
 from schedules.real_time.slo import Slo, SloError, read_slo
 from schedules.real_time.timeline import Rounds, Timeline, timeline
 from tests.schedules.real_time.literal import drawn
