@@ -10,14 +10,14 @@ from typing import Any
 
 
 def declared(
-    package: ModuleType, attribute: str, kind: type, without: Collection[str] = ()
+    package: ModuleType, attribute: str, kind: Any, without: Collection[str] = ()
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield the name of each module with hyphens, its docstring's first line, and its object.
 
     Parameters
     ----------
     attribute, kind
-        Name and type of the object.
+        Name of the object, and its type, as ``isinstance`` takes it.
     without
         Modules that declare nothing.
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
-from types import FunctionType
 
 from instances.declared import declared
 from instances.model import Instance
@@ -37,5 +36,5 @@ def families() -> dict[str, Family]:
     TypeError
         If a file of this folder holds no docstring or no ``generate``.
     """
-    found = declared(sys.modules[__name__], "generate", FunctionType, _HELPERS)
+    found = declared(sys.modules[__name__], "generate", Callable, _HELPERS)
     return {each[0]: Family(*each) for each in sorted(found, key=itemgetter(0))}

@@ -373,10 +373,10 @@ def _switches(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-def _turned(name: str, base: str) -> str:
+def turned_options(name: str, base: str) -> str:
     """Return the options by which a formulation differs from the first line of its group."""
     (own, *given), (first, *there) = (re.split("[(),]", each) for each in (name, base))
-    more = [each for each in given if each not in there]
+    more = [each for each in given if each and each not in there]
     return ",".join(more) if own == first and more else name
 
 
@@ -413,7 +413,7 @@ def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
             mew=2.5,
             label="geometric mean" if height == 0 else None,
         )
-        labels.append(_turned(name, base))
+        labels.append(turned_options(name, base))
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xscale("log")

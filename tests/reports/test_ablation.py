@@ -148,6 +148,20 @@ def test_factors_by_hand(write: Callable[..., Path]) -> None:
     assert b"<svg" in (folder / "switches.svg").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("name", "base", "shown"),
+    [
+        ("cpsat-strong(groups=no)", "cpsat-strong", "groups=no"),
+        ("ilp(fixing=yes,groups=yes)", "ilp(groups=yes)", "fixing=yes"),
+        # Another formulation is no switch of the first line's.
+        ("cpsat(separation=no)", "cpsat-strong", "cpsat(separation=no)"),
+    ],
+)
+def test_a_switch_is_shown_by_what_differs(name: str, base: str, shown: str) -> None:
+    """Beside its points in the figure."""
+    assert page.turned_options(name, base) == shown
+
+
 def test_open_runs_as_it_is_turn_the_sign(write: Callable[..., Path]) -> None:
     """Where the formulation as it is has no proof, the factor of seconds is an upper one."""
     open_end = _row(
