@@ -116,8 +116,9 @@ _ORDER = Finding(
 def _proved_twice(rows: pd.DataFrame, model: str) -> int:
     """Return on how many draws two methods of the section ``optimum`` state the same optimum."""
     own = rows[rows["family"].eq(model) & rows["section"].eq("optimum")]
-    own = own[own["status"].eq("optimal")].groupby("instance_sha256")
-    return int((own["method"].nunique().ge(2) & own["tel"].nunique().eq(1)).sum())
+    of_draw = own[own["status"].eq("optimal")].groupby("instance_sha256")
+    methods, tels = of_draw["method"].nunique(), of_draw["tel"].nunique()
+    return int((methods.ge(2) & tels.eq(1)).sum())
 
 
 def table(rows: pd.DataFrame) -> Table:

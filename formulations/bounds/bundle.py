@@ -82,8 +82,10 @@ class Bundle:
     def begin(self, value: float, cut: Cut) -> None:
         """Begin at 0, with the value and a cut there."""
         self.value = value
+        # Before the cut, which is the upper bound where its slope is 0.
+        gap = max(self._constants[0] - value, 1.0)
+        self.length = FIRST * gap / max(float(cut[1] @ cut[1]), 1.0)
         self.add(cut)
-        self.length = FIRST * (self._constants[0] - value) / max(float(cut[1] @ cut[1]), 1.0)
 
     def propose(self, cheap: Callable[[Floats], list[Cut]]) -> Floats | None:
         """Return the next point; None where no better one is in sight.

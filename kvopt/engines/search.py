@@ -221,6 +221,8 @@ class _Passes:
                 most = math.inf if ascent.ended else seconds
                 self._search(WITH_COMPLETION, completion=completion, seconds=most)
             ascent.below = min(ascent.below, self._best.tel)
+            if ascent.bound >= self._best.tel:
+                self._best = replace(self._best, bound=self._best.tel, complete=True)
             if ascent.ended:
                 break
             seconds *= LONGER

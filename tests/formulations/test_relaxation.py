@@ -20,6 +20,7 @@ from formulations.search._backward_tables import Ints, network
 from formulations.search._dominance import Dominance
 from instances import Instance, Request
 from kvopt.engines.parts.ascent import Ascent
+from schedules import check_schedule, make_schedule
 from tests.formulations.relaxed import one_case
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
@@ -99,3 +100,28 @@ def test_multipliers_raise_the_bound_and_are_certified(latest: int) -> None:
     assert evaluate(instance, read_certificate(sweep_certificate(bound, free, own, ()))) == bound
     with pytest.raises(CertificateError):
         evaluate(instance, read_certificate(sweep_certificate(optimum + 1, free, own, ())))
+
+
+@pytest.mark.parametrize(
+    ("memory", "sizes"), [(11, [(9, 1)]), (13, [(2, 3)] * 6), (4, [(0, 1), (1, 1), (1, 1), (0, 4)])]
+)
+def test_a_first_path_that_is_a_schedule_is_told(memory: int, sizes: list[tuple[int, int]]) -> None:
+    """Then no multipliers are better, and the bundle has nowhere to go."""
+    instance = Instance("few", memory, tuple(Request(i, 0, *each) for i, each in enumerate(sizes)))
+    optimum = brute_force_optimum(instance)
+    under = network(instance, (np.zeros(2, dtype=np.int64), 1 << 10))
+    told: list[list[int]] = []
+    ascent = Ascent(
+        under,
+        below=optimum + 1,
+        bound=under.bound,
+        limits=Limits(1, 1e9, lambda: False),
+        on_bound=lambda *_: None,
+        on_schedule=told.append,
+    )
+    ascent.run(10.0)
+    assert ascent.bound <= optimum
+    for starts in told:
+        assert check_schedule(instance, make_schedule(instance, starts, "path")).valid
+    if len(sizes) == 1:
+        assert told[0] == [0]

@@ -131,6 +131,7 @@ class Ascent:
             if found.least is not None and found.paths is not None:
                 multipliers = self.multipliers(nothing)
                 self._bundle.begin(self._value(found), self._cut(found.paths, multipliers)[1])
+                self._add(nothing, found)
                 return True
             if found.reason:
                 return False
