@@ -249,14 +249,12 @@ def _fits(profile, depth, prompt, output, memory):
 
 
 @njit(inline="always")
-def _branch(
-    t, state, made, now, following, table, data, tables, of_patterns, completion, rules, known, work
-):
+def _branch(t, state, made, now, following, table, data, tables, of_patterns, completion, rules,
+            known, work):  # fmt: skip
     """Add every choice of starts at round t from one state to the following layer.
 
-    Part of its caller, since so many arrays cost a call for each state a fifth.  ``known`` are
-    ``best``, ``best_starts`` and ``lost`` of :func:`advance`.  Of ``work``, ``profile[d, e]`` are
-    the tokens at time t + e with the first d chosen; e = 0 is decided.
+    Part of its caller, since so many arrays cost each call a fifth.  ``known`` are the last three
+    of :func:`advance`.  ``profile[d, e]`` are tokens at time t + e > t with the first d chosen.
     """
     arrival, prompt, output, _, _ = data
     best, best_starts, lost = known
@@ -267,8 +265,7 @@ def _branch(
     starts = own_starts[0]
     _fill(profile, 0, now[5][state])
     depth, i, fresh = np.int64(0), np.int64(0), True
-    while True:
-        # The choice made so far is one branch by itself.
+    while True:  # The choice made so far is one branch by itself.
         if fresh and mask == (_ONE << np.uint64(n)) - _ONE:
             if cost < best[0]:
                 best[0] = cost
@@ -287,11 +284,9 @@ def _branch(
                 if made == len(following[0]):
                     made = _shrink(following, made, table, rules.width, lost)
                 _copy(shifted, profile[depth], 1)
-                made = _insert(
-                    following, made, table, mask, left, cost, value, starts, shifted, rules.merge
-                )
-        # Next request that fits; of equal requests the first not started goes first.
-        fresh = False
+                made = _insert(following, made, table, mask, left, cost, value, starts, shifted,
+                               rules.merge)  # fmt: skip
+        fresh = False  # Next request that fits; of equal requests the first not started goes first.
         while i < n and not fresh:
             if not (mask >> np.uint64(i)) & _ONE and arrival[i] <= t and not twins[i] & ~mask:
                 fresh = _fits(profile, depth, prompt[i], output[i], memory)
@@ -318,20 +313,9 @@ def _branch(
 
 @njit(cache=True, nogil=True)
 def advance(
-    t,
-    now,
-    count,
-    following,
-    table,
-    data,
-    tables,
-    of_patterns,
-    completion,
-    rules,
-    best,
-    best_starts,
-    lost,
-):
+    t, now, count, following, table, data, tables, of_patterns, completion, rules, best,
+    best_starts, lost,
+):  # fmt: skip
     """Decide the starts at round t for all states of a layer and fill the following layer.
 
     Parameters
@@ -366,20 +350,9 @@ def advance(
     for state in range(count):
         if alive[state] and now[3][state] <= (best[0] - 1) * tables[5]:
             made = _branch(
-                t,
-                state,
-                made,
-                now,
-                following,
-                table,
-                data,
-                tables,
-                of_patterns,
-                completion,
-                rules,
-                known,
-                work,
-            )
+                t, state, made, now, following, table, data, tables, of_patterns, completion, rules,
+                known, work,
+            )  # fmt: skip
     if made > rules.width:
         made = _shrink(following, made, table, rules.width, lost)
     return made

@@ -18,22 +18,13 @@ from instances.compiling import njit
 def descend(t, level, rules, by, beam, keep):
     """Sweep from the bases at t on, down to time 0 or to a level that is not narrow.
 
-    Parameters
-    ----------
-    level
-        Members, number and label of each base at t.
-    by
-        What bases are compared by at times 0, 1, ...: what is owed, lanes, totals, the highest bit
-        of each lane; nothing is compared where there are no times.
-    beam
-        Bases of each level that are followed.
-    keep
-        Whether arcs are written.
+    ``level`` are members, number and label of each base at t.  ``by`` is what bases are compared by
+    at times 0, 1, ...: what is owed, lanes, totals, the highest bit of each lane; nothing is
+    compared where there are no times.  So many as ``beam`` of each level are followed.
 
-    Returns
-    -------
-    The time reached and its level; the arcs (origin, to, cost, what they let complete, from where
-    and how many); where those of each level end, the bases of each, and how many were made in all.
+    Returned are the time reached and its level; with ``keep`` the arcs (origin, to, cost, what they
+    let complete, from where and how many); where those of each level end, the bases of each, and
+    how many were made in all.
     """
     members, number, slack = level
     arcs = (np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int64))
@@ -41,9 +32,8 @@ def descend(t, level, rules, by, beam, keep):
     ends, sizes = np.empty(t, np.int64), np.empty(t, np.int64)
     done, count, listed, total = 0, np.int64(0), np.int64(0), 0
     while t > 0 and len(number) > 0 and total < ENOUGH:
-        left, code, rows, entered, full = expand(
-            t, (members, number, slack), 0, len(number), rules, NARROW
-        )
+        left, code, rows, entered, full = expand(t, (members, number, slack), 0, len(number),
+                                                 rules, NARROW)  # fmt: skip
         if full:
             break
         total += len(code)
