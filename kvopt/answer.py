@@ -103,7 +103,8 @@ class Answer:
             named = "" if words == said else f"{words} "
             yield f"{', ' if said else ': knowing '}{named}{self._wins(other)} (", False
             said = words
-            yield other.label, True
+            if other.label:
+                yield other.label, True
             yield f"{', ' if other.label else ''}{self._mean(other.total)})", False
         if self.bound is not None:
             yield self._no_schedule(self.bound), False

@@ -150,3 +150,15 @@ def test_what_is_won_is_never_shown_above_itself(base: int, other: int) -> None:
     won = 100 * max(0, base - other) / base
     assert low <= won + 1e-6 <= high + 2e-6
     assert high - low <= 0.1 + 1e-9
+
+
+def test_no_piece_of_the_answer_is_empty() -> None:
+    """Many best known schedules have no one name, and none is shown as nothing."""
+    best = "the best known schedules of 2 methods", MethodTotal("", "", knowledge("svf"), 24)
+    runs = [MethodTotal("vllm-v1", "vllm-v1", knowledge("vllm-v1"), 30)]
+    found = answer(
+        runs, bound=None, covers_kept=True, requests=10, instances=2, unit=ROUNDS, best=best
+    )
+    assert found is not None
+    assert all(text for text, _ in found.pieces())
+    assert "the best known schedules of 2 methods wins 20.0 % (2.400)" in str(found)

@@ -291,7 +291,7 @@ def test_pages_show_what_each_policy_loses(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert main(["--store", str(tmp_path / "runs.sqlite"), "--out", str(out)]) == 0
     page = (out / "instances" / "crowd.html").read_text(encoding="utf-8")
-    told = re.findall(r'<strong class="name">(.+?)</strong> loses (\S+) %</summary>', page)
+    told = re.findall(r'<strong class="name">(.+?)</strong> loses (\S+)\s%</summary>', page)
     # Six of the seven, the first and the last among them.
     drawn = [1, 2, 3, 5, 6, 7]
     assert [name for name, _ in told] == [*(losing[late - 1] for late in drawn[:-1]), "vllm-v1 *"]
