@@ -33,7 +33,7 @@ def at_most(low: float, high: float) -> str:
 
 def _high(low: float, high: float) -> str:
     # Rounded up, as what is left to gain, unless it is no bound but the value itself.
-    if pd.isna(high) or low == high:
+    if pd.isna(high) or (pd.notna(low) and low == high):
         return _end(100 * high, 1)
     return _end(math.ceil(1000 * high - 1e-9) / 10, 1)
 

@@ -180,6 +180,13 @@ def test_what_only_fails_shows_no_ratio_and_no_gap() -> None:
     assert "fcfs, h-sf are best of 3 online policies and leave 0.0 %" in alone[0]
 
 
+def test_a_gap_to_a_bound_alone_is_told() -> None:
+    """Where the only schedule keeps tokens there is no best known one, and still a bound."""
+    _, sentences = _unit(_run("a-min", "a", None), _run("vllm-v1", "a", 100))
+    (outside,) = [each for each in sentences if "outside the problem" in each]
+    assert "vllm-v1 * leaves at most 10.0 % to OPT (1 instance;" in outside
+
+
 def test_the_batch_time_is_named_once_where_there_is_one() -> None:
     """Not in front of each sentence."""
     runs = [_run(method, "a", 100, "linear") for method in ("svf", "mc-sf")]
