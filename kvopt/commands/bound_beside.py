@@ -112,12 +112,48 @@ class BoundBeside:
                 yield KnownBound(state.lower_bound, state.bound_source, "computed here")
 
     def _computed(self, task: Task) -> Finished:
-        # What is kept is a row like all others.
-        code, libraries = fingerprint(task.method), versions(task.method)
-        return execute(replace(task, code=code, versions=libraries), self._stop, self._take)
+        return execute(_stamped(task), self._stop, self._take)
 
     def _take(self, snapshot: Snapshot) -> None:
         self._state = snapshot.state
+
+
+class KeptBound:
+    """The bound of an engine in seconds, kept for whoever asks next as that of ``bound`` alone.
+
+    An engine computes it as ``bound`` does, in the same seconds.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._pool = ThreadPoolExecutor(1)
+        self._task = replace(task, method=read_method(_BOUND))
+        self._stamped: Future[Task] | None = None
+
+    def __enter__(self) -> KeptBound:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._pool.shutdown()
+
+    def begin(self) -> Future[Task]:
+        """Look at the sources that the row is to name, a second's work, unless that was done."""
+        if self._stamped is None:
+            self._stamped = self._pool.submit(_stamped, self._task)
+        return self._stamped
+
+    def keep(self, finished: Finished) -> None:
+        """Put the bound into the default store, unless the run was cut short or proves nothing."""
+        if finished.certificate is None or finished.record.ending == "interrupted":
+            return
+        task = self.begin().result()
+        named = {name: getattr(task, name) for name in ("key", "code", "versions")}
+        record = replace(finished.record, method=task.method.text, **named)
+        _keep(replace(finished, record=record))
+
+
+def _stamped(task: Task) -> Task:
+    """Return a task whose row is one like all others."""
+    return replace(task, code=fingerprint(task.method), versions=versions(task.method))
 
 
 def _is_kept(instance: Instance, batch_time: str, seconds: float) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 
 import click
@@ -171,7 +172,7 @@ def _solve(
     others: tuple[Finished, ...] = ()
     if batch_time and method.kind in ("policy", "file"):
         finished, beside = _beside_the_bound(task, listen, options)
-    elif batch_time and method.kind == "auto":
+    elif batch_time:
         finished, others = _beside_the_answer(task, listen)
     else:
         finished = execute(task, listen=listen)
@@ -197,21 +198,31 @@ def _beside_the_bound(
 
 
 def _beside_the_answer(task: Task, listen: ProgressLines) -> tuple[Finished, tuple[Finished, ...]]:
-    """Run what solves an instance in seconds beside the policies that it is compared with."""
+    """Run an engine in seconds and keep its bound; ``auto`` beside what it is compared with."""
     from kvopt.commands.answer_beside import AnswerBeside  # what no other method needs
-    from kvopt.commands.bound_beside import Limits
+    from kvopt.commands.bound_beside import KeptBound, Limits
 
     assert task.instance is not None
     assert task.deadline is not None
     limits = Limits(task.deadline, task.memory_limit, task.threads)
-    with AnswerBeside(task.instance, task.batch_time, task.seed, limits) as others:
+    with ExitStack() as stack:
+        kept = stack.enter_context(KeptBound(task))
+        others = None
+        if task.method.kind == "auto":
+            beside = AnswerBeside(task.instance, task.batch_time, task.seed, limits)
+            others = stack.enter_context(beside)
 
         def watch(snapshot: Snapshot) -> None:
             listen(snapshot)
             if snapshot.state.schedule is not None:
-                others.begin()
+                kept.begin()
+                if others is not None:
+                    others.begin()
 
         finished = execute(task, listen=watch)
+        kept.keep(finished)
+        if others is None:
+            return finished, ()
         return finished, others.found(at_once=finished.record.ending == "interrupted")
 
 

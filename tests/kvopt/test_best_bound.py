@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from instances import Instance, Request, write_instance
 from instances.batch_time import DEFAULT
 from instances.time_unit import SECONDS
 from kvopt.best_bound import KnownBound, best_bound, coverage, left, percent_left
+from kvopt.commands.bound_beside import BoundBeside, KeptBound, Limits
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
+from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import read_method
 from kvopt.places import DEFAULT_STORE
 from kvopt.running.execute import execute
@@ -118,6 +121,41 @@ def test_a_policy_alone_is_told_what_the_table_of_all_says(
     assert "computing the bound" not in again
     assert f"at most {left_of_svf} % of the TEL" in again
     assert DEFAULT_STORE.stat().st_size == kept
+
+
+@pytest.mark.slow("walks")
+@pytest.mark.parametrize("method", ["auto", "bound:bound-seconds"])
+def test_the_bound_of_an_engine_is_kept_for_all(
+    method: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As that of the bound alone: what asks next computes none, and reads this one."""
+    write_instance(TIGHT, tmp_path / "tight.json")
+    named = ["tight.json", "--time-limit", "4", "--quiet"]
+    assert solve([*named, "--method", method]) == 0
+    (bound,) = re.findall(r"^lower bound +([\d.]+) s ", capsys.readouterr().out, re.M)
+    store = Store(DEFAULT_STORE, readonly=True)
+    rows = store.select("method", "lower_bound", "time_limit", instance_sha256=TIGHT.sha256)
+    codes = store.select("code")
+    store.close()
+    ((kept, value, limit),) = rows
+    assert (kept, SECONDS.number(value), limit) == ("bound", bound, 4.0)
+    assert codes == [(fingerprint(read_method("bound")),)]
+    with BoundBeside(TIGHT, DEFAULT, 0, Limits(time.monotonic() + 16, None, 2)) as beside:
+        assert beside.seconds == 0
+    assert solve([*named, "--policy", "svf"]) == 0
+    assert f"lower bound   {bound} s  (from " in capsys.readouterr().out
+    assert evaluate(["tight.json", "--methods", "svf,vllm-v1", "--report", "report"]) == 0
+    assert f"no schedule is below {float(bound) / 3:.2f}" in capsys.readouterr().out
+
+
+def test_what_was_cut_short_or_proves_nothing_is_not_kept(bounded: Finished) -> None:
+    """Else nothing would be computed any more, for a row says how long it could have been."""
+    task = Task(TIGHT, TIGHT.name, read_method("auto"), time_limit=9.0, batch_time=DEFAULT)
+    before = DEFAULT_STORE.read_bytes()
+    with KeptBound(task) as kept:
+        kept.keep(replace(bounded, certificate=None))
+        kept.keep(replace(bounded, record=replace(bounded.record, ending="interrupted")))
+    assert DEFAULT_STORE.read_bytes() == before
 
 
 @pytest.mark.slow("walks")
