@@ -63,6 +63,15 @@ def _bins(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints
     return first + 1, first + width
 
 
+def _deciles(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
+    del rng, values
+    # The k-th tenth ends at place ⌈k·n / 10⌉.
+    places = -(-np.arange(1, 11) * len(outputs) // 10) - 1
+    ends = np.unique(np.sort(outputs)[places[places >= 0]])
+    place = np.searchsorted(ends, outputs)
+    return np.concatenate(([0], ends[:-1]))[place] + 1, ends[place]
+
+
 def _relative(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
     del rng
     # In fractions: as floats, (1 - 0.9) * 10 is below 1 and (1 + 0.1) * 50 above 55.
@@ -98,6 +107,11 @@ PREDICTIONS = {
             "bins of equal width, [1, w], [w+1, 2w], ... (C sec. 6, experiment 2)",
             _bins,
             (Parameter("width", 100, 1, 1e9, "tokens", integer=True),),
+        ),
+        Prediction(
+            "deciles",
+            "which tenth of the instance's outputs, ordered, it is of; the law of all is known",
+            _deciles,
         ),
         Prediction(
             "relative",

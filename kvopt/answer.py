@@ -257,6 +257,7 @@ def _is_blind(knowledge: Knowledge) -> bool:
 _KNOWING: dict[Lengths, str] = {
     "nothing": "no output",
     "intervals": "intervals",
+    "deciles": "deciles",
     "file": "the file's predictions",
     "unknown": "what is not declared",
     "outputs": "lengths",

@@ -21,7 +21,7 @@ from reports.units import Unit
 #: The classes of policies: who is in a class, and what is told to each of its kinds.
 _CLASSES: tuple[tuple[str, tuple[Lengths, ...]], ...] = (
     ("clairvoyant policy", ("outputs",)),
-    ("policy with predictions", ("exact", "file", "intervals")),
+    ("policy with predictions", ("exact", "file", "deciles", "intervals")),
     ("non-clairvoyant policy", ("nothing",)),
 )
 #: Names that are listed; of more the number is told.

@@ -71,13 +71,14 @@ FORM = "NAME[:FORMULATION][(option=value,...)][ with PREDICTION(...)], where NAM
 #: What stands for many methods, among several.
 EVERY_POLICY, EVERY_SOLVER, OF_ANSWER = "policies", "solvers", "answer"
 #: What an instance in seconds is answered by (``kvopt.answer``): vLLM's scheduler, and what is good
-#: of those that know no output, a bin of each, all, and all arrivals, with the bound; the most
-#: telling first.
+#: of those that know no output, a bin or the decile of each, all, and all arrivals, with the bound;
+#: the most telling first.
 ANSWER = (
     "vllm-v1",
     "swf",
     "las",
     "srpt-predicted with bins(100)",
+    "srpt-predicted with deciles",
     "a-min with bins(100)",
     *("srpt", "svf", "svf-first-fit", "mc-sf-total", "mc-sf-first-fit"),
     "local-search(moves=200)",

@@ -17,17 +17,20 @@ from kvopt.methods.options import bound_only
 from schedules.evidence import CERTIFICATE, VOLUMES
 
 #: What a policy knows: every output; a prediction of each, which is exact, or that of the
-#: instance's file (exact where it has none), or another; or nothing.
-Lengths = Literal["outputs", "exact", "file", "intervals", "nothing", "unknown"]
+#: instance's file (exact where it has none), or its decile, or another; or nothing.
+Lengths = Literal["outputs", "exact", "file", "deciles", "intervals", "nothing", "unknown"]
 WORDS: dict[Lengths, str] = {
     "outputs": "clairvoyant",
     "exact": "with exact predictions",
     "file": "with the file's predictions, else exact",
+    "deciles": "with deciles of the outputs",
     "intervals": "with predictions",
     "nothing": "non-clairvoyant",
     "unknown": "not declared",
 }
 _OFFLINE = ", offline"
+#: Of a prediction by its name; all others tell an interval.
+_OF_PREDICTION: dict[str, Lengths] = {"exact": "exact", "deciles": "deciles"}
 #: What the words mean, for the reader of a table.
 OF_CLASSES = (
     "clairvoyant: knows every output; with predictions: knows an interval that holds it, with "
@@ -106,7 +109,7 @@ def knowledge_of(method: Method) -> Knowledge:
         return Knowledge("outputs", policy.offline)
     if prediction is None:
         return Knowledge("file", policy.offline)
-    return Knowledge("exact" if prediction.name == "exact" else "intervals", policy.offline)
+    return Knowledge(_OF_PREDICTION.get(prediction.name, "intervals"), policy.offline)
 
 
 @cache

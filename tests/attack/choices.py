@@ -27,6 +27,7 @@ PREDICTIONS = (
     "interval(1,1000000000)",
     "bins(width=3)",
     "bins(width=1)",
+    "deciles",
     "relative(x=0.5)",
     "relative(x=1)",
     "noise(sigma=0.5)",

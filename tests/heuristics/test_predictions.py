@@ -39,6 +39,7 @@ VALUES: dict[str, st.SearchStrategy[Values]] = {
     # Holds every output of the instances that are drawn, which are at most 24.
     "interval": st.fixed_dictionaries({"low": st.just(1), "high": st.integers(24, 1000)}),
     "bins": st.fixed_dictionaries({"width": st.integers(1, 40)}),
+    "deciles": st.just({}),
     "relative": st.fixed_dictionaries({"x": st.floats(0, 1)}),
     "noise": st.fixed_dictionaries({"sigma": st.floats(0, 5)}),
 }
@@ -75,13 +76,13 @@ def test_intervals_hold_the_output(
     assert [each.tolist() for each in again] == [lower.tolist(), upper.tolist()]
 
 
-@pytest.mark.parametrize("name", sorted(VALUES))
+@pytest.mark.parametrize("name", sorted(VALUES.keys() - {"deciles"}))
 @given(data=st.data(), instance=instances(), seed=st.integers(0, 5))
 @settings(max_examples=50, deadline=None)
 def test_later_requests_change_no_prediction(
     name: str, data: st.DataObject, instance: Instance, seed: int
 ) -> None:
-    """What is predicted of a request does not depend on how many follow it."""
+    """What is predicted of a request does not depend on how many follow it, but for deciles."""
     values = data.draw(VALUES[name])
     longer = Instance("longer", instance.memory, (*instance.requests, Request(99, 9, 0, 1)))
     assert ends(longer, name, seed, **values)[:-1] == ends(instance, name, seed, **values)
@@ -99,6 +100,21 @@ def test_ranges_of_the_paper() -> None:
         (90, 112),
         (794, 972),
         (900, 1100),
+    ]
+
+
+def test_deciles_of_all_outputs() -> None:
+    """Ten classes of two; equal outputs are of one class, that of the first of them."""
+    told = ends(outputs_only(5000, *range(10, 210, 10)), "deciles")
+    assert told == [(max(1, high - 19), high) for high in range(20, 201, 20) for _ in range(2)]
+    # The tenths of 3, 3, 3, 3, 8, 9 end at places 1, 2, 2, 3, 3, 4, 5, 5, 6, 6.
+    assert ends(outputs_only(20, 8, 3, 3, 9, 3, 3), "deciles") == [
+        (4, 8),
+        (1, 3),
+        (1, 3),
+        (9, 9),
+        (1, 3),
+        (1, 3),
     ]
 
 

@@ -62,6 +62,15 @@ def test_a_line_a_class_in_the_terms_of_the_trace() -> None:
     )
 
 
+def test_deciles_are_a_class_of_their_own() -> None:
+    """Of who is told the decile: 1 - 100 / 123 = 0.18699."""
+    told = str(_answer(TRACE | {"srpt-predicted with deciles": 100_000}))
+    assert (
+        "intervals wins 6.1 % (a-min with bins(100), 11.540 s), deciles 18.6 % "
+        "(srpt-predicted with deciles, 10.000 s), lengths 26.0 % (svf, 9.100 s)"
+    ) in told
+
+
 def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
     """In rounds a scheduler that keeps tokens may be below the bound: no share is told of it."""
     tels = {"vllm-v1": 30, "svf": 25}

@@ -15,6 +15,7 @@ from kvopt.methods.knowledge import Knowledge, knowledge, only_bounds, shown_met
         ("a-min", Knowledge("file")),
         ("a-min with exact", Knowledge("exact")),
         ("a-min with interval", Knowledge("intervals")),
+        ("a-min with deciles", Knowledge("deciles")),
         ("alpha-beta(alpha=0.2)", Knowledge("nothing")),
         ("vllm-v1 with interval", Knowledge("nothing")),
         ("cpsat", Knowledge("unknown")),
