@@ -121,7 +121,7 @@ def table_text(table: pd.DataFrame) -> str:
     """Return the aligned table: one line a rate and method, seeds averaged, times in seconds."""
     from tabulate import tabulate
 
-    good = {"goodput": "good/s"} if "goodput" in table else {}
+    good = {"goodput": "good/s", "bound_goodput": "at most"} if "goodput" in table else {}
     shown = {
         "ael_s": "AEL s",
         "bound_ael_s": "bound s",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from formulations.valid.loads import PICOSECONDS, not_covered, work
+from formulations.valid.loads import not_covered
 from instances import Instance
 from instances.batch_time import BatchTime
 from instances.rates import at_rate
@@ -19,6 +19,7 @@ from kvopt.methods.method import Method
 from kvopt.running.batch_time import refuse_rounds_only
 from kvopt.suites import Section, Source
 from kvopt.sweeps.comparison import carried_out
+from kvopt.sweeps.goodput_bound import demands
 from kvopt.sweeps.inputs import Wishes, as_wished
 from kvopt.sweeps.plan import plan
 from schedules.files import parse_schedule
@@ -206,43 +207,22 @@ def capacity_bound(
     add up to no more than its time (``formulations.valid.loads.work_bound``).  A request that keeps
     the objective is charged all its work w_i between its arrival and a_i + d_i, where d_i is the
     limit on E2EL, or that on TTFT and o_i − 1 times that on TPOT; of its first token alone it is
-    charged its prefill by a_i plus the limit on TTFT.  Of n requests k keep it, so the sum of the k
-    smallest w_i, W, is no more than the time from the first arrival to the last a_i + d_i.  At rate
-    r arrivals are g_i / r, g those of rate 1, rounded to nanoseconds.  So W ≤ max (g_i / r + d_i)
-    + 1 ns: where W exceeds all d_i + 1 ns, r ≤ max g_i / (W − d_i − 1 ns).
+    charged its prefill by a_i plus the limit on TTFT (``kvopt.sweeps.goodput_bound``).
+    Of n requests k keep it, so the sum of the k smallest w_i, W, is no more than the time from the
+    first arrival to the last a_i + d_i.  At rate r arrivals are g_i / r, g those of rate 1, rounded
+    to nanoseconds.  So W ≤ max (g_i / r + d_i) + 1 ns: where W exceeds all d_i + 1 ns,
+    r ≤ max g_i / (W − d_i − 1 ns).
     """
     if not_covered(instance, batch_time):
         return math.inf
     times = at_rate(instance, 1.0, arrival_seed).arrival_times.tolist()
     kept = math.ceil(share * len(instance) - 1e-9)
-    unit = instance.memory * PICOSECONDS
     found = [math.inf]
-    for works, limits in _demands(instance, batch_time, slo):
-        least = sum(sorted(works)[:kept]) // unit
+    for works, limits in demands(instance, batch_time, slo):
+        least = sum(sorted(works)[:kept])
         # One more for the rounding of the times at rate 1.
         slack = [least - limit - 2 for limit in limits]
         if min(slack) > 0:
             quotients = ((time + 1) / each for time, each in zip(times, slack, strict=True))
             found.append(max(quotients) * (1 + 1e-9))
     return min(found)
-
-
-def _demands(
-    instance: Instance, batch_time: BatchTime, slo: Slo
-) -> list[tuple[list[int], list[int]]]:
-    """Return work (M · ps) and time (ns) of each request, for each limit that says by when."""
-    memory, requests = instance.memory, instance.requests
-    demands = []
-    if slo.ttft is not None:
-        first = [
-            batch_time.base * each.prompt + memory * batch_time.prefill_load(each.prompt)
-            for each in requests
-        ]
-        demands.append((first, [slo.ttft] * len(requests)))
-    whole = [work(each, memory, batch_time) for each in requests]
-    if slo.e2el is not None:
-        demands.append((whole, [slo.e2el] * len(requests)))
-    if slo.ttft is not None and slo.tpot is not None:
-        limits = [slo.ttft + slo.tpot * (each.output - 1) for each in requests]
-        demands.append((whole, limits))
-    return demands

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
 from instances import Instance
-from instances.batch_time import NANOSECONDS
+from instances.batch_time import NANOSECONDS, parse_batch_time
 from instances.rates import at_rate
 from kvopt.answer import Answer, MethodTotal, answer, marked
 from kvopt.best_bound import KnownBound, best_bound, left
@@ -24,6 +25,7 @@ from kvopt.store import Store
 from kvopt.suites import Section, Source
 from kvopt.sweeps.comparison import carried_out
 from kvopt.sweeps.contradictions import alarms
+from kvopt.sweeps.goodput_bound import goodput_bound
 from kvopt.sweeps.inputs import Wishes, as_wished
 from kvopt.sweeps.plan import plan
 from schedules.files import parse_schedule
@@ -33,6 +35,8 @@ from schedules.real_time.timeline import timeline
 
 #: What bounds the latency from below at every rate.
 BOUND = "bound"
+#: Goodputs are quotients of floats.
+_ROUNDING = 1e-9
 
 
 class RatesError(ValueError):
@@ -129,10 +133,12 @@ def rate_sweep(
         for task in tasks
         if task.key in kept and not bounds_kept_tokens(instance, task.batch_time)
     }
-    table = _table(ran.rows, bounds, apart, good)
+    most = {} if slo is None else _most_goodputs(tasks, slo)
+    table = _table(ran.rows, bounds, apart, good, most)
     table = _with_rates(table, ran.rows["instance_sha256"], drawn)
     answers = _answers(ran.rows, bounds, kept, drawn)
     wrong = [*alarms(list(ran.shown.values())), *_exceeded(ran.rows, bounds, kept)]
+    wrong += _too_good(ran.rows, good, most)
     return RateSweep(table, answers, wrong)
 
 
@@ -200,6 +206,17 @@ def _goodputs(tasks: Sequence[Task], store: Store, slo: Slo) -> dict[str, float]
     return found
 
 
+def _most_goodputs(tasks: Sequence[Task], slo: Slo) -> dict[str, float]:
+    """Return what no goodput on an instance is above, by its hash."""
+    found: dict[str, float] = {}
+    for task in tasks:
+        instance = task.instance
+        if instance is not None and instance.sha256 not in found:
+            most = goodput_bound(instance, parse_batch_time(task.batch_time), slo)
+            found[instance.sha256] = math.nan if most is None else most
+    return found
+
+
 def _bounds(tasks: Sequence[Task], store: Store) -> dict[str, KnownBound]:
     """Return the best bound known of each instance, by its hash, also from earlier sweeps."""
     found: dict[str, KnownBound] = {}
@@ -216,20 +233,39 @@ def _exceeded(
     rows: pd.DataFrame, bounds: Mapping[str, KnownBound], kept: Collection[str]
 ) -> list[str]:
     """Return one line for every run whose schedule a bound from elsewhere excludes."""
-    shown = rows.assign(method=shown_methods(rows["method"], rows["own_name"]))
-    columns = shown[["instance_sha256", "method", "instance", "tel"]].itertuples()
     return [
-        f"{method} on {instance}: TEL {tel}, and a bound of {bounds[sha].value} ({bounds[sha]})"
-        for key, sha, method, instance, tel in columns
+        f"{who}: TEL {tel}, and a bound of {bounds[sha].value} ({bounds[sha]})"
+        for (key, sha, who), tel in zip(_named(rows), rows["tel"], strict=True)
         if key not in kept and sha in bounds and not pd.isna(tel) and tel < bounds[sha].value
     ]
+
+
+def _too_good(
+    rows: pd.DataFrame, good: Mapping[str, float], most: Mapping[str, float]
+) -> list[str]:
+    """Return one line for every run whose goodput is above what any can be."""
+    return [
+        f"{who}: goodput {good[key]}, and a bound of {most[sha]}"
+        for key, sha, who in _named(rows)
+        if key in good and good[key] > most[sha] * (1 + _ROUNDING)
+    ]
+
+
+def _named(rows: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
+    """Yield key, hash of the instance, and the names of method and instance of each row."""
+    shown = shown_methods(rows["method"], rows["own_name"])
+    for key, sha, method, name in zip(
+        rows.index, rows["instance_sha256"], shown, rows["instance"], strict=True
+    ):
+        yield key, sha, f"{method} on {name}"
 
 
 def _table(
     rows: pd.DataFrame,
     bounds: Mapping[str, KnownBound],
     apart: Collection[str],
-    good: dict[str, float],
+    good: Mapping[str, float],
+    most: Mapping[str, float],
 ) -> pd.DataFrame:
     """Return the table; of the runs ``apart`` no bound tells what is left to gain."""
     n, tel = rows["n"].astype(float), rows["tel"].astype("Float64")
@@ -257,6 +293,7 @@ def _table(
     )
     if good:
         table["goodput"] = pd.Series(good, dtype="float64").reindex(table.index)
+        table["bound_goodput"] = rows["instance_sha256"].map(dict(most))
     table = table.join(rows[[*METRICS, "seconds", "detail"]])
     return table.reset_index(drop=True)
 

@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import LogLocator, NullFormatter
 
-from reports.figures.style import INK, MOST_CURVES, draw_rates, drawing, styles
+from reports.figures.style import INK, MOST_CURVES, add_legend, draw_points, drawing, log_axis
 from schedules.real_time.slo import Slo
-
-_BOUND = "#c24b4b"
 
 
 def rates_figure(table: pd.DataFrame, slo: Slo | None = None) -> str:
@@ -25,36 +22,33 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None = None) -> str:
         What goodput counts by; without one the right panel shows the mean TTFT.
     """
     means = table.groupby(["method", "rate"], sort=True).mean(numeric_only=True).reset_index()
+    means["mean_ttft_s"] = means["mean_ttft_ms"].astype(float) / 1000
     order = means.groupby("method")["ael_s"].mean().sort_values().index.tolist()
-    looks = styles(order[:MOST_CURVES])
+    of_method = dict(tuple(means.groupby("method")))
     with drawing(10.2, 4.0) as made:
-        left, right = made.figure.subplots(1, 2)
+        left, right = panels = made.figure.subplots(1, 2)
         _bound(left, means)
-        right_column = "mean_ttft_s"
-        means[right_column] = means["mean_ttft_ms"].astype(float) / 1000
+        told, column = "mean TTFT (s)", "mean_ttft_s"
         if "goodput" in means:
-            right_column = "goodput"
-            rates = sorted(means["rate"].unique())
-            right.plot(
-                rates, rates, color=INK, alpha=0.45, dashes=(1, 1), linewidth=1.2, label="offered"
-            )
-        for name, look in looks.items():
-            curve = means[means["method"] == name]
-            for axes, column in ((left, "ael_s"), (right, right_column)):
-                draw_rates(axes, curve["rate"], curve[column], name, look)
-        left.set_yscale("log")
-        left.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        left.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        left.yaxis.set_minor_formatter(NullFormatter())
-        left.set_title("mean end-to-end latency (s)", loc="left")
-        told = f"goodput (requests/s), {slo}" if "goodput" in means else "mean TTFT (s)"
-        right.set_title(told, loc="left")
-        for axes in (left, right):
+            told, column = f"goodput (requests/s), {slo}", "goodput"
+            _offered(right, means)
+            _most(right, means)
+        for axes, shown in ((left, "ael_s"), (right, column)):
+            curves = {str(name): (each["rate"], each[shown]) for name, each in of_method.items()}
+            draw_points(axes, curves, order[:MOST_CURVES])
             axes.set_xlabel("rate (requests/s)")
             axes.set_xlim(left=0)
+        log_axis(left)
+        left.set_title("mean end-to-end latency (s)", loc="left")
+        right.set_title(told, loc="left")
         right.set_ylim(bottom=0)
-        _legend(made.figure, left, right)
+        add_legend(made.figure, panels, max(0, len(order) - MOST_CURVES))
     return made.svg
+
+
+def _offered(axes: Any, means: pd.DataFrame) -> None:
+    rates = sorted(means["rate"].unique())
+    axes.plot(rates, rates, color=INK, alpha=0.45, dashes=(1, 1), linewidth=1.2, label="offered")
 
 
 def _bound(axes: Any, means: pd.DataFrame) -> None:
@@ -62,18 +56,25 @@ def _bound(axes: Any, means: pd.DataFrame) -> None:
     bound = means.groupby("rate")["bound_ael_s"].max().dropna()
     if bound.empty:
         return
+    _excluded(axes, bound, 1e-9)
+    most = float(means["ael_s"].astype(float).max(skipna=True))
+    axes.set_ylim(0.6 * float(bound.min()), 1.5 * max(most, float(bound.max())))
+
+
+def _most(axes: Any, means: pd.DataFrame) -> None:
+    """Draw what no schedule's goodput is above, and shade what is, up to the rates."""
+    bound = means.groupby("rate")["bound_goodput"].max().dropna()
+    if bound.empty:
+        return
+    top = 1.05 * max(float(bound.max()), float(means["rate"].max()))
+    _excluded(axes, bound, top)
+    axes.set_ylim(top=top)
+
+
+def _excluded(axes: Any, bound: pd.Series, end: float) -> None:
+    """Draw a bound over the rates, and shade what lies between it and an end."""
     x, y = bound.index.to_numpy(dtype=float), bound.to_numpy(dtype=float)
     axes.plot(
-        x, y, color=_BOUND, marker="s", markersize=3, linewidth=1.4, label="no schedule is below"
+        x, y, color=INK, marker="s", markersize=3, linewidth=1.4, label="no schedule is beyond"
     )
-    axes.fill_between(x, np.full(len(y), 1e-9), y, color=_BOUND, alpha=0.13, linewidth=0)
-    most = float(means["ael_s"].astype(float).max(skipna=True))
-    axes.set_ylim(0.6 * float(y.min()), 1.5 * max(most, float(y.max())))
-
-
-def _legend(figure: Any, left: Any, right: Any) -> None:
-    handles: dict[str, Any] = {}
-    for axes in (left, right):
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
-    figure.legend(handles.values(), handles.keys(), loc="outside right upper", handlelength=2.6)
+    axes.fill_between(x, np.full(len(y), end), y, color=INK, alpha=0.1, linewidth=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -17,9 +18,11 @@ from instances.traces import TraceOptions
 from instances.traces.reading import read_trace
 from kvopt.commands.rates import main as rates
 from kvopt.methods.grammar import read_method
+from kvopt.sweeps.goodput_bound import goodput_bound
 from kvopt.sweeps.inputs import Wishes
 from kvopt.sweeps.rates import RatesError, rate_sweep, read_rates
 from reports.figures.rates import rates_figure
+from schedules.real_time.slo import read_slo
 from tests.instances.traces.cases import BY_NAME
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
@@ -85,6 +88,9 @@ def test_a_sweep_is_resumed_and_agrees_with_the_library(
     assert alone.tel_seconds == pytest.approx(svf["tel_s"])
     assert alone.serving.mean_ttft_ms == pytest.approx(svf["mean_ttft_ms"])
     assert alone.goodput("e2el:0.4") == pytest.approx(svf["goodput"])
+    most = goodput_bound(at_rate(SIX, 8.0), read_batch_time(BATCH), read_slo("e2el:0.4"))
+    assert svf["bound_goodput"] == pytest.approx(most)
+    assert svf["goodput"] <= svf["bound_goodput"]
     assert svf["left"] == pytest.approx(1 - svf["bound_ael_s"] / svf["ael_s"])
     assert ElementTree.parse(figure).getroot().tag.endswith("svg")
 
@@ -105,10 +111,26 @@ def test_the_figure_has_a_curve_a_method_and_the_bound() -> None:
     ]
     table = pd.DataFrame(lines)
     plain = rates_figure(table)
-    assert plain != rates_figure(table.assign(goodput=1.0))
+    good = rates_figure(table.assign(goodput=1.0, bound_goodput=float("nan")))
+    assert plain != good
+    assert len(good) < len(rates_figure(table.assign(goodput=1.0, bound_goodput=1.5)))
     assert plain == rates_figure(table)
     # Nothing is drawn of a bound that there is not.
     assert len(rates_figure(table.assign(bound_ael_s=float("nan")))) < len(plain)
+
+
+def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a wrong result, for one of the two is; the table has the bound beside it."""
+    wishes, store = Wishes(batch_time=read_batch_time(BATCH)), tmp_path / "runs.sqlite"
+    asked = partial(rate_sweep, SIX, (2.0,), [read_method("svf")], wishes, store=store)
+    table, _, wrong = asked(slo=read_slo("e2el:9"))
+    assert wrong == []
+    assert (table["goodput"] <= table["bound_goodput"]).all()
+    monkeypatch.setattr("kvopt.sweeps.rates.goodput_bound", lambda *_: 0.5)
+    table, _, wrong = asked(slo=read_slo("e2el:9"))
+    assert [line.partition(": goodput ")[0] for line in wrong] == ["svf on six_rate2"] * 1
+    assert table["bound_goodput"].tolist() == [0.5, 0.5]
+    assert "bound_goodput" not in asked().table
 
 
 @pytest.mark.parametrize("text", ["", "x", "1,,2", "0,1", "2,1", "1,1", "nan", "inf", "-1"])

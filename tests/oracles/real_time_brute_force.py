@@ -1,4 +1,6 @@
-"""The least total latency in real time by trying every batch of every round; none of our code.
+"""The least total latency and the best goodput in real time by trying every batch of every round.
+
+None of our code is used.
 
 What a scheduler may do here is as much as possible: requests wait, are prefilled whole or in
 chunks, make a token, pause with their memory, or are evicted (at most ``evictions`` times in all)
@@ -9,6 +11,7 @@ Idling for any other time only delays what follows.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
@@ -26,6 +29,14 @@ class _At(NamedTuple):
 #: What a request is at the end of a round; tokens before and tokens prefilled, or tokens read, or
 #: nothing; and how often it was evicted before.
 _Choice = tuple[_At | None, tuple[int, int] | int | None, int]
+
+
+class Limits(NamedTuple):
+    """Nanoseconds at most, None for no limit."""
+
+    ttft: int | None = None
+    tpot: int | None = None
+    e2el: int | None = None
 
 
 class Moves(NamedTuple):
@@ -54,6 +65,27 @@ def least_total_latency(
         Picoseconds: base, per prefilled token, per square, per decoding request, per token read.
     """
     return _Search(requests, memory, coefficients, moves or Moves()).run()
+
+
+def best_goodput(
+    requests: list[tuple[int, int, int]],
+    memory: int,
+    coefficients: Coefficients,
+    limits: Limits,
+    moves: Moves | None = None,
+) -> tuple[int, Fraction]:
+    """Return the most requests that keep all limits, and the most a nanosecond.
+
+    Each for itself; a nanosecond of the time from the first arrival to the last completion.
+    """
+    found = []
+    for per_time in (False, True):
+        search = _BestGoodput(requests, memory, coefficients, moves or Moves())
+        search.limits, search.per_time = limits, per_time
+        search.best_value = Fraction(0)
+        search.run()
+        found.append(search.best_value)
+    return int(found[0]), found[1]
 
 
 class _Search:
@@ -156,3 +188,97 @@ class _Search:
             state.append(None if done else at)
             paid += end - arrival if done else 0
         self._visit(end, tuple(state), paid, evicted)
+
+
+class _BestGoodput(_Search):
+    """The same rounds, in which what counts is who keeps the limits; TPOT from the first token."""
+
+    limits: Limits
+    per_time: bool
+    best_value: Fraction
+    firsts: tuple[int | None, ...]
+
+    def run(self) -> int:
+        self.reached: dict[object, int] = {}
+        self.begin = min(arrival for arrival, _, _ in self.requests)
+        self.good, self.firsts = 0, (None,) * len(self.requests)
+        self._visit(self.begin, tuple(_At(0, 0, False) for _ in self.requests), 0, 0)
+        return 0
+
+    def _value(self, good: int, end: int) -> Fraction:
+        return Fraction(good, max(end - self.begin, 1) if self.per_time else 1)
+
+    def _hopes(self, now: int, i: int, end: int) -> bool:
+        """Tell whether a request that does not end before a time may yet keep the limits.
+
+        One that has its first token may be cancelled, and make it anew.
+        """
+        arrival, first = self.requests[i][0], self.firsts[i]
+        if self.limits.e2el is not None and end > arrival + self.limits.e2el:
+            return False
+        soon = max(now, arrival) + self.shortest
+        late = self.limits.ttft is not None and soon > arrival + self.limits.ttft
+        return first is not None or not late
+
+    def _visit(self, now: int, state: tuple[_At | None, ...], paid: int, evicted: int) -> None:
+        del paid
+        left = [i for i, at in enumerate(state) if at is not None]
+        ends = [
+            max(now, arrival) + self.shortest * (output - at.made)
+            for at, (arrival, _, output) in zip(state, self.requests, strict=True)
+            if at is not None
+        ]
+        hope = self.good + sum(map(self._hopes, [now] * len(left), left, ends))
+        if self._value(hope, max([now, *ends])) <= self.best_value:
+            return
+        if not left or not self.per_time:
+            # Who is left can always be completed.
+            self.best_value = max(self.best_value, self._value(self.good, now))
+        if not left:
+            return
+        key = (now, evicted, state, self.firsts)
+        if self.reached.get(key, -1) >= self.good:
+            return
+        self.reached[key] = self.good
+        choices = [
+            list(self._choices(at, now, *request)) if at is not None else [(None, None, 0)]
+            for at, request in zip(state, self.requests, strict=True)
+        ]
+        before = self.firsts, self.good
+        for taken in product(*choices):
+            self._enter(now, state, evicted, taken)
+            self.firsts, self.good = before
+        later = [self.requests[i][0] for i in left if self.requests[i][0] > now]
+        if later:
+            self._visit(min(later), state, 0, evicted)
+
+    def _enter(
+        self, now: int, state: tuple[_At | None, ...], evicted: int, taken: tuple[_Choice, ...]
+    ) -> None:
+        """Note who makes the first token in a round, and who ends there, before it is tried."""
+        prefills = [does for _, does, _ in taken if isinstance(does, tuple)]
+        read = [does for _, does, _ in taken if isinstance(does, int)]
+        end = now + self._time(prefills, read)
+        firsts = list(self.firsts)
+        for i, (at, does, evictions) in enumerate(taken):
+            old = state[i]
+            if at is None or old is None:
+                continue
+            if not at.made:
+                firsts[i] = None
+            elif firsts[i] is None or (evictions and at.made == 1 and at.ready):
+                firsts[i] = end
+            if does is not None and at.made == self.requests[i][2]:
+                self.good += self._keeps(i, firsts[i], end)
+        self.firsts = tuple(firsts)
+        self._round(now, 0, evicted, taken)
+
+    def _keeps(self, i: int, first: int | None, end: int) -> bool:
+        arrival, _, output = self.requests[i]
+        assert first is not None
+        spans = (first - arrival, end - first, end - arrival)
+        tpot = None if self.limits.tpot is None else self.limits.tpot * (output - 1)
+        return all(
+            limit is None or span <= limit
+            for span, limit in zip(spans, (self.limits.ttft, tpot, self.limits.e2el), strict=True)
+        )
