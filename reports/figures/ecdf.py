@@ -63,7 +63,7 @@ def ecdf_figure(runs: pd.DataFrame) -> Drawn | None:
         percent_axis(all_axes[0].yaxis)
         all_axes[0].set_ylabel("share of runs")
         fullest = max(all_axes, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
-        add_legend(made.figure, fullest, others)
+        add_legend(made.figure, [fullest], others)
     return Drawn(made.svg, made.spots)
 
 

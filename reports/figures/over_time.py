@@ -47,7 +47,7 @@ def over_time_figure(given: Timed) -> Drawn | None:
             axes.set_title(title, loc="left")
             axes.set_xlabel("seconds")
         all_axes[0].set_ylabel("mean gap")
-        add_legend(made.figure, all_axes[1], len(order) - len(shown))
+        add_legend(made.figure, all_axes[1:], len(order) - len(shown))
     return Drawn(made.svg)
 
 

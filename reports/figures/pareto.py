@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reports.figures.style import MOST_CURVES, add_legend, draw_rates, drawing, styles
+from reports.figures.style import MOST_CURVES, add_legend, draw_points, drawing, log_axis
 
 #: What is drawn, with what it is called.
 _PANELS = {"p99_ttft_ms": "p99 TTFT (s)", "p99_tpot_ms": "p99 TPOT (s)"}
@@ -22,18 +22,20 @@ def pareto_figure(runs: pd.DataFrame) -> str:
         ``p99_ttft_ms`` and ``p99_tpot_ms``.
     """
     names = list(dict.fromkeys(runs["method"]))
-    looks = styles(names[:MOST_CURVES])
+    runs = runs.sort_values("rate")
     with drawing(10.2, 4.0) as made:
-        for axes, (column, title) in zip(
-            made.figure.subplots(1, len(_PANELS)), _PANELS.items(), strict=True
-        ):
-            for name, look in looks.items():
-                curve = runs[runs["method"].eq(name)].sort_values("rate")
-                draw_rates(axes, curve["output_throughput"], curve[column] / 1000, name, look)
-            axes.set_yscale("log")
-            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        panels = made.figure.subplots(1, len(_PANELS))
+        for axes, (column, title) in zip(panels, _PANELS.items(), strict=True):
+            seconds = runs[column].astype(float) / 1000
+            here = {name: runs["method"].eq(name) for name in names}
+            curves = {
+                name: (runs.loc[those, "output_throughput"], seconds[those])
+                for name, those in here.items()
+            }
+            draw_points(axes, curves, names[:MOST_CURVES])
+            log_axis(axes)
             axes.set_title(title, loc="left")
             axes.set_xlabel("output tokens a second")
             axes.set_xlim(left=0)
-        add_legend(made.figure, made.figure.axes[0], others=0)
+        add_legend(made.figure, panels[:1], max(0, len(names) - MOST_CURVES))
     return made.svg

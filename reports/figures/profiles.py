@@ -53,7 +53,7 @@ def profile_figure(
         percent_axis(axes.yaxis)
         axes.set_xlabel(f"τ: {quantity} at most τ times the best")
         axes.set_ylabel("share of instances")
-        add_legend(made.figure, axes, len(order) - len(shown))
+        add_legend(made.figure, [axes], len(order) - len(shown))
         for label in shown:
             reached = ratios[label].where(np.isfinite(ratios[label]))
             for x, y, caption in step_places(reached, names, len(reached), str(label), _factor):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from reports.figures.slim import slimmed
 from reports.figures.spots import Caption, Spot, placed
@@ -166,28 +167,51 @@ def draw_curves(axes: Any, x: np.ndarray, curves: dict[str, np.ndarray], shown: 
             )
 
 
-def draw_rates(axes: Any, x: pd.Series, y: pd.Series, name: str, look: dict[str, Any]) -> None:
-    """Draw what a policy reaches at some rates, a marker each; ``look`` is of :func:`styles`."""
-    axes.plot(
-        x.astype(float),
-        y.astype(float),
-        color=look["color"],
-        dashes=look["dashes"] or (None, None),
-        marker="o",
-        markersize=3.5,
-        linewidth=1.7,
-        label=short_name(name),
-    )
+def draw_points(
+    axes: Any, curves: Mapping[str, tuple[pd.Series, pd.Series]], shown: Sequence[str]
+) -> None:
+    """Draw curves through the points that they are of, as :func:`draw_curves` draws steps."""
+    for name, (x, y) in curves.items():
+        if name not in shown:
+            axes.plot(x, y.astype(float), color=INK, alpha=0.16, linewidth=0.8)
+    for name, style in styles(shown).items():
+        x, y = curves[name]
+        axes.plot(
+            x,
+            y.astype(float),
+            color=style["color"],
+            dashes=style["dashes"] or (None, None),
+            marker="o",
+            markersize=3.5,
+            linewidth=1.7,
+            label=short_name(name),
+        )
 
 
-def add_legend(figure: Any, axes: Any, others: int) -> None:
-    """Put the legend beside the axes, with the number of grey curves as its last line."""
-    handles, labels = axes.get_legend_handles_labels()
+def add_legend(figure: Any, panels: Sequence[Any], others: int) -> None:
+    """Put the legend of all panels beside them, with the number of grey curves as its last line."""
+    handles: dict[str, Any] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
     if others:
-        (grey,) = axes.plot([], [], color=INK, alpha=0.3, linewidth=0.8)
-        handles, labels = [*handles, grey], [*labels, f"{others} more, see the table"]
+        (grey,) = panels[0].plot([], [], color=INK, alpha=0.3, linewidth=0.8)
+        handles[f"{others} more, see the table"] = grey
     if handles:
-        figure.legend(handles, labels, loc="outside right upper", handlelength=2.6)
+        figure.legend(handles.values(), handles.keys(), loc="outside right upper", handlelength=2.6)
+
+
+def log_axis(axes: Any) -> None:
+    """Have y on a logarithmic scale in plain numbers, where it is more than a factor of two."""
+    values = np.concatenate([[], *(line.get_ydata() for line in axes.get_lines())])
+    values = values[values > 0]
+    if not len(values) or values.max() < 2 * values.min():
+        return
+    wide = values.max() > 10 * values.min()
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if wide else range(1, 10)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def percent_axis(axis: Any) -> None:

@@ -10,10 +10,11 @@ import pytest
 
 from reports.figures.bounds import bounds_figure
 from reports.figures.heat import heat_figure
+from reports.figures.pareto import pareto_figure
 from reports.figures.profiles import profile_figure
 from reports.figures.slim import slimmed
 from reports.figures.spots import Caption, step_places
-from reports.figures.style import drawing
+from reports.figures.style import drawing, log_axis
 from reports.measured import measured
 from reports.per_instance import per_instance
 from reports.references import references
@@ -198,3 +199,32 @@ def test_bounds_over_time_follow_the_best_of_all_runs() -> None:
 def test_bounds_over_time_need_something_to_follow(runs: list[object]) -> None:
     """One point, or no schedule at all, is no picture."""
     assert bounds_figure(prepare(frame(*runs)), 5, 3) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [([0.055, 0.095], "linear"), ([0.05, 0.2], "log"), ([0.5, 60.0], "log"), ([], "linear")],
+)
+def test_latencies_have_plain_numbers(values: list[float], scale: str) -> None:
+    """On a logarithmic axis of few decades the numbers between them, too; no markup."""
+    with drawing(4, 3) as made:
+        axes = made.figure.subplots()
+        axes.plot(range(len(values)), values)
+        log_axis(axes)
+        made.figure.draw_without_rendering()
+        told = [label.get_text() for label in axes.get_yticklabels(which="both")]
+    assert axes.get_yscale() == scale
+    assert sum(map(bool, told)) >= 2
+    assert all(re.fullmatch(r"[\d.−]*", each) for each in told)
+
+
+def test_who_is_drawn_in_grey() -> None:
+    """Of twelve policies the last two, in both panels, and nobody of ten."""
+    table = [
+        {"method": f"p{k}", "rate": rate, "output_throughput": rate, "p99_ttft_ms": 1e3 * k}
+        for k in range(12)
+        for rate in (1.0, 2.0)
+    ]
+    runs = pd.DataFrame(table).assign(p99_tpot_ms=50.0)
+    drawn = [pareto_figure(each).count("stroke-opacity: 0.16") for each in (runs, runs[:20])]
+    assert drawn == [4, 0]
