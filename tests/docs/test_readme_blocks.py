@@ -17,7 +17,7 @@ PRINTED = {command.line: text for command, text in printed(README).items()}
 #: What depends on the machine: seconds, which of the methods side by side was first, and how far
 #: the search for a bound in seconds has come.
 _VARIES = re.compile(
-    r"^seconds +.*$|(?<=\d)  \(from .*\)$|(?<= and )[\d.]+(?= % of)|(?<=is below )[\d.]+",
+    r"^seconds +.*$|(?<=\d)  \(from .*\)$|(?<= and )[\d.]+(?= % of)|(?<=is below\s)[\d.]+",
     re.MULTILINE,
 )
 
