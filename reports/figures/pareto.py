@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reports.figures.style import MOST_CURVES, add_legend, draw_points, drawing, log_axis
+from reports.figures.style import add_legend, draw_points, drawing, log_axis, with_base
 
 #: What is drawn, with what it is called.
 _PANELS = {"p99_ttft_ms": "p99 TTFT (s)", "p99_tpot_ms": "p99 TPOT (s)"}
@@ -22,6 +22,7 @@ def pareto_figure(runs: pd.DataFrame) -> str:
         ``p99_ttft_ms`` and ``p99_tpot_ms``.
     """
     names = list(dict.fromkeys(runs["method"]))
+    shown = with_base(names)
     runs = runs.sort_values("rate")
     with drawing(10.2, 4.0) as made:
         panels = made.figure.subplots(1, len(_PANELS))
@@ -32,10 +33,10 @@ def pareto_figure(runs: pd.DataFrame) -> str:
                 name: (runs.loc[those, "output_throughput"], seconds[those])
                 for name, those in here.items()
             }
-            draw_points(axes, curves, names[:MOST_CURVES])
+            draw_points(axes, curves, shown)
             log_axis(axes)
             axes.set_title(title, loc="left")
             axes.set_xlabel("output tokens a second")
             axes.set_xlim(left=0)
-        add_legend(made.figure, panels[:1], max(0, len(names) - MOST_CURVES))
+        add_legend(made.figure, panels[:1], len(names) - len(shown))
     return made.svg

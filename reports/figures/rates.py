@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports.figures.style import INK, MOST_CURVES, add_legend, draw_points, drawing, log_axis
+from reports.figures.style import INK, add_legend, draw_points, drawing, log_axis, with_base
 from schedules.real_time.slo import Slo
 
 
@@ -24,7 +24,7 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None = None) -> str:
     means = table.groupby(["method", "rate"], sort=True).mean(numeric_only=True).reset_index()
     means["mean_ttft_s"] = means["mean_ttft_ms"].astype(float) / 1000
     order = means.groupby("method")["ael_s"].mean().sort_values().index.tolist()
-    of_method = dict(tuple(means.groupby("method")))
+    of_method, shown_names = dict(tuple(means.groupby("method"))), with_base(order)
     with drawing(10.2, 4.0) as made:
         left, right = panels = made.figure.subplots(1, 2)
         _bound(left, means)
@@ -35,14 +35,14 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None = None) -> str:
             _most(right, means)
         for axes, shown in ((left, "ael_s"), (right, column)):
             curves = {str(name): (each["rate"], each[shown]) for name, each in of_method.items()}
-            draw_points(axes, curves, order[:MOST_CURVES])
+            draw_points(axes, curves, shown_names)
             axes.set_xlabel("rate (requests/s)")
             axes.set_xlim(left=0)
         log_axis(left)
         left.set_title("mean end-to-end latency (s)", loc="left")
         right.set_title(told, loc="left")
         right.set_ylim(bottom=0)
-        add_legend(made.figure, panels, max(0, len(order) - MOST_CURVES))
+        add_legend(made.figure, panels, len(order) - len(shown_names))
     return made.svg
 
 
@@ -62,11 +62,11 @@ def _bound(axes: Any, means: pd.DataFrame) -> None:
 
 
 def _most(axes: Any, means: pd.DataFrame) -> None:
-    """Draw what no schedule's goodput is above, and shade what is, up to the rates."""
+    """Draw what no schedule's goodput is above, and shade what is; the rates may be far above."""
     bound = means.groupby("rate")["bound_goodput"].max().dropna()
     if bound.empty:
         return
-    top = 1.05 * max(float(bound.max()), float(means["rate"].max()))
+    top = 1.3 * float(bound.max()) or float(means["rate"].max())
     _excluded(axes, bound, top)
     axes.set_ylim(top=top)
 

@@ -16,6 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from kvopt.answer import BASE
 from reports.figures.slim import slimmed
 from reports.figures.spots import Caption, Spot, placed
 
@@ -165,6 +166,11 @@ def draw_curves(axes: Any, x: np.ndarray, curves: dict[str, np.ndarray], shown: 
                 drawstyle="steps-post",
                 label=short_name(name),
             )
+
+
+def with_base(names: Sequence[str]) -> list[str]:
+    """Return the names that get curves of their own, in order after what all are compared with."""
+    return sorted(names, key=lambda name: name != BASE)[:MOST_CURVES]
 
 
 def draw_points(

@@ -14,7 +14,7 @@ from reports.figures.pareto import pareto_figure
 from reports.figures.profiles import profile_figure
 from reports.figures.slim import slimmed
 from reports.figures.spots import Caption, step_places
-from reports.figures.style import drawing, log_axis
+from reports.figures.style import drawing, log_axis, with_base
 from reports.measured import measured
 from reports.per_instance import per_instance
 from reports.references import references
@@ -219,7 +219,7 @@ def test_latencies_have_plain_numbers(values: list[float], scale: str) -> None:
 
 
 def test_who_is_drawn_in_grey() -> None:
-    """Of twelve policies the last two, in both panels, and nobody of ten."""
+    """Of twelve policies the last two, in both panels, but vLLM's scheduler; nobody of ten."""
     table = [
         {"method": f"p{k}", "rate": rate, "output_throughput": rate, "p99_ttft_ms": 1e3 * k}
         for k in range(12)
@@ -228,3 +228,5 @@ def test_who_is_drawn_in_grey() -> None:
     runs = pd.DataFrame(table).assign(p99_tpot_ms=50.0)
     drawn = [pareto_figure(each).count("stroke-opacity: 0.16") for each in (runs, runs[:20])]
     assert drawn == [4, 0]
+    last = with_base([*(f"p{k}" for k in range(11)), "vllm-v1"])
+    assert last == ["vllm-v1", *(f"p{k}" for k in range(9))]
