@@ -163,3 +163,25 @@ def test_a_group_that_is_too_long_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert w.theorem_4_7().holds
     monkeypatch.setattr(w, "ends_of_groups", lambda found: [False] * (len(found) - 1) + [True])
     assert not w.theorem_4_7().holds
+
+
+def test_the_last_group_leaves_memory() -> None:
+    """Three of (1, 1) fill 6 tokens; the fourth is alone, whatever the groups, and holds 2."""
+    assert least([(1, 1)] * 4, 6) == [((1, 1),) * 3]
+    assert least([(1, 1)], 6) == [((1, 1),)]
+    assert not 2 > 6 - 2
+    shown = w.theorem_4_7_memory()
+    assert not shown.holds
+    assert shown.lines[0].startswith("batches of [3, 1]; peaks of those that end a group [6, 2]")
+
+
+def test_the_middle_of_equation_4() -> None:
+    """In pairs the powers of a group are 1, 1, 1/2, 1/2, ..; with (a + 1)/2 the middle is right."""
+    for a in range(1, 60):
+        powers = sum((Fraction(1, 2) ** (k // 2) for k in range(a)), Fraction())
+        assert powers > 4 - 4 * Fraction(1, 2 ** ((a - 1) // 2))
+        assert powers <= 4 - 4 * Fraction(1, 2 ** ((a + 1) // 2))
+    shown = w.equation_4_middle()
+    assert not shown.holds
+    assert shown.lines[0] == "a = 1: 1, stated at most 0"
+    assert "a = 3: 5/2, stated at most 2" in shown.lines

@@ -182,6 +182,29 @@ def theorem_4_7() -> Shown:
     return Shown(not wrong and worst < 4, lines)
 
 
+def theorem_4_7_memory() -> Shown:
+    """Compare the peaks of the batches that end a group with M less the largest peak."""
+    instance = together(6, *[(1, 1)] * 4)
+    found = batches(instance)
+    peaks = [sum(item.prompt + item.output for item in batch) for batch in found]
+    least = instance.memory - max(request.peak for request in instance.requests)
+    ends = [peak for peak, end in zip(peaks, ends_of_groups(found), strict=True) if end]
+    sizes = [len(batch) for batch in found]
+    lines = (f"batches of {sizes}; peaks of those that end a group {ends}, stated above {least}",)
+    return Shown(all(peak > least for peak in ends), lines)
+
+
+def equation_4_middle() -> Shown:
+    """Compare the powers of 1/2 of a group with what they are stated to sum to at most."""
+    half, lines, holds = Fraction(1, 2), [], True
+    for a in range(1, 8):
+        powers = sum(half ** ((a - i) // 2) for i in range(1, a + 1))
+        middle = 4 * (1 - half ** ((a - 1) // 2))
+        holds = holds and powers <= middle
+        lines.append(f"a = {a}: {powers}, stated at most {middle}")
+    return Shown(holds, tuple(lines))
+
+
 def theorem_4_13() -> Shown:
     """Compare grouped and aligned batches by the formulas."""
     worst = max(
