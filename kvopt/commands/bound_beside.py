@@ -105,7 +105,7 @@ class BoundBeside:
                 self._stop.set()
             finished = self._future.result()
             yield from of_run(self._instance, finished.record)
-            _keep(finished)
+            _keep(finished, self._instance)
         except (InterruptedRunError, KeyboardInterrupt):
             state = self._state
             if state is not None and state.lower_bound is not None:
@@ -148,7 +148,8 @@ class KeptBound:
         task = self.begin().result()
         named = {name: getattr(task, name) for name in ("key", "code", "versions")}
         record = replace(finished.record, method=task.method.text, **named)
-        _keep(replace(finished, record=record))
+        assert task.instance is not None
+        _keep(replace(finished, record=record), task.instance)
 
 
 def _stamped(task: Task) -> Task:
@@ -173,11 +174,16 @@ def _is_kept(instance: Instance, batch_time: str, seconds: float) -> bool:
     return False
 
 
-def _keep(finished: Finished) -> None:
-    """Put a run into the default store, where that can be written to."""
+def _keep(finished: Finished, instance: Instance) -> None:
+    """Put a run into the default store, where that can be written to and proves no more already."""
     from kvopt.store import Store  # a quarter of a second
 
     with suppress(Exception):
         DEFAULT_STORE.parent.mkdir(exist_ok=True)
         with closing(Store(DEFAULT_STORE)) as store:
-            store.put(finished)
+            record = finished.record
+            known = None
+            if store.select("key", key=record.key):
+                known = best_bound(instance, record.batch_time, stores=(store,))
+            if known is None or known.value < (record.lower_bound or 0):
+                store.put(finished)

@@ -12,6 +12,7 @@ from instances import InfeasibleInstanceError, InstanceFileError
 from instances.batch_time import DEFAULT, read_batch_time
 from instances.command import Command, Options, refuse_suffixes
 from instances.outputs import OutputError
+from instances.usage import UsageError
 from kvopt.commands.capacity_arguments import OPTIONS
 from kvopt.commands.in_seconds import deploy
 from kvopt.commands.workload import (
@@ -69,6 +70,8 @@ def main(options: Options) -> int:
     """
     deploy(options, [options.input])
     methods = [each for each in read_methods((options.methods,)) if not only_bounds(each.text)]
+    if not methods:
+        raise UsageError(f"--methods: expected one that makes schedules, found {options.methods}")
     wishes = Wishes(
         seeds=options.seeds,
         time_limit=options.time_limit,

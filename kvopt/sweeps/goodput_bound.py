@@ -87,14 +87,19 @@ def demands(
 
 def _works(instance: Instance, batch_time: BatchTime, *, first: bool = False) -> list[int]:
     """Return the work of each request, or of its first token, in nanoseconds, rounded down."""
-    made = (replace(each, output=1) if first else each for each in instance.requests)
+    made = map(_first_token, instance.requests) if first else instance.requests
     unit = instance.memory * PICOSECONDS
     return [min(work(each, instance.memory, batch_time) // unit, _LARGEST) for each in made]
 
 
+def _first_token(request: Request) -> Request:
+    """Return a request for the first token only; what is known of its output is of no matter."""
+    return replace(request, output=1, output_lower=None, output_upper=None)
+
+
 def _keeps_alone(request: Request, batch_time: BatchTime, slo: Slo) -> bool:
     """Tell whether a request keeps all limits as if it were alone."""
-    first = alone(replace(request, output=1), batch_time)
+    first = alone(_first_token(request), batch_time)
     whole = alone(request, batch_time)
     spans = (
         (first, slo.ttft),

@@ -222,9 +222,9 @@ def good(timeline: Timeline, slo: Slo) -> NDArray[np.bool_]:
     if slo.ttft is not None:
         kept &= timeline.first_tokens - timeline.arrivals <= slo.ttft
     if slo.tpot is not None:
-        # In integers: a time of exactly the limit is within it.
+        # In integers: a time of exactly the limit is within it.  Times the limit could overflow.
         after = timeline.completions - timeline.first_tokens
-        kept &= after <= slo.tpot * (timeline.outputs - 1)
+        kept &= -(-after // np.maximum(timeline.outputs - 1, 1)) <= slo.tpot
     if slo.e2el is not None:
         kept &= timeline.latencies <= slo.e2el
     return kept

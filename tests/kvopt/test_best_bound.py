@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,19 @@ def test_what_was_cut_short_or_proves_nothing_is_not_kept(bounded: Finished) -> 
         kept.keep(replace(bounded, certificate=None))
         kept.keep(replace(bounded, record=replace(bounded.record, ending="interrupted")))
     assert DEFAULT_STORE.read_bytes() == before
+
+
+def test_a_weaker_bound_does_not_replace_a_stored_one(bounded: Finished) -> None:
+    """Of the same run twice, which ended a little earlier the second time."""
+    task = Task(TIGHT, TIGHT.name, read_method("bound"), time_limit=1.0, batch_time=DEFAULT)
+    assert bounded.record.lower_bound is not None
+    weaker = replace(bounded.record, lower_bound=bounded.record.lower_bound - 9)
+    with KeptBound(task) as kept:
+        kept.keep(bounded)
+        kept.keep(replace(bounded, record=weaker))
+    with closing(Store(DEFAULT_STORE, readonly=True)) as store:
+        # That of the fixture names no sources.
+        assert store.select("lower_bound") == [(bounded.record.lower_bound,)] * 2
 
 
 @pytest.mark.slow("walks")

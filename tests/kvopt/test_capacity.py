@@ -114,6 +114,7 @@ def test_the_command(
         (["chat", "--slo", "ttft:1", "--export", "x.txt"], "expected a name with .csv or .json"),
         (["chat", "--slo", "ttft:1", "--gpu", "h100-80"], "found no --model"),
         (["chat", "--slo", "ttft:1", "--methods", ","], "expected a method"),
+        (["chat", "--slo", "ttft:1", "--methods", "bound"], "expected one that makes schedules"),
     ],
 )
 def test_bad_usage(

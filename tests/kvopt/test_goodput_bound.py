@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,6 +49,17 @@ def _at(*arrivals: float) -> Instance:
 def test_by_hand(arrivals: tuple[float, ...], slo: str, most: int) -> None:
     """Each takes 0.2 s of its window."""
     assert most_good(_at(*arrivals), HAND, read_slo(slo)) == most
+
+
+@pytest.mark.parametrize("slo", ["ttft:0.5", "e2el:0.6", "ttft:0.5,tpot:0.1"])
+def test_what_is_known_of_outputs_is_of_no_matter(slo: str) -> None:
+    """An interval above 1 is none of a first token, which has its own work."""
+    requests = tuple(Request(i, 0.05 * i, 1, 3) for i in range(3))
+    plain = Instance("hand", 9, requests, time_unit="second")
+    told = tuple(replace(each, output_lower=2, output_upper=99) for each in requests)
+    known = replace(plain, requests=told)
+    for bound in (most_good, goodput_bound):
+        assert bound(known, HAND, read_slo(slo)) == bound(plain, HAND, read_slo(slo))
 
 
 def test_the_time_that_all_take() -> None:

@@ -105,6 +105,9 @@ def test_requests_of_one_token_have_no_tpot() -> None:
     assert serving(found).mean_tpot_ms == 10.0
     assert good(found, Slo(tpot=10 * MS - 1)).tolist() == [True, False]
     assert good(found, Slo(tpot=10 * MS)).tolist() == [True, True]
+    # Times the tokens after the first it is more than 64 bits hold.
+    assert good(found, Slo(tpot=5 * 10**18)).tolist() == [True, True]
+    assert good(found, Slo(tpot=10**21)).tolist() == [True, True]
 
 
 @pytest.mark.parametrize(
