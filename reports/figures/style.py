@@ -14,7 +14,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogFormatterMathtext, LogLocator, MaxNLocator, NullFormatter
 
 from kvopt.answer import BASE
 from reports.figures.slim import slimmed
@@ -94,6 +94,9 @@ class Drawing:
 
     def finish(self) -> None:
         """Fill ``svg`` and ``spots``: layout and limits are final now."""
+        for axis in (axis for axes in self.figure.axes for axis in (axes.xaxis, axes.yaxis)):
+            if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
+                _plain_numbers(axis)
         stream = io.StringIO()
         metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
         self.figure.savefig(stream, format="svg", metadata=metadata)
@@ -213,11 +216,18 @@ def log_axis(axes: Any) -> None:
     values = values[values > 0]
     if not len(values) or values.max() < 2 * values.min():
         return
-    wide = values.max() > 10 * values.min()
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if wide else range(1, 10)))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    _plain_numbers(axes.yaxis)
+
+
+def _plain_numbers(axis: Any) -> None:
+    """Have a logarithmic axis tell numbers as they are, for markup of powers is not read."""
+    low, high = sorted(axis.get_view_interval())
+    wide = np.log10(high / low)
+    subs = range(1, 10) if wide < 1 else (1, 2, 5) if wide < 3 else (1,)
+    axis.set_major_locator(MaxNLocator(5) if wide < 0.5 else LogLocator(subs=subs))
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def percent_axis(axis: Any) -> None:

@@ -218,6 +218,22 @@ def test_latencies_have_plain_numbers(values: list[float], scale: str) -> None:
     assert all(re.fullmatch(r"[\d.−]*", each) for each in told)
 
 
+def test_no_figure_has_markup_of_powers() -> None:
+    """Whatever sets a logarithmic scale; three labels at least where the values are close."""
+    with drawing(4, 3) as made:
+        axes = made.figure.subplots()
+        axes.plot([1, 1000], [0.97, 1.6])
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    told = [
+        [label.get_text() for label in axis.get_ticklabels(which="both")]
+        for axis in (axes.xaxis, axes.yaxis)
+    ]
+    assert {"1", "10", "1000"} <= set(told[0])
+    assert sum(map(bool, told[1])) >= 3
+    assert all(re.fullmatch(r"[\d.]*", each) for labels in told for each in labels)
+
+
 def test_who_is_drawn_in_grey() -> None:
     """Of twelve policies the last two, in both panels, but vLLM's scheduler; nobody of ten."""
     table = [
