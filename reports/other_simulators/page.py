@@ -157,5 +157,5 @@ def figure(rows: Mapping[str, ServedRequests]) -> str:
             axes.set_title(scenario.name, loc="left")
             axes.set_xlabel("latency (s)")
         panels[0].set_ylabel("share of requests")
-        add_legend(made.figure, panels[0], 0)
+        add_legend(made.figure, panels[:1], 0)
     return made.svg

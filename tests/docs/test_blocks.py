@@ -20,7 +20,7 @@ RUN = [block for block in BLOCKS if block.is_run and block.page.name != "README.
 PRINTED = {k: v for page in PAGES[1:] for k, v in printed(blocks(page)).items()}
 #: How far the search for a bound has come in its time, and which of equal methods is named.
 _VARIES = re.compile(
-    r"^(?:lower bound|gap %|left to gain) .*$|(?<= and )[\d.]+(?= % of)|(?<=below )[\d.]+"
+    r"^(?:lower bound|gap %|left to gain) .*$|(?<= and )[\d.]+(?= % of)|(?<=below\s)[\d.]+"
     r"|(?<=\()[\w-]+(?=, [\d.]+ s\))",
     re.MULTILINE,
 )
