@@ -131,7 +131,7 @@ def test_the_bound_of_an_engine_is_kept_for_all(
 ) -> None:
     """As that of the bound alone: what asks next computes none, and reads this one."""
     write_instance(TIGHT, tmp_path / "tight.json")
-    named = ["tight.json", "--time-limit", "4", "--quiet"]
+    named = ["tight.json", "--time-limit", "8", "--quiet"]
     assert solve([*named, "--method", method]) == 0
     (bound,) = re.findall(r"^lower bound +([\d.]+) s ", capsys.readouterr().out, re.M)
     store = Store(DEFAULT_STORE, readonly=True)
@@ -139,9 +139,9 @@ def test_the_bound_of_an_engine_is_kept_for_all(
     codes = store.select("code")
     store.close()
     ((kept, value, limit),) = rows
-    assert (kept, SECONDS.number(value), limit) == ("bound", bound, 4.0)
+    assert (kept, SECONDS.number(value), limit) == ("bound", bound, 8.0)
     assert codes == [(fingerprint(read_method("bound")),)]
-    with BoundBeside(TIGHT, DEFAULT, 0, Limits(time.monotonic() + 16, None, 2)) as beside:
+    with BoundBeside(TIGHT, DEFAULT, 0, Limits(time.monotonic() + 32, None, 2)) as beside:
         assert beside.seconds == 0
     assert solve([*named, "--policy", "svf"]) == 0
     assert f"lower bound   {bound} s  (from " in capsys.readouterr().out
