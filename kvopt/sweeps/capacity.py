@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from formulations.bounds.goodput import demands
 from formulations.valid.loads import not_covered
 from instances import Instance
 from instances.batch_time import BatchTime
@@ -19,7 +20,6 @@ from kvopt.methods.method import Method
 from kvopt.running.batch_time import refuse_rounds_only
 from kvopt.suites import Section, Source
 from kvopt.sweeps.comparison import carried_out
-from kvopt.sweeps.goodput_bound import demands
 from kvopt.sweeps.inputs import Wishes, as_wished
 from kvopt.sweeps.plan import plan
 from schedules.files import parse_schedule
@@ -207,7 +207,7 @@ def capacity_bound(
     add up to no more than its time (``formulations.valid.loads.work_bound``).  A request that keeps
     the objective is charged all its work w_i between its arrival and a_i + d_i, where d_i is the
     limit on E2EL, or that on TTFT and o_i − 1 times that on TPOT; of its first token alone it is
-    charged its prefill by a_i plus the limit on TTFT (``kvopt.sweeps.goodput_bound``).
+    charged its prefill by a_i plus the limit on TTFT (``formulations.bounds.goodput``).
     Of n requests k keep it, so the sum of the k smallest w_i, W, is no more than the time from the
     first arrival to the last a_i + d_i.  At rate r arrivals are g_i / r, g those of rate 1, rounded
     to nanoseconds.  So W ≤ max (g_i / r + d_i) + 1 ns: where W exceeds all d_i + 1 ns,

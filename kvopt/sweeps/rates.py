@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from formulations.bounds.goodput import goodput_bound
 from instances import Instance
 from instances.batch_time import NANOSECONDS, parse_batch_time
 from instances.rates import at_rate
@@ -25,7 +26,6 @@ from kvopt.store import Store
 from kvopt.suites import Section, Source
 from kvopt.sweeps.comparison import carried_out
 from kvopt.sweeps.contradictions import alarms
-from kvopt.sweeps.goodput_bound import goodput_bound
 from kvopt.sweeps.inputs import Wishes, as_wished
 from kvopt.sweeps.plan import plan
 from schedules.files import parse_schedule

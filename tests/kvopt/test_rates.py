@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import kvopt
+from formulations.bounds.goodput import goodput_bound
 from instances import Instance, Request, write_instance
 from instances.batch_time import read_batch_time
 from instances.rates import at_rate
@@ -18,7 +19,6 @@ from instances.traces import TraceOptions
 from instances.traces.reading import read_trace
 from kvopt.commands.rates import main as rates
 from kvopt.methods.grammar import read_method
-from kvopt.sweeps.goodput_bound import goodput_bound
 from kvopt.sweeps.inputs import Wishes
 from kvopt.sweeps.rates import RatesError, rate_sweep, read_rates
 from reports.figures.rates import rates_figure

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.bounds import goodput as module
+from formulations.bounds.goodput import goodput_bound, most_good
 from formulations.valid.loads import not_covered
 from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from instances.batch_time import NANOSECONDS, BatchTime, read_batch_time
 from instances.rates import at_rate
-from kvopt.sweeps import goodput_bound as module
-from kvopt.sweeps.goodput_bound import goodput_bound, most_good
 from schedules.real_time.serving import good, goodput
 from schedules.real_time.slo import Slo, read_slo
 from schedules.real_time.timeline import timeline
