@@ -87,19 +87,12 @@ def _write(folder: Path, page: Page, rows: pd.DataFrame) -> None:
     """Write rows and figure."""
     _rows_file(folder, page).parent.mkdir(parents=True, exist_ok=True)
     write_text(_rows_file(folder, page), rows_text(rows))
-    drawn = _drawn(folder, page)
-    if drawn is not None:
-        write_text(_figure_file(folder, page), drawn)
+    if page.figure is not None and len(rows):
+        write_text(_figure_file(folder, page), page.figure(read_rows(_rows_file(folder, page))))
 
 
 def _figure_file(folder: Path, page: Page) -> Path:
     return folder / f"{page.slug}.svg"
-
-
-def _drawn(folder: Path, page: Page) -> str | None:
-    """Draw the figure of a page from the rows in a folder; None where there is none."""
-    rows = read_rows(_rows_file(folder, page))
-    return page.figure(rows) if page.figure is not None and len(rows) else None
 
 
 def _elsewhere(options: Options) -> int:
@@ -136,11 +129,14 @@ def texts(*, check: bool) -> dict[Path, str]:
 def _committed(*, check: bool) -> int:
     files = texts(check=check)
     for page in pages().values():
-        path, drawn = _figure_file(FOLDER, page), _drawn(FOLDER, page) if not check else None
-        # A check only looks for it: its text depends on the drawing library's version.
-        if check and path.exists():
-            drawn = path.read_text(encoding="utf-8")
-        files |= {path: drawn} if drawn is not None else {}
+        path = _figure_file(FOLDER, page)
+        if page.figure is None or not rows_file(page).exists():
+            continue
+        if not check:
+            files[path] = page.figure(read_rows(rows_file(page)))
+        else:
+            # It is only looked for: its text depends on the drawing library's version.
+            files[path] = path.read_text(encoding="utf-8") if path.exists() else ""
     present = [*FOLDER.glob("*.md"), *FOLDER.glob("*.svg")]
     return regenerate(_PROGRAM, files, present, check=check)
 

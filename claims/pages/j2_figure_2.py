@@ -32,14 +32,14 @@ def _draws(rows: pd.DataFrame, model: str) -> pd.DataFrame:
     return found[found["family"] == model].reset_index(drop=True)
 
 
-def _solved(rows: pd.DataFrame, model: str) -> pd.DataFrame:
+def _with_auto(rows: pd.DataFrame, model: str) -> pd.DataFrame:
     """Return the draws that an engine ran on, or all where it ran on none.
 
     The others have bounds by their volumes, which make a mean's interval wide.
     """
     draws, own = _draws(rows, model), rows[rows["family"].eq(model)]
-    solved = draws["instance"].isin(own.loc[own["section"].eq("optimum"), "instance"])
-    return draws[solved] if solved.any() else draws
+    ran = draws["instance"].isin(own.loc[own["section"].eq("optimum"), "instance"])
+    return draws[ran] if ran.any() else draws
 
 
 def _mean(model: str) -> Finding:
@@ -47,7 +47,7 @@ def _mean(model: str) -> Finding:
     return Finding(
         claim="mean ratio of MC-SF to the optimum",
         paper=f"{mean}",
-        figure=lambda rows: _mean_ratio(_solved(rows, model)),
+        figure=lambda rows: _mean_ratio(_with_auto(rows, model)),
         holds=Span(1 + (mean - 1) * (1 - _EXCESS), 1 + (mean - 1) * (1 + _EXCESS)),
         digits=4,
         reasons=_reasons(),
@@ -106,7 +106,7 @@ def _optimal(model: str) -> Finding:
 
 
 def _more_with_arrivals(rows: pd.DataFrame) -> Span | None:
-    one, two = (_mean_ratio(_solved(rows, model)) for model in PAPER)
+    one, two = (_mean_ratio(_with_auto(rows, model)) for model in PAPER)
     return None if one is None or two is None else Span(two.low - one.high, two.high - one.low)
 
 
@@ -135,10 +135,10 @@ def table(rows: pd.DataFrame) -> Table:
     """Return each model's draws with the ends of their mean and worst ratio."""
     lines = []
     for model, title in TITLES.items():
-        every, solved = _draws(rows, model), _solved(rows, model)
+        every, ran = _draws(rows, model), _with_auto(rows, model)
         told = [(title, every)]
-        if len(solved) < len(every):
-            told.append((f"{title}; `auto` ran", solved))
+        if len(ran) < len(every):
+            told.append((f"{title}; `auto` ran", ran))
         for name, draws in told if len(every) else ():
             ends = [
                 f"{draws['low'].agg(take):.4f} to {draws['high'].agg(take):.4f}"

@@ -31,7 +31,7 @@ def test_report_over_many_rows(benchmark: Any, tmp_path: Path) -> None:
     benchmark.extra_info["CPU seconds"] = seconds
     benchmark.extra_info["files"] = len(written)
     benchmark.extra_info["page, MB"] = (tmp_path / "index.html").stat().st_size / 1e6
-    assert len(written) > 200 or not benchmark.enabled
+    assert len(written) > len({*rows["method"]})
 
 
 @pytest.mark.slow("walks")

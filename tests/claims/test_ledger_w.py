@@ -169,7 +169,6 @@ def test_the_last_group_leaves_memory() -> None:
     """Three of (1, 1) fill 6 tokens; the fourth is alone, whatever the groups, and holds 2."""
     assert least([(1, 1)] * 4, 6) == [((1, 1),) * 3]
     assert least([(1, 1)], 6) == [((1, 1),)]
-    assert not 2 > 6 - 2
     shown = w.theorem_4_7_memory()
     assert not shown.holds
     assert shown.lines[0].startswith("batches of [3, 1]; peaks of those that end a group [6, 2]")
