@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import Annotated
 
+import numpy as np
+
 from formulations.bounds.computed_bound import ComputedBound
 from formulations.bounds.fluid import model_size
-from formulations.bounds.outcome import Bound, Reporter
+from formulations.bounds.outcome import Bound, Reporter, SilentReporter
 from formulations.valid.states import Ints
 from formulations.valid.windows import Windows
-from instances import Instance
+from instances import Instance, Request
 
 FIRST_KNOTS = 80
 MOST_KNOTS = 2_000
@@ -84,6 +87,14 @@ def compute_bound(
         search.refine(knots)
         tolerance = max(tolerance / 2, LAST_TOLERANCE)
     return search.result()
+
+
+def compile_kernels() -> None:
+    """Compile what prices look-ahead rows, by a bound on six equal requests, whose rows do."""
+    six = Instance("six", 9, tuple(Request(i, 0, 0, 6) for i in range(6)))
+    starts = 6 * np.arange(6)
+    deadline = time.monotonic() + 60
+    compute_bound(six, deadline=deadline, report=SilentReporter(), known_starts=starts)
 
 
 FORMULATION = ComputedBound(

@@ -224,7 +224,7 @@ def expand(t, level, low, high, rules, most):
         np.zeros(width + 2, np.int64), np.zeros((width + 2, behind), np.int64),
         np.zeros((width + 2, behind), np.int64),
     )  # fmt: skip
-    base, made, listed = low, 0, 0
+    base, made, listed = low, np.int64(0), np.int64(0)
     while base < high and made < most:
         base, made, listed = _fill(
             t, level, base, high, rules, most, entering, work, left, code, rows, entered, made,

@@ -27,13 +27,15 @@ def descend(t, level, rules, by, beam, keep):
     how many were made in all.
     """
     members, number, slack = level
+    # Kernels are compiled anew for numbers that are written out as arguments.
+    zero, one, narrow = np.int64(0), np.int64(1), np.int64(NARROW)
     arcs = (np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int64))
     lists = (np.empty(1024, np.int64), np.empty(1024, np.int16), np.empty(1024, np.uint16))
     ends, sizes = np.empty(t, np.int64), np.empty(t, np.int64)
-    done, count, listed, total = 0, np.int64(0), np.int64(0), 0
+    done, count, listed, total = 0, zero, zero, 0
     while t > 0 and len(number) > 0 and total < ENOUGH:
-        left, code, rows, entered, full = expand(t, (members, number, slack), 0, len(number),
-                                                 rules, NARROW)  # fmt: skip
+        left, code, rows, entered, full = expand(t, (members, number, slack), zero, len(number),
+                                                 rules, narrow)  # fmt: skip
         if full:
             break
         total += len(code)
@@ -41,14 +43,14 @@ def descend(t, level, rules, by, beam, keep):
         for x in range(len(code)):
             held[x], labels[x] = rows[x, 0], rows[x, 1]
         places = np.empty(len(code), np.int32)
-        chosen, least = merge((left, held, labels, code), 0, 1, places)
+        chosen, least = merge((left, held, labels, code), zero, one, places)
         level = (np.empty((len(chosen), left.shape[1]), np.uint16), held[: len(chosen)], least)
         _take(left, rows, chosen, level)
         kept = _followed(t - 1, level, by, beam)
         new = np.full(len(chosen), -1, np.int32)
         for k in range(len(kept)):
             new[kept[k]] = k
-        begin = np.int64(0)
+        begin = zero
         for x in range(len(code) if keep else 0):
             end = rows[x, 3]
             if new[places[x]] >= 0:
@@ -107,19 +109,19 @@ def _some(level, kept):
 def _followed(t, level, by, beam):
     """Return the bases at t that no other one dominates, at most so many, in increasing order."""
     owed, profiles, totals, high = by
-    size = len(level[1])
+    size, zero = len(level[1]), np.int64(0)
     if len(owed) == 0 or size == 0:
         return np.arange(size)
     own, sums = np.empty(size, np.int64), np.empty(size, np.int64)
     vectors = np.empty((size, profiles.shape[1]), np.uint64)
-    measure(level, 0, size, owed[min(t, len(owed) - 1)], profiles, totals, own, sums, vectors)
+    measure(level, zero, size, owed[min(t, len(owed) - 1)], profiles, totals, own, sums, vectors)
     order = ordered(own, sums)
     moved, points = np.empty_like(vectors), np.empty_like(vectors)
     for k in range(size):
         for w in range(vectors.shape[1]):
             moved[k, w] = vectors[order[k], w]
     dropped, signs = np.zeros(size, np.bool_), np.empty(size, np.uint64)
-    made = among(moved, 0, size, dropped, points, signs, 0, high)
+    made = among(moved, zero, size, dropped, points, signs, zero, high)
     kept = np.zeros(size, np.bool_)
     if made <= beam:
         for k in range(size):

@@ -140,7 +140,7 @@ def split_stage(states, arcs, begins, entered, step, most, behind, limit, too_ma
     reached = (np.empty(512, np.int32), np.empty(512, np.int64), np.empty(512, np.int64))
     table = np.full(1024, -1, np.int32)
     ways = (np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int32))
-    made, count = 0, 0
+    made, count = np.int64(0), 0
     for state in range(len(nodes)):
         for x in range(begins[nodes[state]], begins[nodes[state] + 1]):
             distance = distances[state] + cost[x]

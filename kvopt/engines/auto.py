@@ -269,7 +269,7 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
 
 def _kernels_of(instance: Instance) -> set[str]:
     small = {"layers"} if len(instance) <= BIDIRECTIONAL_UP_TO else set()
-    return small | {"sweep"} if _few_patterns(instance) else small or {"prices"}
+    return small | {"sweep"} if _few_patterns(instance) else small or {"look-ahead"}
 
 
 def chosen_methods(instance: Instance, windows: Windows) -> list[Method]:

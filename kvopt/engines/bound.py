@@ -26,20 +26,17 @@ RESERVE_SHARE = 0.05
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
     """Return the units of kernels that it runs (``kvopt.running.compiled``)."""
-    del instance, formulation
-    return {"prices"}
+    del instance
+    return {"prices", "look-ahead"} if formulation in ("", "bound-dual") else {"prices"}
 
 
 def compile_kernels() -> None:
-    """Compile what prices memory, look-ahead rows and patterns, and a sort for the searches."""
+    """Compile what prices memory and patterns, and a sort for the searches."""
     deadline = time.monotonic() + 60
-    three = [Request(i, 0, 1, 2 + i) for i in range(3)]
-    # Of six that are equal rows look ahead.
-    six = [Request(i, 0, 0, 6) for i in range(6)]
-    for name, requests in (("bound-patterns", three), ("bound-lp", three), ("bound-dual", six)):
-        instance = Instance("few", 9, tuple(requests))
-        starts = [6 * i for i in range(len(requests))]
-        tel = sum(6 * i + each.output for i, each in enumerate(requests))
+    instance = Instance("three", 9, tuple(Request(i, 0, 1, 2 + i) for i in range(3)))
+    starts = [6 * i for i in range(len(instance))]
+    tel = sum(starts) + int(instance.outputs.sum())
+    for name in ("bound-patterns", "bound-lp"):
         chosen = formulations()[name]
         job = Job(
             *(instance, "bound", chosen.declared, True, deadline, 1, 0, starts, tel),

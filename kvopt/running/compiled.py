@@ -44,6 +44,7 @@ UNITS = {
     "queues": "heuristics.admission",
     "clocked-queues": "heuristics.real_time",
     "prices": "kvopt.engines.bound",
+    "look-ahead": "formulations.bounds.dual",
     "sweep": "kvopt.engines.parts.backward",
     "layers": "kvopt.engines.search",
     "seconds": "kvopt.engines.in_seconds",
@@ -53,10 +54,10 @@ KERNELS = {
     "prices": (
         "formulations.bounds.pattern_kernels",
         "formulations.lagrangian.kernels",
-        "formulations.lagrangian.lookahead_kernels",
         # What both that come after it run.
         "formulations.search._sorting",
     ),
+    "look-ahead": ("formulations.lagrangian.lookahead_kernels",),
     "sweep": (
         "formulations.search._backward_kernels",
         "formulations.search._path_kernels",
@@ -71,13 +72,14 @@ COUNTS = {
     "annealing": 4,
     "queues": 1,
     "clocked-queues": 1,
-    "prices": 10,
+    "prices": 7,
+    "look-ahead": 3,
     "sweep": 32,
     "layers": 14,
     "seconds": 1,
 }
 #: Units that run kernels of another, and so come after it.
-_AFTER = {"sweep": "prices", "layers": "prices"}
+_AFTER = {"look-ahead": "prices", "sweep": "prices", "layers": "prices"}
 #: What the sources of kernels import: the compiler, or what marks them for it.
 _COMPILERS = {"instances.compiling.njit", "heuristics.compiled"}
 #: Seconds after which nobody waits any longer for another that compiles; it takes a minute.
