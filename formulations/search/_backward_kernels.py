@@ -1,4 +1,4 @@
-"""Compiled inner loops of ``sweep``; what is proved there is not repeated here."""
+"""Compiled inner loops of ``backward``; what is proved there is not repeated here."""
 
 from __future__ import annotations
 
@@ -65,14 +65,15 @@ def behind_table(rules, low, high, table):
 
 @njit(cache=True, nogil=True)
 def _enterable(t, rules):
-    """Return what completes at t: by kind, what its start costs, price and peak; and a knapsack.
+    """Return the kinds that may complete at t; by kind cost of its start, price, peak, knapsack.
 
-    A kind that cannot complete has a peak beyond the memory.  The knapsack is the most that any
-    from each kind on still gain by tokens; of one entry where it would be too large.
+    The knapsack is the most that any from each kind on still gain by tokens; of one entry where it
+    would be too large.
     """
     kinds = len(rules.first)
     dear, pay = np.zeros(kinds, np.int64), np.zeros(kinds, np.int64)
-    peak = np.full(kinds, rules.memory + 1)
+    peak = np.zeros(kinds, np.int64)
+    able, number = np.empty(kinds, np.int64), kinds
     row = min(t, len(rules.worth) - 1)
     most = rules.behind.shape[2]
     gain = np.zeros((kinds, most), np.int64)
@@ -84,6 +85,8 @@ def _enterable(t, rules):
         if p < 0 or p >= len(rules.dear) or rules.dear[p, g] > rules.window:
             continue
         pay[g], peak[g] = rules.pay[row, rules.last[g]], rules.tokens[rules.last[g]]
+        number -= 1
+        able[number] = g
         dear[g] = rules.dear[p, g] + rules.tolls[g]
         value = pay[g] - dear[g]
         if value > 0:
@@ -91,11 +94,32 @@ def _enterable(t, rules):
                 gain[g, m] = max(gain[g, m], gain[g, m - peak[g]] + value)
     if most == 1:
         gain[:, 0] = _NONE
-    return dear, pay, peak, gain
+    return able[number:], dear, pay, peak, gain
+
+
+@njit(cache=True, nogil=True)
+def _before(t, rules):
+    """Return what a request of each kind that completes at t holds and pays at t − e, e = 0, 1, ...
+
+    And by e and tokens held at t − e what is worth there more than all that still fits may pay.
+    """
+    rounds, memory, rows = rules.behind.shape[1], rules.behind.shape[2] - 1, len(rules.pay)
+    held = np.zeros((len(rules.first), rounds), np.int64)
+    paid, lost = np.zeros_like(held), np.full((rounds, memory + 1), -_NONE)
+    for g in range(len(rules.first)):
+        if t >= rules.outputs[g]:
+            for e in range(min(rules.outputs[g], rounds)):
+                state = rules.last[g] - e
+                held[g, e] = rules.tokens[state]
+                paid[g, e] = rules.pay[min(t - e, rows - 1), state]
+    for e in range(max(1, t - len(rules.behind) + 1), min(rounds, t + 1)):
+        for m in range(memory + 1):
+            lost[e, m] = rules.worth[t - e] - rules.behind[t - e, e, memory - m]
+    return held, paid, lost
 
 
 @njit(inline="always")
-def _behind(t, depth, longest, held, paid, worth, behind, room):
+def _behind(depth, longest, held, paid, lost, room):
     """Return what is lost at least at the times before t, given who runs at t.
 
     ``held`` and ``paid`` of a depth are tokens and prices of these at t − e, for e up to
@@ -103,23 +127,11 @@ def _behind(t, depth, longest, held, paid, worth, behind, room):
     and where that is below 0 it returns 0.
     """
     total = np.int64(0)
-    memory = behind.shape[2] - 1
-    for e in range(1, min(longest, behind.shape[1] - 1) + 1):
+    for e in range(1, min(longest, len(lost) - 1) + 1):
         if total > room:
             break
-        u = t - e
-        if u < behind.shape[0]:
-            total += max(worth[u] - paid[depth, e] - behind[u, e, memory - held[depth, e]], 0)
+        total += max(lost[e, held[depth, e]] - paid[depth, e], 0)
     return total
-
-
-@njit(inline="always")
-def _run_before(t, state, longest, depth, tokens, pay, held, paid):
-    """Add what a request in a state at t held and paid in so many rounds before."""
-    rows = len(pay)
-    for e in range(1, min(longest, held.shape[1] - 1) + 1):
-        held[depth, e] += tokens[state - e]
-        paid[depth, e] += pay[min(t - e, rows - 1), state - e]
 
 
 @njit(inline="always")
@@ -152,7 +164,7 @@ def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid
 
     Returns how many rounds before t the last of them has started.
     """
-    row = min(t, len(pay) - 1)
+    rows = len(pay)
     oldest = np.int64(0)
     for g in range(len(count)):
         count[g] = 0
@@ -161,39 +173,40 @@ def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid
     for x in range(number):
         state = np.int64(members[base, x])
         count[kind[state]] += 1
-        held[0, 0] += tokens[state]
-        paid[0, 0] += pay[row, state]
         longest = state - first[kind[state]]
         oldest = max(oldest, longest)
-        _run_before(t, state, longest, 0, tokens, pay, held, paid)
+        for e in range(min(longest, held.shape[1] - 1) + 1):
+            held[0, e] += tokens[state - e]
+            paid[0, e] += pay[min(t - e, rows - 1), state - e]
     return oldest
 
 
 @njit(inline="always")
-def _next_kind(g, dear, own, peak, gain, counts, count, memory, room, spare):
-    """Return the first kind from g on of which one more may complete, within what is left.
+def _next_kind(x, able, dear, own, peak, gain, counts, count, memory, room, spare):
+    """Return the first place from x on of a kind of which one more may complete, within the rest.
 
     A start costs no more than ``spare``, and what else may complete brings no more than a knapsack.
     """
     most = gain.shape[1] - 1
-    while g < len(dear) and (
-        count[g] >= counts[g]
-        or peak[g] > memory
-        or dear[g] > spare
-        or room + own[g] - dear[g] < -gain[g, min(memory - peak[g], most)]
-    ):
-        g += 1
-    return g
+    while x < len(able):
+        g = able[x]
+        if (
+            peak[g] <= memory
+            and dear[g] <= spare
+            and count[g] < counts[g]
+            and room + own[g] - dear[g] >= -gain[g, min(memory - peak[g], most)]
+        ):
+            break
+        x += 1
+    return x
 
 
 @njit(inline="always")
-def _complete(t, depth, state, longest, tokens, pay, own, held, paid):
-    """Fill what one more request that completes at t holds and pays, one depth further."""
+def _complete(depth, g, own_held, own_paid, held, paid):
+    """Fill what all hold and pay with one more of a kind that completes at t, a depth further."""
     for e in range(held.shape[1]):
-        held[depth + 1, e], paid[depth + 1, e] = held[depth, e], paid[depth, e]
-    held[depth + 1, 0] += tokens[state]
-    paid[depth + 1, 0] += own
-    _run_before(t, state, longest, depth + 1, tokens, pay, held, paid)
+        held[depth + 1, e] = held[depth, e] + own_held[g, e]
+        paid[depth + 1, e] = paid[depth, e] + own_paid[g, e]
 
 
 @njit(inline="always")
@@ -214,21 +227,21 @@ def expand(t, level, low, high, rules, most):
     them, where it stops.
     """
     width = level[0].shape[1]
-    entering = _enterable(t, rules)
+    entering, before = _enterable(t, rules), _before(t, rules)
     size = max(1024, 2 * (high - low))
     left, code = np.empty((size, width), np.uint16), np.empty(size, np.uint64)
     rows, entered = np.empty((size, 4), np.int64), np.empty(max(1024, width), np.uint16)
     kinds, behind = len(rules.first), rules.behind.shape[1]
     work = (
         np.zeros(kinds, np.int64), np.zeros(width + 2, np.int64), np.zeros(width + 2, np.int64),
-        np.zeros(width + 2, np.int64), np.zeros((width + 2, behind), np.int64),
-        np.zeros((width + 2, behind), np.int64),
+        np.zeros(width + 2, np.int64), np.zeros(width + 2, np.int64),
+        np.zeros((width + 2, behind), np.int64), np.zeros((width + 2, behind), np.int64),
     )  # fmt: skip
     base, made, listed = low, np.int64(0), np.int64(0)
     while base < high and made < most:
         base, made, listed = _fill(
-            t, level, base, high, rules, most, entering, work, left, code, rows, entered, made,
-            listed,
+            t, level, base, high, rules, most, entering, before, work, left, code, rows, entered,
+            made, listed,
         )  # fmt: skip
         if base < high and made < most:
             left, code, rows = _longer(left), _longer(code), _longer(rows)
@@ -239,17 +252,19 @@ def expand(t, level, low, high, rules, most):
 # Without numba's runtime for memory, which would count references by atomic steps in these loops.
 @njit(cache=True, nogil=True, _nrt=False)
 def _fill(
-    t, level, low, high, rules, most, entering, work, left, code, rows, entered, made, listed
-):
+    t, level, low, high, rules, most, entering, before, work, left, code, rows, entered, made,
+    listed,
+):  # fmt: skip
     """Fill what bases leave, from one of them on; return where it stopped, and what is filled.
 
     It stops before the first base of which not all that is left has room.
     """
     members, number, slack = level
-    dear, own, peak, gain = entering
-    count, chosen, spent, oldest, held, paid = work
+    able, dear, own, peak, gain = entering
+    own_held, own_paid, lost = before
+    count, chosen, places, spent, oldest, held, paid = work
     first, last, kind, keys, counts = rules.first, rules.last, rules.kind, rules.keys, rules.counts
-    tokens, pay, worth, behind = rules.tokens, rules.pay, rules.worth, rules.behind
+    tokens, pay, worth = rules.tokens, rules.pay, rules.worth
     memory, present = rules.memory, worth[min(t, len(worth) - 1)]
     limit = rules.limits[min(t, len(rules.limits)) - 1]
     # Where some completions cost less than nothing, one is not dropped for its cost alone.
@@ -261,10 +276,10 @@ def _fill(
         begun, began = made, listed
         spent[0], size = slack[base], number[base]
         oldest[0] = _begin(t, members, size, base, first, kind, tokens, pay, count, held, paid)
-        depth, g, fresh = 0, 0, True
+        depth, x, fresh = 0, 0, True
         while made < most:
             room = limit - (spent[depth] + present - paid[depth, 0])
-            if fresh and room >= _behind(t, depth, oldest[depth], held, paid, worth, behind, room):
+            if fresh and room >= _behind(depth, oldest[depth], held, paid, lost, room):
                 if made == len(code) or listed + depth > len(entered):
                     return base, begun, began
                 rows[made, 0], code[made] = _next_base(
@@ -274,20 +289,21 @@ def _fill(
                 rows[made, 1], rows[made, 2], rows[made, 3] = limit - room, base, listed
                 made += 1
             free, spare = memory - held[depth, 0], most_spent - spent[depth]
-            g = _next_kind(g, dear, own, peak, gain, counts, count, free, room, spare)
-            fresh = g < len(dear)
+            x = _next_kind(x, able, dear, own, peak, gain, counts, count, free, room, spare)
+            fresh = x < len(able)
             if fresh:
-                _complete(t, depth, last[g], last[g] - first[g], tokens, pay, own[g], held, paid)
+                g = able[x]
+                _complete(depth, g, own_held, own_paid, held, paid)
                 spent[depth + 1] = spent[depth] + dear[g]
                 oldest[depth + 1] = max(oldest[depth], last[g] - first[g])
-                count[g], chosen[depth] = count[g] + 1, g
+                count[g], chosen[depth], places[depth] = count[g] + 1, g, x
                 depth += 1
             elif depth == 0:
                 break
             else:
                 depth -= 1
-                g = chosen[depth] + 1
-                count[g - 1] -= 1
+                x = places[depth] + 1
+                count[chosen[depth]] -= 1
     return high, made, listed
 
 

@@ -14,8 +14,8 @@ from formulations.search._backward_paths import Paths, shortened
 from formulations.search._backward_tables import Ints, Rules
 from formulations.search._dominance import Dominance, undominated
 
-#: Bases for each thread and call; fewer are expanded by one alone.
-CHUNK = 4_000
+#: Bases that a thread expands in a call, at most and at least.
+CHUNK, LEAST_CHUNK = 4_000, 64
 #: Bases made of a level, and of all levels that are swept at a time, where they are few.
 NARROW, ENOUGH = 8_000, 60_000
 #: Bytes that an arc takes while it is kept, without what completes on it.
@@ -234,9 +234,10 @@ def _step(
 
     rules, pool, threads = ways.rules, ways.pool, ways.limits.threads
     bases = len(level[1])
-    parts = threads if pool is not None and bases >= 2 * CHUNK else 1
+    parts = threads if pool is not None and bases >= 2 * LEAST_CHUNK else 1
     # More chunks than threads, since some bases leave many more than others.
-    cuts = [*range(0, bases, CHUNK), bases]
+    chunk = min(max(-(-bases // (4 * parts)), LEAST_CHUNK), CHUNK)
+    cuts = [*range(0, bases, chunk), bases]
 
     def expanded(low: int, high: int) -> Any:
         return (

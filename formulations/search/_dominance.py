@@ -23,7 +23,7 @@ LANES = ((8, 127), (16, 32_767))
 FIRST_TIMES = (0, 2, 4, 7, 11, 16, 22, 30)
 #: Bases that are compared with all older ones side by side, and those kept beyond which they
 #: become a tree.
-BLOCK, TREE_FROM = 2_048, 4_096
+BLOCK, TREE_FROM = 1_024, 1_024
 #: Bases from which two threads compare them.
 PARTED_FROM = 512
 

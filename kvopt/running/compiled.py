@@ -74,7 +74,7 @@ COUNTS = {
     "clocked-queues": 1,
     "prices": 7,
     "look-ahead": 3,
-    "sweep": 32,
+    "sweep": 33,
     "layers": 14,
     "seconds": 1,
 }
