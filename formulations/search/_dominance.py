@@ -123,8 +123,22 @@ def undominated(
 ) -> Ints:
     """Return the places of the bases at t that no other one dominates, in increasing order."""
     own, sums, vectors = rule.measured(t, level, pool)
-    order = np.lexsort((sums, own))
+    order = _order(own, sums)
     return np.sort(order[~_dropped(vectors[order], rule, pool)])
+
+
+def _order(own: Ints, sums: Ints) -> Ints:
+    """Return places in the order of ``own``, then of ``sums``, then their own."""
+    if not len(own):
+        return np.zeros(0, dtype=np.int64)
+    low, places = int(own.min()), len(own).bit_length()
+    shift = places + int(sums.max()).bit_length()
+    if (int(own.max()) - low).bit_length() + shift > 63:
+        return np.lexsort((sums, own))
+    # One number each, which takes a quarter of the time.
+    keys: Ints = ((own - low) << shift) | (sums << places) | np.arange(len(own))
+    keys.sort()
+    return keys & ((1 << places) - 1)
 
 
 def _dropped(vectors: Words, rule: Dominance, pool: ThreadPoolExecutor | None) -> NDArray[np.bool_]:

@@ -14,12 +14,13 @@ from formulations.lagrangian.certificate_file import (
     read_certificate,
     sweep_certificate,
 )
-from formulations.search import _dominance
-from formulations.search._backward_levels import Limits
+from formulations.search import _backward_levels, _dominance
+from formulations.search._backward_levels import Level, Limits
 from formulations.search._backward_tables import Ints, network
 from formulations.search._dominance import Dominance
+from formulations.search.relaxation import Relaxation
 from instances import Instance, Request
-from kvopt.engines.parts.ascent import Ascent
+from kvopt.engines.parts.ascent import Ascent, _wider
 from schedules import check_schedule, make_schedule
 from tests.formulations.relaxed import one_case
 from tests.oracles.brute_force import brute_force_optimum
@@ -53,6 +54,51 @@ def test_what_is_dropped_is_what_an_earlier_row_is_below_of(
     assert dropped.tolist() == expected.tolist()
     assert expected.any()
     assert not expected.all()
+
+
+def test_bases_are_sorted_by_one_number_or_two() -> None:
+    """Of equal ones the first comes first, whether both numbers fit into one or not."""
+    rng = np.random.default_rng(5)
+    for wide in (1, 1 << 50):
+        for size in (0, 1, 2, 500):
+            own, sums = wide * rng.integers(-40, 40, size), rng.integers(0, 9, size)
+            expected = np.lexsort((sums, own))
+            assert _dominance._order(own, sums).tolist() == expected.tolist()
+
+
+def test_bases_do_not_depend_on_how_many_threads_expand_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Level by level the same ones are kept, with the same labels."""
+    rows = [(1 + i % 4, 2 + (5 * i) % 7) for i in range(9)]
+    instance = Instance("nine", 17, tuple(Request(i, i % 3, *row) for i, row in enumerate(rows)))
+    under = network(instance, (np.zeros(2, dtype=np.int64), 1 << 10))
+    relaxed = Relaxation(under, under.bound + 60)
+    tolls = np.random.default_rng(1).integers(-9_000, 9_000, len(under.kinds.counts))
+    levels: list[list[list[tuple[bytes, int]]]] = []
+    for threads, chunk in ((1, 4_000), (2, 3)):
+        monkeypatch.setattr(_backward_levels, "LEAST_CHUNK", chunk)
+        kept: list[list[tuple[bytes, int]]] = []
+
+        def take(_: int, level: Level, kept: list[list[tuple[bytes, int]]] = kept) -> None:
+            members, number, slack = level
+            each = zip(members, number.tolist(), slack.tolist(), strict=True)
+            kept.append(sorted((row[:size].tobytes(), label) for row, size, label in each))
+
+        limits = Limits(threads, 1e9, lambda: False)
+        relaxed.sweep(tolls, under.bound + 50, limits, take)
+        levels.append(kept)
+    assert levels[0] == levels[1]
+    assert max(map(len, levels[0])) > 12
+
+
+def test_windows_widen_as_far_as_time_is_expected_to_do() -> None:
+    """Half of the way first, then by how seconds have grown; not beyond where a path is."""
+    assert _wider([(100, 1.0)], 200, 60.0) == 150
+    assert 150 < _wider([(100, 1.0), (150, 4.0)], 900, 60.0) < 250
+    assert _wider([(100, 1.0), (150, 4.0)], 160, 60.0) == 160
+    assert _wider([(100, 1.0), (150, 4.0)], 900, 5.0) == 150
+    assert _wider([(100, 1.0), (150, 0.5)], 170, 60.0) == 160
 
 
 def test_a_bundle_climbs_to_the_top() -> None:

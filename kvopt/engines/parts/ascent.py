@@ -27,18 +27,26 @@ from formulations.search.relaxation import Evaluated, Relaxation
 Ints = NDArray[np.int64]
 
 #: Bases of a level that a beam follows at first, and at most.
-BEAM, WIDEST = 400, 6_400
+BEAM, WIDEST = 200, 6_400
+#: Shares of the gap that the first windows of a beam go, until one leaves a path: the wider, the
+#: more bases are made for each that is followed.
+FIRST_REACH = (0.3, 0.45, 0.6, 0.8, 1.0)
 #: Share of the time that goes to beams.
-BEAM_SHARE = 0.45
+BEAM_SHARE = 0.3
 #: What a step has to promise, as a share of the gap, with beams and exactly; and the length of
 #: steps from which a smaller promise is an end.
 PROMISE, EXACT_PROMISE, LONGEST = 0.01, 0.0005, 50.0
 #: Networks that are asked before each evaluation.
 NETWORKS = 3
-#: Share of the way from the prices' value to the model's that the first exact window goes, and by
-#: what the bases of the next one may grow at most; it may be expected to take this share of the
-#: time left, and is not tried if it could not grow by the last factor.
-FIRST_WAY, GROWTH, FILL, LEAST_GROWTH = 0.5, 4.0, 0.6, 1.3
+#: Share of the way from the prices' value to the model's that the first exact window goes, and
+#: share of the time left that an exact window may take before a narrower one is tried.
+FIRST_WAY, FILL = 0.5, 0.6
+#: By how much more than seconds have grown they may grow.
+STEEPER = 1.5
+#: By what an evaluation may take longer than the one before.
+LATE = 1.2
+#: Share of the gap by which a window has to go beyond the bound.
+LEAST_WAY = 0.01
 
 #: What ``run`` comes to next.
 _BEGIN, _DEEPEN, _CLIMB, _ENDED = range(4)
@@ -85,6 +93,8 @@ class Ascent:
         self._networks: list[Paths] = []
         self._stage = _BEGIN
         self._limits, self._all_limits = limits, limits
+        #: When the time ends, and what the last evaluation took.
+        self._end, self._took = math.inf, 0.0
 
     @property
     def ended(self) -> bool:
@@ -94,7 +104,7 @@ class Ascent:
     def run(self, seconds: float) -> bool:
         """Raise the bound for so many seconds more; tell whether it has reached ``below``."""
         began = time.monotonic()
-        end = began + seconds
+        end = self._end = began + seconds
         late = self._all_limits.out_of_time
         self._limits = replace(
             self._all_limits, out_of_time=lambda: late() or time.monotonic() > end
@@ -103,7 +113,7 @@ class Ascent:
             self._stage = _DEEPEN
         if self._stage == _DEEPEN:
             self._follow_beams(began + BEAM_SHARE * seconds)
-            if self._deepen(end):
+            if self._deepen():
                 self._stage = _CLIMB
         if self._stage == _CLIMB and self._climb():
             self._stage = _ENDED
@@ -126,8 +136,10 @@ class Ascent:
     def _begin(self) -> bool:
         """Evaluate at 0; tell whether there is anything to be raised."""
         nothing = np.zeros(len(self._counts))
-        for beam in (BEAM, WIDEST, None):
-            found = self._evaluated(nothing, self.below - 1, beam)
+        ways = [(share, BEAM) for share in FIRST_REACH]
+        for share, beam in [*ways, (1.0, WIDEST), (1.0, None)]:
+            target = min(math.ceil(self._start + share * self._gap), self.below - 1)
+            found = self._evaluated(nothing, target, beam)
             if found.least is not None and found.paths is not None:
                 multipliers = self.multipliers(nothing)
                 self._bundle.begin(self._value(found), self._cut(found.paths, multipliers)[1])
@@ -158,39 +170,45 @@ class Ascent:
                 continue
             self._learn(point, found)
 
-    def _deepen(self, end: float) -> bool:
-        """Widen exact windows at the best point; tell whether one has left a path."""
-        bundle, network = self._bundle, self._network
-        point = bundle.centre
+    def _exactly(self, point: Floats, target: int, share: float) -> float | None:
+        """Return the value at a point, at most what the model says; None where time does not do.
+
+        The first window goes up to ``target``, the next ones as far as a path is expected, or time
+        is.  One that takes more than a share of the time left is followed by narrower ones: each
+        that is closed is a bound.
+        """
         reach = self._reach(point)
-        way = max(reach - network.bound, 1)
-        target = min(max(self.bound, network.bound + int(FIRST_WAY * way)), reach)
-        before: tuple[int, int] | None = None
-        while True:
-            began = time.monotonic()
-            found = self._evaluated(point, target, None)
-            if found.reason or self.bound >= self.below:
-                return False
+        failed: int | None = None
+        closed: list[tuple[int, float]] = []
+        while self.bound < self.below and not self._limits.out_of_time():
+            until = time.monotonic() + share * (self._end - time.monotonic())
+            found = self._evaluated(point, target, None, until)
             if found.least is not None:
-                bundle.restart(self._value(found))
                 self._add(point, found)
-                return True
-            if target >= reach:
-                # The model was wrong: beams had left out what is longer.
-                bundle.restart(target - self._start)
-                return True
-            # As long as nothing is known of how bases grow, half of the way that is left.
-            slope = 0.0
-            if before is not None and found.nodes > before[1]:
-                slope = math.log(found.nodes / before[1]) / (target - before[0])
-            before = target, found.nodes
-            took = time.monotonic() - began
-            growth = min(GROWTH, FILL * (end - time.monotonic()) / max(took, 1e-9))
-            if growth < LEAST_GROWTH:
-                return False
-            half = (reach - target + 1) // 2
-            step = min(2 * half, int(math.log(growth) / slope)) if slope else half
-            target = min(reach, target + max(1, step))
+                return self._value(found)
+            if found.reason:
+                failed, share = target, 1.0
+            elif target >= reach:
+                # Beams, or windows of other points, have left out what is longer.
+                return target - self._start
+            else:
+                closed.append((target, self._took))
+            if failed is None:
+                target = _wider(closed, reach, self._end - time.monotonic())
+            else:
+                target = (self.bound + failed) // 2
+            if target < min(self.bound + LEAST_WAY * self._gap, reach):
+                break
+        return None
+
+    def _deepen(self) -> bool:
+        """Evaluate exactly where beams have led; tell whether the value there is known."""
+        way = max(self._reach(self._bundle.centre) - self._network.bound, 1)
+        target = max(self.bound, self._network.bound + int(FIRST_WAY * way))
+        value = self._exactly(self._bundle.centre, target, FILL)
+        if value is not None:
+            self._bundle.restart(value)
+        return value is not None
 
     def _climb(self) -> bool:
         """Go on with exact evaluations, each of which is a bound; tell whether nothing is left."""
@@ -205,19 +223,23 @@ class Ascent:
                     return True
                 bundle.length *= 4
                 continue
-            target = self._reach(point)
-            found = self._evaluated(point, target, None)
-            if found.reason:
+            reach = self._reach(point)
+            # The next one takes about as long as the last one.
+            short = LATE * self._took > self._end - time.monotonic()
+            value = self._exactly(point, (self.bound + reach) // 2 if short else reach, 1.0)
+            if value is None:
                 return False
-            if found.least is None:
-                bundle.take(point, target - self._start)
-            else:
-                self._learn(point, found)
+            bundle.take(point, value)
         return self.bound >= self.below
 
-    def _evaluated(self, point: Floats, target: int, beam: int | None) -> Evaluated:
-        multipliers = self.multipliers(point)
-        found = self._relaxed.evaluate(multipliers, target, self._limits, beam)
+    def _evaluated(
+        self, point: Floats, target: int, beam: int | None, until: float = math.inf
+    ) -> Evaluated:
+        multipliers, late = self.multipliers(point), self._limits.out_of_time
+        began = time.monotonic()
+        limits = replace(self._limits, out_of_time=lambda: late() or time.monotonic() > until)
+        found = self._relaxed.evaluate(multipliers, target, limits, beam)
+        self._took = time.monotonic() - began
         if found.bound is not None and found.bound > self.bound:
             self.bound = min(found.bound, self.below)
             self._on_bound(self.bound, multipliers, found.nodes)
@@ -257,3 +279,16 @@ class Ascent:
         slope = entries(paths, best.path, len(self._counts)) - self._counts
         constant = (best.value - int(multipliers @ slope)) / self._network.unit
         return best.value, (constant, slope)
+
+
+def _wider(closed: list[tuple[int, float]], reach: int, left: float) -> int:
+    """Return up to where the next window goes, after some that were closed in so many seconds.
+
+    Half of the way that is left, as long as nothing is known of how seconds grow.
+    """
+    target, took = closed[-1]
+    step = (reach - target + 1) // 2
+    if len(closed) > 1 and took > closed[-2][1]:
+        slope = math.log(took / closed[-2][1]) / (target - closed[-2][0])
+        step = int(math.log(max(FILL * left / (STEEPER * took), 1.0)) / slope)
+    return min(reach, target + step)

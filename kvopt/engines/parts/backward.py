@@ -73,7 +73,7 @@ DOMINANCE_CERTIFIED_UP_TO = 30_000_000
 #: Share of the time after which multipliers follow prices, which have all of it until then, and
 #: share of the time left that they take.  Of few requests windows alone may prove the optimum, so
 #: multipliers come later, and take less.
-ASCENT_FROM, ASCENT_SHARE = 0.35, 0.9
+ASCENT_FROM, ASCENT_SHARE = 0.25, 0.95
 FEW, FEW_FROM, FEW_SHARE = 20, 0.5, 0.3
 #: Share of the memory that may be used, for the levels of the sweep.
 MEMORY_SHARE = 0.5
