@@ -235,9 +235,7 @@ def _step(
     rules, pool, threads = ways.rules, ways.pool, ways.limits.threads
     bases = len(level[1])
     parts = threads if pool is not None and bases >= 2 * LEAST_CHUNK else 1
-    # More chunks than threads, since some bases leave many more than others.
-    chunk = min(max(-(-bases // (4 * parts)), LEAST_CHUNK), CHUNK)
-    cuts = [*range(0, bases, chunk), bases]
+    cuts = _cuts(bases, parts)
 
     def expanded(low: int, high: int) -> Any:
         return (
@@ -287,6 +285,12 @@ def _step(
             np.array([len(origin)], dtype=np.int64), size,
         )  # fmt: skip
     return following, made
+
+
+def _cuts(bases: int, parts: int) -> list[int]:
+    """Return where chunks begin and end: more than threads, since some bases leave many more."""
+    chunk = min(max(-(-bases // (4 * parts)), LEAST_CHUNK), CHUNK)
+    return [*range(0, bases, chunk), bases]
 
 
 def _followed(t: int, level: Level, ways: _Ways) -> Ints:

@@ -27,8 +27,7 @@ def descend(t, level, rules, by, beam, keep):
     how many were made in all.
     """
     members, number, slack = level
-    # Kernels are compiled anew for numbers that are written out as arguments.
-    zero, one, narrow = np.int64(0), np.int64(1), np.int64(NARROW)
+    zero, one, narrow = np.int64(0), np.int64(1), np.int64(NARROW)  # else a kernel for each number
     arcs = (np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int64))
     lists = (np.empty(1024, np.int64), np.empty(1024, np.int16), np.empty(1024, np.uint16))
     ends, sizes = np.empty(t, np.int64), np.empty(t, np.int64)
@@ -69,8 +68,7 @@ def descend(t, level, rules, by, beam, keep):
             begin = end
         members, number, slack = _some(level, kept)
         ends[done], sizes[done] = count, len(kept)
-        done += 1
-        t -= 1
+        done, t = done + 1, t - 1
     found = (
         arcs[0][:count], arcs[1][:count], arcs[2][:count], lists[0][:count], lists[1][:count],
         lists[2][:listed],
