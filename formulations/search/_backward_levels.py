@@ -237,21 +237,21 @@ def _step(
     parts = threads if pool is not None and bases >= 2 * LEAST_CHUNK else 1
     cuts = _cuts(bases, parts)
 
+    numbers: list[int] = []
+
     def expanded(low: int, high: int) -> Any:
-        return (
-            None if ways.limits.out_of_time() else kernels.expand(t, level, low, high, rules, most)
-        )
+        if sum(numbers) > most or ways.limits.out_of_time():
+            return None
+        found = kernels.expand(t, level, low, high, rules, most)
+        numbers.append(len(found[2]))
+        return found
 
     run = map if pool is None or parts == 1 else pool.map
-    chunks = []
-    total = 0
-    for each in run(expanded, cuts[:-1], cuts[1:]):
-        if each is None:
-            return "time"
-        chunks.append(each)
-        total += len(each[2])
-        if each[-1] or total > most:
-            return "memory"
+    chunks = list(run(expanded, cuts[:-1], cuts[1:]))
+    if sum(numbers) > most or any(each is not None and each[-1] for each in chunks):
+        return "memory"
+    if None in chunks:
+        return "time"
     members, key, number, slack, origin, end, entered = _joined(chunks)
     del chunks
     places = np.empty(len(number), dtype=np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from formulations.search import _backward_levels, _dominance
 from formulations.search._backward_levels import Level, Limits
 from formulations.search._backward_tables import Ints, network
 from formulations.search._dominance import Dominance
-from formulations.search.relaxation import Relaxation
+from formulations.search.relaxation import Evaluated, Relaxation
 from instances import Instance, Request
 from kvopt.engines.parts.ascent import Ascent, _wider
 from schedules import check_schedule, make_schedule
@@ -69,7 +70,7 @@ def test_bases_are_sorted_by_one_number_or_two() -> None:
 def test_bases_do_not_depend_on_how_many_threads_expand_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Level by level the same ones are kept, with the same labels."""
+    """Level by level the same ones are kept, with the same labels, where none are equal."""
     rows = [(1 + i % 4, 2 + (5 * i) % 7) for i in range(9)]
     instance = Instance("nine", 17, tuple(Request(i, i % 3, *row) for i, row in enumerate(rows)))
     under = network(instance, (np.zeros(2, dtype=np.int64), 1 << 10))
@@ -90,6 +91,37 @@ def test_bases_do_not_depend_on_how_many_threads_expand_them(
         levels.append(kept)
     assert levels[0] == levels[1]
     assert max(map(len, levels[0])) > 12
+
+
+def test_windows_that_do_not_fit_are_not_swept_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the bound known is above what is expected, which no window can reach."""
+    rows = [(2, 9), (0, 4), (3, 7), (2, 2), (1, 8), (0, 5)]
+    instance = Instance("six", 20, tuple(Request(i, 0, *row) for i, row in enumerate(rows)))
+    under = network(instance, (np.zeros(2, dtype=np.int64), 1 << 10))
+    evaluate_all, targets = Relaxation.evaluate, list[int]()
+
+    def evaluate_beams(
+        relaxed: Relaxation, own: Ints, target: int, limits: Limits, beam: int | None = None
+    ) -> Evaluated:
+        if beam is not None:
+            return evaluate_all(relaxed, own, target, limits, beam)
+        targets.append(target)
+        return Evaluated(None, None, None, 0, "memory")
+
+    monkeypatch.setattr(Relaxation, "evaluate", evaluate_beams)
+    for bound in (under.bound, 118):
+        targets.clear()
+        ascent = Ascent(
+            under,
+            below=120,
+            bound=bound,
+            limits=Limits(1, 1e9, lambda: False),
+            on_bound=lambda *_: None,
+            on_schedule=lambda _: None,
+        )
+        ascent.run(2.0)
+        assert targets
+        assert all(after < before for before, after in pairwise(targets))
 
 
 def test_windows_widen_as_far_as_time_is_expected_to_do() -> None:

@@ -190,14 +190,15 @@ class Ascent:
                 failed, share = target, 1.0
             elif target >= reach:
                 # Beams, or windows of other points, have left out what is longer.
-                return target - self._start
+                return reach - self._start
             else:
-                closed.append((target, self._took))
+                closed.append((target, max(self._took, 1e-3)))
             if failed is None:
                 target = _wider(closed, reach, self._end - time.monotonic())
             else:
-                target = (self.bound + failed) // 2
-            if target < min(self.bound + LEAST_WAY * self._gap, reach):
+                target = min((self.bound + failed) // 2, failed)
+            # Where the bound is beyond what is expected here, a narrower window says nothing.
+            if target < min(self.bound + LEAST_WAY * self._gap, reach) or target == failed:
                 break
         return None
 
