@@ -90,7 +90,7 @@ def compute_bound(
 
 
 def compile_kernels() -> None:
-    """Compile what prices look-ahead rows, by a bound on six equal requests, whose rows do."""
+    """Compile what prices look-ahead rows, which the bound of six equal requests has."""
     six = Instance("six", 9, tuple(Request(i, 0, 0, 6) for i in range(6)))
     starts = 6 * np.arange(6)
     deadline = time.monotonic() + 60

@@ -46,7 +46,7 @@ ALONE_UP_TO, ALONE_SECONDS = 12, 6.0
 #: Requests up to which it comes before sweeps backwards.
 BIDIRECTIONAL_UP_TO = 24
 #: Tokens of memory up to which sweeps go on with multipliers on requests: in a minute these bring
-#: 0.7 to 1.2 % with 31 to 50 tokens, and cost as much with 100, where one exact sweep takes longer.
+#: 0.7 % and more with 31 to 50 tokens, and cost as much with 100, where an exact sweep is slow.
 MULTIPLIERS_UP_TO = 64
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
 REPAIR_UP_TO = 200

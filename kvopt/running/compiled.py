@@ -54,7 +54,7 @@ KERNELS = {
     "prices": (
         "formulations.bounds.pattern_kernels",
         "formulations.lagrangian.kernels",
-        # What both that come after it run.
+        # What both searches run.
         "formulations.search._sorting",
     ),
     "look-ahead": ("formulations.lagrangian.lookahead_kernels",),

@@ -68,7 +68,7 @@ LP_SHARE = 0.3
 #: five seconds at most; the registry with a certificate for
 #: each of its open instances is then verified in some minutes.
 CERTIFIED_UP_TO = 3_000_000
-#: The same with dominance, where each base made takes 2 to 3 µs, so that none takes 30 s.
+#: The same with dominance: the evaluations of today's registry take 2 to 12 s each.
 DOMINANCE_CERTIFIED_UP_TO = 10_000_000
 #: Share of the time after which multipliers follow prices, which have all of it until then, and
 #: share of the time left that they take.  Of few requests windows alone may prove the optimum, so
