@@ -110,6 +110,7 @@ def sweep(
     dominance: Dominance | None = None,
     beam: int | None = None,
     on_level: OnLevel | None = None,
+    last: int | None = None,
 ) -> Swept:
     """Sweep backwards from the last time at which anything may run.
 
@@ -126,10 +127,13 @@ def sweep(
         Bases of each level that are followed, those of the least labels: then it proves nothing.
     on_level
         Told of every time and the bases kept there.
+    last
+        That time, where it is not as the rules say (:func:`last_time`).
     """
+    last = last_time(rules) if last is None else last
     pool = ThreadPoolExecutor(limits.threads) if limits.threads > 1 else None
     try:
-        return _sweep(_Ways(rules, limits, pool, dominance, beam, on_level), width, keep)
+        return _sweep(_Ways(rules, limits, pool, dominance, beam, on_level), last, width, keep)
     finally:
         if pool is not None:
             pool.shutdown()
@@ -147,9 +151,9 @@ class _Ways:
     on_level: OnLevel | None
 
 
-def _sweep(ways: _Ways, width: int, keep: bool) -> Swept:
+def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
     rules, limits = ways.rules, ways.limits
-    t = top = last_time(rules)
+    t = top
     after = int(rules.worth[top + 1 :].sum())
     level: Level = (
         np.zeros((1, width), dtype=np.uint16),

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.search._backward_levels import Limits, OnLevel, Swept, sweep
+from formulations.search._backward_levels import Limits, OnLevel, Swept, last_time, sweep
 from formulations.search._backward_paths import Paths
 from formulations.search._backward_tables import SAFE, Ints, Network, TooLargeError, rules
 from formulations.search._dominance import dominance
@@ -80,6 +80,9 @@ class Relaxation:
         if compared is None or found.behind.shape[2] <= found.memory:
             raise TooLargeError("the memory is too large for dominance between bases")
         self._rules, self.dominance = found._replace(counts=counts), compared
+        #: What the tokens of a start pay in all, shape (starts, kinds).
+        ends = np.arange(len(found.dear))[:, None] + found.outputs
+        self._paid = compared.owed[np.minimum(ends, len(compared.owed) - 1), found.last]
         # Where each kind completes within the widest window, at first and at last.
         ends = [np.flatnonzero(row <= found.window) for row in found.dear.T]
         self._first = np.array([each[0] for each in ends]) + found.outputs
@@ -116,18 +119,22 @@ class Relaxation:
         if int(np.abs(multipliers).max(initial=0)) > self.farthest:
             raise ValueError("the multipliers are too large for exact 64-bit arithmetic")
         window, counts = self.network.window(target), self.network.kinds.counts
+        rules = self._rules._replace(
+            window=window,
+            tolls=multipliers,
+            limits=window + int(multipliers @ counts) - self._still(multipliers),
+        )
+        # What costs no less than it pays leaves a base that the one without it dominates.
+        worthwhile = rules.dear + multipliers < self._paid
         return sweep(
-            self._rules._replace(
-                window=window,
-                tolls=multipliers,
-                limits=window + int(multipliers @ counts) - self._still(multipliers),
-            ),
+            rules._replace(dear=np.where(worthwhile, rules.dear, window + 1)),
             self._width,
             limits,
             keep=keep,
             dominance=self.dominance,
             beam=beam,
             on_level=on_level,
+            last=last_time(rules),
         )
 
     def _evaluated(self, swept: Swept, multipliers: Ints, target: int, proved: bool) -> Evaluated:
@@ -141,10 +148,16 @@ class Relaxation:
         return Evaluated(bound if proved else None, least, swept.paths, swept.nodes, swept.reason)
 
     def _still(self, multipliers: Ints) -> Ints:
-        """Return the least that what completes at times 0, 1, ... or before pays."""
+        """Return the least that what completes at times 0, 1, ... or before costs."""
         still = np.zeros(int(self._last.max()) + 1, dtype=np.int64)
-        counts = self.network.kinds.counts.tolist()
+        counts, dear = self.network.kinds.counts.tolist(), self._rules.dear
         for g, (count, each) in enumerate(zip(counts, multipliers.tolist(), strict=True)):
-            still[self._first[g] :] += min(0, each) * count
-            still[self._last[g] :] += max(0, each) * count
+            first, last = int(self._first[g]), int(self._last[g])
+            begun = first - int(self._rules.outputs[g])
+            least = np.minimum.accumulate(dear[begun:, g])[: len(still) - first]
+            # The last time may lie beyond the starts.
+            cost = np.full(len(still) - first, each + least[-1])
+            cost[: len(least)] = each + least
+            cost[: last - first] = np.minimum(cost[: last - first], 0)
+            still[first:] += count * cost
         return still
