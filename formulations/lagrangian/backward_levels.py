@@ -121,6 +121,10 @@ def _able(network: Network, t: int) -> tuple[Ints, Ints, int]:
     starts = t - kinds.outputs
     able = np.flatnonzero((starts >= 0) & (starts < len(network.dear)))
     able = able[network.dear[starts[able], able] <= network.window]
+    if network.strict is not None:
+        # What costs no less than it pays leaves a base that the one without it dominates.
+        cost = network.dear[starts[able], able] + network.extra[able]
+        able = able[cost < network.paid[starts[able], able]]
     peaks = kinds.first[able] + kinds.outputs[able] - 1
     costs = network.dear[starts[able], able] + network.extra[able]
     costs = costs - network.pay[min(t, len(network.pay) - 1), peaks]

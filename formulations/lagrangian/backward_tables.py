@@ -117,15 +117,28 @@ class Network:
     @cached_property
     def limits(self) -> list[int]:
         """The largest label at each time; docs/proofs/dominance.md (P5), section 6."""
-        first, last = self._completions
-        worth = self.extra * self.kinds.counts
-        limit = self.window + int(worth.sum())
-        surely = [last <= t for t in range(self.last + 1)]
-        perhaps = [(first <= t) & (last > t) for t in range(self.last + 1)]
-        return [
-            limit - int(worth[sure].sum()) - int(np.minimum(worth[may], 0).sum())
-            for sure, may in zip(surely, perhaps, strict=True)
-        ]
+        whole = self.window + int((self.extra * self.kinds.counts).sum())
+        low = np.zeros(self.last + 1, dtype=np.int64)
+        for g, number in enumerate(self.kinds.counts.tolist()):
+            first, last = (int(each[g]) for each in self._completions)
+            # The least that one costs that completes at each time from the first on, or before.
+            start = first - int(self.kinds.outputs[g])
+            cost = np.minimum.accumulate(self.dear[start : start + last + 1 - first, g])
+            cost += int(self.extra[g])
+            low[first:last] += number * np.minimum(cost[:-1], 0)
+            low[last:] += number * int(cost[-1])
+        limits: list[int] = (whole - low).tolist()
+        return limits
+
+    @cached_property
+    def paid(self) -> Ints:
+        """What a request of each kind that starts at p pays in all, shape (starts, kinds)."""
+        found = np.zeros_like(self.dear)
+        for g, output in enumerate(self.kinds.outputs.tolist()):
+            for age in range(1, output + 1):
+                priced = self.pay[age:, int(self.kinds.first[g]) + age - 1][: len(found)]
+                found[: len(priced), g] += priced
+        return found
 
     def with_dominance(self, multipliers: Sequence[int], strict: tuple[int, ...]) -> Network:
         """Return the same with multipliers, or none, inside and strict kinds."""
@@ -188,7 +201,7 @@ def network_of(
     # Past the priced times a start costs its latency alone.
     starts = len(pay) + latest + 2 + max(0, window + max(least for _, least in costs)) // unit
     refuse_large(2 * window + unit * (starts + longest), starts * len(kinds.counts))
-    if not budget.take("entries", pay.size + starts * len(costs), MOST_TABLED):
+    if not budget.take("entries", pay.size + 2 * starts * len(costs), MOST_TABLED):
         raise BackwardTooLongError("the tables are too large for this evaluation")
     dear = np.full((starts, len(costs)), FAR)
     for g, (cost, least) in enumerate(costs):
