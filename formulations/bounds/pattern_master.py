@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Columns are dropped when this many times dearer than their share of what the model promises,
 #: and if less than this share of their owner has weighed on them.
-KEEP_FACTOR, LIGHT = 16.0, 1e-3
+KEEP_FACTOR, LIGHT = 6.0, 1e-3
 #: Columns are dropped where that leaves at most this share.
 WORTH_DROPPING = 0.8
 #: Points begin at least at this share of the distance that prices may move.

@@ -40,7 +40,7 @@ LEAST_SCALE = 0.4
 #: The reach grows by the first factor where promises are kept, and falls by the second where not.
 LONGER, SHORTER = 3.0, 1.5
 #: Spans of tokens held and of rounds left on the first grid.
-FIRST_SPANS = (5, 4)
+FIRST_SPANS = (5, 3)
 #: Level from which on grids get no finer.
 FINEST = 30
 #: Promised improvement, as a share, at which a grid is left for a finer one.
@@ -65,7 +65,7 @@ class Options:
     lookahead: Annotated[
         bool, "configurations must fit until all have completed, not only at once"
     ] = True
-    knots: Annotated[int, "times between which multipliers are linear"] = 25
+    knots: Annotated[int, "times between which multipliers are linear"] = 20
     grids: Annotated[
         int, "how many grids of states, each with twice the points of the one before"
     ] = 8

@@ -20,7 +20,7 @@ ENTRIES_UP_TO = 50_000_000
 #: Products of its factorisation a second, about.
 PRODUCTS_A_SECOND = 1e10
 #: Share of what the model promises up to which slacks times multipliers may be left at the end.
-MISSING = 0.3
+MISSING = 1.0
 #: Steps of Newton's method at most, and the share of the way to the boundary that each goes.
 MOST_STEPS, STEP_SHARE = 40, 0.995
 #: Relative distance from Σ z = size at which weights count as complete.

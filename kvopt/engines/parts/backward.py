@@ -60,8 +60,8 @@ LAST_SHARE = 0.4
 PRICES_SHARE, TO_THE_END = 0.65, 0.6
 #: Steps of one search for the best pattern beyond which memory alone is priced.
 PATTERN_WORK_UP_TO = 40_000_000
-#: Times between which prices are linear, and grids of states that they are refined to.
-KNOTS, GRIDS = 40, 6
+#: Grids of states that prices are refined to.
+GRIDS = 6
 #: Share of the time that the LP for memory prices may take.
 LP_SHARE = 0.3
 #: Bases up to which a window is certified.  The evaluation takes 1.2 to 2 µs for each, so some
@@ -304,7 +304,7 @@ def _priced(
         memory=np.zeros(2) if memory is None else memory,
         knots_of_memory=memory is not None,
         threads=job.threads,
-        options=Options(knots=KNOTS, grids=GRIDS),
+        options=Options(grids=GRIDS),
     )
     ascends = job.options["options"].multipliers and len(instance) > FEW
     prices_until = began + (ASCENT_FROM if ascends else PRICES_SHARE) * job.left()
