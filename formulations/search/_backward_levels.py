@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,8 @@ class Swept:
 
     ``closed``: no path is left, so no schedule has a slack within the window.  Otherwise ``paths``
     are those left, None where they were not kept, and ``least`` is the length of the least one;
-    ``reason`` tells why a sweep has stopped.
+    ``reason`` tells why a sweep has stopped.  ``sizes`` are the bases kept at times 0, 1, ..., and
+    by ``narrowed`` the window has become narrower.
     """
 
     closed: bool
@@ -54,6 +55,8 @@ class Swept:
     paths: Paths | None = None
     least: int | None = None
     reason: str = ""
+    sizes: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    narrowed: int = 0
 
 
 class _Arcs:
@@ -111,6 +114,7 @@ def sweep(
     beam: int | None = None,
     on_level: OnLevel | None = None,
     last: int | None = None,
+    most: Ints | None = None,
 ) -> Swept:
     """Sweep backwards from the last time at which anything may run.
 
@@ -129,11 +133,15 @@ def sweep(
         Told of every time and the bases kept there.
     last
         That time, where it is not as the rules say (:func:`last_time`).
+    most
+        Bases that may be kept at times 0, 1, ..., with dominance: where there are more the window
+        becomes narrower, until no more are within it.
     """
     last = last_time(rules) if last is None else last
     pool = ThreadPoolExecutor(limits.threads) if limits.threads > 1 else None
     try:
-        return _sweep(_Ways(rules, limits, pool, dominance, beam, on_level), last, width, keep)
+        ways = _Ways(rules, limits, pool, dominance, beam, on_level, most)
+        return _sweep(ways, last, width, keep)
     finally:
         if pool is not None:
             pool.shutdown()
@@ -149,6 +157,15 @@ class _Ways:
     dominance: Dominance | None
     beam: int | None
     on_level: OnLevel | None
+    most: Ints | None
+
+    def limit(self, t: int) -> int:
+        """Return what no label at a time exceeds."""
+        return int(self.rules.limits[min(t, len(self.rules.limits) - 1)])
+
+    def narrowed(self, by: int) -> _Ways:
+        """Return the same for a window that is narrower."""
+        return replace(self, rules=self.rules._replace(limits=self.rules.limits - by))
 
 
 def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
@@ -162,7 +179,8 @@ def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
     )
     base_bytes = 2 * (2 * width + 40) + 60
     arcs = _Arcs() if keep else None
-    nodes = 0
+    nodes, narrowed = 0, 0
+    sizes = np.zeros(top + 1, dtype=np.int64)
     if after > rules.window:
         return Swept(True, 0)
     narrow = ways.on_level is None
@@ -175,7 +193,8 @@ def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
             if limits.out_of_time():
                 return Swept(False, nodes, reason="time")
             began = t
-            t, level, made = _descend(t, level, ways, arcs)
+            t, level, made, kept = _descend(t, level, ways, arcs)
+            sizes[t:began] = kept[::-1]
             nodes += made
             narrow = t < began
         else:
@@ -186,24 +205,31 @@ def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
                 found = _step(t, level, ways, int(limits.memory_bytes / base_bytes), arcs)
             if isinstance(found, str):
                 return Swept(False, nodes, reason=found)
-            level, made = found
-            nodes += made
+            level, made, by = found
+            nodes, narrowed = nodes + made, narrowed + by
+            if by:
+                ways = ways.narrowed(by)
             narrow = made < NARROW and ways.on_level is None
             t -= 1
+            sizes[t] = len(level[1])
             if ways.on_level is not None:
                 ways.on_level(t, level)
         if not len(level[1]):
-            return Swept(True, nodes)
+            return Swept(True, nodes, sizes=sizes, narrowed=narrowed)
     # Nothing runs at time 0, so only the empty base is left.
     paths = None
     if arcs is not None:
-        limit = int(rules.limits[0]) - after
-        paths = shortened(arcs.network(top), rules.tolls, limit)
-    return Swept(False, nodes, paths, int(level[2][0]))
+        paths = shortened(arcs.network(top), rules.tolls, ways.limit(0) - after)
+    return Swept(False, nodes, paths, int(level[2][0]), sizes=sizes, narrowed=narrowed)
 
 
-def _descend(t: int, level: Level, ways: _Ways, arcs: _Arcs | None) -> tuple[int, Level, int]:
-    """Sweep narrow levels from t on; return the time reached, its level and the bases made."""
+def _descend(
+    t: int, level: Level, ways: _Ways, arcs: _Arcs | None
+) -> tuple[int, Level, int, Ints]:
+    """Sweep narrow levels from t on.
+
+    Returns the time reached, its level, the bases made, and those kept at each time on the way.
+    """
     from formulations.search._level_kernels import descend  # loads the compiler
 
     rule = ways.dominance
@@ -217,7 +243,7 @@ def _descend(t: int, level: Level, ways: _Ways, arcs: _Arcs | None) -> tuple[int
     )
     if arcs is not None and len(ends):
         arcs.add(found, ends, sizes)
-    return t, level, made
+    return t, level, made, sizes
 
 
 def last_time(rules: Rules) -> int:
@@ -232,8 +258,11 @@ def last_time(rules: Rules) -> int:
 
 def _step(
     t: int, level: Level, ways: _Ways, most: int, arcs: _Arcs | None
-) -> tuple[Level, int] | str:
-    """Return the bases at t − 1 and how many were made, or what is too little; add their arcs."""
+) -> tuple[Level, int, int] | str:
+    """Return the bases at t − 1, how many were made, and by how much the window became narrower.
+
+    Or what is too little.  Their arcs are added.
+    """
     from formulations.search import _backward_kernels as kernels  # loads the compiler
 
     rules, pool, threads = ways.rules, ways.pool, ways.limits.threads
@@ -269,9 +298,9 @@ def _step(
         offsets = np.cumsum([0, *(len(each[0]) for each in found[:-1])]).astype(np.int32)
         places += offsets[((key >> np.uint64(48)) % np.uint64(parts)).astype(np.int64)]
     following = (members[chosen], number[chosen], np.concatenate([each[1] for each in found]))
-    made = len(places)
+    made, narrowed = len(places), 0
     if ways.dominance is not None:
-        kept = _followed(t - 1, following, ways)
+        kept, narrowed = _followed(t - 1, following, ways)
         place = np.full(len(following[1]), -1, dtype=np.int32)
         place[kept] = np.arange(len(kept), dtype=np.int32)
         following = (following[0][kept], following[1][kept], following[2][kept])
@@ -288,7 +317,7 @@ def _step(
             (origin, places[led], cost, ends - own, own.astype(np.int16), entered),
             np.array([len(origin)], dtype=np.int64), size,
         )  # fmt: skip
-    return following, made
+    return following, made, narrowed
 
 
 def _cuts(bases: int, parts: int) -> list[int]:
@@ -297,13 +326,21 @@ def _cuts(bases: int, parts: int) -> list[int]:
     return [*range(0, bases, chunk), bases]
 
 
-def _followed(t: int, level: Level, ways: _Ways) -> Ints:
-    """Return the bases at t that no other one dominates, of a beam the least ones."""
+def _followed(t: int, level: Level, ways: _Ways) -> tuple[Ints, int]:
+    """Return the bases at t that no other one dominates, of a beam the least ones.
+
+    And by how much the window becomes narrower, so that it holds no more than there may be.
+    """
     assert ways.dominance is not None
     chosen = undominated(t, level, ways.dominance, ways.pool)
+    labels = level[2][chosen]
     if ways.beam is not None and len(chosen) > ways.beam:
-        chosen = np.sort(chosen[np.argpartition(level[2][chosen], ways.beam)[: ways.beam]])
-    return chosen
+        return np.sort(chosen[np.argpartition(labels, ways.beam)[: ways.beam]]), 0
+    most = len(chosen) if ways.most is None else int(ways.most[t])
+    if len(chosen) <= most:
+        return chosen, 0
+    limit = int(np.partition(labels, most)[most]) - 1
+    return chosen[labels <= limit], ways.limit(t) - limit
 
 
 def _joined(chunks: Sequence[Any]) -> list[Any]:

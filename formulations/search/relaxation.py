@@ -18,7 +18,7 @@ one is exact, and the bound is its length.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class Evaluated:
         Bases that were made.
     reason
         Which limit came first.
+    sizes
+        Bases kept at times 0, 1, ...
     """
 
     bound: int | None
@@ -52,6 +54,7 @@ class Evaluated:
     paths: Paths | None
     nodes: int
     reason: str
+    sizes: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
 class Relaxation:
@@ -81,8 +84,8 @@ class Relaxation:
             raise TooLargeError("the memory is too large for dominance between bases")
         self._rules, self.dominance = found._replace(counts=counts), compared
         #: What the tokens of a start pay in all, shape (starts, kinds).
-        ends = np.arange(len(found.dear))[:, None] + found.outputs
-        self._paid = compared.owed[np.minimum(ends, len(compared.owed) - 1), found.last]
+        done = np.arange(len(found.dear))[:, None] + found.outputs
+        self._paid = compared.owed[np.minimum(done, len(compared.owed) - 1), found.last]
         # Where each kind completes within the widest window, at first and at last.
         ends = [np.flatnonzero(row <= found.window) for row in found.dear.T]
         self._first = np.array([each[0] for each in ends]) + found.outputs
@@ -92,14 +95,20 @@ class Relaxation:
         self.farthest = SAFE // (8 * most)
 
     def evaluate(
-        self, multipliers: Ints, target: int, limits: Limits, beam: int | None = None
+        self,
+        multipliers: Ints,
+        target: int,
+        limits: Limits,
+        beam: int | None = None,
+        most: Ints | None = None,
     ) -> Evaluated:
         """Return what is proved up to a TEL (rounds) with multipliers in units of the prices.
 
         With a beam only so many bases of a level are followed, and nothing is proved: then the
-        paths are some of all.
+        paths are some of all.  Where ``most`` says how many bases may be kept at times
+        0, 1, ..., the window becomes as narrow as that wants it.
         """
-        swept = self._swept(multipliers, target, limits, keep=True, beam=beam)
+        swept = self._swept(multipliers, target, limits, keep=True, beam=beam, most=most)
         return self._evaluated(swept, multipliers, target, proved=beam is None)
 
     def sweep(self, multipliers: Ints, target: int, limits: Limits, on_level: OnLevel) -> Swept:
@@ -115,6 +124,7 @@ class Relaxation:
         keep: bool,
         beam: int | None = None,
         on_level: OnLevel | None = None,
+        most: Ints | None = None,
     ) -> Swept:
         if int(np.abs(multipliers).max(initial=0)) > self.farthest:
             raise ValueError("the multipliers are too large for exact 64-bit arithmetic")
@@ -135,17 +145,20 @@ class Relaxation:
             beam=beam,
             on_level=on_level,
             last=last_time(rules),
+            most=most,
         )
 
     def _evaluated(self, swept: Swept, multipliers: Ints, target: int, proved: bool) -> Evaluated:
         least, bound = None, None
         if swept.closed:
-            bound = target + 1
+            bound = (target * self.network.unit - swept.narrowed) // self.network.unit + 1
         elif not swept.reason:
             assert swept.least is not None
             least = swept.least - int(multipliers @ self.network.kinds.counts)
             bound = -(-(self.network.total + least) // self.network.unit)
-        return Evaluated(bound if proved else None, least, swept.paths, swept.nodes, swept.reason)
+        return Evaluated(
+            bound if proved else None, least, swept.paths, swept.nodes, swept.reason, swept.sizes
+        )
 
     def _still(self, multipliers: Ints) -> Ints:
         """Return the least that what completes at times 0, 1, ... or before costs."""

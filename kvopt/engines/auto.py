@@ -45,9 +45,9 @@ ENGINE = {"solves": None, "named": True}
 ALONE_UP_TO, ALONE_SECONDS = 12, 6.0
 #: Requests up to which it comes before sweeps backwards.
 BIDIRECTIONAL_UP_TO = 24
-#: Tokens of memory up to which sweeps go on with multipliers on requests: in a minute these bring
-#: 0.7 % and more with 31 to 50 tokens, and cost as much with 100, where an exact sweep is slow.
-MULTIPLIERS_UP_TO = 64
+#: Tokens of memory up to which sweeps go on with multipliers on requests: a token is a lane of 8
+#: bits where bases are compared, so more take twice as long.
+MULTIPLIERS_UP_TO = 127
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
 REPAIR_UP_TO = 200
 #: Start columns up to which a relaxation with one row a round is solved.

@@ -32,17 +32,21 @@ BEAM, WIDEST = 200, 6_400
 #: more bases are made for each that is followed.
 FIRST_REACH = (0.3, 0.45, 0.6, 0.8, 1.0)
 #: Share of the time that goes to beams.
-BEAM_SHARE = 0.3
+BEAM_SHARE = 0.2
 #: What a step has to promise, as a share of the gap, with beams and exactly; and the length of
 #: steps from which a smaller promise is an end.
 PROMISE, EXACT_PROMISE, LONGEST = 0.01, 0.0005, 50.0
 #: Networks that are asked before each evaluation.
 NETWORKS = 3
-#: Share of the way from the prices' value to the model's that the first exact window goes, and
-#: share of the time left that an exact window may take before a narrower one is tried.
-FIRST_WAY, FILL = 0.5, 0.6
-#: By how much more than seconds have grown they may grow.
-STEEPER = 1.5
+#: Share of the way from the prices' value to the model's that the first exact window goes.
+FIRST_WAY = 0.25
+#: How many times more bases than the one before it an exact window has at least, at most where
+#: that was the first, and at any time.
+LEAST_GROWTH, FIRST_GROWTH, NARROW = 1.2, 8.0, 500
+#: Share of the bases that there may be that a window has, or more.
+FULL = 0.7
+#: How many times longer than it may take a window is thought to take.
+FLATTER = 2.0
 #: By what an evaluation may take longer than the one before.
 LATE = 1.2
 #: Share of the gap by which a window has to go beyond the bound.
@@ -170,43 +174,47 @@ class Ascent:
                 continue
             self._learn(point, found)
 
-    def _exactly(self, point: Floats, target: int, share: float) -> float | None:
+    def _exactly(self, point: Floats, target: int) -> float | None:
         """Return the value at a point, at most what the model says; None where time does not do.
 
-        The first window goes up to ``target``, the next ones as far as a path is expected, or time
-        is.  One that takes more than a share of the time left is followed by narrower ones: each
-        that is closed is a bound.
+        The first window goes up to ``target``, the next ones up to where a path is expected.  Of
+        these no level is larger than there is time for, by the levels of the one before: they
+        become as narrow as that wants, and each that is closed is a bound.
         """
         reach = self._reach(point)
-        failed: int | None = None
+        most: Ints | None = None
         closed: list[tuple[int, float]] = []
         while self.bound < self.below and not self._limits.out_of_time():
-            until = time.monotonic() + share * (self._end - time.monotonic())
-            found = self._evaluated(point, target, None, until)
+            found = self._evaluated(point, target, None, most)
             if found.least is not None:
                 self._add(point, found)
                 return self._value(found)
-            if found.reason:
-                failed, share = target, 1.0
-            elif target >= reach:
+            if found.bound is None:
+                if most is not None or target <= self.bound + LEAST_WAY * self._gap:
+                    break
+                target = (self.bound + target) // 2
+                continue
+            if found.bound > reach:
                 # Beams, or windows of other points, have left out what is longer.
                 return reach - self._start
-            else:
-                closed.append((target, max(self._took, 1e-3)))
-            if failed is None:
-                target = _wider(closed, reach, self._end - time.monotonic())
-            else:
-                target = min((self.bound + failed) // 2, failed)
-            # Where the bound is beyond what is expected here, a narrower window says nothing.
-            if target < min(self.bound + LEAST_WAY * self._gap, reach) or target == failed:
+            closed.append((found.bound, max(self._took, 1e-3)))
+            # A wider window also has bases where this one had none any more.
+            widest = np.maximum.accumulate(found.sizes[::-1])[::-1]
+            longest = closed[-1][1] * float(widest.sum()) / max(float(found.sizes.sum()), 1.0)
+            growth = (self._end - time.monotonic()) / (FULL * longest)
+            if growth < LEAST_GROWTH:
                 break
+            if len(closed) == 1:
+                growth = min(growth, FIRST_GROWTH)
+            most = np.maximum(growth * widest, NARROW).astype(np.int64)
+            target = min(reach, _wider(closed, growth))
         return None
 
     def _deepen(self) -> bool:
         """Evaluate exactly where beams have led; tell whether the value there is known."""
         way = max(self._reach(self._bundle.centre) - self._network.bound, 1)
         target = max(self.bound, self._network.bound + int(FIRST_WAY * way))
-        value = self._exactly(self._bundle.centre, target, FILL)
+        value = self._exactly(self._bundle.centre, target)
         if value is not None:
             self._bundle.restart(value)
         return value is not None
@@ -227,19 +235,17 @@ class Ascent:
             reach = self._reach(point)
             # The next one takes about as long as the last one.
             short = LATE * self._took > self._end - time.monotonic()
-            value = self._exactly(point, (self.bound + reach) // 2 if short else reach, 1.0)
+            value = self._exactly(point, (self.bound + reach) // 2 if short else reach)
             if value is None:
                 return False
             bundle.take(point, value)
         return self.bound >= self.below
 
     def _evaluated(
-        self, point: Floats, target: int, beam: int | None, until: float = math.inf
+        self, point: Floats, target: int, beam: int | None, most: Ints | None = None
     ) -> Evaluated:
-        multipliers, late = self.multipliers(point), self._limits.out_of_time
-        began = time.monotonic()
-        limits = replace(self._limits, out_of_time=lambda: late() or time.monotonic() > until)
-        found = self._relaxed.evaluate(multipliers, target, limits, beam)
+        multipliers, began = self.multipliers(point), time.monotonic()
+        found = self._relaxed.evaluate(multipliers, target, self._limits, beam, most)
         self._took = time.monotonic() - began
         if found.bound is not None and found.bound > self.bound:
             self.bound = min(found.bound, self.below)
@@ -282,14 +288,14 @@ class Ascent:
         return best.value, (constant, slope)
 
 
-def _wider(closed: list[tuple[int, float]], reach: int, left: float) -> int:
-    """Return up to where the next window goes, after some that were closed in so many seconds.
+def _wider(closed: list[tuple[int, float]], growth: float) -> int:
+    """Return the TEL up to which a window may go that takes so many times as long as the last one.
 
-    Half of the way that is left, as long as nothing is known of how seconds grow.
+    The last two that were closed tell how seconds grow; as if they grew more slowly, since one that
+    goes too far becomes narrower.
     """
-    target, took = closed[-1]
-    step = (reach - target + 1) // 2
-    if len(closed) > 1 and took > closed[-2][1]:
-        slope = math.log(took / closed[-2][1]) / (target - closed[-2][0])
-        step = int(math.log(max(FILL * left / (STEEPER * took), 1.0)) / slope)
-    return min(reach, target + step)
+    (bound, took), before = closed[-1], closed[-2] if len(closed) > 1 else None
+    if before is None or took <= before[1] or bound <= before[0]:
+        return 1 << 60
+    slope = math.log(took / before[1]) / (bound - before[0])
+    return bound + math.ceil(math.log(FLATTER * growth) / slope)

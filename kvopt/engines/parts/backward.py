@@ -70,10 +70,13 @@ LP_SHARE = 0.3
 CERTIFIED_UP_TO = 3_000_000
 #: The same with dominance: the evaluations of today's registry take 2 to 12 s each.
 DOMINANCE_CERTIFIED_UP_TO = 10_000_000
-#: Share of the time after which multipliers follow prices, which have all of it until then, and
-#: share of the time left that they take.  Of few requests windows alone may prove the optimum, so
-#: multipliers come later, and take less.
-ASCENT_FROM, ASCENT_SHARE = 0.25, 0.95
+#: Shares of the time between which multipliers follow prices, and share of the time left that they
+#: take.  They begin where a turn of prices, of so long a share of the time, gains less than a share
+#: of the gap: windows made for as much more time go further by about as much.
+ASCENT_FROM, ASCENT_UNTIL, ASCENT_SHARE = 0.15, 0.3, 0.95
+TURN, GAIN = 0.05, 0.012
+#: Requests up to which windows alone may prove the optimum, so that multipliers come later, and
+#: take less.
 FEW, FEW_FROM, FEW_SHARE = 20, 0.5, 0.3
 #: Share of the memory that may be used, for the levels of the sweep.
 MEMORY_SHARE = 0.5
@@ -128,10 +131,8 @@ def solve(job: Job, report: Report) -> None:
     try:
         prices = _tables(job, report, best) if job.options["options"].patterns else None
         _improve(job, report, best)
-        tables: Iterator[tuple[Table, float, float]] = prices or _memory_prices(job)
-        for table, seconds, last in tables:
-            under = network(job.instance, table)
-            if windows.run(under, table, seconds, last):
+        for turn in prices or _memory_prices(job):
+            if windows.run(network(job.instance, turn.table), turn):
                 outcome = "optimal"
                 break
     except TooLargeError as error:
@@ -162,6 +163,18 @@ def _improve(job: Job, report: Report, best: _Best) -> None:
     )
 
 
+def _report_prices(report: Report, best: _Best, bound: int, table: Table) -> None:
+    """Report what prices prove by themselves, where that is news."""
+    if bound > best.bound:
+        best.bound = bound
+        # Of a value that the prices reach by themselves no level is left to be swept.
+        report.bound(
+            value=bound,
+            source="prices of patterns" if isinstance(table, PriceTable) else "prices",
+            certificate=sweep_certificate(bound, table),
+        )
+
+
 def report_multipliers(
     report: Report, table: Table, bound: int, multipliers: Ints, nodes: int
 ) -> None:
@@ -172,37 +185,41 @@ def report_multipliers(
     report.bound(value=bound, source="search", certificate=certificate)
 
 
+@dataclass(frozen=True)
+class _Turn:
+    """Prices, seconds for windows under them and for the last one, and whether to ascend first."""
+
+    table: Table
+    seconds: float
+    last: float
+    ascends: bool = False
+
+
 class _Windows:
     """Sweeps windows under prices that get better."""
 
     def __init__(self, job: Job, report: Report, best: _Best) -> None:
         self._job, self._report, self._best = job, report, best
         self._has_ascended = False
-        self._seconds = max(job.left(), 1e-9)
         available = psutil.virtual_memory().available
         self._bytes = MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf))
 
-    def run(self, under: Network, table: Table, seconds: float, last: float) -> bool:
+    def run(self, under: Network, turn: _Turn) -> bool:
         """Sweep until the next window would take longer than there is time for.
 
         Tells whether the optimum is proved.
         """
-        job, best = self._job, self._best
-        if under.bound > best.bound:
-            best.bound = under.bound
-            # Of a value that the prices reach by themselves no level is left to be swept.
-            self._report.bound(
-                value=best.bound,
-                source="prices of patterns" if isinstance(table, PriceTable) else "prices",
-                certificate=sweep_certificate(best.bound, table),
-            )
+        job, best, table = self._job, self._best, turn.table
+        _report_prices(self._report, best, under.bound, table)
         limits = Limits(job.threads, self._bytes, lambda: job.left() <= 0)
-        if self._ascended(under, table, limits):
+        if turn.ascends and not self._has_ascended:
+            self._ascend(under, table, limits)
+        if best.bound >= best.tel:
             return True
         began = time.monotonic()
 
         def left() -> float:
-            return min(began + seconds - time.monotonic(), job.left())
+            return min(began + turn.seconds - time.monotonic(), job.left())
 
         done: bool = job.formulation.search(
             under,
@@ -212,20 +229,14 @@ class _Windows:
             limits=limits,
             on_step=lambda step: self._take(step, table),
             seconds=left,
-            last_seconds=last,
+            last_seconds=turn.last,
             options=job.options["options"],
         )
         return done
 
-    def _ascended(self, under: Network, table: Table, limits: Limits) -> bool:
-        """Raise the bound by multipliers, once; tell whether the optimum is proved."""
+    def _ascend(self, under: Network, table: Table, limits: Limits) -> None:
+        """Raise the bound by multipliers, once."""
         job, best = self._job, self._best
-        few = len(job.instance) <= FEW
-        begins = FEW_FROM if few else ASCENT_FROM
-        early = job.left() > (1 - begins) * self._seconds
-        wanted = job.options["options"].multipliers
-        if not wanted or self._has_ascended or early or best.bound >= best.tel:
-            return best.bound >= best.tel
         self._has_ascended = True
 
         def take(bound: int, multipliers: Ints, nodes: int) -> None:
@@ -244,8 +255,9 @@ class _Windows:
             )
         except TooLargeError:
             # Without dominance windows are narrower, but may do.
-            return False
-        return ascent.run((FEW_SHARE if few else ASCENT_SHARE) * job.left())
+            return
+        few = len(job.instance) <= FEW
+        ascent.run((FEW_SHARE if few else ASCENT_SHARE) * job.left())
 
     def _take(self, step: Step, table: Table) -> None:
         best = self._best
@@ -260,7 +272,7 @@ class _Windows:
             self._report.bound(value=step.bound, source="search", certificate=certificate)
 
 
-def _tables(job: Job, report: Report, best: _Best) -> Iterator[tuple[Table, float, float]] | None:
+def _tables(job: Job, report: Report, best: _Best) -> Iterator[_Turn] | None:
     """Return pattern prices that get better, with seconds for windows and for the last of them.
 
     None where the patterns of one time are too many; those of all times are refused before anything
@@ -290,7 +302,7 @@ def _among_equals(job: Job, report: Report, best: _Best) -> NDArray[np.float64] 
 
 def _priced(
     job: Job, report: Report, best: _Best, states: States
-) -> Iterator[tuple[Table, float, float]]:
+) -> Iterator[_Turn]:
     instance = job.instance
     memory = _among_equals(job, report, best)
     began = time.monotonic()
@@ -306,22 +318,28 @@ def _priced(
         threads=job.threads,
         options=Options(grids=GRIDS),
     )
-    ascends = job.options["options"].multipliers and len(instance) > FEW
-    prices_until = began + (ASCENT_FROM if ascends else PRICES_SHARE) * job.left()
+    multipliers = job.options["options"].multipliers
+    ascent_from = began + FEW_FROM * job.left()
+    prices_until = began + PRICES_SHARE * job.left()
     spent = 0.0
+    if multipliers and len(instance) > FEW:
+        yield _settled(job, report, best, pricing)
+        spent, began = time.monotonic() - began, time.monotonic()
+        ascent_from = math.inf
     while job.left() > 0:
         priced = pricing.improve(min(began + seconds, job.deadline))
         took = time.monotonic() - began
         spent += took
+        ascends = multipliers and time.monotonic() >= ascent_from
         if pricing.finished:
             # Nothing else is left to be tried, so windows may take all the time.
-            yield priced.table, job.left(), LAST_SHARE * job.left()
+            yield _Turn(priced.table, job.left(), LAST_SHARE * job.left(), ascends)
             return
         if time.monotonic() >= prices_until:
-            yield priced.table, job.left(), LAST_SHARE * job.left()
+            yield _Turn(priced.table, job.left(), LAST_SHARE * job.left(), ascends)
         else:
             last = min(LAST_TIMES * spent, LAST_SHARE * job.left())
-            yield priced.table, WINDOWS_SHARE * took, last
+            yield _Turn(priced.table, WINDOWS_SHARE * took, last, ascends)
         began = time.monotonic()
         seconds = (LONGER - 1) * spent
         if began >= prices_until:
@@ -330,17 +348,28 @@ def _priced(
             seconds = prices_until - began
 
 
-def _memory_prices(job: Job) -> Iterator[tuple[Table, float, float]]:
+def _settled(job: Job, report: Report, best: _Best, pricing: PatternPricing) -> _Turn:
+    """Return prices once windows gain more in the same time."""
+    began, whole, value = time.monotonic(), job.left(), -math.inf
+    while True:
+        priced = pricing.improve(min(time.monotonic() + TURN * whole, job.deadline))
+        _report_prices(report, best, priced.bound, priced.table)
+        share = (time.monotonic() - began) / whole
+        slow = priced.value - value < GAIN * (best.tel - priced.value)
+        if pricing.finished or share > ASCENT_UNTIL or (slow and share > ASCENT_FROM):
+            return _Turn(priced.table, 0.0, 0.0, ascends=True)
+        value = priced.value
+
+
+def _memory_prices(job: Job) -> Iterator[_Turn]:
     """Return prices on memory alone: those of the start-time LP, or none where it is too large."""
     windows = start_windows(job.instance, job.upper_bound)
     found = None
     if not too_large(job.formulation.size(job.instance, windows), job.memory_limit):
         found = lp_prices(job.instance, windows, [], LP_SHARE * job.left(), by_highs)
-    yield (
-        rounded_prices(job.instance, np.zeros(2) if found is None else found[0]),
-        job.left(),
-        LAST_SHARE * job.left(),
-    )
+    table = rounded_prices(job.instance, np.zeros(2) if found is None else found[0])
+    left = job.left()
+    yield _Turn(table, left, LAST_SHARE * left, job.options["options"].multipliers)
 
 
 def rounded_prices(instance: Instance, prices: NDArray[np.float64]) -> tuple[Ints, int]:
