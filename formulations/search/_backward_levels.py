@@ -223,9 +223,7 @@ def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
     return Swept(False, nodes, paths, int(level[2][0]), sizes=sizes, narrowed=narrowed)
 
 
-def _descend(
-    t: int, level: Level, ways: _Ways, arcs: _Arcs | None
-) -> tuple[int, Level, int, Ints]:
+def _descend(t: int, level: Level, ways: _Ways, arcs: _Arcs | None) -> tuple[int, Level, int, Ints]:
     """Sweep narrow levels from t on.
 
     Returns the time reached, its level, the bases made, and those kept at each time on the way.

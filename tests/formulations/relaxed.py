@@ -18,6 +18,8 @@ from tests.oracles.brute_force import brute_force_optimum
 #: Units of a round.
 UNIT = 64
 UNLIMITED = Limits(1, 1e9, lambda: False)
+#: With so little memory levels are made one by one, as where they are wide.
+LEVEL_BY_LEVEL = Limits(1, 4e6, lambda: False)
 
 
 def random_instance(rng: random.Random) -> Instance:
@@ -79,11 +81,30 @@ def one_case(seed: int) -> tuple[int, int, int]:
         # In a narrower window fewer starts are within it, so it may prove more.
         assert part.bound is not None
         assert min(whole.bound, target + 1) <= part.bound <= optimum, seed
+        _check_narrowed(relaxed, multipliers, target, optimum, rng)
     beam = relaxed.evaluate(multipliers, below - 1, UNLIMITED, beam=rng.randint(1, 9))
     assert beam.bound is None
     assert beam.least is None or whole.least is None or beam.least >= whole.least, seed
     _check_path(instance, found, whole, multipliers, optimum)
     return whole.bound, optimum, whole.nodes
+
+
+def _check_narrowed(
+    relaxed: Relaxation, multipliers: Ints, target: int, optimum: int, rng: random.Random
+) -> None:
+    """A window that becomes narrower proves what one of its width does, or what a path says.
+
+    Of a level no more bases are kept than there may be.
+    """
+    most = np.array([rng.randint(0, 4) for _ in range(1 << 10)], dtype=np.int64)
+    found = relaxed.evaluate(multipliers, target, LEVEL_BY_LEVEL, most=most)
+    assert found.bound is not None
+    assert found.bound <= min(optimum, target + 1)
+    assert found.sizes.max(initial=0) <= 4
+    if found.least is None:
+        again = relaxed.evaluate(multipliers, found.bound - 1, UNLIMITED)
+        assert again.least is None
+        assert again.bound == found.bound
 
 
 def _check_path(

@@ -161,7 +161,7 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
             amax_trap.generate(upper=32),
             ["search:sweep(multipliers=yes)", "bound:bound-patterns"],
         ),
-        (uniform.generate(n=200), ["search:sweep", "bound:bound-patterns"]),
+        (uniform.generate(n=200), ["search:sweep(multipliers=yes)", "bound:bound-patterns"]),
         (uniform.generate(n=2000), ["bound:bound-dual"]),
     ],
     ids=[

@@ -223,16 +223,42 @@ def test_prices_come_first_and_windows_have_the_rest(
     turns = []
     best = proving._Best(0, 1, np.zeros(50, dtype=np.int64))
     report = Report(lambda _: None)
-    for _, seconds, last in proving._priced(job, report, best, None):  # type: ignore[arg-type]
-        turns.append((clock.now, seconds, last))
-        clock.now += seconds
+    for turn in proving._priced(job, report, best, None):  # type: ignore[arg-type]
+        turns.append((clock.now, turn.seconds, turn.last))
+        assert not turn.ascends
+        clock.now += turn.seconds
     (until, rest, last) = turns[-1]
     assert until == pytest.approx(proving.PRICES_SHARE * limit)
     assert rest == pytest.approx(limit - until)
     assert last == pytest.approx(proving.LAST_SHARE * rest)
     assert asked[0] == min(proving.FIRST_SECONDS * 50, proving.FIRST_SHARE * limit)
-    for turn, ((now, seconds, last), took) in enumerate(zip(turns[:-1], asked, strict=False)):
+    for number, ((now, seconds, last), took) in enumerate(zip(turns[:-1], asked, strict=False)):
         assert seconds == pytest.approx(proving.WINDOWS_SHARE * took)
-        spent, left = sum(asked[: turn + 1]), limit - now
+        spent, left = sum(asked[: number + 1]), limit - now
         expected = min(proving.LAST_TIMES * spent, proving.LAST_SHARE * left)
         assert last == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("gain", "share"), [(0.0, "ASCENT_FROM"), (50.0, "ASCENT_UNTIL")])
+def test_prices_go_on_while_they_gain(
+    monkeypatch: pytest.MonkeyPatch, gain: float, share: str
+) -> None:
+    """Multipliers follow at once where a turn gains nothing, and at last where each gains much."""
+    clock = _Clock()
+
+    class Pricing:
+        finished = False
+        value = 0.0
+
+        def improve(self, deadline: float) -> Any:
+            clock.now = deadline
+            self.value += gain
+            return SimpleNamespace(table=None, bound=0, value=self.value)
+
+    monkeypatch.setattr(time, "monotonic", clock)
+    job = _job(am1.generate(seed=1, n=50), backward.Options(), 100.0, [], 1)
+    best = proving._Best(0, 1_000, np.zeros(50, dtype=np.int64))
+    turn = proving._settled(job, Report(lambda _: None), best, Pricing())  # type: ignore[arg-type]
+    assert turn.ascends
+    expected = 100 * getattr(proving, share)
+    assert expected < clock.now <= expected + 100 * proving.TURN + 1e-6

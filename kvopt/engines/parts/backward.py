@@ -300,9 +300,7 @@ def _among_equals(job: Job, report: Report, best: _Best) -> NDArray[np.float64] 
     return found.numerators / found.denominator
 
 
-def _priced(
-    job: Job, report: Report, best: _Best, states: States
-) -> Iterator[_Turn]:
+def _priced(job: Job, report: Report, best: _Best, states: States) -> Iterator[_Turn]:
     instance = job.instance
     memory = _among_equals(job, report, best)
     began = time.monotonic()
