@@ -67,7 +67,7 @@ def prove(
     if found.window < 0:
         return
     if strict is not None:
-        found = found.with_dominance(multipliers, strict)
+        found = found.with_dominance(multipliers, strict, budget)
     counted = strict is None and bool(multipliers)
     steps = sweep(found, budget, keep=counted)
     if steps is None:

@@ -140,8 +140,13 @@ class Network:
                 found[: len(priced), g] += priced
         return found
 
-    def with_dominance(self, multipliers: Sequence[int], strict: tuple[int, ...]) -> Network:
+    def with_dominance(
+        self, multipliers: Sequence[int], strict: tuple[int, ...], budget: Budget
+    ) -> Network:
         """Return the same with multipliers, or none, inside and strict kinds."""
+        # What starts pay is one more table.
+        if not budget.take("entries", self.dear.size, MOST_TABLED):
+            raise BackwardTooLongError("the tables are too large for this evaluation")
         counts = self.kinds.counts.tolist()
         extra = list(multipliers) or [0] * len(counts)
         each = sum(n * abs(v) for n, v in zip(counts, extra, strict=True))
@@ -201,7 +206,7 @@ def network_of(
     # Past the priced times a start costs its latency alone.
     starts = len(pay) + latest + 2 + max(0, window + max(least for _, least in costs)) // unit
     refuse_large(2 * window + unit * (starts + longest), starts * len(kinds.counts))
-    if not budget.take("entries", pay.size + 2 * starts * len(costs), MOST_TABLED):
+    if not budget.take("entries", pay.size + starts * len(costs), MOST_TABLED):
         raise BackwardTooLongError("the tables are too large for this evaluation")
     dear = np.full((starts, len(costs)), FAR)
     for g, (cost, least) in enumerate(costs):

@@ -134,8 +134,9 @@ def sweep(
     last
         That time, where it is not as the rules say (:func:`last_time`).
     most
-        Bases that may be kept at times 0, 1, ..., with dominance: where there are more the window
-        becomes narrower, until no more are within it.
+        Bases that may be kept at times 0, 1, ..., with dominance; the last one is that of all later
+        times.  Where there are more the window becomes narrower, until no more are within it;
+        levels of less than ``NARROW`` bases are left as they are.
     """
     last = last_time(rules) if last is None else last
     pool = ThreadPoolExecutor(limits.threads) if limits.threads > 1 else None
@@ -334,7 +335,7 @@ def _followed(t: int, level: Level, ways: _Ways) -> tuple[Ints, int]:
     labels = level[2][chosen]
     if ways.beam is not None and len(chosen) > ways.beam:
         return np.sort(chosen[np.argpartition(labels, ways.beam)[: ways.beam]]), 0
-    most = len(chosen) if ways.most is None else int(ways.most[t])
+    most = len(chosen) if ways.most is None else int(ways.most[min(t, len(ways.most) - 1)])
     if len(chosen) <= most:
         return chosen, 0
     limit = int(np.partition(labels, most)[most]) - 1

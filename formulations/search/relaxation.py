@@ -9,10 +9,10 @@ of kind g costs v_g more.  So the length of the least path, less Σ_g count_g·v
 slack of every schedule, and multipliers v ∈ Zᵏ of either sign make it larger.
 
 *Window.*  To prove that no TEL is up to V, labels beyond w(V) + Σ_g count_g·v_g less the least that
-is still to be paid are dropped: what completes at t or before pays, of kind g, count_g·v_g where
-all its starts within the window complete by t, and else at least count_g·min(0, v_g), or nothing
-where none does.  Whatever bound results holds for every schedule; where a path is left, the least
-one is exact, and the bound is its length.
+is still to be paid are dropped: what completes at t or before costs its start slack and v_g, of
+kind g count_g times where all its starts within the window complete by t, else not at all where
+that is above 0 or none does.  Whatever bound results holds for every schedule.  Where a path is
+left, the least of those left is the bound: of paths that are no schedules some may be dropped.
 """
 
 from __future__ import annotations

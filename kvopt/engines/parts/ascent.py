@@ -200,13 +200,15 @@ class Ascent:
             closed.append((found.bound, max(self._took, 1e-3)))
             # A wider window also has bases where this one had none any more.
             widest = np.maximum.accumulate(found.sizes[::-1])[::-1]
-            longest = closed[-1][1] * float(widest.sum()) / max(float(found.sizes.sum()), 1.0)
+            longest = closed[-1][1] * max(widest.sum() / max(found.sizes.sum(), 1), 1.0)
             growth = (self._end - time.monotonic()) / (FULL * longest)
             if growth < LEAST_GROWTH:
                 break
             if len(closed) == 1:
                 growth = min(growth, FIRST_GROWTH)
-            most = np.maximum(growth * widest, NARROW).astype(np.int64)
+            most = None
+            if len(widest):
+                most = np.maximum(growth * widest, NARROW).astype(np.int64)
             target = min(reach, _wider(closed, growth))
         return None
 
