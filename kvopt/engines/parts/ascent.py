@@ -31,8 +31,8 @@ BEAM, WIDEST = 200, 6_400
 #: Shares of the gap that the first windows of a beam go, until one leaves a path: the wider, the
 #: more bases are made for each that is followed.
 FIRST_REACH = (0.3, 0.45, 0.6, 0.8, 1.0)
-#: Share of the time that goes to beams.
-BEAM_SHARE = 0.2
+#: Share of the time that goes to beams, if it does for so many.
+BEAM_SHARE, FEWEST = 0.2, 10
 #: What a step has to promise, as a share of the gap, with beams and exactly; and the length of
 #: steps from which a smaller promise is an end.
 PROMISE, EXACT_PROMISE, LONGEST = 0.01, 0.0005, 50.0
@@ -116,7 +116,8 @@ class Ascent:
         if self._stage == _BEGIN and self._begin():
             self._stage = _DEEPEN
         if self._stage == _DEEPEN:
-            self._follow_beams(began + BEAM_SHARE * seconds)
+            if FEWEST * self._took < BEAM_SHARE * seconds:
+                self._follow_beams(began + BEAM_SHARE * seconds)
             if self._deepen():
                 self._stage = _CLIMB
         if self._stage == _CLIMB and self._climb():

@@ -71,10 +71,10 @@ CERTIFIED_UP_TO = 3_000_000
 #: The same with dominance: the evaluations of today's registry take 2 to 12 s each.
 DOMINANCE_CERTIFIED_UP_TO = 10_000_000
 #: Shares of the time between which multipliers follow prices, and share of the time left that they
-#: take.  They begin where a turn of prices, of so long a share of the time, gains less than a share
-#: of the gap: windows made for as much more time go further by about as much.
-ASCENT_FROM, ASCENT_UNTIL, ASCENT_SHARE = 0.15, 0.3, 0.95
-TURN, GAIN = 0.05, 0.012
+#: take.  They begin where two turns of prices, each of so long a share of the time, gain less each
+#: than a share of the gap: windows made for as much more time go further by about as much.
+ASCENT_FROM, ASCENT_UNTIL, ASCENT_SHARE = 0.15, 0.5, 0.95
+TURN, GAIN = 0.05, 0.015
 #: Requests up to which windows alone may prove the optimum, so that multipliers come later, and
 #: take less.
 FEW, FEW_FROM, FEW_SHARE = 20, 0.5, 0.3
@@ -348,15 +348,15 @@ def _priced(job: Job, report: Report, best: _Best, states: States) -> Iterator[_
 
 def _settled(job: Job, report: Report, best: _Best, pricing: PatternPricing) -> _Turn:
     """Return prices once windows gain more in the same time."""
-    began, whole, value = time.monotonic(), job.left(), -math.inf
+    began, whole, values = time.monotonic(), job.left(), [-math.inf, -math.inf]
     while True:
         priced = pricing.improve(min(time.monotonic() + TURN * whole, job.deadline))
         _report_prices(report, best, priced.bound, priced.table)
         share = (time.monotonic() - began) / whole
-        slow = priced.value - value < GAIN * (best.tel - priced.value)
+        slow = priced.value - values[-2] < 2 * GAIN * (best.tel - priced.value)
         if pricing.finished or share > ASCENT_UNTIL or (slow and share > ASCENT_FROM):
             return _Turn(priced.table, 0.0, 0.0, ascends=True)
-        value = priced.value
+        values.append(priced.value)
 
 
 def _memory_prices(job: Job) -> Iterator[_Turn]:
