@@ -305,18 +305,27 @@ def _step(
         following = (following[0][kept], following[1][kept], following[2][kept])
         places = place[places]
     if arcs is not None:
-        own = np.diff(end, prepend=0)
-        led = places >= 0
-        entered = entered[np.repeat(led, own)]
-        origin, own = origin[led], own[led]
-        ends = np.cumsum(own)
-        cost = slack[led] - level[2][origin]
-        size = np.array([len(following[1])], dtype=np.int64)
-        arcs.add(
-            (origin, places[led], cost, ends - own, own.astype(np.int16), entered),
-            np.array([len(origin)], dtype=np.int64), size,
-        )  # fmt: skip
+        cost = slack - level[2][origin]
+        _add_arcs(arcs, origin, places, cost, end, entered, len(following[1]))
     return following, made, narrowed
+
+
+def _add_arcs(
+    arcs: _Arcs,
+    origin: NDArray[np.int32],
+    places: NDArray[np.int32],
+    cost: Ints,
+    end: Ints,
+    entered: NDArray[np.uint16],
+    bases: int,
+) -> None:
+    """Add the arcs of a level that lead to one of so many bases kept, at a place of at least 0."""
+    own, led = np.diff(end, prepend=0), places >= 0
+    entered = entered[np.repeat(led, own)]
+    own = own[led]
+    ends = np.cumsum(own)
+    found = (origin[led], places[led], cost[led], ends - own, own.astype(np.int16), entered)
+    arcs.add(found, np.array([len(own)], dtype=np.int64), np.array([bases], dtype=np.int64))
 
 
 def _cuts(bases: int, parts: int) -> list[int]:
