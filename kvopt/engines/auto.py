@@ -45,8 +45,8 @@ ENGINE = {"solves": None, "named": True}
 ALONE_UP_TO, ALONE_SECONDS = 12, 6.0
 #: Requests up to which it comes before sweeps backwards.
 BIDIRECTIONAL_UP_TO = 24
-#: Tokens of memory up to which sweeps go on with multipliers on requests: a token is a lane of 8
-#: bits where bases are compared, so more take twice as long.
+#: Tokens of memory up to which sweeps go on with multipliers on requests: where bases are compared,
+#: the tokens held at a time take 8 bits up to here, and 16 beyond.
 MULTIPLIERS_UP_TO = 127
 #: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
 REPAIR_UP_TO = 200
