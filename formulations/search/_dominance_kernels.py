@@ -182,8 +182,8 @@ def _halve(points, order, low, middle, high_end, lane, bits):
 
 
 @njit(cache=True, nogil=True)
-def grow_tree(points, corners, start, length, bits, high):
-    """Order some points as the leaves of a tree, with their corners; return its depth."""
+def tree_order(points, start, length, bits):
+    """Return the depth of a tree of some points, and their rows in the order of its leaves."""
     depth = 0
     while length >> (depth + 1) >= _LEAF:
         depth += 1
@@ -194,15 +194,13 @@ def grow_tree(points, corners, start, length, bits, high):
             middle = (length * (2 * k + 1)) >> (level + 1)
             lane = _widest(points, order, low, end, bits)
             _halve(points, order, low, middle, end, lane, bits)
-    words, shift = points.shape[1], np.uint64(bits - 1)
-    moved = np.empty((length, words), np.uint64)
-    for k in range(length):
-        for w in range(words):
-            moved[k, w] = points[order[k], w]
-    offset, leaves = start // 2, 1 << depth
-    for k in range(length):
-        for w in range(words):
-            points[start + k, w] = moved[k, w]
+    return depth, order
+
+
+@njit(cache=True, nogil=True)
+def fill_corners(points, start, length, depth, corners, offset, bits, high):
+    """Fill the least corner of each node of a tree of points that are in order."""
+    words, shift, leaves = points.shape[1], np.uint64(bits - 1), 1 << depth
     for leaf in range(leaves):
         first = start + ((length * leaf) >> depth)
         for w in range(words):
@@ -215,6 +213,21 @@ def grow_tree(points, corners, start, length, bits, high):
             corners[offset + node, w] = _least(
                 corners[offset + 2 * node, w], corners[offset + 2 * node + 1, w], high, shift
             )
+
+
+@njit(cache=True, nogil=True)
+def grow_tree(points, corners, start, length, bits, high):
+    """Order some points as the leaves of a tree, with their corners; return its depth."""
+    depth, order = tree_order(points, start, length, bits)
+    words = points.shape[1]
+    moved = np.empty((length, words), np.uint64)
+    for k in range(length):
+        for w in range(words):
+            moved[k, w] = points[order[k], w]
+    for k in range(length):
+        for w in range(words):
+            points[start + k, w] = moved[k, w]
+    fill_corners(points, start, length, depth, corners, start // 2, bits, high)
     return depth
 
 

@@ -55,18 +55,58 @@ def _pattern_bound(t, mask, starts, data, tables):
     return total << shift if shift >= 0 else total >> -shift
 
 
+@njit(inline="always")
+def _below(a, i, held, high):
+    """Tell whether all lanes of row i are at most those held."""
+    for w in range(len(held)):  # noqa: SIM110, which numba compiles slowly
+        if ((held[w] | high) - a[i, w]) & high != high:
+            return False
+    return True
+
+
+@njit(inline="always")
+def _least_below(u, known, limit, held, stack):
+    """Return the least sigma, at most a limit, of the bases at u that hold no more than ``held``.
+
+    More than the limit where there is none.
+    """
+    begin, sigma, vectors, nodes, corners, least, high = known
+    best, leaves = limit + 1, (nodes[u + 1] - nodes[u]) // 2
+    top, stack[0] = 1, 1
+    while top > 0:
+        top -= 1
+        node = stack[top]
+        row = nodes[u] + node
+        if least[row] >= best or not _below(corners, row, held, high):
+            continue
+        if node < leaves:
+            # The child that may have the least one is looked at first.
+            other = np.int64(least[row + node] <= least[row + node + 1])
+            stack[top], stack[top + 1] = 2 * node + other, 2 * node + 1 - other
+            top += 2
+            continue
+        leaf, length = node - leaves, begin[u + 1] - begin[u]
+        for k in range(
+            begin[u] + length * leaf // leaves, begin[u] + length * (leaf + 1) // leaves
+        ):
+            if sigma[k] < best and _below(vectors, k, held, high):
+                best = sigma[k]
+    return best
+
+
 # Without numba's runtime for memory, which would count references by atomic steps.
 @njit(cache=True, nogil=True, _nrt=False)
-def completion_bound(u, mask, starts, data, known, most, held):
+def completion_bound(u, mask, starts, data, known, most, held, stack):
     """Return a TEL that no completion up to ``most`` is below, ``most`` + 1 where there is none.
 
     Proof: docs/proofs/completion.md (P15).
 
     ``mask`` and ``starts`` are those of the requests started before round u; ``known`` are
-    ``_tables.CompletionBounds``, and ``held``, shape (words,), is written.
+    ``_tables.CompletionBounds``; ``held``, shape (words,), and ``stack``, shape (64,), are written.
     """
     arrival, _, output, _, _ = data
-    begin, sigma, vectors, profiles, first, extra, worth, unit, high = known
+    bases, profiles, first, extra, worth, unit = known
+    high = bases[-1]
     value, limit = worth[min(u, len(worth) - 1)], most * unit
     for w in range(len(held)):
         held[w] = 0
@@ -81,20 +121,11 @@ def completion_bound(u, mask, starts, data, known, most, held):
         state = first[i] + u - starts[i] - 1
         for w in range(len(held)):
             held[w] += profiles[state, w]
-    if u >= len(begin) - 1:
+    if u >= len(bases[0]) - 1:
         # Nothing that completes within the window runs there.
         return most + 1 if running else np.int64(0)
-    for k in range(begin[u], begin[u + 1]):
-        if value + sigma[k] > limit:
-            break
-        below = True
-        for w in range(len(held)):
-            if ((held[w] | high) - vectors[k, w]) & high != high:
-                below = False
-                break
-        if below:
-            return -(-(value + sigma[k]) // unit)
-    return most + 1
+    found = _least_below(u, bases, limit - value, held, stack)
+    return -(-(value + found) // unit) if found <= limit - value else most + 1
 
 
 @njit(cache=True)
@@ -258,7 +289,7 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, co
     """
     arrival, prompt, output, _, _ = data
     best, best_starts, lost = known
-    profile, shifted, chosen, twins, own_starts, held = work
+    profile, shifted, chosen, twins, own_starts, held, stack = work
     n, memory, limit = len(arrival), rules.memory, (best[0] - 1) * tables[5]
     mask, need, cost, bound = now[0][state], now[1][state], now[2][state], now[3][state]
     _fill(own_starts, 0, now[4][state])
@@ -276,7 +307,8 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, co
             if value <= limit and rules.patterns:
                 value = max(value, _pattern_bound(t + 1, mask, starts, data, of_patterns))
             if value <= limit and rules.completion:
-                least = completion_bound(t + 1, mask, starts, data, completion, best[0] - 1, held)
+                least = completion_bound(t + 1, mask, starts, data, completion, best[0] - 1, held,
+                                         stack)
                 value = max(value, tables[5] * least)
             if value <= limit and not (rules.shift and _ends(t + 1, need, starts, output)):
                 tight = rules.shift and profile.shape[1] > 1 and profile[depth, 1] == memory
@@ -345,7 +377,8 @@ def advance(
         np.zeros(n + 1, np.int64),
         _twins(data[0], data[1], data[2], rules.equal),
         np.zeros((1, n), best_starts.dtype),
-        np.zeros(completion[2].shape[1], np.uint64),
+        np.zeros(completion[1].shape[1], np.uint64),
+        np.zeros(64, np.int64),
     )
     for state in range(count):
         if alive[state] and now[3][state] <= (best[0] - 1) * tables[5]:

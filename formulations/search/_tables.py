@@ -35,17 +35,42 @@ class PatternPrices:
     priced: Priced
 
 
-class CompletionBounds(NamedTuple):
-    """Of each level the bases kept, by what they are compared with; for the kernels.
+class Bases(NamedTuple):
+    """The bases kept at times 0, 1, ..., those of each as a tree of twice as many nodes as leaves.
+
+    Node 1 is the root, k has the children 2k and 2k + 1, and the leaves share the bases in order.
 
     Attributes
     ----------
     begin
         The bases of level u are those from ``begin[u]`` up to ``begin[u + 1]``, shape (top + 2,).
     sigma, vectors
-        Of each base its label less what its members still pay, in increasing order within a level,
-        and the tokens that they hold at each time before, in lanes; shapes (bases,) and (bases,
-        words).
+        Of each base its label less what its members still pay, and the tokens that they hold at
+        each time before, in lanes; shapes (bases,) and (bases, words).
+    nodes
+        Where those of a level begin, shape (top + 2,).
+    corners, least
+        Of each node the least tokens in each lane, and the least sigma, of its bases.
+    high
+        The highest bit of each lane.
+    """
+
+    begin: Ints
+    sigma: Ints
+    vectors: NDArray[np.uint64]
+    nodes: Ints
+    corners: NDArray[np.uint64]
+    least: Ints
+    high: np.uint64
+
+
+class CompletionBounds(NamedTuple):
+    """What schedules cost at least from a time on; for the kernels.
+
+    Attributes
+    ----------
+    bases
+        By which it is looked up.
     profiles
         The lanes of a request in each state, shape (states, words).
     first, extra
@@ -54,19 +79,14 @@ class CompletionBounds(NamedTuple):
         What is known at time u whoever has completed; shape (times,).
     unit
         The denominator of all of them.
-    high
-        The highest bit of each lane.
     """
 
-    begin: Ints
-    sigma: Ints
-    vectors: NDArray[np.uint64]
+    bases: Bases
     profiles: NDArray[np.uint64]
     first: Ints
     extra: Ints
     worth: Ints
     unit: int
-    high: np.uint64
 
 
 @dataclass(frozen=True)
@@ -203,7 +223,8 @@ def _least_from(costs: Ints, froms: Ints, never: int) -> Ints:
 def no_bounds() -> CompletionBounds:
     """Return what says nothing."""
     none, words = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.uint64)
-    return CompletionBounds(none, none, words, words, none, none, none, 1, np.uint64(0))
+    bases = Bases(none, none, words, none, words, none, np.uint64(0))
+    return CompletionBounds(bases, words, none, none, none, 1)
 
 
 def no_patterns() -> tuple[Any, ...]:

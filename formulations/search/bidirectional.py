@@ -10,13 +10,15 @@ Proof: docs/proofs/completion.md (P15).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import NDArray
 
 from formulations.search import layers
 from formulations.search._backward_levels import Level, Limits
 from formulations.search._backward_tables import SAFE, Ints
-from formulations.search._tables import CompletionBounds
+from formulations.search._dominance import Dominance, Words
+from formulations.search._tables import Bases, CompletionBounds
 from formulations.search.exact_search import ExactSearch
 from formulations.search.relaxation import Relaxation
 from schedules.evidence import Argument
@@ -33,29 +35,59 @@ def completion_bounds(
     network = relaxed.network
     kinds, rule = network.kinds, relaxed.dominance
     # Nothing is kept beside the empty base before the first step backwards.
-    levels: dict[int, tuple[Ints, NDArray[np.uint64]]] = {}
+    levels: dict[int, tuple[Ints, Words]] = {}
 
     def keep(t: int, level: Level) -> None:
         sigma, _, vectors = rule.measured(t, level)
-        order = np.argsort(sigma, kind="stable")
-        levels[t] = sigma[order], vectors[order]
+        levels[t] = sigma, vectors
 
     swept = relaxed.sweep(multipliers, target, limits, keep)
     if swept.closed or swept.reason:
         return None
-    top = max(levels)
-    sizes = [len(levels[u][0]) for u in range(top + 1)]
-    sigma = np.concatenate([levels[u][0] for u in range(top + 1)])
+    trees = [_tree(*levels.pop(u), rule) for u in range(max(levels) + 1)]
+    bases = _joined(trees, rule.high)
     worth = np.cumsum(network.worth) + network.total - int(multipliers @ kinds.counts)
     extra = (multipliers - network.least)[kinds.of]
     longest = last + int(kinds.outputs.max())
     largest = len(extra) * (network.unit * longest + int(np.abs(extra).max()))
-    if largest + int(np.abs(worth).max()) + int(np.abs(sigma).max()) >= SAFE:
+    if largest + int(np.abs(worth).max()) + int(np.abs(bases.sigma).max()) >= SAFE:
         return None
     return CompletionBounds(
-        np.cumsum([0, *sizes]), sigma, np.concatenate([levels[u][1] for u in range(top + 1)]),
-        rule.profiles, kinds.first[kinds.of], extra, worth, network.unit, rule.high,
+        bases, rule.profiles, kinds.first[kinds.of], extra, worth, network.unit
     )  # fmt: skip
+
+
+class _Tree(NamedTuple):
+    """The bases of a level in the order of a tree's leaves, and its nodes."""
+
+    sigma: Ints
+    vectors: Words
+    corners: Words
+    least: Ints
+
+
+def _tree(sigma: Ints, vectors: Words, rule: Dominance) -> _Tree:
+    from formulations.search import _dominance_kernels as kernels  # loads the compiler
+
+    depth, order = kernels.tree_order(vectors, 0, len(vectors), rule.bits)
+    sigma, vectors, leaves = sigma[order], vectors[order], 1 << depth
+    corners = np.zeros((2 * leaves, vectors.shape[1]), dtype=np.uint64)
+    kernels.fill_corners(vectors, 0, len(vectors), depth, corners, 0, rule.bits, rule.high)
+    least = np.zeros(2 * leaves, dtype=np.int64)
+    least[leaves:] = np.minimum.reduceat(sigma, len(sigma) * np.arange(leaves) >> depth)
+    for level in range(depth - 1, -1, -1):
+        below = least[2 << level : 4 << level]
+        least[1 << level : 2 << level] = np.minimum(below[::2], below[1::2])
+    return _Tree(sigma, vectors, corners, least)
+
+
+def _joined(trees: list[_Tree], high: np.uint64) -> Bases:
+    sigma, vectors, corners, least = (
+        np.concatenate(each) for each in zip(*trees, strict=True)
+    )  # fmt: skip
+    begin = np.cumsum([0, *(len(each.sigma) for each in trees)])
+    nodes = np.cumsum([0, *(len(each.least) for each in trees)])
+    return Bases(begin, sigma, vectors, nodes, corners, least, high)
 
 
 FORMULATION = ExactSearch(

@@ -72,10 +72,11 @@ def _told(
     """Return what the bounds say of the requests of a schedule that have started before u."""
     mask = np.uint64(sum(1 << i for i, start in enumerate(starts) if start < u))
     data = (instance.arrivals, instance.prompts, instance.outputs, None, None)
-    held = np.zeros(bounds.vectors.shape[1], dtype=np.uint64)
+    held = np.zeros(bounds.profiles.shape[1], dtype=np.uint64)
+    stack = np.zeros(64, dtype=np.int64)
     compute = completion_bound.py_func
     with np.errstate(over="ignore"):
-        return int(compute(u, mask, np.array(starts), data, tuple(bounds), most, held))
+        return int(compute(u, mask, np.array(starts), data, tuple(bounds), most, held, stack))
 
 
 @pytest.mark.parametrize("part", range(4))
