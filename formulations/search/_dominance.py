@@ -52,7 +52,7 @@ class Dominance:
     @property
     def high(self) -> np.uint64:
         """The highest bit of each lane."""
-        return np.uint64(sum(1 << (k + self.bits - 1) for k in range(0, 64, self.bits)))
+        return highest(self.bits)
 
     def measured(
         self, t: int, level: tuple[Any, Any, Ints], pool: ThreadPoolExecutor | None = None
@@ -68,7 +68,7 @@ class Dominance:
         def fill(low: int, end: int) -> None:
             kernels.measure(level, low, end, owed, self.profiles, self.totals, own, sums, vectors)
 
-        _in_parts(fill, 0, size, pool)
+        in_parts(fill, 0, size, pool)
         return own, sums, vectors
 
 
@@ -123,11 +123,11 @@ def undominated(
 ) -> Ints:
     """Return the places of the bases at t that no other one dominates, in increasing order."""
     own, sums, vectors = rule.measured(t, level, pool)
-    order = _order(own, sums)
-    return np.sort(order[~_dropped(vectors[order], rule, pool)])
+    order = sorted_places(own, sums)
+    return np.sort(order[~dropped(vectors[order], rule.bits, pool)])
 
 
-def _order(own: Ints, sums: Ints) -> Ints:
+def sorted_places(own: Ints, sums: Ints) -> Ints:
     """Return places in the order of ``own``, then of ``sums``, then their own."""
     if not len(own):
         return np.zeros(0, dtype=np.int64)
@@ -141,12 +141,17 @@ def _order(own: Ints, sums: Ints) -> Ints:
     return keys & ((1 << places) - 1)
 
 
-def _dropped(vectors: Words, rule: Dominance, pool: ThreadPoolExecutor | None) -> NDArray[np.bool_]:
-    """Tell which rows one that comes before them is below of."""
+def highest(bits: int) -> np.uint64:
+    """Return a number with the highest bit of each lane."""
+    return np.uint64(sum(1 << (k + bits - 1) for k in range(0, 64, bits)))
+
+
+def dropped(vectors: Words, bits: int, pool: ThreadPoolExecutor | None) -> NDArray[np.bool_]:
+    """Tell which rows one that comes before them is below of, in lanes of so many bits."""
     from formulations.search import _dominance_kernels as kernels  # loads the compiler
 
-    size, high = len(vectors), rule.high
-    dropped = np.zeros(size, dtype=np.bool_)
+    size, high = len(vectors), highest(bits)
+    found = np.zeros(size, dtype=np.bool_)
     points, signs = np.empty_like(vectors), np.empty(size, dtype=np.uint64)
     corners = np.empty((size // 2 + 2, vectors.shape[1]), dtype=np.uint64)
     # Start, length and depth of each.
@@ -159,25 +164,25 @@ def _dropped(vectors: Words, rule: Dominance, pool: ThreadPoolExecutor | None) -
 
         def compared(low: int, end: int, known: Ints = known, recent: Ints = recent) -> None:
             kernels.against_older(
-                vectors, low, end, dropped, points, signs, corners, known, recent, high
+                vectors, low, end, found, points, signs, corners, known, recent, high
             )
 
         if made:
-            _in_parts(compared, low, end, pool)
-        made = kernels.among(vectors, low, end, dropped, points, signs, made, high)
+            in_parts(compared, low, end, pool)
+        made = kernels.among(vectors, low, end, found, points, signs, made, high)
         if made - first >= TREE_FROM and end < size:
             # Trees of about equal sizes become one, so there are few, and each point is moved
             # few times.
             start = first
             while trees and trees[-1][1] <= made - start:
                 start = trees.pop()[0]
-            depth = kernels.grow_tree(points, corners, start, made - start, rule.bits, high)
+            depth = kernels.grow_tree(points, corners, start, made - start, bits, high)
             trees.append((start, made - start, depth))
             first = made
-    return dropped
+    return found
 
 
-def _in_parts(
+def in_parts(
     run: Callable[[int, int], None], low: int, end: int, pool: ThreadPoolExecutor | None
 ) -> None:
     """Run one half beside the other, where there are threads and enough to do."""
@@ -194,6 +199,4 @@ def compile_kernels() -> None:
     """Compile what tells which bases are dominated, by rows of which none is below another."""
     a, b = (each.ravel() for each in np.indices((127, 127), dtype=np.uint64))
     lanes = np.stack((a, 127 - a, b, 127 - b), axis=1)[: TREE_FROM + 2 * BLOCK]
-    nothing = np.zeros((0, 0), dtype=np.int64)
-    rule = Dominance(nothing, _packed(lanes, 8), nothing[0:0].ravel(), 8)
-    assert not _dropped(rule.profiles, rule, None).any()
+    assert not dropped(_packed(lanes, 8), 8, None).any()

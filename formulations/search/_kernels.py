@@ -106,7 +106,7 @@ def completion_bound(u, mask, starts, data, known, most, held, stack):
     """
     arrival, _, output, _, _ = data
     bases, profiles, first, extra, worth, unit = known
-    high = bases[-1]
+    bases[-1]
     value, limit = worth[min(u, len(worth) - 1)], most * unit
     for w in range(len(held)):
         held[w] = 0
@@ -185,17 +185,9 @@ def _insert(layer, count, table, mask, need, cost, bound, starts, profile, merge
 
 
 @njit(cache=True)
-def _shrink(layer, count, table, width, least_lost):
-    """Keep the states of least bound, ``width`` of them; return their number.
-
-    ``least_lost``, shape (1,), is lowered to the least bound of the others.
-    """
+def keep(layer, count, table, is_kept):
+    """Keep some of the states of a layer, in order; return their number."""
     masks, needs, costs, bounds, all_starts, profiles = layer
-    order = ordered(bounds[:count], costs[:count])
-    least_lost[0] = min(least_lost[0], bounds[order[width]])
-    is_kept = np.zeros(count, np.bool_)
-    for x in range(width):
-        is_kept[order[x]] = True
     table[:] = -1
     slots = np.uint64(len(table) - 1)
     k = 0
@@ -211,43 +203,59 @@ def _shrink(layer, count, table, width, least_lost):
             slot = (slot + _ONE) & slots
         table[slot] = k
         k += 1
-    return width
+    return k
 
 
 @njit(cache=True)
-def _undominated(layer, count, compare):
-    """Return which states no other state of the same set beats, the cheaper ones looked at first.
+def shrink(layer, count, table, width, least_lost):
+    """Keep the states of least bound, ``width`` of them; return their number.
 
-    A state is compared with at most ``compare`` surviving states of its set.
+    ``least_lost``, shape (1,), is lowered to the least bound of the others.
     """
-    masks, _, costs, _, _, profiles = layer
-    sets = np.empty(count, np.int64)
-    for state in range(count):
-        sets[state] = np.int64(masks[state])
-    order = ordered(sets, costs[:count])
-    alive = np.ones(count, np.bool_)
-    group = 0
-    for position in range(count):
-        state = order[position]
-        if masks[state] != masks[order[group]]:
-            group = position
-        looked = 0
-        for other in range(group, position):
-            rival = order[other]
-            if not alive[rival]:
-                continue
-            looked += 1
-            if looked > compare:
-                break
-            below = True
-            for e in range(1, profiles.shape[1]):
-                if profiles[rival, e] > profiles[state, e]:
-                    below = False
-                    break
-            if below:
-                alive[state] = False
-                break
-    return alive
+    costs, bounds = layer[2], layer[3]
+    order = ordered(bounds[:count], costs[:count])
+    least_lost[0] = min(least_lost[0], bounds[order[width]])
+    is_kept = np.zeros(count, np.bool_)
+    for x in range(width):
+        is_kept[order[x]] = True
+    return keep(layer, count, table, is_kept)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def measure(t, layer, low, high, chains, bits, own, sums, vectors):
+    """Fill the least sum of starts, the tokens held in all, and the lanes of some states at t.
+
+    Proof: docs/proofs/forward.md (P6).  ``chains`` are requests by prompt and falling output,
+    whether each is the first of its prompt, and the lane that it fills, or −1.
+    """
+    masks, _, _, _, all_starts, profiles = layer
+    request, begins, lane = chains
+    each = 64 // bits
+    for x in range(low, high):
+        for w in range(vectors.shape[1]):
+            vectors[x, w] = 0
+        total, unstarted = np.int64(0), np.int64(0)
+        for k in range(len(request)):
+            i = request[k]
+            if begins[k]:
+                unstarted = np.int64(0)
+            if (masks[x] >> np.uint64(i)) & _ONE:
+                total += all_starts[x, i]
+            else:
+                total += t
+                unstarted += 1
+            if lane[k] >= 0:
+                vectors[x, lane[k] // each] |= np.uint64(unstarted) << np.uint64(
+                    bits * (lane[k] % each)
+                )
+        own[x], held = total, np.int64(0)
+        for e in range(1, profiles.shape[1]):
+            place = vectors.shape[1] * each - e
+            held += profiles[x, e]
+            vectors[x, place // each] |= np.uint64(profiles[x, e]) << np.uint64(
+                bits * (place % each)
+            )
+        sums[x] = held
 
 
 @njit(cache=True)
@@ -307,14 +315,15 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, co
             if value <= limit and rules.patterns:
                 value = max(value, _pattern_bound(t + 1, mask, starts, data, of_patterns))
             if value <= limit and rules.completion:
-                least = completion_bound(t + 1, mask, starts, data, completion, best[0] - 1, held,
-                                         stack)
+                least = completion_bound(
+                    t + 1, mask, starts, data, completion, best[0] - 1, held, stack
+                )
                 value = max(value, tables[5] * least)
             if value <= limit and not (rules.shift and _ends(t + 1, need, starts, output)):
                 tight = rules.shift and profile.shape[1] > 1 and profile[depth, 1] == memory
                 left = np.uint64(0) if tight else need
                 if made == len(following[0]):
-                    made = _shrink(following, made, table, rules.width, lost)
+                    made = shrink(following, made, table, rules.width, lost)
                 _copy(shifted, profile[depth], 1)
                 made = _insert(following, made, table, mask, left, cost, value, starts, shifted,
                                rules.merge)  # fmt: skip
@@ -345,13 +354,17 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, co
 
 @njit(cache=True, nogil=True)
 def advance(
-    t, now, count, following, table, data, tables, of_patterns, completion, rules, best,
-    best_starts, lost,
+    t, now, count, begin, following, made, pause, table, data, tables, of_patterns, completion,
+    rules, best, best_starts, lost,
 ):  # fmt: skip
-    """Decide the starts at round t for all states of a layer and fill the following layer.
+    """Decide the starts at round t for the states of a layer and fill the following layer.
 
     Parameters
     ----------
+    count, begin
+        States of the layer, and the first one of these that is looked at.
+    made, pause
+        States of the following layer before, and of how many on it stops.
     rules : Rules
         What does not change during a pass (``formulations.search.layers``).
     best : array of int, shape (1,)
@@ -361,15 +374,10 @@ def advance(
 
     Returns
     -------
-    int
-        The number of states of the following layer.
+    tuple of int
+        The number of states of the following layer, and the first state not looked at.
     """
     n, reach = len(best_starts), now[5].shape[1]
-    table[:] = -1
-    made = np.int64(0)
-    alive = np.ones(count, np.bool_)
-    if rules.dominance:
-        alive = _undominated(now, count, rules.compare)
     known = best, best_starts, lost
     work = (
         np.zeros((n + 1, reach), np.int64),
@@ -380,12 +388,12 @@ def advance(
         np.zeros(completion[1].shape[1], np.uint64),
         np.zeros(64, np.int64),
     )
-    for state in range(count):
-        if alive[state] and now[3][state] <= (best[0] - 1) * tables[5]:
+    state = begin
+    while state < count and made < pause:
+        if now[3][state] <= (best[0] - 1) * tables[5]:
             made = _branch(
                 t, state, made, now, following, table, data, tables, of_patterns, completion, rules,
                 known, work,
             )  # fmt: skip
-    if made > rules.width:
-        made = _shrink(following, made, table, rules.width, lost)
-    return made
+        state += 1
+    return made, state

@@ -10,7 +10,8 @@ Proof: docs/proofs/completion.md (P15).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -90,6 +91,15 @@ def _joined(trees: list[_Tree], high: np.uint64) -> Bases:
     return Bases(begin, sigma, vectors, nodes, corners, least, high)
 
 
+@dataclass(frozen=True)
+class Options:
+    """With which multipliers the search begins."""
+
+    states: Annotated[
+        bool, "multipliers on what a request holds and has left first, else on memory"
+    ] = False
+
+
 FORMULATION = ExactSearch(
     name="bidirectional",
     search=layers.search,
@@ -98,4 +108,5 @@ FORMULATION = ExactSearch(
     widths=layers.WIDTHS,
     requests_up_to=layers.REQUESTS_UP_TO,
     argument=Argument.BIDIRECTIONAL,
+    options=Options,
 )

@@ -14,6 +14,7 @@ Proof: docs/proofs/forward.md (P6).
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lagrangian.starts import StartCosts
+from formulations.search._state_dominance import StateDominance
 from formulations.search._tables import (
     CUTS_UP_TO,
     NONE,
@@ -46,6 +48,9 @@ __all__ = ["REQUESTS_UP_TO", "WIDTHS", "Options", "Pass", "PatternPrices", "mode
 WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000, 12_000_000)
 #: Sets of started requests are the bits of one word.
 REQUESTS_UP_TO = 63
+#: States are compared, which takes ten times as long as making them, where a layer has grown by so
+#: much since, so many times its states were made, or it is full and so large a share was dropped.
+GROWN, MADE, DROPPED = 4.0, 100.0, 1 / 3
 #: A table entry goes with the one of a matrix, of the LP that is solved for prices.
 ENTRY_BYTES = 400
 
@@ -56,7 +61,7 @@ class Options:
 
     dominance: Annotated[
         bool,
-        "drop a state that another of the same requests beats in cost and in tokens at every time",
+        "drop a state that another with no more left beats in its starts and in tokens held later",
     ] = True
     shift: Annotated[
         bool, "drop a state in which a request could have started one round earlier"
@@ -68,7 +73,6 @@ class Options:
     patterns: Annotated[
         bool, "multipliers on what a request holds and has left, once passes take long"
     ] = True
-    compare: Annotated[int, "states that one state is compared with for dominance"] = 64
 
 
 class Rules(NamedTuple):
@@ -76,9 +80,7 @@ class Rules(NamedTuple):
 
     memory: int
     width: int
-    compare: int
     shift: bool
-    dominance: bool
     merge: bool
     equal: bool
     patterns: bool
@@ -115,6 +117,7 @@ def search(
     completion: CompletionBounds | None = None,
     widths: tuple[int, ...] = WIDTHS,
     memory_bytes: float = 2e9,
+    threads: int = 1,
 ) -> None:
     """Search in passes of growing width and report each; ends when one pass proves the optimum.
 
@@ -141,27 +144,30 @@ def search(
     best_starts = np.array(starts, dtype=word)
     reach = max(request.output for request in instance.requests) + 2
     options = options or Options()
+    compared = StateDominance(instance, reach) if options.dominance else None
+    pool = ThreadPoolExecutor(threads) if threads > 1 else None
     for width in widths:
         size = 2 * width * (64 + 32 + 2 * np.dtype(word).itemsize * (n + reach))
         # Beside the layers, the tokens of one state after each start.
         if size + 8 * (n + 1) * reach > memory_bytes:
-            return
+            break
         rules = Rules(
             instance.memory,
             width,
-            options.compare,
             options.shift,
-            options.dominance,
             options.merge,
             options.equal,
             with_patterns,
             completion is not None,
         )
-        found = _pass(tables, rules, last, (best, best_starts), reach, out_of_time)
+        run = _Pass(tables, rules, (best, best_starts), reach, compared, pool)
+        found = run.to(last, out_of_time)
         if found is not None:
             on_pass(found)
         if found is None or found.complete:
-            return
+            break
+    if pool is not None:
+        pool.shutdown()
 
 
 def _tables(
@@ -186,42 +192,82 @@ def _tables(
     return tables, of_patterns is not None
 
 
-def _pass(
-    tables: tuple[Any, ...],
-    rules: Rules,
-    last: int,
-    incumbent: tuple[Ints, NDArray[Any]],
-    reach: int,
-    out_of_time: Callable[[], bool],
-) -> Pass | None:
-    """Return what one pass over the rounds 0..last finds; None if time runs out.
+class _Pass:
+    """One pass; TEL and starts of the best schedule are improved in place."""
 
-    ``incumbent`` are the TEL and the starts of the best schedule, which are improved in place.
-    """
-    from formulations.search import _kernels  # loads the compiler
+    def __init__(
+        self,
+        tables: tuple[Any, ...],
+        rules: Rules,
+        incumbent: tuple[Ints, NDArray[Any]],
+        reach: int,
+        compared: StateDominance | None,
+        pool: ThreadPoolExecutor | None,
+    ) -> None:
+        self._tables, self._rules, self._compared, self._pool = tables, rules, compared, pool
+        self._best, self._best_starts = incumbent
+        self._lost = np.array([NONE], dtype=np.int64)
+        # Since states were compared: those made, those left then, and the share that was dropped.
+        self._made = self._left = 0
+        self._dropped = 1.0
+        n, word = len(self._best_starts), self._best_starts.dtype
+        self._layers = [_layer(2 * rules.width, n, reach, word) for _ in range(2)]
+        self._table = np.empty(1 << (4 * rules.width).bit_length(), dtype=np.int64)
 
-    best, best_starts = incumbent
-    lost, width = np.array([NONE], dtype=np.int64), rules.width
-    n = len(best_starts)
-    layers = [_layer(2 * width, n, reach, best_starts.dtype) for _ in range(2)]
-    table = np.empty(1 << (4 * width).bit_length(), dtype=np.int64)
-    for array in layers[0]:
-        array[:1] = 0
-    count, total = 1, 0
-    for t in range(last + 1):
-        if out_of_time():
-            return None
-        count = _kernels.advance(
-            t, layers[0], count, layers[1], table, *tables, rules, best, best_starts, lost
-        )
-        layers.reverse()
-        total += count
-        if count == 0:
-            break
-    tel = bound = int(best[0])
-    if lost[0] < NONE:
-        bound = min(bound, -(-int(lost[0]) // tables[1][-1]))
-    return Pass(tel, best_starts.tolist(), bound, width, total, bound == tel)
+    def to(self, last: int, out_of_time: Callable[[], bool]) -> Pass | None:
+        """Return what is found over the rounds 0..last; None if time runs out."""
+        for array in self._layers[0]:
+            array[:1] = 0
+        count, total = 1, 0
+        for t in range(last + 1):
+            following = self._advance(t, count, out_of_time)
+            if following is None:
+                return None
+            count, total = following, total + following
+            if count == 0:
+                break
+        tel = bound = int(self._best[0])
+        if self._lost[0] < NONE:
+            bound = min(bound, -(-int(self._lost[0]) // self._tables[1][-1]))
+        starts = self._best_starts.tolist()
+        return Pass(tel, starts, bound, self._rules.width, total, bound == tel)
+
+    def _advance(self, t: int, count: int, out_of_time: Callable[[], bool]) -> int | None:
+        """Fill the layer after round t; return its states, at most the width of the pass."""
+        from formulations.search import _kernels  # loads the compiler
+
+        now, following = self._layers
+        width = self._rules.width
+        self._table[:] = -1
+        made = state = 0
+        self._dropped = 1.0
+        while state < count:
+            if out_of_time():
+                return None
+            made, state = _kernels.advance(
+                t, now, count, state, following, made, width + max(width // 2, 1), self._table,
+                *self._tables, self._rules, self._best, self._best_starts, self._lost,
+            )  # fmt: skip
+            made = self._thinned(t + 1, made)
+        self._layers.reverse()
+        return made
+
+    def _thinned(self, t: int, made: int) -> int:
+        """Drop states of the following layer that others dominate, or that are too many."""
+        from formulations.search import _kernels  # loads the compiler
+
+        following = self._layers[1]
+        self._made += made
+        full = made > self._rules.width and self._dropped > DROPPED
+        grown = made > GROWN * self._left or self._made > MADE * made
+        if self._compared is not None and (full or grown):
+            alive = self._compared.undominated(t, following, made, self._pool)
+            self._left = _kernels.keep(following, made, self._table, alive)
+            self._dropped = 1 - self._left / max(made, 1)
+            made, self._made = self._left, 0
+        if made > self._rules.width:
+            made = _kernels.shrink(following, made, self._table, self._rules.width, self._lost)
+        return made
 
 
 def _layer(states: int, n: int, reach: int, word: np.dtype[Any]) -> tuple[NDArray[Any], ...]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from formulations.bounds.fluid import likely_horizon
+from formulations.search import layers
 from formulations.search.backward import REQUESTS_UP_TO
 from formulations.valid.parts import parts_of
 from formulations.valid.states import searchable_states
@@ -68,6 +69,7 @@ RESTART_UNTIL = 0.6
 SPLIT = False
 #: The search forwards in time.
 _BIDIRECTIONAL, _FORWARD = "search:bidirectional", "search:layers"
+_BY_STATES = "search:bidirectional(states=yes)"
 _RELAXATION = "highs:ilp-sparse(groups=yes,relaxed=yes)"
 _SWEEPS = ("search:sweep", "search:sweep(multipliers=yes)")
 #: The engines whose schedules are better than those that they began with, and no bound.
@@ -82,7 +84,8 @@ def solve(job: Job, report: Report) -> None:
     Local search on priority lists runs beside, by size: sweeps backwards under prices of patterns
     wherever these are few, else the relaxation with window groups (medium) or the bound from prices
     on a time grid (large).  Up to 24 requests the bidirectional search comes first, or the search
-    forwards where patterns are many.  What a sweep leaves open of more is left to the prices alone.
+    forwards where patterns are many; up to 63 it follows the prices of patterns.  What is left open
+    of more requests is left to the prices alone.
     The order of a relaxation restarts the local search where it is better.
     Where the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a
     second local search with another seed takes its core.  Each is a process of its own.
@@ -121,7 +124,7 @@ class _Team:
         self._bound: int | None = None
         #: When the local search goes behind the sweeps, on the clock of ``time.monotonic``.
         self._behind = self._started + BEHIND_AFTER * len(instance)
-        if first.text not in (*_SWEEPS, _BIDIRECTIONAL):
+        if first.text not in (*_SWEEPS, _BIDIRECTIONAL, _BY_STATES):
             self._behind = math.inf
 
     def run(self) -> None:
@@ -268,8 +271,9 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
 
 
 def _kernels_of(instance: Instance) -> set[str]:
-    small = {"layers"} if len(instance) <= BIDIRECTIONAL_UP_TO else set()
-    return small | {"sweep"} if _few_patterns(instance) else small or {"look-ahead"}
+    if _few_patterns(instance):
+        return {"sweep", "layers"} if len(instance) <= layers.REQUESTS_UP_TO else {"sweep"}
+    return {"layers"} if len(instance) <= BIDIRECTIONAL_UP_TO else {"look-ahead"}
 
 
 def chosen_methods(instance: Instance, windows: Windows) -> list[Method]:
@@ -284,9 +288,12 @@ def _read(text: str) -> Method:
 def _chosen(instance: Instance, windows: Windows) -> list[str]:
     small = len(instance) <= BIDIRECTIONAL_UP_TO
     if _few_patterns(instance):
-        sweep = _SWEEPS[not small and instance.memory <= MULTIPLIERS_UP_TO]
+        if small:
+            return [_BIDIRECTIONAL, _SWEEPS[0]]
         # Prices of patterns are better than the relaxation's, and there are some of them sooner.
-        return [_BIDIRECTIONAL, sweep] if small else [sweep, "bound:bound-patterns"]
+        compared = instance.memory <= MULTIPLIERS_UP_TO
+        meets = compared and len(instance) <= layers.REQUESTS_UP_TO
+        return [_BY_STATES if meets else _SWEEPS[compared], "bound:bound-patterns"]
     if small:
         return [_FORWARD]
     return ["bound:bound-dual"] if windows.starts > RELAXATION_UP_TO else [_RELAXATION]

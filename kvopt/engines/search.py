@@ -13,7 +13,7 @@ from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.patterns import Options, price_patterns
 from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.starts import StartCosts, certified_costs
-from formulations.search import bidirectional, counts, layers
+from formulations.search import _dominance, bidirectional, counts, layers
 from formulations.search._backward_levels import Limits
 from formulations.search._backward_tables import Ints, TooLargeError, network
 from formulations.search._tables import CompletionBounds
@@ -47,6 +47,10 @@ PATTERN_KNOTS, PATTERN_GRIDS = 40, 3
 COMPLETION_FROM, FIRST_SECONDS, LONGER = 0.5, 0.1, 2.0
 #: Widths of passes with completion bounds.
 WITH_COMPLETION = layers.WIDTHS[1:]
+#: With multipliers on states first: share of the time until the value at some multipliers on
+#: requests is known exactly, evaluations of the first turn, what passes take of a turn, and what
+#: looking for a better schedule does, and share of the time left that it has before the last ones.
+STATES_SHARE, EVALUATIONS, PASSES_SHARE, LOOK_SHARE, LAST_LOOK = 0.95, 8, 0.4, 0.2, 0.1
 #: Share of the memory that may be used, for the layers of the search.
 MEMORY_SHARE = 0.5
 
@@ -58,7 +62,7 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
         "counts": set(),
         "sweep": {"annealing", "sweep"},
         "layers": {"layers"},
-        "bidirectional": {"layers", "sweep"},
+        "bidirectional": {"annealing", "layers", "sweep"},
     }
     return by_name.get(formulation, set().union(*by_name.values()))
 
@@ -84,6 +88,7 @@ def compile_kernels(*, priced: bool = True) -> None:
         layers.search(
             instance, windows, [], costs, incumbent, lambda _: None, patterns=patterns, widths=(9,)
         )
+    _dominance.compile_kernels()
 
 
 def solve(job: Job, report: Report) -> None:
@@ -114,6 +119,8 @@ def solve(job: Job, report: Report) -> None:
         backward.solve(job, report)
         return
     chosen = job.options.get("options") or layers.Options()
+    if isinstance(chosen, bidirectional.Options):
+        chosen = layers.Options(prices=not chosen.states)
     groups = window_groups(instance) if chosen.groups and chosen.prices else []
     prices = None
     if chosen.prices:
@@ -131,7 +138,7 @@ def solve(job: Job, report: Report) -> None:
         group_prices=costs.groups,
     )
     report.bound(value=costs.bound, source="prices", certificate=certificate)
-    _Passes(job, report, windows, groups, costs).run()
+    _Passes(job, report, windows, groups, costs, chosen).run()
 
 
 class _Passes:
@@ -144,13 +151,16 @@ class _Passes:
         windows: Windows,
         groups: list[WindowGroup],
         costs: StartCosts,
+        options: layers.Options,
     ) -> None:
         self._job, self._report, self._windows = job, report, windows
         self._groups, self._costs = groups, costs
-        self._options = job.options.get("options") or layers.Options()
+        self._options = options
         self._meets = job.formulation is bidirectional.FORMULATION
+        own = job.options.get("options")
+        self._by_states = isinstance(own, bidirectional.Options) and own.states
         self._best = Pass(job.upper_bound, list(job.warm_start), costs.bound, 0, 0, False)
-        self._states = 0
+        self._states = self._looks = 0
         available = psutil.virtual_memory().available
         self._memory_bytes = MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf))
 
@@ -161,7 +171,9 @@ class _Passes:
         priced = self._options.prices and self._options.patterns and not self._meets
         patterns: PatternPrices | None = None
         narrower, took = 0, 0.0
-        for width in self._job.formulation.widths:
+        if self._by_states:
+            self._meet()
+        for width in () if self._by_states else self._job.formulation.widths:
             left = self._job.left()
             if self._best.complete or left <= 0:
                 break
@@ -190,20 +202,18 @@ class _Passes:
 
         Not where the memory is too large for them.
         """
-        best, instance = self._best, self._job.instance
-        # Multipliers on clique inequalities would leave too little to those on memory.
-        prices = lp_prices(instance, self._windows, [], PRICES_SHARE * self._job.left(), by_highs)
-        table = backward.rounded_prices(instance, np.zeros(2) if prices is None else prices[0])
+        table = self._table()
+        if table is None:
+            return False
         try:
-            under = network(instance, table)
-            if under.bound >= best.tel:
-                self._best = replace(best, bound=best.tel, complete=True)
-                self._report.bound(value=best.tel, source="prices")
-                return True
+            under = network(self._job.instance, table)
+            if under.bound >= self._best.tel:
+                self._report.bound(value=self._best.tel, source="prices")
+                return self._proved()
             ascent = Ascent(
                 under,
-                below=best.tel,
-                bound=best.bound,
+                below=self._best.tel,
+                bound=max(self._best.bound, under.bound),
                 limits=Limits(self._job.threads, self._memory_bytes, lambda: self._job.left() <= 0),
                 on_bound=lambda *found: self._raise(table, *found),
                 on_schedule=lambda starts: self._met(ascent, starts),
@@ -211,22 +221,67 @@ class _Passes:
         except TooLargeError:
             return False
         backward.compile_kernels()
-        seconds = FIRST_SECONDS * len(self._job.instance)
+        self._take_turns(ascent)
+        return self._best.complete
+
+    def _table(self) -> backward.Table | None:
+        """Return the prices under which multipliers are looked for."""
+        job = self._job
+        if not self._by_states:
+            # Multipliers on clique inequalities would leave too little to those on memory.
+            left = PRICES_SHARE * job.left()
+            found = lp_prices(job.instance, self._windows, [], left, by_highs)
+            return backward.rounded_prices(job.instance, np.zeros(2) if found is None else found[0])
+        best = self._improve(backward.briefly(job))
+        table = backward.settled_prices(job, self._report, best)
+        self._best = replace(self._best, bound=best.bound)
+        return table
+
+    def _improve(self, seconds: float) -> backward.Best:
+        """Look for a better schedule, each time from other random numbers."""
+        known = self._best
+        best = backward.Best(known.bound, known.tel, np.array(known.starts, dtype=np.int64))
+        backward.improve(self._job, self._report, best, seconds, self._job.seed + self._looks)
+        self._looks += 1
+        self._best = replace(known, tel=best.tel, starts=best.starts.tolist())
+        return best
+
+    def _take_turns(self, ascent: Ascent) -> None:
+        """Raise the bound, and run passes within the last multipliers' bounds, in turns."""
+        seconds, share = FIRST_SECONDS * len(self._job.instance), 1.0
+        if self._by_states:
+            ascent.run(STATES_SHARE * self._job.left(), until_known=True)
+            seconds, share = max(seconds, EVALUATIONS * ascent.took), PASSES_SHARE
         while self._job.left() > 0 and not self._best.complete:
+            self._look(ascent, LOOK_SHARE * seconds)
             if ascent.run(min(seconds, self._job.left())):
-                self._best = replace(self._best, bound=self._best.tel, complete=True)
+                self._proved()
                 break
-            completion = ascent.completion_bounds(max(self._windows.latest))
+            most = share * seconds
+            if ascent.ended:
+                # The passes that follow are the last ones, and each round more makes them longer.
+                most = math.inf
+                self._look(ascent, LAST_LOOK * self._job.left())
+            began = time.monotonic()
+            completion = ascent.completion_bounds(max(self._windows.latest), most)
             if completion is not None:
-                most = math.inf if ascent.ended else seconds
+                most -= time.monotonic() - began
                 self._search(WITH_COMPLETION, completion=completion, seconds=most)
             ascent.below = min(ascent.below, self._best.tel)
             if ascent.bound >= self._best.tel:
-                self._best = replace(self._best, bound=self._best.tel, complete=True)
+                self._proved()
             if ascent.ended:
                 break
             seconds *= LONGER
-        return self._best.complete
+
+    def _look(self, ascent: Ascent, seconds: float) -> None:
+        if self._by_states:
+            self._improve(min(seconds, self._job.left()))
+            ascent.below = min(ascent.below, self._best.tel)
+
+    def _proved(self) -> bool:
+        self._best = replace(self._best, bound=self._best.tel, complete=True)
+        return True
 
     def _met(self, ascent: Ascent, starts: list[int]) -> None:
         """Take a schedule that the relaxation's best path is."""
@@ -237,7 +292,7 @@ class _Passes:
             self._best = replace(self._best, tel=tel, starts=starts)
         ascent.below = min(ascent.below, self._best.tel)
 
-    def _raise(self, table: tuple[Ints, int], bound: int, multipliers: Ints, nodes: int) -> None:
+    def _raise(self, table: backward.Table, bound: int, multipliers: Ints, nodes: int) -> None:
         """Report what multipliers prove."""
         self._states += nodes
         backward.report_multipliers(self._report, table, bound, multipliers, nodes)
@@ -264,6 +319,7 @@ class _Passes:
             completion=completion,
             widths=widths,
             memory_bytes=self._memory_bytes,
+            threads=self._job.threads,
         )
 
     def _take(self, found: Pass) -> None:

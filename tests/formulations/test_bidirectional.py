@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from formulations.lagrangian.starts import certified_costs
+from formulations.search import layers
 from formulations.search._backward_tables import Ints, Network, network
 from formulations.search._kernels import completion_bound
 from formulations.search._tables import CompletionBounds
@@ -118,8 +119,12 @@ def test_a_state_beyond_the_window_has_no_completion() -> None:
 
 
 @pytest.mark.parametrize("part", range(3))
-def test_a_pass_with_completion_bounds_keeps_the_optimum(part: int) -> None:
+def test_a_pass_with_completion_bounds_keeps_the_optimum(
+    part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Narrow passes bound, wide ones find the optimum, with no more states than without."""
+    # Else when states are compared depends on how many they are.
+    monkeypatch.setattr(layers, "GROWN", 0.0)
     for seed in range(1000 + 40 * part, 1040 + 40 * part):
         instance, _, under, multipliers, rng = _drawn(seed, 6)
         optimum = brute_force_optimum(instance)

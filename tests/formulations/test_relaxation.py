@@ -18,7 +18,6 @@ from formulations.lagrangian.certificate_file import (
 from formulations.search import _backward_levels, _dominance
 from formulations.search._backward_levels import Level, Limits
 from formulations.search._backward_tables import Ints, network
-from formulations.search._dominance import Dominance
 from formulations.search.relaxation import Evaluated, Relaxation
 from instances import Instance, Request
 from kvopt.engines.parts.ascent import Ascent, _wider
@@ -48,10 +47,8 @@ def test_what_is_dropped_is_what_an_earlier_row_is_below_of(
     lanes[rng.integers(0, 1_500, 300)] += 1
     below = (lanes[:, None] <= lanes[None]).all(axis=2)
     expected = np.triu(below, 1).any(axis=0)
-    nothing = np.zeros((0, 0), dtype=np.int64)
-    rule = Dominance(nothing, _dominance._packed(lanes, bits), nothing.ravel(), bits)
     pool = ThreadPoolExecutor(2) if threads == 2 else None
-    dropped = _dominance._dropped(rule.profiles, rule, pool)
+    dropped = _dominance.dropped(_dominance._packed(lanes, bits), bits, pool)
     assert dropped.tolist() == expected.tolist()
     assert expected.any()
     assert not expected.all()
@@ -64,7 +61,7 @@ def test_bases_are_sorted_by_one_number_or_two() -> None:
         for size in (0, 1, 2, 500):
             own, sums = wide * rng.integers(-40, 40, size), rng.integers(0, 9, size)
             expected = np.lexsort((sums, own))
-            assert _dominance._order(own, sums).tolist() == expected.tolist()
+            assert _dominance.sorted_places(own, sums).tolist() == expected.tolist()
 
 
 def test_bases_do_not_depend_on_how_many_threads_expand_them(

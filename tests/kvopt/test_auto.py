@@ -149,7 +149,10 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
         (am2.generate(seed=3, n=10), ["search:bidirectional", "search:sweep"]),
         (am1.generate(seed=0, n=13), ["search:bidirectional", "search:sweep"]),
         (Instance("few", 16_492, chat_lognormal.generate(n=20).requests), ["search:layers"]),
-        (am1.generate(seed=0), ["search:sweep(multipliers=yes)", "bound:bound-patterns"]),
+        (
+            am1.generate(seed=0),
+            ["search:bidirectional(states=yes)", "bound:bound-patterns"],
+        ),
         # Patterns of 40 requests in 16,492 tokens are too many to search.
         (
             Instance("few", 16_492, chat_lognormal.generate(n=40).requests),

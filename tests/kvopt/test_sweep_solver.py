@@ -221,7 +221,7 @@ def test_prices_come_first_and_windows_have_the_rest(
     instance = am1.generate(seed=1, n=50)
     job = _job(instance, backward.Options(), limit, [], 1)
     turns = []
-    best = proving._Best(0, 1, np.zeros(50, dtype=np.int64))
+    best = proving.Best(0, 1, np.zeros(50, dtype=np.int64))
     report = Report(lambda _: None)
     for turn in proving._priced(job, report, best, None):  # type: ignore[arg-type]
         turns.append((clock.now, turn.seconds, turn.last))
@@ -257,8 +257,7 @@ def test_prices_go_on_while_they_gain(
 
     monkeypatch.setattr(time, "monotonic", clock)
     job = _job(am1.generate(seed=1, n=50), backward.Options(), 100.0, [], 1)
-    best = proving._Best(0, 1_000, np.zeros(50, dtype=np.int64))
-    turn = proving._settled(job, Report(lambda _: None), best, Pricing())  # type: ignore[arg-type]
-    assert turn.ascends
+    best = proving.Best(0, 1_000, np.zeros(50, dtype=np.int64))
+    proving._settled(job, Report(lambda _: None), best, Pricing())  # type: ignore[arg-type]
     expected = 100 * getattr(proving, share)
     assert expected < clock.now <= expected + 100 * proving.TURN + 1e-6

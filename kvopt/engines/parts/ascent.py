@@ -105,8 +105,11 @@ class Ascent:
         """Whether no better multipliers are in sight."""
         return self._stage == _ENDED
 
-    def run(self, seconds: float) -> bool:
-        """Raise the bound for so many seconds more; tell whether it has reached ``below``."""
+    def run(self, seconds: float, *, until_known: bool = False) -> bool:
+        """Raise the bound for so many seconds more; tell whether it has reached ``below``.
+
+        Or until the value at some multipliers is known exactly.
+        """
         began = time.monotonic()
         end = self._end = began + seconds
         late = self._all_limits.out_of_time
@@ -120,17 +123,24 @@ class Ascent:
                 self._follow_beams(began + BEAM_SHARE * seconds)
             if self._deepen():
                 self._stage = _CLIMB
-        if self._stage == _CLIMB and self._climb():
+        if self._stage == _CLIMB and not until_known and self._climb():
             self._stage = _ENDED
         return self.bound >= self.below
 
-    def completion_bounds(self, last: int) -> CompletionBounds | None:
+    @property
+    def took(self) -> float:
+        """Seconds of the last evaluation."""
+        return self._took
+
+    def completion_bounds(self, last: int, seconds: float) -> CompletionBounds | None:
         """Return what the best multipliers say of schedules below ``below``.
 
-        With starts no later than ``last`` (rounds).
+        With starts no later than ``last`` (rounds); None where that would take longer.
         """
         best = self.multipliers(self._bundle.centre)
-        return completion_bounds(self._relaxed, best, self.below - 1, last, self._all_limits)
+        end, late = time.monotonic() + seconds, self._all_limits.out_of_time
+        limits = replace(self._all_limits, out_of_time=lambda: late() or time.monotonic() > end)
+        return completion_bounds(self._relaxed, best, self.below - 1, last, limits)
 
     def multipliers(self, point: Floats) -> Ints:
         """Return a point in units of the prices."""

@@ -86,7 +86,7 @@ Table = PriceTable | tuple[Ints, int]
 
 
 @dataclass
-class _Best:
+class Best:
     """What is known so far: bound, TEL and starts of the best schedule, bases met."""
 
     bound: int
@@ -125,12 +125,12 @@ def solve(job: Job, report: Report) -> None:
     Windows rest on no start windows and no known schedule: whatever they prove is a bound on the
     optimum, up to the known TEL.
     """
-    best = _Best(0, job.upper_bound, np.array(job.warm_start, dtype=np.int64))
+    best = Best(0, job.upper_bound, np.array(job.warm_start, dtype=np.int64))
     windows = _Windows(job, report, best)
     outcome = "limit"
     try:
         prices = _tables(job, report, best) if job.options["options"].patterns else None
-        _improve(job, report, best)
+        improve(job, report, best, briefly(job), job.seed)
         for turn in prices or _memory_prices(job):
             if windows.run(network(job.instance, turn.table), turn):
                 outcome = "optimal"
@@ -140,15 +140,14 @@ def solve(job: Job, report: Report) -> None:
     report.done(solver="kvopt sweep", nodes=best.nodes, outcome=outcome)
 
 
-def _improve(job: Job, report: Report, best: _Best) -> None:
-    """Look for a better schedule, briefly."""
+def improve(job: Job, report: Report, best: Best, seconds: float, seed: int) -> None:
+    """Look for a better schedule."""
     after = job.instance.outputs - job.instance.arrivals
 
     def take(starts: Ints, _: Ints) -> None:
         best.tel, best.starts = int((starts + after).sum()), starts
         report.schedule(starts.tolist(), "local search")
 
-    seconds = min(SCHEDULE_SECONDS * len(best.starts), SCHEDULE_SHARE * job.left())
     if seconds <= 0:
         return
     # Its clock must not count loading.
@@ -158,12 +157,17 @@ def _improve(job: Job, report: Report, best: _Best) -> None:
         job.instance.memory,
         best.starts,
         local_search.Budget(seconds=seconds),
-        seed=job.seed,
+        seed=seed,
         on_better=take,
     )
 
 
-def _report_prices(report: Report, best: _Best, bound: int, table: Table) -> None:
+def briefly(job: Job) -> float:
+    """Return the seconds that a schedule is looked for at first."""
+    return min(SCHEDULE_SECONDS * len(job.instance), SCHEDULE_SHARE * job.left())
+
+
+def _report_prices(report: Report, best: Best, bound: int, table: Table) -> None:
     """Report what prices prove by themselves, where that is news."""
     if bound > best.bound:
         best.bound = bound
@@ -198,7 +202,7 @@ class _Turn:
 class _Windows:
     """Sweeps windows under prices that get better."""
 
-    def __init__(self, job: Job, report: Report, best: _Best) -> None:
+    def __init__(self, job: Job, report: Report, best: Best) -> None:
         self._job, self._report, self._best = job, report, best
         self._has_ascended = False
         available = psutil.virtual_memory().available
@@ -272,7 +276,7 @@ class _Windows:
             self._report.bound(value=step.bound, source="search", certificate=certificate)
 
 
-def _tables(job: Job, report: Report, best: _Best) -> Iterator[_Turn] | None:
+def _tables(job: Job, report: Report, best: Best) -> Iterator[_Turn] | None:
     """Return pattern prices that get better, with seconds for windows and for the last of them.
 
     None where the patterns of one time are too many; those of all times are refused before anything
@@ -286,7 +290,18 @@ def _tables(job: Job, report: Report, best: _Best) -> Iterator[_Turn] | None:
     return _priced(job, report, best, states)
 
 
-def _among_equals(job: Job, report: Report, best: _Best) -> NDArray[np.float64] | None:
+def settled_prices(job: Job, report: Report, best: Best) -> PriceTable | None:
+    """Return prices on states once windows would gain more in the same time.
+
+    None where the patterns of one time are too many.
+    """
+    states = searchable_states(job.instance, PATTERN_WORK_UP_TO)
+    if states is None:
+        return None
+    return _settled(job, report, best, _pricing(job, report, best, states))
+
+
+def _among_equals(job: Job, report: Report, best: Best) -> NDArray[np.float64] | None:
     """Return prices on tokens of the LP where many requests are equal, and report their bound."""
     windows = start_windows(job.instance, best.tel)
     found = prices_among_equals(job.instance, job.left(), windows, best.starts, job.threads)
@@ -300,28 +315,17 @@ def _among_equals(job: Job, report: Report, best: _Best) -> NDArray[np.float64] 
     return found.numerators / found.denominator
 
 
-def _priced(job: Job, report: Report, best: _Best, states: States) -> Iterator[_Turn]:
+def _priced(job: Job, report: Report, best: Best, states: States) -> Iterator[_Turn]:
     instance = job.instance
-    memory = _among_equals(job, report, best)
-    began = time.monotonic()
     seconds = min(FIRST_SECONDS * len(instance), FIRST_SHARE * job.left())
-    pricing = PatternPricing(
-        instance,
-        states,
-        deadline=min(began + seconds, job.deadline),
-        windows=start_windows(instance, best.tel),
-        known_starts=best.starts,
-        memory=np.zeros(2) if memory is None else memory,
-        knots_of_memory=memory is not None,
-        threads=job.threads,
-        options=Options(grids=GRIDS),
-    )
+    pricing = _pricing(job, report, best, states)
+    began = time.monotonic()
     multipliers = job.options["options"].multipliers
     ascent_from = began + FEW_FROM * job.left()
     prices_until = began + PRICES_SHARE * job.left()
     spent = 0.0
     if multipliers and len(instance) > FEW:
-        yield _settled(job, report, best, pricing)
+        yield _Turn(_settled(job, report, best, pricing), 0.0, 0.0, ascends=True)
         spent, began = time.monotonic() - began, time.monotonic()
         ascent_from = math.inf
     while job.left() > 0:
@@ -346,7 +350,23 @@ def _priced(job: Job, report: Report, best: _Best, states: States) -> Iterator[_
             seconds = prices_until - began
 
 
-def _settled(job: Job, report: Report, best: _Best, pricing: PatternPricing) -> _Turn:
+def _pricing(job: Job, report: Report, best: Best, states: States) -> PatternPricing:
+    memory = _among_equals(job, report, best)
+    seconds = min(FIRST_SECONDS * len(job.instance), FIRST_SHARE * job.left())
+    return PatternPricing(
+        job.instance,
+        states,
+        deadline=min(time.monotonic() + seconds, job.deadline),
+        windows=start_windows(job.instance, best.tel),
+        known_starts=best.starts,
+        memory=np.zeros(2) if memory is None else memory,
+        knots_of_memory=memory is not None,
+        threads=job.threads,
+        options=Options(grids=GRIDS),
+    )
+
+
+def _settled(job: Job, report: Report, best: Best, pricing: PatternPricing) -> PriceTable:
     """Return prices once windows gain more in the same time."""
     began, whole, values = time.monotonic(), job.left(), [-math.inf, -math.inf]
     while True:
@@ -355,7 +375,7 @@ def _settled(job: Job, report: Report, best: _Best, pricing: PatternPricing) -> 
         share = (time.monotonic() - began) / whole
         slow = priced.value - values[-2] < 2 * GAIN * (best.tel - priced.value)
         if pricing.finished or share > ASCENT_UNTIL or (slow and share > ASCENT_FROM):
-            return _Turn(priced.table, 0.0, 0.0, ascends=True)
+            return priced.table
         values.append(priced.value)
 
 
