@@ -96,16 +96,17 @@ def _least_below(u, known, limit, held, stack):
 
 # Without numba's runtime for memory, which would count references by atomic steps.
 @njit(cache=True, nogil=True, _nrt=False)
-def completion_bound(u, mask, starts, data, known, most, held, stack):
+def completion_bound(u, mask, starts, data, known, most, work):
     """Return a TEL that no completion up to ``most`` is below, ``most`` + 1 where there is none.
 
     Proof: docs/proofs/completion.md (P15).
 
     ``mask`` and ``starts`` are those of the requests started before round u; ``known`` are
-    ``_tables.CompletionBounds``; ``held``, shape (words,), and ``stack``, shape (64,), are written.
+    ``_tables.CompletionBounds``; ``work``, shapes (words,) and (64,), is written.
     """
     arrival, _, output, _, _ = data
     bases, profiles, first, extra, worth, unit = known
+    held, stack = work
     bases[-1]
     value, limit = worth[min(u, len(worth) - 1)], most * unit
     for w in range(len(held)):
@@ -297,7 +298,7 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, co
     """
     arrival, prompt, output, _, _ = data
     best, best_starts, lost = known
-    profile, shifted, chosen, twins, own_starts, held, stack = work
+    profile, shifted, chosen, twins, own_starts, spare = work
     n, memory, limit = len(arrival), rules.memory, (best[0] - 1) * tables[5]
     mask, need, cost, bound = now[0][state], now[1][state], now[2][state], now[3][state]
     _fill(own_starts, 0, now[4][state])
@@ -315,9 +316,7 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, co
             if value <= limit and rules.patterns:
                 value = max(value, _pattern_bound(t + 1, mask, starts, data, of_patterns))
             if value <= limit and rules.completion:
-                least = completion_bound(
-                    t + 1, mask, starts, data, completion, best[0] - 1, held, stack
-                )
+                least = completion_bound(t + 1, mask, starts, data, completion, best[0] - 1, spare)
                 value = max(value, tables[5] * least)
             if value <= limit and not (rules.shift and _ends(t + 1, need, starts, output)):
                 tight = rules.shift and profile.shape[1] > 1 and profile[depth, 1] == memory
@@ -385,8 +384,7 @@ def advance(
         np.zeros(n + 1, np.int64),
         _twins(data[0], data[1], data[2], rules.equal),
         np.zeros((1, n), best_starts.dtype),
-        np.zeros(completion[1].shape[1], np.uint64),
-        np.zeros(64, np.int64),
+        (np.zeros(completion[1].shape[1], np.uint64), np.zeros(64, np.int64)),
     )
     state = begin
     while state < count and made < pause:

@@ -42,6 +42,11 @@ class StateDominance:
         self._bits = next(bits for bits, largest in LANES if most <= largest)
         self._words = -(-(int(last.sum()) + reach - 1) * self._bits // 64)
 
+    @property
+    def row_bytes(self) -> int:
+        """Bytes that comparing takes for each state that there may be: its lanes, four times."""
+        return 6 * 8 * self._words
+
     def undominated(
         self, t: int, layer: Layer, count: int, pool: ThreadPoolExecutor | None
     ) -> NDArray[np.bool_]:

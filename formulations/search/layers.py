@@ -145,29 +145,24 @@ def search(
     reach = max(request.output for request in instance.requests) + 2
     options = options or Options()
     compared = StateDominance(instance, reach) if options.dominance else None
-    pool = ThreadPoolExecutor(threads) if threads > 1 else None
-    for width in widths:
-        size = 2 * width * (64 + 32 + 2 * np.dtype(word).itemsize * (n + reach))
-        # Beside the layers, the tokens of one state after each start.
-        if size + 8 * (n + 1) * reach > memory_bytes:
-            break
-        rules = Rules(
-            instance.memory,
-            width,
-            options.shift,
-            options.merge,
-            options.equal,
-            with_patterns,
-            completion is not None,
-        )
-        run = _Pass(tables, rules, (best, best_starts), reach, compared, pool)
-        found = run.to(last, out_of_time)
-        if found is not None:
-            on_pass(found)
-        if found is None or found.complete:
-            break
-    if pool is not None:
-        pool.shutdown()
+    state_bytes = 2 * (64 + 32 + 2 * np.dtype(word).itemsize * (n + reach))
+    if compared is not None:
+        state_bytes += compared.row_bytes
+    # Beside the layers, the tokens of one state after each start.
+    fitting = [w for w in widths if w * state_bytes + 8 * (n + 1) * reach <= memory_bytes]
+    with ThreadPoolExecutor(threads) as pool:
+        for width in fitting:
+            rules = Rules(
+                instance.memory, width, options.shift, options.merge, options.equal,
+                with_patterns, completion is not None,
+            )  # fmt: skip
+            shared = pool if threads > 1 else None
+            run = _Pass(tables, rules, (best, best_starts), reach, compared, shared)
+            found = run.to(last, out_of_time)
+            if found is not None:
+                on_pass(found)
+            if found is None or found.complete:
+                return
 
 
 def _tables(

@@ -77,7 +77,7 @@ def _told(
     stack = np.zeros(64, dtype=np.int64)
     compute = completion_bound.py_func
     with np.errstate(over="ignore"):
-        return int(compute(u, mask, np.array(starts), data, tuple(bounds), most, held, stack))
+        return int(compute(u, mask, np.array(starts), data, tuple(bounds), most, (held, stack)))
 
 
 @pytest.mark.parametrize("part", range(4))
