@@ -13,7 +13,7 @@ from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.patterns import Options, price_patterns
 from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.starts import StartCosts, certified_costs
-from formulations.search import _dominance, bidirectional, counts, layers
+from formulations.search import bidirectional, counts, layers
 from formulations.search._backward_levels import Limits
 from formulations.search._backward_tables import Ints, TooLargeError, network
 from formulations.search._tables import CompletionBounds
@@ -88,7 +88,6 @@ def compile_kernels(*, priced: bool = True) -> None:
         layers.search(
             instance, windows, [], costs, incumbent, lambda _: None, patterns=patterns, widths=(9,)
         )
-    _dominance.compile_kernels()
 
 
 def solve(job: Job, report: Report) -> None:

@@ -45,6 +45,7 @@ UNITS = {
     "clocked-queues": "heuristics.real_time",
     "prices": "kvopt.engines.bound",
     "look-ahead": "formulations.bounds.dual",
+    "dominance": "formulations.search._dominance",
     "sweep": "kvopt.engines.parts.backward",
     "layers": "kvopt.engines.search",
     "seconds": "kvopt.engines.in_seconds",
@@ -61,9 +62,9 @@ KERNELS = {
     "sweep": (
         "formulations.search._backward_kernels",
         "formulations.search._path_kernels",
-        "formulations.search._dominance_kernels",
         "formulations.search._level_kernels",
     ),
+    "dominance": ("formulations.search._dominance_kernels",),
     "layers": ("formulations.search._kernels",),
     "seconds": ("formulations.bounds.rate_kernels",),
 }
@@ -74,12 +75,18 @@ COUNTS = {
     "clocked-queues": 1,
     "prices": 7,
     "look-ahead": 3,
-    "sweep": 33,
-    "layers": 14,
+    "dominance": 10,
+    "sweep": 25,
+    "layers": 15,
     "seconds": 1,
 }
 #: Units that run kernels of another, and so come after it.
-_AFTER = {"look-ahead": "prices", "sweep": "prices", "layers": "prices"}
+_AFTER = {
+    "look-ahead": "prices",
+    "dominance": "prices",
+    "sweep": "dominance",
+    "layers": "dominance",
+}
 #: What the sources of kernels import: the compiler, or what marks them for it.
 _COMPILERS = {"instances.compiling.njit", "heuristics.compiled"}
 #: Seconds after which nobody waits any longer for another that compiles; it takes a minute.
@@ -94,7 +101,9 @@ Meanwhile = Callable[[Mapping[str, "Future[None]"]], object]
 def missing_units(units: Iterable[str]) -> list[str]:
     """Return those of some units, and of those that they come after, that are to be compiled."""
     wanted = set(units)
-    wanted |= {_AFTER[unit] for unit in wanted if unit in _AFTER}
+    for unit in reversed(UNITS):
+        if unit in wanted and unit in _AFTER:
+            wanted.add(_AFTER[unit])
     return [unit for unit in UNITS if unit in wanted and not _is_there(unit)]
 
 

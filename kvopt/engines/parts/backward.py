@@ -22,7 +22,6 @@ from formulations.bounds.fluid import likely_horizon
 from formulations.bounds.patterns import Options, PatternPricing, prices_among_equals
 from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
 from formulations.lagrangian.states import PriceTable
-from formulations.search import _dominance
 from formulations.search._backward_levels import Limits
 from formulations.search._backward_tables import (
     TOO_MANY_PATTERNS,
@@ -116,7 +115,6 @@ def compile_kernels() -> None:
     relaxed.evaluate(nothing, found[-1].bound, limits)
     # Levels one by one.
     completion_bounds(relaxed, nothing, found[-1].bound, 100, limits)
-    _dominance.compile_kernels()
 
 
 def solve(job: Job, report: Report) -> None:
