@@ -22,7 +22,7 @@ from formulations.search.relaxation import Evaluated, Relaxation
 from instances import Instance, Request
 from kvopt.engines.parts.ascent import Ascent, _wider
 from schedules import check_schedule, make_schedule
-from tests.formulations.relaxed import LEVEL_BY_LEVEL, one_case
+from tests.formulations.relaxed import one_case
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
 
@@ -119,24 +119,6 @@ def test_windows_that_do_not_fit_are_not_swept_again(monkeypatch: pytest.MonkeyP
         ascent.run(2.0)
         assert targets
         assert all(after < before for before, after in pairwise(targets))
-
-
-def test_a_first_window_without_a_base_is_followed_by_wider_ones() -> None:
-    """What no price is asked for is lost at once where nothing has a slack."""
-    rows = [(0, 1), (0, 3), (0, 3)]
-    instance = Instance("three", 4, tuple(Request(i, 0, *row) for i, row in enumerate(rows)))
-    bounds: list[int] = []
-    ascent = Ascent(
-        network(instance, (np.zeros(2, dtype=np.int64), 1)),
-        below=30,
-        bound=0,
-        limits=LEVEL_BY_LEVEL,
-        on_bound=lambda bound, *_: bounds.append(bound),
-        on_schedule=lambda _: None,
-    )
-    ascent.run(0.5)
-    assert bounds
-    assert max(bounds) <= brute_force_optimum(instance)
 
 
 def test_windows_widen_by_how_seconds_have_grown() -> None:
