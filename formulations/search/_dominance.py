@@ -146,8 +146,16 @@ def highest(bits: int) -> np.uint64:
     return np.uint64(sum(1 << (k + bits - 1) for k in range(0, 64, bits)))
 
 
-def dropped(vectors: Words, bits: int, pool: ThreadPoolExecutor | None) -> NDArray[np.bool_]:
-    """Tell which rows one that comes before them is below of, in lanes of so many bits."""
+def dropped(
+    vectors: Words,
+    bits: int,
+    pool: ThreadPoolExecutor | None,
+    out_of_time: Callable[[], bool] = lambda: False,
+) -> NDArray[np.bool_]:
+    """Tell which rows one that comes before them is below of, in lanes of so many bits.
+
+    Of those that are left when time is over, none.
+    """
     from formulations.search import _dominance_kernels as kernels  # loads the compiler
 
     size, high = len(vectors), highest(bits)
@@ -158,6 +166,8 @@ def dropped(vectors: Words, bits: int, pool: ThreadPoolExecutor | None) -> NDArr
     trees: list[tuple[int, int, int]] = []
     first = made = 0
     for low in range(0, size, BLOCK):
+        if out_of_time():
+            break
         end = min(low + BLOCK, size)
         known = np.array(trees, dtype=np.int64).reshape(-1, 3)
         recent = np.array((first, made))

@@ -107,7 +107,6 @@ def completion_bound(u, mask, starts, data, known, most, work):
     arrival, _, output, _, _ = data
     bases, profiles, first, extra, worth, unit = known
     held, stack = work
-    bases[-1]
     value, limit = worth[min(u, len(worth) - 1)], most * unit
     for w in range(len(held)):
         held[w] = 0
@@ -363,7 +362,7 @@ def advance(
     count, begin
         States of the layer, and the first one of these that is looked at.
     made, pause
-        States of the following layer before, and of how many on it stops.
+        States of the following layer before, and of how many on it stops after some state.
     rules : Rules
         What does not change during a pass (``formulations.search.layers``).
     best : array of int, shape (1,)
@@ -387,7 +386,7 @@ def advance(
         (np.zeros(completion[1].shape[1], np.uint64), np.zeros(64, np.int64)),
     )
     state = begin
-    while state < count and made < pause:
+    while state < count and (state == begin or made < pause):
         if now[3][state] <= (best[0] - 1) * tables[5]:
             made = _branch(
                 t, state, made, now, following, table, data, tables, of_patterns, completion, rules,

@@ -5,6 +5,7 @@ Proof: docs/proofs/forward.md (P6).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -48,9 +49,17 @@ class StateDominance:
         return 6 * 8 * self._words
 
     def undominated(
-        self, t: int, layer: Layer, count: int, pool: ThreadPoolExecutor | None
+        self,
+        t: int,
+        layer: Layer,
+        count: int,
+        pool: ThreadPoolExecutor | None,
+        out_of_time: Callable[[], bool] = lambda: False,
     ) -> NDArray[np.bool_]:
-        """Tell which states no other one dominates."""
+        """Tell which states at t stay: each other one is dominated by one that does.
+
+        Of two that dominate each other one stays; some others that are dominated may.
+        """
         from formulations.search import _kernels  # loads the compiler
 
         own, sums = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
@@ -62,5 +71,5 @@ class StateDominance:
         in_parts(fill, 0, count, pool)
         order: Ints = sorted_places(own, sums)
         alive = np.ones(count, dtype=np.bool_)
-        alive[order[dropped(vectors[order], self._bits, pool)]] = False
+        alive[order[dropped(vectors[order], self._bits, pool, out_of_time)]] = False
         return alive

@@ -13,6 +13,7 @@ Proof: docs/proofs/forward.md (P6).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -51,6 +52,8 @@ REQUESTS_UP_TO = 63
 #: States are compared, which takes ten times as long as making them, where a layer has grown by so
 #: much since, so many times its states were made, or it is full and so large a share was dropped.
 GROWN, MADE, DROPPED = 4.0, 100.0, 1 / 3
+#: A layer is full from so many times the width on.
+FULL = 1.5
 #: A table entry goes with the one of a matrix, of the LP that is solved for prices.
 ENTRY_BYTES = 400
 
@@ -240,14 +243,14 @@ class _Pass:
             if out_of_time():
                 return None
             made, state = _kernels.advance(
-                t, now, count, state, following, made, width + max(width // 2, 1), self._table,
+                t, now, count, state, following, made, math.ceil(FULL * width), self._table,
                 *self._tables, self._rules, self._best, self._best_starts, self._lost,
             )  # fmt: skip
-            made = self._thinned(t + 1, made)
+            made = self._thinned(t + 1, made, out_of_time)
         self._layers.reverse()
         return made
 
-    def _thinned(self, t: int, made: int) -> int:
+    def _thinned(self, t: int, made: int, out_of_time: Callable[[], bool]) -> int:
         """Drop states of the following layer that others dominate, or that are too many."""
         from formulations.search import _kernels  # loads the compiler
 
@@ -256,7 +259,7 @@ class _Pass:
         full = made > self._rules.width and self._dropped > DROPPED
         grown = made > GROWN * self._left or self._made > MADE * made
         if self._compared is not None and (full or grown):
-            alive = self._compared.undominated(t, following, made, self._pool)
+            alive = self._compared.undominated(t, following, made, self._pool, out_of_time)
             self._left = _kernels.keep(following, made, self._table, alive)
             self._dropped = 1 - self._left / max(made, 1)
             made, self._made = self._left, 0

@@ -160,6 +160,7 @@ class _Passes:
         self._by_states = isinstance(own, bidirectional.Options) and own.states
         self._best = Pass(job.upper_bound, list(job.warm_start), costs.bound, 0, 0, False)
         self._states = self._looks = 0
+        self._met_once = False
         available = psutil.virtual_memory().available
         self._memory_bytes = MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf))
 
@@ -170,8 +171,11 @@ class _Passes:
         priced = self._options.prices and self._options.patterns and not self._meets
         patterns: PatternPrices | None = None
         narrower, took = 0, 0.0
-        if self._by_states:
-            self._meet()
+        if self._by_states and not self._meet() and not self._met_once:
+            # Nothing is left of it but the multipliers on memory.
+            own = {"options": bidirectional.Options()}
+            solve(replace(self._job, options=own), self._report)
+            return
         for width in () if self._by_states else self._job.formulation.widths:
             left = self._job.left()
             if self._best.complete or left <= 0:
@@ -219,6 +223,7 @@ class _Passes:
             )
         except TooLargeError:
             return False
+        self._met_once = True
         backward.compile_kernels()
         self._take_turns(ascent)
         return self._best.complete

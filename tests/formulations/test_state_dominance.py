@@ -139,3 +139,53 @@ def test_passes_that_compare_every_layer_find_the_optimum(
         assert passes[0].complete
         assert passes[0].tel == optimum, seed
     assert complete > 20
+
+
+def test_states_are_compared_at_their_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All starts are before it, some at the round before, and tokens are those held from it on."""
+    monkeypatch.setattr(layers, "GROWN", 0.0)
+    whole, seen = StateDominance.undominated, set[int]()
+
+    def undominated(
+        self: StateDominance, t: int, layer: tuple[NDArray[Any], ...], count: int, *rest: Any
+    ) -> NDArray[np.bool_]:
+        masks, _, _, _, starts, profiles = layer
+        latest = 0
+        for mask, row, held in zip(masks[:count], starts, profiles, strict=False):
+            own = [int(s) if (int(mask) >> i) & 1 else None for i, s in enumerate(row)]
+            latest = max([latest, *(1 + start for start in own if start is not None)])
+            tokens = _held(instance, tuple(own), t + len(held) + 10)
+            assert held[1:].tolist() == tokens[t + 1 : t + len(held)]
+        # Some state starts what it can at once.
+        assert latest == t or t > instance.outputs.sum()
+        seen.add(t)
+        return whole(self, t, layer, count, *rest)
+
+    monkeypatch.setattr(StateDominance, "undominated", undominated)
+    rows = [(2, 4), (1, 3), (2, 2), (0, 5)]
+    instance = Instance("four", 8, tuple(Request(i, 0, *row) for i, row in enumerate(rows)))
+    known = run_policy(policies()["fcfs"], instance)
+    windows = start_windows(instance, known.tel)
+    search(
+        instance, windows, [], certified_costs(instance, [], None, windows.latest),
+        (known.tel, list(known.starts)), lambda _: None, widths=(1_000,),
+    )  # fmt: skip
+    assert seen >= {1, 2, 3, 4, 5}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_layer_in_parts_is_that_made_at_once(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without what compares states, where each of them is a part."""
+    instance = random_instance(random.Random(seed))
+    known = run_policy(policies()["fcfs"], instance)
+    windows = start_windows(instance, known.tel)
+    found: list[Pass] = []
+    for full in (layers.FULL, 0.0):
+        monkeypatch.setattr(layers, "FULL", full)
+        search(
+            instance, windows, [], certified_costs(instance, [], None, windows.latest),
+            (known.tel, list(known.starts)), found.append, widths=(50_000,),
+            options=layers.Options(dominance=False),
+        )  # fmt: skip
+    assert found[0] == found[1]
+    assert found[0].complete

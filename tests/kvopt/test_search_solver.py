@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import read_certificate
 from formulations.lagrangian.starts import certified_costs, start_costs
-from formulations.search import layers
+from formulations.search import bidirectional, layers
 from formulations.valid.groups import window_groups
 from formulations.valid.windows import start_windows
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
 from instances import Instance, Request
 from kvopt.engines import search
 from kvopt.engines.job import Job
@@ -175,3 +177,37 @@ def test_loading_kernels_is_no_part_of_the_first_pass(monkeypatch: pytest.Monkey
     sources = {event.source for event in _bounds(events)}
     assert "search" in sources
     assert "prices of patterns" not in sources
+
+
+def test_multipliers_on_states_first_prove_the_optimum() -> None:
+    """Also where bases cannot be compared for the memory: then those on memory do."""
+    rows = [(3, 9), (0, 4), (5, 7), (2, 2), (1, 8), (4, 5)]
+    drawn = []
+    for memory in (17, 400, 40_000):
+        scale = max(memory // 40, 1)
+        requests = tuple(Request(i, i % 3, scale * s, o) for i, (s, o) in enumerate(rows))
+        drawn.append(Instance("six", memory, requests))
+    answers = solve_batch([(each, "bidirectional(states=yes)") for each in drawn], poor_start=True)
+    for instance, answer in zip(drawn, answers, strict=True):
+        assert answer.tel == answer.bound == brute_force_optimum(instance)
+
+
+@pytest.mark.parametrize("seconds", [-0.1, 0.02])
+def test_multipliers_on_states_end_with_the_time(seconds: float) -> None:
+    """Also where it is over before they begin."""
+    instance = Instance("six", 9, tuple(Request(i, 0, 1, 3) for i in range(6)))
+    known = run_policy(policies()["fcfs"], instance)
+    job = Job(
+        instance=instance,
+        solver="search",
+        formulation=bidirectional.FORMULATION,
+        options={"options": bidirectional.Options(states=True)},
+        relaxation=False,
+        deadline=time.monotonic() + seconds,
+        threads=1,
+        seed=0,
+        warm_start=list(known.starts),
+        upper_bound=known.tel,
+    )
+    # It did not end.
+    search.solve(job, Report(lambda _: None))

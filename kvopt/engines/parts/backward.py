@@ -372,7 +372,8 @@ def _settled(job: Job, report: Report, best: Best, pricing: PatternPricing) -> P
         _report_prices(report, best, priced.bound, priced.table)
         share = (time.monotonic() - began) / whole
         slow = priced.value - values[-2] < 2 * GAIN * (best.tel - priced.value)
-        if pricing.finished or share > ASCENT_UNTIL or (slow and share > ASCENT_FROM):
+        enough = share > ASCENT_UNTIL or (slow and share > ASCENT_FROM)
+        if pricing.finished or enough or job.left() <= 0:
             return priced.table
         values.append(priced.value)
 
