@@ -42,11 +42,11 @@ def test_defaults_have_the_bare_name(text: str) -> None:
 
 def test_numbers_are_options_too() -> None:
     """An option whose default is an int takes an integer, and 1 is no yes."""
-    formulation, options = read_formulation("layers(compare=1)")
-    assert options == {"compare": 1}
-    assert not isinstance(options["compare"], bool)
-    assert format_formulation(formulation, options) == "layers(compare=1)"
-    assert changed_values({"compare": 64}, formulation.options) == {}
+    formulation, options = read_formulation("bound-patterns(knots=1)")
+    assert options == {"knots": 1}
+    assert not isinstance(options["knots"], bool)
+    assert format_formulation(formulation, options) == "bound-patterns(knots=1)"
+    assert changed_values({"knots": 20}, formulation.options) == {}
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_numbers_are_options_too() -> None:
         ("cpsat(separation=1)", "expected separation as yes or no, found '1'"),
         ("cpsat(separation=no,separation=no)", "separation occurs twice"),
         ("cpsat(separation=no,)", "takes separation, found ''"),
-        ("layers(compare=yes)", "expected compare as an integer from 0"),
-        ("layers(compare=-1)", "expected compare as an integer from 0"),
-        ("layers(compare=1_0)", "expected compare as an integer from 0"),
-        ("layers(compare=4294967296)", "expected compare as an integer from 0"),
+        ("bound-patterns(knots=yes)", "expected knots as an integer from 0"),
+        ("bound-patterns(knots=-1)", "expected knots as an integer from 0"),
+        ("bound-patterns(knots=1_0)", "expected knots as an integer from 0"),
+        ("bound-patterns(knots=4294967296)", "expected knots as an integer from 0"),
     ],
 )
 def test_bad_specs_are_one_line(text: str, message: str) -> None:
@@ -84,7 +84,7 @@ def test_every_option_is_described() -> None:
     assert all(option.meaning for each in formulations().values() for option in each.options)
     listing = run_command(main, "--list").stdout
     assert all(line in listing for line in described)
-    assert any(line.startswith("compare=64  (0..2147483647)") for line in described)
+    assert any(line.startswith("knots=20  (0..2147483647)") for line in described)
     assert any(line.startswith("separation=yes  (yes | no)") for line in described)
 
 
