@@ -209,5 +209,5 @@ def test_multipliers_on_states_end_with_the_time(seconds: float) -> None:
         warm_start=list(known.starts),
         upper_bound=known.tel,
     )
-    # It did not end.
+    # Once it never returned.
     search.solve(job, Report(lambda _: None))
