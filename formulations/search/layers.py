@@ -121,11 +121,13 @@ def search(
     widths: tuple[int, ...] = WIDTHS,
     memory_bytes: float = 2e9,
     threads: int = 1,
+    known: Callable[[], tuple[int, list[int]] | None] = lambda: None,
 ) -> None:
     """Search in passes of growing width and report each; ends when one pass proves the optimum.
 
-    ``completion`` are bounds of every schedule below the TEL of the incumbent (P15).  Rounds go up
-    to the last start of ``windows``.  Passes whose layers may need more than
+    ``known`` returns TEL and starts of a schedule found elsewhere, which a pass takes where it is
+    better.  ``completion`` are bounds of every schedule below the TEL of the incumbent (P15).
+    Rounds go up to the last start of ``windows``.  Passes whose layers may need more than
     ``memory_bytes`` are left out.
 
     Raises
@@ -149,8 +151,7 @@ def search(
     options = options or Options()
     compared = StateDominance(instance, reach) if options.dominance else None
     state_bytes = 2 * (64 + 32 + 2 * np.dtype(word).itemsize * (n + reach))
-    if compared is not None:
-        state_bytes += compared.row_bytes
+    state_bytes += compared.row_bytes if compared else 0
     # Beside the layers, the tokens of one state after each start.
     fitting = [w for w in widths if w * state_bytes + 8 * (n + 1) * reach <= memory_bytes]
     with ThreadPoolExecutor(threads) as pool:
@@ -161,7 +162,7 @@ def search(
             )  # fmt: skip
             shared = pool if threads > 1 else None
             run = _Pass(tables, rules, (best, best_starts), reach, compared, shared)
-            found = run.to(last, out_of_time)
+            found = run.to(last, out_of_time, known)
             if found is not None:
                 on_pass(found)
             if found is None or found.complete:
@@ -212,12 +213,19 @@ class _Pass:
         self._layers = [_layer(2 * rules.width, n, reach, word) for _ in range(2)]
         self._table = np.empty(1 << (4 * rules.width).bit_length(), dtype=np.int64)
 
-    def to(self, last: int, out_of_time: Callable[[], bool]) -> Pass | None:
+    def to(
+        self,
+        last: int,
+        out_of_time: Callable[[], bool],
+        known: Callable[[], tuple[int, list[int]] | None],
+    ) -> Pass | None:
         """Return what is found over the rounds 0..last; None if time runs out."""
         for array in self._layers[0]:
             array[:1] = 0
         count, total = 1, 0
         for t in range(last + 1):
+            if (better := known()) is not None and better[0] < self._best[0]:
+                self._best[0], self._best_starts[:] = better
             following = self._advance(t, count, out_of_time)
             if following is None:
                 return None

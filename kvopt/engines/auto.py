@@ -36,7 +36,7 @@ from kvopt.running.events import (
 )
 from kvopt.running.state import RunState
 from kvopt.running.task import Task
-from kvopt.running.team import Order, StepBack, Stop, run_team
+from kvopt.running.team import Order, StepBack, Stop, Tell, run_team
 from schedules import check_schedule, make_schedule
 
 #: Read by ``kvopt.methods.engines``.
@@ -202,6 +202,8 @@ class _Team:
         of_order = isinstance(event, ScheduleFound) and event.found_by == RELAXATION_ORDER
         if improved and of_order and self._share() < RESTART_UNTIL:
             return [Stop(self._improve), self._task(self._improve)]
+        if improved and isinstance(event, ScheduleFound):
+            return [Tell(event.starts)]
         return []
 
     def _follow(self, ended: Task) -> list[Order]:

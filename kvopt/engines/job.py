@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from instances import Instance
 
 if TYPE_CHECKING:
     from kvopt.methods.method import Method
+
+
+def tel_of(instance: Instance, starts: Sequence[int]) -> int:
+    """Return the TEL (rounds) of starts, in the instance's order."""
+    return int((np.asarray(starts) + instance.outputs - instance.arrivals).sum())
 
 
 #: Share of the time left that building a model may take: handing it to a solver takes as long.
@@ -43,6 +51,8 @@ class Job:
         Where the model is written to, instead of being solved.
     asked
         The engine, with its formulation, that ``auto`` is to set to work beside the others.
+    beside
+        Returns the starts of the last better schedule that others have found beside this run.
     """
 
     instance: Instance
@@ -58,10 +68,18 @@ class Job:
     options: dict[str, Any] = field(default_factory=dict)
     model_file: str = ""
     asked: Method | None = None
+    beside: Callable[[], list[int] | None] = lambda: None
 
     def left(self) -> float:
         """Return the seconds until the deadline, negative after it."""
         return self.deadline - time.monotonic()
+
+    def known(self, tel: int) -> tuple[int, list[int]] | None:
+        """Return TEL and starts of what was found beside, where that is below a TEL (rounds)."""
+        starts = self.beside()
+        if starts is None or (own := tel_of(self.instance, starts)) >= tel:
+            return None
+        return own, starts
 
     def end_of_building(self) -> float:
         """Return when building a model must have ended, on the same clock."""

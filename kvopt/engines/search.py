@@ -22,7 +22,7 @@ from formulations.valid.groups import WindowGroup, window_groups
 from formulations.valid.states import searchable_states
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
-from kvopt.engines.job import Job
+from kvopt.engines.job import Job, tel_of
 from kvopt.engines.parts import backward, counting
 from kvopt.engines.parts.ascent import Ascent
 from kvopt.engines.parts.size import too_large
@@ -218,7 +218,7 @@ class _Passes:
                 below=self._best.tel,
                 bound=max(self._best.bound, under.bound),
                 limits=Limits(self._job.threads, self._memory_bytes, lambda: self._job.left() <= 0),
-                on_bound=lambda *found: self._raise(table, *found),
+                on_bound=lambda *found: self._raise(ascent, table, *found),
                 on_schedule=lambda starts: self._met(ascent, starts),
             )
         except TooLargeError:
@@ -271,7 +271,7 @@ class _Passes:
             if completion is not None:
                 most -= time.monotonic() - began
                 self._search(WITH_COMPLETION, completion=completion, seconds=most)
-            ascent.below = min(ascent.below, self._best.tel)
+            self._hear(ascent)
             if ascent.bound >= self._best.tel:
                 self._proved()
             if ascent.ended:
@@ -279,9 +279,20 @@ class _Passes:
             seconds *= LONGER
 
     def _look(self, ascent: Ascent, seconds: float) -> None:
-        if self._by_states:
+        """Look for a better schedule, where nobody else does."""
+        if self._by_states and self._job.beside() is None:
             self._improve(min(seconds, self._job.left()))
-            ascent.below = min(ascent.below, self._best.tel)
+        self._hear(ascent)
+
+    def _hear(self, ascent: Ascent) -> None:
+        """Take the best schedule of the passes, and of others beside."""
+        ascent.below = min(ascent.below, self._known()[0])
+
+    def _known(self) -> tuple[int, list[int]]:
+        """Return TEL and starts of the best schedule, also of others beside."""
+        if (found := self._job.known(self._best.tel)) is not None:
+            self._best = replace(self._best, tel=found[0], starts=found[1])
+        return self._best.tel, self._best.starts
 
     def _proved(self) -> bool:
         self._best = replace(self._best, bound=self._best.tel, complete=True)
@@ -290,14 +301,15 @@ class _Passes:
     def _met(self, ascent: Ascent, starts: list[int]) -> None:
         """Take a schedule that the relaxation's best path is."""
         self._report.schedule(starts)
-        instance = self._job.instance
-        tel = int((np.array(starts) + instance.outputs - instance.arrivals).sum())
-        if tel < self._best.tel:
+        if (tel := tel_of(self._job.instance, starts)) < self._best.tel:
             self._best = replace(self._best, tel=tel, starts=starts)
-        ascent.below = min(ascent.below, self._best.tel)
+        self._hear(ascent)
 
-    def _raise(self, table: backward.Table, bound: int, multipliers: Ints, nodes: int) -> None:
+    def _raise(
+        self, ascent: Ascent, table: backward.Table, bound: int, multipliers: Ints, nodes: int
+    ) -> None:
         """Report what multipliers prove."""
+        self._hear(ascent)
         self._states += nodes
         backward.report_multipliers(self._report, table, bound, multipliers, nodes)
 
@@ -324,6 +336,7 @@ class _Passes:
             widths=widths,
             memory_bytes=self._memory_bytes,
             threads=self._job.threads,
+            known=self._known,
         )
 
     def _take(self, found: Pass) -> None:

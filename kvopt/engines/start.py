@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from heuristics.policy import ListPolicy
 from heuristics.registry import policies
 from heuristics.simulator import run_in_order, run_policy
 from instances import Instance
-from kvopt.engines.job import Job
+from kvopt.engines.job import Job, tel_of
 from kvopt.engines.split import report_volumes, run_parts
 from kvopt.methods.options import (
     OptionValues,
@@ -23,6 +24,7 @@ from kvopt.methods.options import (
     format_formulation,
     read_formulation,
 )
+from kvopt.running.beside import BESIDE
 from kvopt.running.events import Event, Relaxation, Report, ScheduleFound
 from schedules import Schedule
 
@@ -56,10 +58,16 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
     if getattr(engine, "SPLIT", True) and (len(parts) > 1 or parts[0].offset):
         _run_parts(parts, engine, method, task, report)
     else:
-        _run_whole(engine, method, task, report)
+        _run_whole(engine, method, task, report, lambda: BESIDE.starts)
 
 
-def _run_whole(engine: ModuleType, method: Method, task: Task, report: Report) -> None:
+def _run_whole(
+    engine: ModuleType,
+    method: Method,
+    task: Task,
+    report: Report,
+    beside: Callable[[], list[int] | None] = lambda: None,
+) -> None:
     """Solve a task as one, whatever its instance is made of."""
     instance, deadline = task.instance, task.end_from(time.monotonic())
     assert instance is not None
@@ -85,11 +93,12 @@ def _run_whole(engine: ModuleType, method: Method, task: Task, report: Report) -
         threads=task.threads,
         seed=task.seed,
         warm_start=starts,
-        upper_bound=_tel(instance, starts),
+        upper_bound=tel_of(instance, starts),
         memory_limit=task.memory_limit,
         options=formulation.arguments(own) if formulation else {},
         model_file=task.model_file,
         asked=method.on(formulation, options) if formulation and method.joined else None,
+        beside=beside,
     )
     found_by = _FOUND_BY.get(method.solver) or f"{method.solver} {shown}".strip()
     engine.solve(job, _naming(found_by, instance, report))
@@ -117,11 +126,6 @@ def _formulation(method: Method, instance: Instance) -> tuple[Formulation | None
         parts = [part.instance for part in parts_of(instance)]
         return read_formulation(default_formulation(method.solves, parts))
     return method.model, method.options
-
-
-def _tel(instance: Instance, starts: list[int]) -> int:
-    latencies = zip(starts, instance.requests, strict=True)
-    return sum(start + request.output - int(request.arrival) for start, request in latencies)
 
 
 def quick_schedule(instance: Instance, deadline: float, report: Report) -> Schedule:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import subprocess
 import sys
 import threading
@@ -50,15 +51,24 @@ class Begun:
             lifeline, *streams = given
             self.process = _reaped(module, lifeline, streams)
             ours.pop_all()
-        self.lifeline, self._given, self.events, self.printed = mine
+        self.lifeline, written, self.events, self.printed = mine
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        threading.Thread(target=_write, args=[written, self._lines], daemon=True).start()
 
     def hand(self, lines: str) -> None:
-        """Hand it what it waits for; nobody waits for a process that does not read."""
-        threading.Thread(target=self._write, args=[lines.encode()], daemon=True).start()
+        """Hand it lines; nobody waits for a process that does not read."""
+        self._lines.put(lines)
 
-    def _write(self, lines: bytes) -> None:
-        with contextlib.suppress(OSError), os.fdopen(self._given, "wb") as stream:
-            stream.write(lines)
+    def hand_no_more(self) -> None:
+        """End its standard input after what was handed to it."""
+        self._lines.put(None)
+
+
+def _write(descriptor: int, lines: queue.SimpleQueue[str | None]) -> None:
+    with contextlib.suppress(OSError), os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        while (each := lines.get()) is not None:
+            stream.write(each)
+            stream.flush()
 
 
 def _reaped(module: str, lifeline: int, streams: list[int]) -> subprocess.Popen[bytes]:

@@ -78,9 +78,19 @@ class Process:
         Gigabytes of resident memory of the process and all that it starts.
     requests
         Requests of the instance, which decide how long an honest event can be.
+    hears
+        Whether :meth:`tell` may be called; otherwise standard input ends after the lines.
     """
 
-    def __init__(self, module: str, lines: str, memory_limit: float | None, requests: int) -> None:
+    def __init__(
+        self,
+        module: str,
+        lines: str,
+        memory_limit: float | None,
+        requests: int,
+        *,
+        hears: bool = False,
+    ) -> None:
         self._begun = begun(module)
         self._process = self._begun.process
         self._memory_limit = memory_limit
@@ -89,19 +99,23 @@ class Process:
             # What has begun ahead may be done before the next look.
             self._watch.look()
         self._begun.hand(lines)
+        if not hears:
+            self._begun.hand_no_more()
         self._tail = Tail(self._begun.printed, _OUTPUT_KEPT)
         self._lines = LinePipe(self._begun.events, _LONGEST_LINE + _BYTES_A_REQUEST * requests)
         self._strange = 0
         self._last_word = False
 
     @staticmethod
-    def of(task: Task, methods: Sequence[Method] = ()) -> Process:
+    def of(task: Task, methods: Sequence[Method] = (), *, hears: bool = False) -> Process:
         """Start the process of a task, or of many methods that are run as it says."""
         assert task.instance is not None
-        lines = task.to_line()
-        if methods:
-            lines += json.dumps([each.document() for each in methods]) + "\n"
-        return Process(WORKER, lines, task.memory_limit, len(task.instance))
+        lines = task.to_line() + json.dumps([each.document() for each in methods]) + "\n"
+        return Process(WORKER, lines, task.memory_limit, len(task.instance), hears=hears)
+
+    def tell(self, starts: Sequence[int]) -> None:
+        """Tell it of a better schedule, by its starts (``kvopt.running.beside``)."""
+        self._begun.hand(json.dumps(list(starts)) + "\n")
 
     def age(self) -> float:
         """Return the seconds since the process was started."""
@@ -147,6 +161,7 @@ class Process:
         if ending == "finished":
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_EXIT_SECONDS if self._last_word else _GONE_SECONDS)
+        self._begun.hand_no_more()
         # The reaper kills what is left; if it cannot, it is killed with all that is below it.
         os.close(self._begun.lifeline)
         drained = time.monotonic() + _DRAIN_SECONDS

@@ -27,8 +27,15 @@ class StepBack:
     method: Method
 
 
+@dataclass(frozen=True)
+class Tell:
+    """An answer to an event: tell every process of a better schedule, by its starts."""
+
+    starts: list[int]
+
+
 #: What the team does next.
-Order = Task | Stop | StepBack
+Order = Task | Stop | StepBack | Tell
 
 
 def run_team(
@@ -44,9 +51,9 @@ def run_team(
     """Run tasks until all have ended, the deadline is over, or ``finished`` says that it is enough.
 
     Every event is handed to ``on_event``, which may answer with tasks to start beside those that
-    run, and with those to stop or to go behind the others; so may ``on_tick``, which is asked some
-    times a second, and ``on_end``, which is told of every task that has ended without being
-    stopped: done, refused, crashed or beyond its memory.
+    run, with those to stop or to go behind the others, and with what all are told; so may
+    ``on_tick``, which is asked some times a second, and ``on_end``, which is told of every task
+    that has ended without being stopped: done, refused, crashed or beyond its memory.
 
     Parameters
     ----------
@@ -97,7 +104,11 @@ class _Team:
         while self.waiting:
             order = self.waiting.pop(0)
             if isinstance(order, Task):
-                self.running.append((order, Process.of(order)))
+                self.running.append((order, Process.of(order, hears=True)))
+                continue
+            if isinstance(order, Tell):
+                for _, process in self.running:
+                    process.tell(order.starts)
                 continue
             for member in [each for each in self.running if each[0].method == order.method]:
                 if isinstance(order, Stop):

@@ -2,10 +2,11 @@
 
 After ``Ready`` the clock of the run starts; ``Peak`` comes last.
 
-A second line holds many methods as JSON (``Method.document``), which run one after the other: the
-task is that of the first.  Imports and kernels are paid for once, and so is the relaxation that
-several are advised by.  Before each method it sends ``Begun``, and ``Ready`` when that is prepared
-and its clock starts; what a method raises ends that method only.
+A second line holds a list of methods as JSON (``Method.document``).  Where there are any they run
+one after the other: the task is that of the first.  Imports and kernels are paid for once, and so
+is the relaxation that several are advised by.  Before each method it sends ``Begun``, and ``Ready``
+when that is prepared and its clock starts; what a method raises ends that method only.  Lines after
+these tell of schedules (``kvopt.running.beside``).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from instances.compiling import CLOCK
 from kvopt.methods.grammar import method_of_document
 from kvopt.methods.method import Method
 from kvopt.methods.own import OwnMethodError
+from kvopt.running.beside import BESIDE
 from kvopt.running.events import Event, Relaxation, Report, event_line
 from kvopt.running.limits import LEAST_SHARE, share
 from kvopt.running.preparing import prepare
@@ -42,9 +44,10 @@ def main() -> None:
     with _telling_failures(report):
         task = Task.from_line(sys.stdin.readline())
         CLOCK.listen = report.compiling
-        if methods := sys.stdin.readline():
-            _run_all(task, [method_of_document(each) for each in json.loads(methods)], report)
+        if methods := json.loads(sys.stdin.readline()):
+            _run_all(task, [method_of_document(each) for each in methods], report)
         else:
+            BESIDE.listen(sys.stdin)
             _run_one(task, report)
     _leave(report)
 

@@ -93,6 +93,12 @@ class Best:
     starts: Ints
     nodes: int = 0
 
+    def hear(self, job: Job) -> int:
+        """Take the best schedule that was found beside; return the TEL."""
+        if (found := job.known(self.tel)) is not None:
+            self.tel, self.starts = found[0], np.array(found[1], dtype=np.int64)
+        return self.tel
+
 
 def compile_kernels() -> None:
     """Compile what a sweep runs, by sweeps that find the optimum of an instance.
@@ -212,6 +218,7 @@ class _Windows:
         Tells whether the optimum is proved.
         """
         job, best, table = self._job, self._best, turn.table
+        best.hear(job)
         _report_prices(self._report, best, under.bound, table)
         limits = Limits(job.threads, self._bytes, lambda: job.left() <= 0)
         if turn.ascends and not self._has_ascended:
@@ -244,6 +251,7 @@ class _Windows:
         def take(bound: int, multipliers: Ints, nodes: int) -> None:
             best.nodes += nodes
             best.bound = bound
+            ascent.below = best.hear(job)
             report_multipliers(self._report, table, bound, multipliers, nodes)
 
         try:
