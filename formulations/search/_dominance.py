@@ -24,8 +24,9 @@ FIRST_TIMES = (0, 2, 4, 7, 11, 16, 22, 30)
 #: Bases that are compared with all older ones side by side, and those kept beyond which they
 #: become a tree.
 BLOCK, TREE_FROM = 1_024, 1_024
-#: Bases from which two threads compare them.
-PARTED_FROM = 512
+#: Bases from which two threads compare them, and from which lanes are put into a better order, by
+#: so many pairs.
+PARTED_FROM, ORDERED_FROM, PAIRS = 512, 4_096, 1_000
 
 Words = NDArray[np.uint64]
 
@@ -159,6 +160,8 @@ def dropped(
     from formulations.search import _dominance_kernels as kernels  # loads the compiler
 
     size, high = len(vectors), highest(bits)
+    if size >= ORDERED_FROM:
+        vectors = _in_order(vectors, bits)
     found = np.zeros(size, dtype=np.bool_)
     points, signs = np.empty_like(vectors), np.empty(size, dtype=np.uint64)
     corners = np.empty((size // 2 + 2, vectors.shape[1]), dtype=np.uint64)
@@ -190,6 +193,20 @@ def dropped(
             trees.append((start, made - start, depth))
             first = made
     return found
+
+
+def _in_order(vectors: Words, bits: int) -> Words:
+    """Return rows with those lanes first that tell most pairs of rows apart, each of the others."""
+    lanes = vectors.view(f"u{bits // 8}")
+    one, other = np.sort(np.random.default_rng(0).integers(0, len(lanes), (2, PAIRS)), axis=0)
+    above = lanes[one] > lanes[other]
+    first: list[int] = []
+    while above.any():
+        first.append(int(above.sum(axis=0).argmax()))
+        above = above[~above[:, first[-1]]]
+    order = [*first, *(lane for lane in range(lanes.shape[1]) if lane not in first)]
+    ordered: Words = np.ascontiguousarray(lanes[:, order]).view(np.uint64)
+    return ordered
 
 
 def in_parts(

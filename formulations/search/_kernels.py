@@ -9,6 +9,9 @@ from formulations.search._sorting import ordered
 from instances.compiling import njit
 
 _ONE = np.uint64(1)
+#: Hash tables have the states of a layer above its number, which is in their last place and grows
+#: by this from layer to layer, so that none is ever cleared.
+NEXT_LAYER = 1 << 32
 
 
 @njit(cache=True)
@@ -164,10 +167,10 @@ def _equal(profiles, k, profile):
 def _insert(layer, count, table, mask, need, cost, bound, starts, profile, merge):
     """Add a state, with ``merge`` unless an equal one costs no more; return how many there are."""
     masks, needs, costs, bounds, all_starts, profiles = layer
-    slots = np.uint64(len(table) - 1)
+    slots, zero = np.uint64(len(table) - 2), table[len(table) - 1]
     slot = _hash(mask, profile) & slots
-    while merge and table[slot] >= 0:
-        k = table[slot]
+    while merge and table[slot] >= zero:
+        k = table[slot] - zero
         if masks[k] == mask and _equal(profiles, k, profile):
             if cost >= costs[k]:
                 return count
@@ -177,7 +180,7 @@ def _insert(layer, count, table, mask, need, cost, bound, starts, profile, merge
             _fill(profiles, k, profile)
             return count
         slot = (slot + _ONE) & slots
-    table[slot] = count
+    table[slot] = zero + count
     masks[count], needs[count], costs[count], bounds[count] = mask, need, cost, bound
     _fill(all_starts, count, starts)
     _fill(profiles, count, profile)
@@ -188,8 +191,8 @@ def _insert(layer, count, table, mask, need, cost, bound, starts, profile, merge
 def keep(layer, count, table, is_kept):
     """Keep some of the states of a layer, in order; return their number."""
     masks, needs, costs, bounds, all_starts, profiles = layer
-    table[:] = -1
-    slots = np.uint64(len(table) - 1)
+    table[len(table) - 1] += NEXT_LAYER
+    slots, zero = np.uint64(len(table) - 2), table[len(table) - 1]
     k = 0
     for source in range(count):
         if not is_kept[source]:
@@ -199,9 +202,9 @@ def keep(layer, count, table, is_kept):
         _fill(all_starts, k, all_starts[source])
         _fill(profiles, k, profiles[source])
         slot = _hash(masks[k], profiles[k]) & slots
-        while table[slot] >= 0:
+        while table[slot] >= zero:
             slot = (slot + _ONE) & slots
-        table[slot] = k
+        table[slot] = zero + k
         k += 1
     return k
 

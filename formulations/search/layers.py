@@ -52,8 +52,8 @@ REQUESTS_UP_TO = 63
 #: States are compared, which takes ten times as long as making them, where a layer has grown by so
 #: much since, so many times its states were made, or it is full and so large a share was dropped.
 GROWN, MADE, DROPPED = 4.0, 100.0, 1 / 3
-#: A layer is full from so many times the width on.
-FULL = 1.5
+#: A layer is full from so many times the width on; states made between two looks at the clock.
+FULL, AT_ONCE = 1.5, 500_000
 #: A table entry goes with the one of a matrix, of the LP that is solved for prices.
 ENTRY_BYTES = 400
 
@@ -127,8 +127,8 @@ def search(
 
     ``known`` returns TEL and starts of a schedule found elsewhere, which a pass takes where it is
     better.  ``completion`` are bounds of every schedule below the TEL of the incumbent (P15).
-    Rounds go up to the last start of ``windows``.  Passes whose layers may need more than
-    ``memory_bytes`` are left out.
+    Rounds go up to the last start of ``windows``.  No pass is so wide that its layers may need more
+    than ``memory_bytes``.
 
     Raises
     ------
@@ -150,10 +150,10 @@ def search(
     reach = max(request.output for request in instance.requests) + 2
     options = options or Options()
     compared = StateDominance(instance, reach) if options.dominance else None
-    state_bytes = 2 * (64 + 32 + 2 * np.dtype(word).itemsize * (n + reach))
-    state_bytes += compared.row_bytes if compared else 0
     # Beside the layers, the tokens of one state after each start.
-    fitting = [w for w in widths if w * state_bytes + 8 * (n + 1) * reach <= memory_bytes]
+    row_bytes = np.dtype(word).itemsize * (n + reach)
+    widest = _widest(memory_bytes - 8 * (n + 1) * reach, row_bytes, compared)
+    fitting = sorted({min(width, widest) for width in widths}) if widest > 0 else []
     with ThreadPoolExecutor(threads) as pool:
         for width in fitting:
             rules = Rules(
@@ -167,6 +167,13 @@ def search(
                 on_pass(found)
             if found is None or found.complete:
                 return
+
+
+def _widest(memory_bytes: float, row_bytes: int, compared: StateDominance | None) -> int:
+    """Return how many states a layer may have."""
+    state_bytes = 2 * (64 + 32 + 2 * row_bytes)
+    state_bytes += compared.row_bytes if compared else 0
+    return int(memory_bytes / state_bytes)
 
 
 def _tables(
@@ -211,7 +218,7 @@ class _Pass:
         self._dropped = 1.0
         n, word = len(self._best_starts), self._best_starts.dtype
         self._layers = [_layer(2 * rules.width, n, reach, word) for _ in range(2)]
-        self._table = np.empty(1 << (4 * rules.width).bit_length(), dtype=np.int64)
+        self._table = np.zeros((1 << (4 * rules.width).bit_length()) + 1, dtype=np.int64)
 
     def to(
         self,
@@ -243,18 +250,19 @@ class _Pass:
         from formulations.search import _kernels  # loads the compiler
 
         now, following = self._layers
-        width = self._rules.width
-        self._table[:] = -1
+        full = math.ceil(FULL * self._rules.width)
+        self._table[-1] += _kernels.NEXT_LAYER
         made = state = 0
         self._dropped = 1.0
         while state < count:
             if out_of_time():
                 return None
             made, state = _kernels.advance(
-                t, now, count, state, following, made, math.ceil(FULL * width), self._table,
+                t, now, count, state, following, made, min(made + AT_ONCE, full), self._table,
                 *self._tables, self._rules, self._best, self._best_starts, self._lost,
             )  # fmt: skip
-            made = self._thinned(t + 1, made, out_of_time)
+            if state == count or made >= full:
+                made = self._thinned(t + 1, made, out_of_time)
         self._layers.reverse()
         return made
 

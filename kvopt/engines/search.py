@@ -45,12 +45,20 @@ PATTERN_KNOTS, PATTERN_GRIDS = 40, 3
 #: request that multipliers for the first of them take, and by what these and passes grow from turn
 #: to turn.
 COMPLETION_FROM, FIRST_SECONDS, LONGER = 0.5, 0.1, 2.0
-#: Widths of passes with completion bounds.
-WITH_COMPLETION = layers.WIDTHS[1:]
-#: With multipliers on states first: share of the time until the value at some multipliers on
-#: requests is known exactly, evaluations of the first turn, what passes take of a turn, and what
-#: looking for a better schedule does, and share of the time left that it has before the last ones.
-STATES_SHARE, EVALUATIONS, PASSES_SHARE, LOOK_SHARE, LAST_LOOK = 0.95, 8, 0.4, 0.2, 0.1
+#: Width of the first pass with completion bounds, share of the time left that the next one is
+#: expected to take, by what it is wider at most, and below what the next one is as wide as memory
+#: allows: one that loses no state often takes no longer.
+FIRST_WIDTH, NEXT_SHARE, MOST_GROWTH, LEAST_GROWTH = 5_000, 0.1, 60.0, 4.0
+WIDEST = 1 << 30
+#: With multipliers on states first: seconds that these take, times n², and share of the time until
+#: the value at some multipliers on requests is known exactly.
+STATES_SECONDS, STATES_SHARE = 0.004, 0.95
+#: Evaluations of the first turn then, share of the gap that a turn has to gain to be followed by
+#: another at once, and what passes take of one that does not.
+EVALUATIONS, GAIN, PASSES_SHARE = 8, 0.05, 0.4
+#: Share of a turn, and of all time left before the last passes, for a better schedule, where nobody
+#: else looks for one.
+LOOK_SHARE, LAST_LOOK = 0.2, 0.1
 #: Share of the memory that may be used, for the layers of the search.
 MEMORY_SHARE = 0.5
 
@@ -237,7 +245,8 @@ class _Passes:
             found = lp_prices(job.instance, self._windows, [], left, by_highs)
             return backward.rounded_prices(job.instance, np.zeros(2) if found is None else found[0])
         best = self._improve(backward.briefly(job))
-        table = backward.settled_prices(job, self._report, best)
+        seconds = min(STATES_SECONDS * len(job.instance) ** 2, PRICES_SHARE * job.left())
+        table = backward.pattern_prices(job, self._report, best, seconds)
         self._best = replace(self._best, bound=best.bound)
         return table
 
@@ -258,9 +267,14 @@ class _Passes:
             seconds, share = max(seconds, EVALUATIONS * ascent.took), PASSES_SHARE
         while self._job.left() > 0 and not self._best.complete:
             self._look(ascent, LOOK_SHARE * seconds)
+            before = ascent.bound
             if ascent.run(min(seconds, self._job.left())):
                 self._proved()
                 break
+            gained = ascent.bound - before > GAIN * (ascent.below - ascent.bound)
+            if self._by_states and gained and not ascent.ended:
+                seconds *= LONGER
+                continue
             most = share * seconds
             if ascent.ended:
                 # The passes that follow are the last ones, and each round more makes them longer.
@@ -269,14 +283,24 @@ class _Passes:
             began = time.monotonic()
             completion = ascent.completion_bounds(max(self._windows.latest), most)
             if completion is not None:
-                most -= time.monotonic() - began
-                self._search(WITH_COMPLETION, completion=completion, seconds=most)
+                self._pass_by_pass(completion, began + most)
             self._hear(ascent)
             if ascent.bound >= self._best.tel:
                 self._proved()
             if ascent.ended:
                 break
             seconds *= LONGER
+
+    def _pass_by_pass(self, completion: CompletionBounds, end: float) -> None:
+        """Run ever wider passes until one proves the optimum, or memory or time are at an end."""
+        width, end = FIRST_WIDTH, min(end, self._job.deadline)
+        while (began := time.monotonic()) < end:
+            self._search((width,), completion=completion, end=end)
+            if self._best.complete or self._best.width != width:
+                break
+            now = time.monotonic()
+            growth = NEXT_SHARE * (end - now) / max(now - began, 1e-3)
+            width = int(width * min(growth, MOST_GROWTH)) if growth > LEAST_GROWTH else WIDEST
 
     def _look(self, ascent: Ascent, seconds: float) -> None:
         """Look for a better schedule, where nobody else does."""
@@ -319,9 +343,9 @@ class _Passes:
         *,
         patterns: PatternPrices | None = None,
         completion: CompletionBounds | None = None,
-        seconds: float = math.inf,
+        end: float = math.inf,
     ) -> None:
-        end = min(time.monotonic() + seconds, self._job.deadline)
+        end = min(end, self._job.deadline)
         self._job.formulation.search(
             self._job.instance,
             self._windows,

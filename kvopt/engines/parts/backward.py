@@ -296,15 +296,15 @@ def _tables(job: Job, report: Report, best: Best) -> Iterator[_Turn] | None:
     return _priced(job, report, best, states)
 
 
-def settled_prices(job: Job, report: Report, best: Best) -> PriceTable | None:
-    """Return prices on states once windows would gain more in the same time.
-
-    None where the patterns of one time are too many.
-    """
+def pattern_prices(job: Job, report: Report, best: Best, seconds: float) -> PriceTable | None:
+    """Return prices on states after so many seconds; None where patterns are too many."""
     states = searchable_states(job.instance, PATTERN_WORK_UP_TO)
     if states is None:
         return None
-    return _settled(job, report, best, _pricing(job, report, best, states))
+    end = min(time.monotonic() + seconds, job.deadline)
+    priced = _pricing(job, report, best, states).improve(end)
+    _report_prices(report, best, priced.bound, priced.table)
+    return priced.table
 
 
 def _among_equals(job: Job, report: Report, best: Best) -> NDArray[np.float64] | None:
