@@ -35,15 +35,18 @@ def test_no_bound_is_above_the_optimum(part: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize(("bits", "most"), [(8, 9), (16, 20_000), (32, 2_000_000_000)])
 def test_what_is_dropped_is_what_an_earlier_row_is_below_of(
-    bits: int, threads: int, monkeypatch: pytest.MonkeyPatch
+    bits: int, most: int, ordered: bool, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With small blocks, so that there are trees of several sizes, as by comparing all pairs."""
-    for name, value in (("BLOCK", 32), ("TREE_FROM", 64), ("PARTED_FROM", 8)):
+    small = {"BLOCK": 32, "TREE_FROM": 64, "PARTED_FROM": 8, "ORDERED_FROM": 1 if ordered else 9999}
+    for name, value in small.items():
         monkeypatch.setattr(_dominance, name, value)
     rng = np.random.default_rng(bits)
-    lanes = rng.integers(0, 9 if bits == 8 else 20_000, (1_500, 11)).astype(np.uint64)
+    lanes = rng.integers(0, most, (1_500, 11)).astype(np.uint64)
+    lanes[:, 4] = 3
     lanes[rng.integers(0, 1_500, 300)] += 1
     below = (lanes[:, None] <= lanes[None]).all(axis=2)
     expected = np.triu(below, 1).any(axis=0)
@@ -52,6 +55,18 @@ def test_what_is_dropped_is_what_an_earlier_row_is_below_of(
     assert dropped.tolist() == expected.tolist()
     assert expected.any()
     assert not expected.all()
+
+
+def test_lanes_come_first_that_tell_most_pairs_apart() -> None:
+    """The third one of all pairs, the first one of none."""
+    lanes = np.zeros((4_000, 8), dtype=np.uint64)
+    lanes[:, 2] = np.arange(4_000)[::-1] // 32
+    lanes[::100, 5] = 1
+    ordered = _dominance._in_order(_dominance._packed(lanes, 8), 8).view(np.uint8)
+    assert ordered[:, 0].tolist() == lanes[:, 2].tolist()
+    assert sorted(ordered.sum(axis=0).tolist()) == sorted(lanes.sum(axis=0).tolist())
+    equal = np.zeros((5, 2), dtype=np.uint64)
+    assert _dominance._in_order(equal, 16).tolist() == equal.tolist()
 
 
 def test_bases_are_sorted_by_one_number_or_two() -> None:

@@ -108,6 +108,42 @@ def test_a_narrow_pass_still_bounds(instance: Instance, width: int, prices: list
     assert found.complete == (found.bound == found.tel)
 
 
+def _passes(instance: Instance, widths: tuple[int, ...], memory_bytes: float) -> list[Pass]:
+    known = run_policy(policies()["fcfs"], instance)
+    incumbent = known.tel, list(known.starts)
+    windows, costs = start_windows(instance, known.tel), start_costs(instance, [], [], [])
+    found: list[Pass] = []
+    search(
+        instance, windows, [], costs, incumbent, found.append,
+        widths=widths, memory_bytes=memory_bytes,
+    )  # fmt: skip
+    return found
+
+
+def test_no_pass_is_wider_than_memory_allows() -> None:
+    """The same layers as with that width, each once; none where not even one state fits."""
+    instance = am1.generate(seed=5, n=12, memory=20)
+    (narrow,) = _passes(instance, (10**9,), 3e4)
+    assert 1 < narrow.width < 1_000
+    assert not narrow.complete
+    assert _passes(instance, (narrow.width, 10**9, 10**10), 3e4) == [narrow]
+    assert _passes(instance, (narrow.width,), 1e9) == [narrow]
+    assert _passes(instance, (10**9,), 1.0) == []
+
+
+def test_states_are_the_same_however_often_the_clock_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where layers are full in between."""
+    instance = am1.generate(seed=5, n=12, memory=20)
+    for width in (40, 100_000):
+        monkeypatch.setattr(layers, "AT_ONCE", 10**9)
+        whole = _passes(instance, (width,), 1e9)
+        for states in (1, 7):
+            monkeypatch.setattr(layers, "AT_ONCE", states)
+            assert _passes(instance, (width,), 1e9) == whole
+
+
 NUMERATORS = st.lists(st.integers(0, 60), min_size=1, max_size=64)
 
 
