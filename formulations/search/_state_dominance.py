@@ -45,8 +45,8 @@ class StateDominance:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes that comparing takes for each state that there may be: its lanes, four times."""
-        return 6 * 8 * self._words
+        """Bytes that comparing takes for each of the width: 1.5 states, five times their lanes."""
+        return 8 * 8 * self._words
 
     def undominated(
         self,
@@ -70,6 +70,7 @@ class StateDominance:
 
         in_parts(fill, 0, count, pool)
         order: Ints = sorted_places(own, sums)
+        vectors = vectors[order]
         alive = np.ones(count, dtype=np.bool_)
-        alive[order[dropped(vectors[order], self._bits, pool, out_of_time)]] = False
+        alive[order[dropped(vectors, self._bits, pool, out_of_time)]] = False
         return alive

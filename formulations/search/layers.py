@@ -231,8 +231,7 @@ class _Pass:
             array[:1] = 0
         count, total = 1, 0
         for t in range(last + 1):
-            if (better := known()) is not None and better[0] < self._best[0]:
-                self._best[0], self._best_starts[:] = better
+            self._take(known())
             following = self._advance(t, count, out_of_time)
             if following is None:
                 return None
@@ -244,6 +243,12 @@ class _Pass:
             bound = min(bound, -(-int(self._lost[0]) // self._tables[1][-1]))
         starts = self._best_starts.tolist()
         return Pass(tel, starts, bound, self._rules.width, total, bound == tel)
+
+    def _take(self, known: tuple[int, list[int]] | None) -> None:
+        """Take a schedule that is better, unless its starts are too large to be kept."""
+        largest = np.iinfo(self._best_starts.dtype).max
+        if known is not None and known[0] < self._best[0] and max(known[1]) <= largest:
+            self._best[0], self._best_starts[:] = known
 
     def _advance(self, t: int, count: int, out_of_time: Callable[[], bool]) -> int | None:
         """Fill the layer after round t; return its states, at most the width of the pass."""

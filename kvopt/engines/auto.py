@@ -198,13 +198,12 @@ class _Team:
         return orders
 
     def _listen(self, sender: Task, event: Event) -> list[Order]:
-        improved = self._take(event, sender)
-        of_order = isinstance(event, ScheduleFound) and event.found_by == RELAXATION_ORDER
-        if improved and of_order and self._share() < RESTART_UNTIL:
-            return [Stop(self._improve), self._task(self._improve)]
-        if improved and isinstance(event, ScheduleFound):
-            return [Tell(event.starts)]
-        return []
+        if not self._take(event, sender) or not isinstance(event, ScheduleFound):
+            return []
+        orders: list[Order] = [Tell(event.starts)]
+        if event.found_by == RELAXATION_ORDER and self._share() < RESTART_UNTIL:
+            orders += [Stop(self._improve), self._task(self._improve)]
+        return orders
 
     def _follow(self, ended: Task) -> list[Order]:
         """Return what takes the place of a bound that has ended, however it has."""

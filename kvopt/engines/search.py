@@ -218,8 +218,9 @@ class _Passes:
             return False
         try:
             under = network(self._job.instance, table)
+            # Of what the multipliers begin with, too, since a better schedule may meet it.
+            self._report.bound(value=min(under.bound, self._best.tel), source="prices")
             if under.bound >= self._best.tel:
-                self._report.bound(value=self._best.tel, source="prices")
                 return self._proved()
             ascent = Ascent(
                 under,

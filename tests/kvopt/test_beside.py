@@ -91,5 +91,6 @@ def test_a_pass_takes_a_better_schedule_on_its_way() -> None:
     assert told.complete
     assert (told.tel, told.starts) == (optimum, alone.starts)
     assert told.states < alone.states
-    # What is no better changes nothing.
+    # What is no better, or too late for the numbers of a pass, changes nothing.
+    assert search([None, None, (optimum, [1 << 15] * 8)]) == alone
     assert search([None, None, (tel, [0] * 8)]) == alone
