@@ -7,6 +7,8 @@ import numpy as np
 from instances.compiling import njit
 
 _NONE = np.int64(1) << np.int64(61)
+#: For what an array has no room.
+NOTHING, BASES, KINDS = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
@@ -154,8 +156,12 @@ def _next_base(members, number, base, chosen, depth, first, last, kind, keys, wr
 
 
 @njit(cache=True, nogil=True)
-def _longer(array):
-    return np.concatenate((array, np.empty_like(array)))
+def longer(array):
+    """Return the same with as many empty rows behind it; what is empty takes no memory yet."""
+    rows = len(array)
+    grown = np.empty((2 * rows, *array.shape[1:]), array.dtype)
+    grown[:rows] = array
+    return grown
 
 
 @njit(inline="always")
@@ -218,13 +224,13 @@ def _list(chosen, depth, entered, listed):
 
 
 @njit(cache=True, nogil=True)
-def expand(t, level, low, high, rules, most):
+def expand(t, level, low, high, rules, sizes, most):
     """Return the bases at t − 1 that nodes at t of the bases ``low``..``high`` − 1 leave.
 
     ``level`` are members, their number and the slack of each base at t.  Returned are the members
     of each base left and its key; a row of their number, the slack, its origin, and where what it
-    let complete ends among the kinds that are listed next; and whether there were ``most`` of
-    them, where it stops.
+    let complete ends among the kinds that are listed next; and whether it stopped since they came
+    to ``most``, where ``sizes`` say what a base and what a kind listed come to.
     """
     width = level[0].shape[1]
     entering, before = _enterable(t, rules), _before(t, rules)
@@ -237,27 +243,29 @@ def expand(t, level, low, high, rules, most):
         np.zeros(width + 2, np.int64), np.zeros(width + 2, np.int64),
         np.zeros((width + 2, behind), np.int64), np.zeros((width + 2, behind), np.int64),
     )  # fmt: skip
-    base, made, listed = low, np.int64(0), np.int64(0)
-    while base < high and made < most:
-        base, made, listed = _fill(
-            t, level, base, high, rules, most, entering, before, work, left, code, rows, entered,
-            made, listed,
+    base, made, listed, short = low, np.int64(0), np.int64(0), BASES
+    while base < high and short != NOTHING:
+        base, made, listed, short = _fill(
+            t, level, base, high, rules, sizes, most, entering, before, work, left, code, rows,
+            entered, made, listed,
         )  # fmt: skip
-        if base < high and made < most:
-            left, code, rows = _longer(left), _longer(code), _longer(rows)
-            entered = _longer(entered)
-    return left[:made], code[:made], rows[:made], entered[:listed], made >= most
+        if short == BASES:
+            left, code, rows = longer(left), longer(code), longer(rows)
+        elif short == KINDS:
+            entered = longer(entered)
+    return left[:made], code[:made], rows[:made], entered[:listed], base < high
 
 
 # Without numba's runtime for memory, which would count references by atomic steps in these loops.
 @njit(cache=True, nogil=True, _nrt=False)
 def _fill(
-    t, level, low, high, rules, most, entering, before, work, left, code, rows, entered, made,
-    listed,
+    t, level, low, high, rules, sizes, most, entering, before, work, left, code, rows, entered,
+    made, listed,
 ):  # fmt: skip
     """Fill what bases leave, from one of them on; return where it stopped, and what is filled.
 
-    It stops before the first base of which not all that is left has room.
+    It stops before the first base of which not all that is left has room, and tells for what there
+    is none; or at one where what is left comes to the most there may be.
     """
     members, number, slack = level
     able, dear, own, peak, gain = entering
@@ -265,6 +273,7 @@ def _fill(
     count, chosen, places, spent, oldest, held, paid = work
     first, last, kind, keys, counts = rules.first, rules.last, rules.kind, rules.keys, rules.counts
     tokens, pay, worth = rules.tokens, rules.pay, rules.worth
+    base_size, kind_size = sizes
     memory, present = rules.memory, worth[min(t, len(worth) - 1)]
     limit = rules.limits[min(t, len(rules.limits)) - 1]
     # Where some completions cost less than nothing, one is not dropped for its cost alone.
@@ -277,11 +286,15 @@ def _fill(
         spent[0], size = slack[base], number[base]
         oldest[0] = _begin(t, members, size, base, first, kind, tokens, pay, count, held, paid)
         depth, x, fresh = 0, 0, True
-        while made < most:
+        while True:
+            if base_size * made + kind_size * listed >= most:
+                return base, made, listed, NOTHING
             room = limit - (spent[depth] + present - paid[depth, 0])
             if fresh and room >= _behind(depth, oldest[depth], held, paid, lost, room):
-                if made == len(code) or listed + depth > len(entered):
-                    return base, begun, began
+                if made == len(code):
+                    return base, begun, began, BASES
+                if listed + depth > len(entered):
+                    return base, begun, began, KINDS
                 rows[made, 0], code[made] = _next_base(
                     members, size, base, chosen, depth, first, last, kind, keys, left, made
                 )
@@ -304,7 +317,7 @@ def _fill(
                 depth -= 1
                 x = places[depth] + 1
                 count[chosen[depth]] -= 1
-    return high, made, listed
+    return high, made, listed, NOTHING
 
 
 @njit(cache=True, nogil=True)

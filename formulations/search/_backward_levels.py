@@ -18,13 +18,15 @@ from formulations.search._dominance import Dominance, undominated
 CHUNK, LEAST_CHUNK = 4_000, 64
 #: Bases made of a level, and of all levels that are swept at a time, where they are few.
 NARROW, ENOUGH = 8_000, 60_000
-#: Bytes that an arc takes while it is kept, without what completes on it.
-ARC_BYTES = 40
+#: Bytes that an arc takes while it is kept, without what completes on it; that a kind which
+#: completes takes while a level is made.
+ARC_BYTES, LISTED_BYTES = 40, 4
 _FAR, _NO_LANES = 1 << 61, np.uint64(0)
 
 #: Members, their number, slack of each base.
 Level = tuple[NDArray[np.uint16], NDArray[np.int16], Ints]
-OnLevel = Callable[[int, Level], object]
+#: What is told of a time and the bases kept there, and returns how many bytes of them it keeps.
+OnLevel = Callable[[int, Level], int]
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ def sweep(
     beam
         Bases of each level that are followed, those of the least labels: then it proves nothing.
     on_level
-        Told of every time and the bases kept there.
+        Told of every time and the bases kept there; what it keeps counts as memory.
     last
         That time, where it is not as the rules say (:func:`last_time`).
     most
@@ -160,6 +162,11 @@ class _Ways:
     on_level: OnLevel | None
     most: Ints | None
 
+    def base_bytes(self, width: int) -> int:
+        """Return how many bytes a base takes while its level is made, of so many members at most."""
+        words = 0 if self.dominance is None else self.dominance.profiles.shape[1]
+        return 2 * (2 * width + 40) + 60 + 2 * 8 * words
+
     def limit(self, t: int) -> int:
         """Return what no label at a time exceeds."""
         return int(self.rules.limits[min(t, len(self.rules.limits) - 1)])
@@ -178,19 +185,17 @@ def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
         np.zeros(1, dtype=np.int16),
         np.array([after], dtype=np.int64),
     )
-    base_bytes = 2 * (2 * width + 40) + 60
+    base_bytes = ways.base_bytes(width)
     arcs = _Arcs() if keep else None
     nodes, narrowed = 0, 0
     sizes = np.zeros(top + 1, dtype=np.int64)
     if after > rules.window:
         return Swept(True, 0)
     narrow = ways.on_level is None
-    if ways.on_level is not None:
-        ways.on_level(t, level)
+    held = 0 if ways.on_level is None else ways.on_level(t, level)
     while t > 0:
-        held = 0 if arcs is None else arcs.nbytes
-        most = max(int((limits.memory_bytes - held) / base_bytes), 0)
-        if narrow and most > 2 * ENOUGH:
+        free = limits.memory_bytes - held - (0 if arcs is None else arcs.nbytes)
+        if narrow and free > 2 * ENOUGH * base_bytes:
             if limits.out_of_time():
                 return Swept(False, nodes, reason="time")
             began = t
@@ -199,11 +204,11 @@ def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
             nodes += made
             narrow = t < began
         else:
-            found = _step(t, level, ways, most, arcs)
+            found = _step(t, level, ways, free, arcs)
             if found == "memory" and arcs is not None and not limits.needed:
                 # Two levels may do where all of them do not.
                 arcs = None
-                found = _step(t, level, ways, int(limits.memory_bytes / base_bytes), arcs)
+                found = _step(t, level, ways, limits.memory_bytes - held, arcs)
             if isinstance(found, str):
                 return Swept(False, nodes, reason=found)
             level, made, by = found
@@ -214,7 +219,7 @@ def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
             t -= 1
             sizes[t] = len(level[1])
             if ways.on_level is not None:
-                ways.on_level(t, level)
+                held += ways.on_level(t, level)
         if not len(level[1]):
             return Swept(True, nodes, sizes=sizes, narrowed=narrowed)
     # Nothing runs at time 0, so only the empty base is left.
@@ -256,11 +261,11 @@ def last_time(rules: Rules) -> int:
 
 
 def _step(
-    t: int, level: Level, ways: _Ways, most: int, arcs: _Arcs | None
+    t: int, level: Level, ways: _Ways, free: float, arcs: _Arcs | None
 ) -> tuple[Level, int, int] | str:
     """Return the bases at t − 1, how many were made, and by how much the window became narrower.
 
-    Or what is too little.  Their arcs are added.
+    Or what is too little, of the time or of so many bytes.  Their arcs are added.
     """
     from formulations.search import _backward_kernels as kernels  # loads the compiler
 
@@ -268,19 +273,20 @@ def _step(
     bases = len(level[1])
     parts = threads if pool is not None and bases >= 2 * LEAST_CHUNK else 1
     cuts = _cuts(bases, parts)
-
-    numbers: list[int] = []
+    sizes, taken = (ways.base_bytes(level[0].shape[1]), LISTED_BYTES), [0]
 
     def expanded(low: int, high: int) -> Any:
-        if sum(numbers) > most or ways.limits.out_of_time():
+        # Threads that expand at the same time share what is free.
+        most = int(max(free - sum(taken), 0)) // parts
+        if ways.limits.out_of_time():
             return None
-        found = kernels.expand(t, level, low, high, rules, most)
-        numbers.append(len(found[2]))
+        found = kernels.expand(t, level, low, high, rules, sizes, most)
+        taken.append(sizes[0] * len(found[2]) + sizes[1] * len(found[3]))
         return found
 
     run = map if pool is None or parts == 1 else pool.map
     chunks = list(run(expanded, cuts[:-1], cuts[1:]))
-    if sum(numbers) > most or any(each is not None and each[-1] for each in chunks):
+    if any(each is not None and each[-1] for each in chunks):
         return "memory"
     if None in chunks:
         return "time"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.search._backward_kernels import expand, merge
+from formulations.search._backward_kernels import expand, longer, merge
 from formulations.search._backward_levels import ENOUGH, NARROW
 from formulations.search._dominance_kernels import among, measure
 from formulations.search._sorting import ordered
@@ -28,13 +28,14 @@ def descend(t, level, rules, by, beam, keep):
     """
     members, number, slack = level
     zero, one, narrow = np.int64(0), np.int64(1), np.int64(NARROW)  # else a kernel for each number
+    each = (one, zero)
     arcs = (np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int64))
     lists = (np.empty(1024, np.int64), np.empty(1024, np.int16), np.empty(1024, np.uint16))
     ends, sizes = np.empty(t, np.int64), np.empty(t, np.int64)
     done, count, listed, total = 0, zero, zero, 0
     while t > 0 and len(number) > 0 and total < ENOUGH:
         left, code, rows, entered, full = expand(t, (members, number, slack), zero, len(number),
-                                                 rules, narrow)  # fmt: skip
+                                                 rules, each, narrow)  # fmt: skip
         if full:
             break
         total += len(code)
@@ -54,10 +55,10 @@ def descend(t, level, rules, by, beam, keep):
             end = rows[x, 3]
             if new[places[x]] >= 0:
                 if count == len(arcs[0]):
-                    arcs = (_longer(arcs[0]), _longer(arcs[1]), _longer(arcs[2]))
-                    lists = (_longer(lists[0]), _longer(lists[1]), lists[2])
+                    arcs = (longer(arcs[0]), longer(arcs[1]), longer(arcs[2]))
+                    lists = (longer(lists[0]), longer(lists[1]), lists[2])
                 while listed + end - begin > len(lists[2]):
-                    lists = (lists[0], lists[1], _longer(lists[2]))
+                    lists = (lists[0], lists[1], longer(lists[2]))
                 arcs[0][count], arcs[1][count] = rows[x, 2], new[places[x]]
                 arcs[2][count] = labels[x] - slack[rows[x, 2]]
                 lists[0][count], lists[1][count] = listed, end - begin
@@ -74,11 +75,6 @@ def descend(t, level, rules, by, beam, keep):
         lists[2][:listed],
     )  # fmt: skip
     return t, (members, number, slack), found, ends[:done], sizes[:done], total
-
-
-@njit(cache=True, nogil=True)
-def _longer(array):
-    return np.concatenate((array, np.empty_like(array)))
 
 
 @njit(cache=True, nogil=True)

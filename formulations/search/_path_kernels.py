@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.search._backward_kernels import longer
 from instances.compiling import njit
 
 _FAR = np.int64(1) << np.int64(61)
@@ -64,11 +65,6 @@ def short_enough(origin, to, cost, ahead, behind, limit, kept):
         )
         total += kept[x]
     return total
-
-
-@njit(cache=True, nogil=True)
-def _longer(array):
-    return np.concatenate((array, np.empty_like(array)))
 
 
 @njit(cache=True, nogil=True)
@@ -152,7 +148,7 @@ def split_stage(states, arcs, begins, entered, step, most, behind, limit, too_ma
             if count >= too_many:
                 return reached[0][:0], reached[1][:0], reached[2][:0], ways[0], ways[1], ways[2]
             if made == len(reached[0]):
-                reached = (_longer(reached[0]), _longer(reached[1]), _longer(reached[2]))
+                reached = (longer(reached[0]), longer(reached[1]), longer(reached[2]))
                 table = _table_of(reached, made)
             k = _find(to[x], code, reached, made, table)
             if k == made:
@@ -161,7 +157,7 @@ def split_stage(states, arcs, begins, entered, step, most, behind, limit, too_ma
             else:
                 reached[2][k] = min(reached[2][k], distance)
             if count == len(ways[0]):
-                ways = (_longer(ways[0]), _longer(ways[1]), _longer(ways[2]))
+                ways = (longer(ways[0]), longer(ways[1]), longer(ways[2]))
             ways[0][count], ways[1][count], ways[2][count] = state, x, k
             count += 1
     return (

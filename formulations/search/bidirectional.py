@@ -38,9 +38,11 @@ def completion_bounds(
     # Nothing is kept beside the empty base before the first step backwards.
     levels: dict[int, tuple[Ints, Words]] = {}
 
-    def keep(t: int, level: Level) -> None:
+    def keep(t: int, level: Level) -> int:
         sigma, _, vectors = rule.measured(t, level)
         levels[t] = sigma, vectors
+        # Once more in the order of a tree, and once more where the trees are joined.
+        return 3 * (sigma.nbytes + vectors.nbytes)
 
     swept = relaxed.sweep(multipliers, target, limits, keep)
     if swept.closed or swept.reason:

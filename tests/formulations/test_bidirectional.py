@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
@@ -158,10 +159,11 @@ def test_a_pass_with_completion_bounds_keeps_the_optimum(
         assert states[1] <= states[2], seed
 
 
-#: The engine with multipliers from the first pass on: a line an instance, of the least TEL and the
-#: best bound that it tells.
+#: The engine with multipliers from the first pass on: a line an instance, of the least TEL, the
+#: best bound that it tells, and the widths of its passes.  Told are the first width, and the part
+#: of the time that one pass in between may take.
 _MEET = """
-import random, time
+import json, random, sys, time
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from formulations.search import bidirectional
@@ -171,6 +173,15 @@ from kvopt.running.events import BoundProved, Report, ScheduleFound
 from tests.formulations.relaxed import random_instance
 
 engine.COMPLETION_FROM = -1.0
+engine.FIRST_WIDTH, engine.NEXT_SHARE = int(sys.argv[1]), float(sys.argv[2])
+passes, widths = engine._Passes._search, []
+
+def search(self, own, **means):
+    if "completion" in means:
+        widths.extend(own)
+    passes(self, own, **means)
+
+engine._Passes._search = search
 for seed in range(2000, 2040):
     instance = random_instance(random.Random(seed))
     known = run_policy(policies()["fcfs"], instance)
@@ -179,21 +190,74 @@ for seed in range(2000, 2040):
         instance, "search", bidirectional.FORMULATION, False, time.monotonic() + 60, 1, 0,
         list(known.starts), known.tel,
     )
+    widths.clear()
     engine.solve(job, Report(events.append))
     after = int((instance.outputs - instance.arrivals).sum())
     tels = [sum(each.starts) + after for each in events if isinstance(each, ScheduleFound)]
     bounds = [each.value for each in events if isinstance(each, BoundProved)]
-    print(seed, min([known.tel, *tels]), max(bounds))
+    print(json.dumps([seed, min([known.tel, *tels]), max(bounds), widths]))
+"""
+#: Wider than any pass of a test.
+_WIDEST = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("first", "share", "following"),
+    [(5_000, 0.1, []), (1, 0.1, [60]), (1, 0.0, [_WIDEST])],
+    ids=["first pass proves it", "one in between", "as wide as memory allows"],
+)
+def test_both_directions_find_the_optimum(first: int, share: float, following: list[int]) -> None:
+    """Bound and TEL are the optimum of 40 draws; a pass that lost states is followed by a wider."""
+    told = subprocess.run(
+        [sys.executable, "-c", _MEET, str(first), str(share)],
+        check=True, capture_output=True, text=True, cwd=ROOT,
+    )  # fmt: skip
+    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    assert len(lines) == 40
+    for seed, tel, bound, widths in lines:
+        optimum = brute_force_optimum(random_instance(random.Random(seed)))
+        assert (tel, bound) == (optimum, optimum), seed
+        assert widths in ([], [first], [first, *following]), seed
+    assert sum(len(each[-1]) == 1 + len(following) for each in lines) >= 3
+
+
+#: A sweep of which each base leaves far more bases than it has members, with a window far too wide:
+#: prints what ends it and by how many bytes the process has grown.
+_FULL = """
+import random, re, sys
+from pathlib import Path
+import numpy as np
+from formulations.search._backward_levels import Limits
+from formulations.search._backward_tables import network
+from formulations.search.relaxation import Relaxation
+from instances import Instance, Request
+from tests.formulations.relaxed import random_prices
+
+def swept(memory):
+    requests = tuple(Request(i, 0, 0, o) for i, o in enumerate((5, 2, 2, 3)))
+    instance = Instance("full", memory, requests)
+    under = network(instance, random_prices(random.Random(1), instance))
+    multipliers = np.full(len(under.kinds.counts), -20 * under.unit)
+    limits = Limits(int(sys.argv[1]), 1e8, lambda: False)
+    return Relaxation(under, 13).sweep(multipliers, 12, limits, lambda t, level: 0).reason
+
+def peak():
+    told = Path("/proc/self/status").read_text().expandtabs(1)
+    return 1024 * int(re.search("VmHWM: *([0-9]+)", told)[1])
+
+assert not swept(8)
+before = peak()
+print(swept(200), peak() - before)
 """
 
 
-def test_both_directions_find_the_optimum() -> None:
-    """Bound and TEL are the optimum of 40 draws, with multipliers from the first pass on."""
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_level_takes_no_more_than_the_memory_allowed(threads: int) -> None:
+    """Nor where the kinds that bases let complete take more than the bases."""
     told = subprocess.run(
-        [sys.executable, "-c", _MEET], check=True, capture_output=True, text=True, cwd=ROOT
-    )
-    lines = [list(map(int, line.split())) for line in told.stdout.splitlines()]
-    assert len(lines) == 40
-    for seed, tel, bound in lines:
-        optimum = brute_force_optimum(random_instance(random.Random(seed)))
-        assert (tel, bound) == (optimum, optimum), seed
+        [sys.executable, "-c", _FULL, str(threads)],
+        check=True, capture_output=True, text=True, cwd=ROOT,
+    )  # fmt: skip
+    reason, grown = told.stdout.split()
+    assert reason == "memory"
+    assert int(grown) < 1e8

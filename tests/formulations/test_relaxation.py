@@ -93,10 +93,11 @@ def test_bases_do_not_depend_on_how_many_threads_expand_them(
         monkeypatch.setattr(_backward_levels, "LEAST_CHUNK", chunk)
         kept: list[list[tuple[bytes, int]]] = []
 
-        def take(_: int, level: Level, kept: list[list[tuple[bytes, int]]] = kept) -> None:
+        def take(_: int, level: Level, kept: list[list[tuple[bytes, int]]] = kept) -> int:
             members, number, slack = level
             each = zip(members, number.tolist(), slack.tolist(), strict=True)
             kept.append(sorted((row[:size].tobytes(), label) for row, size, label in each))
+            return 0
 
         limits = Limits(threads, 1e9, lambda: False)
         relaxed.sweep(tolls, under.bound + 50, limits, take)
