@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import importlib.util
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -29,8 +30,8 @@ class Source:
     digest
         Of its syntax tree without docstrings, so that comments and layout do not count.
     imports
-        Dotted names that it imports anywhere, except for type checkers only; of
-        ``from a import b`` both ``a`` and ``a.b``, since b may be a module.
+        Dotted names that it imports anywhere, except for type checkers only or where it is run as
+        a command; of ``from a import b`` both ``a`` and ``a.b``, since b may be a module.
     words
         The texts in it that are single words; a name by which a registry finds a file is one.
     names
@@ -123,6 +124,8 @@ def read_source(path: Path) -> Source:
 
 #: Bytes of a file of Python.
 _LARGEST = 10**8
+#: Under these conditions an import does nothing: for type checkers only, or where run as a command.
+_NOT_IMPORTED = re.compile(r"(\w+\.)?TYPE_CHECKING|__name__ == '__main__'")
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 #: CPython 3.11 counts the depth of all threads that parse as one (its issue 106905).
 _PARSING = Lock()
@@ -196,7 +199,7 @@ def _analyse(path: Path) -> Source:
         node = waiting.pop()
         if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+        if isinstance(node, ast.If) and _NOT_IMPORTED.fullmatch(ast.unparse(node.test)):
             waiting += node.orelse
             continue
         waiting += ast.iter_child_nodes(node)

@@ -149,18 +149,24 @@ def test_import_closure() -> None:
     closure = import_closure("schedules.check")
     assert {"schedules", "schedules.model", "instances.model"} <= closure
     assert not any(name.startswith(("formulations", "heuristics", "kvopt")) for name in closure)
+    assert not {"instances.command", "instances.named"} & closure, "what its command alone imports"
     with pytest.raises(FileNotFoundError, match="no such module"):
         import_closure("schedules.nothing")
 
 
-def test_imports_for_type_checkers_do_not_count(tmp_path: Path) -> None:
-    """They are never run."""
+@pytest.mark.parametrize("condition", ["TYPE_CHECKING", "__name__ == '__main__'"])
+def test_imports_that_are_never_run_do_not_count(tmp_path: Path, condition: str) -> None:
+    """Those for type checkers only, and those of a file that is run as a command."""
     path = tmp_path / "typed.py"
     path.write_text(
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import numpy\n"
-        "else:\n    import scipy\n"
+        f"from typing import TYPE_CHECKING\nif {condition}:\n    import numpy\n"
+        f"else:\n    import scipy\nif not ({condition}):\n    import pandas\n"
     )
-    assert versions(Method("file:typed.py", "file", path=path)).keys() == {"python", "scipy"}
+    assert versions(Method("file:typed.py", "file", path=path)).keys() == {
+        "python",
+        "pandas",
+        "scipy",
+    }
 
 
 def test_threads_read_sources_side_by_side() -> None:
